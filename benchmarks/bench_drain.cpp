@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How fast the drain writes, beside fio with the same block size, queue depth and engine in the same directory.
+//
+// The pool is filled first. The time runs from the moment at which all ranks have ended the step, when the drain
+// writes its first byte, until the file is durable and published. fio writes as many bytes into a new file, and an
+// fsync at its end belongs to its time; twice: into a file that it has allocated, and into one that it has only
+// made long enough.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "glean/glean.hpp"
+#include "measure.hpp"
+
+using namespace glean::benchmarks;
+
+namespace {
+
+struct Options {
+  std::string directory = "bench-files";
+  std::string json;
+  std::string fio = "fio";
+  int repetitions = 5;
+  int depth = 4;
+  std::uint64_t mebibytes = 1024;
+  std::uint64_t request_mebibytes = 8;
+  bool quick = false;
+};
+
+struct DrainTimes {
+  double put = 0;      // filling the pool
+  double durable = 0;  // all ranks have ended the step → durable
+  double cpu = 0;      // of all ranks, in that time
+};
+
+DrainTimes drain(const Ranks& ranks, glean::Session& session, const Options& options,
+                 const std::vector<double>& data) {
+  const std::string path = options.directory + "/glean.nc";
+  if (ranks.root()) empty_directory(options.directory);
+  ranks.wait_quietly();
+  glean::Output out = session.open(path, glean::Format::cdf5);
+  const glean::Dimension dimensions[] = {
+      out.define_dimension("rank", static_cast<std::uint64_t>(ranks.count())),
+      out.define_dimension("element", data.size())};
+  const glean::Variable variable = out.define_variable(
+      "data", glean::Type::float64, dimensions,
+      {{{static_cast<std::uint64_t>(ranks.rank()), 0}, {1, static_cast<std::uint64_t>(data.size())}}});
+  out.end_definitions();
+
+  DrainTimes times;
+  ranks.start_line();
+  const double begin = now_seconds();
+  out.begin_step();
+  out.put(variable, data);
+  times.put = ranks.max(now_seconds() - begin);
+  ranks.start_line();
+  const double cpu = cpu_seconds();
+  const double full = now_seconds();
+  out.end_step();
+  out.close();
+  session.wait(glean::Level::durable);
+  times.durable = ranks.max(now_seconds() - full);
+  times.cpu = ranks.sum(cpu_seconds() - cpu);
+  return times;
+}
+
+// On the root; the others wait quietly. Seconds as fio counts them, with the fsync at the end.
+double fio_seconds(const Options& options, const std::string& allocation, std::uint64_t bytes) {
+  empty_directory(options.directory);
+  const std::string command =
+      options.fio + " --name=fio --filename=" + options.directory + "/fio.dat --rw=write --direct=1" +
+      " --ioengine=io_uring --iodepth=" + std::to_string(options.depth) +
+      " --bs=" + std::to_string(options.request_mebibytes) + "m --size=" + std::to_string(bytes) +
+      " --end_fsync=1 --fallocate=" + allocation + " --output-format=json";
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
+  std::string text;
+  char buffer[4096];
+  for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
+  const int status = pclose(pipe);
+  const auto begin = text.find('{');   // fio may print notes before it
+  if (status != 0 || begin == std::string::npos) throw std::runtime_error("failed: " + command + "\n" + text);
+  const Json job = Json::parse(text.substr(begin)).at("jobs").at(0);
+  if (job.at("error").get<int>() != 0) throw std::runtime_error("fio reports an error: " + command);
+  // The fsync at the end is in it; making the file and, where asked for, allocating it is not.
+  return job.at("job_runtime").get<double>() * 1e-3;
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  CLI::App app("The drain beside fio");
+  app.add_option("--directory", options.directory, "where the files go");
+  app.add_option("--json", options.json, "write the result here, not to standard output");
+  app.add_option("--fio", options.fio, "the program");
+  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
+  app.add_option("--depth", options.depth, "requests in flight")->check(CLI::PositiveNumber);
+  app.add_option("--mib", options.mebibytes, "bytes of one repetition, all ranks together, in MiB");
+  app.add_option("--request-mib", options.request_mebibytes, "bytes of a request, in MiB");
+  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
+  CLI11_PARSE(app, argc, argv);
+  if (options.quick) options.mebibytes = 16;
+  Ranks ranks(argc, argv);
+  return run_or_abort([&] {
+    const std::uint64_t per_rank = options.mebibytes * MiB / static_cast<std::uint64_t>(ranks.count());
+    std::vector<double> data(per_rank / sizeof(double));
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i) * 0.25 + ranks.rank();
+    const std::uint64_t bytes = per_rank * static_cast<std::uint64_t>(ranks.count());
+    const std::map<std::string, std::string> settings = {
+        {"pool.budget", std::to_string(options.mebibytes * 3 / 2 + 32) + "MiB"},
+        {"drain.request", std::to_string(options.request_mebibytes) + "MiB"},
+        {"drain.depth", std::to_string(options.depth)}};
+    const double begin = now_seconds();
+    glean::Session session(MPI_COMM_WORLD, settings);
+    const double session_seconds = now_seconds() - begin;
+
+    const std::vector<std::string> allocations = {"native", "truncate"};
+    std::map<std::string, std::vector<double>> fio;
+    std::vector<double> durable, cpu, put;
+    for (int repetition = 0; repetition <= options.repetitions; ++repetition) {   // the first one warms up
+      const DrainTimes times = drain(ranks, session, options, data);
+      if (repetition > 0) {
+        durable.push_back(times.durable);
+        cpu.push_back(times.cpu);
+        put.push_back(times.put);
+      }
+      for (const std::string& allocation : allocations) {
+        if (ranks.root()) {
+          const double seconds = fio_seconds(options, allocation, bytes);
+          if (repetition > 0) fio[allocation].push_back(seconds);
+        }
+        ranks.wait_quietly();
+      }
+    }
+    session.close();
+    if (!ranks.root()) return 0;
+
+    const auto rate = [&](const std::vector<double>& seconds) {
+      return static_cast<double>(bytes) / median(seconds) * 1e-9;
+    };
+    Json json = {{"benchmark", "drain"},
+                 {"recipe", recipe(ranks, options.directory, options.repetitions)},
+                 {"quick", options.quick},
+                 {"statement",
+                  "medians; drain: all ranks have ended the step until the file is durable; fio: io_uring, "
+                  "O_DIRECT, new file, with the fsync at its end; values are converted by the drain, not by fio"},
+                 {"bytes", bytes},
+                 {"request_bytes", options.request_mebibytes * MiB},
+                 {"depth", options.depth},
+                 {"session_seconds", session_seconds}};
+    json["results"] = Json::array();
+    json["results"].push_back({{"contender", "glean"},
+                               {"seconds", median(durable)},
+                               {"gb_per_s", rate(durable)},
+                               {"put_seconds", median(put)},
+                               {"cpu_seconds", median(cpu)},
+                               {"each_seconds", durable}});
+    for (const std::string& allocation : allocations) {
+      json["results"].push_back({{"contender", allocation == "native" ? "fio, allocated file" : "fio, new file"},
+                                 {"seconds", median(fio[allocation])},
+                                 {"gb_per_s", rate(fio[allocation])},
+                                 {"glean_to_this", median(fio[allocation]) / median(durable)},
+                                 {"each_seconds", fio[allocation]}});
+    }
+    std::filesystem::remove_all(options.directory);
+    write_json(json, options.json);
+    return 0;
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return run(argc, argv); }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The verbs of the command `glean`. Each adds itself to the command line and sets `exit_code` when it was asked for.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace glean::cli {
+
+enum ExitCode : int {
+  success = 0,
+  found_a_failure = 1,   // `doctor`: something has to be mended
+  bad_input = 2,         // a command line or configuration that cannot be
+};
+
+void add_config(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
+
+}  // namespace glean::cli

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Everything that is taken instead of written; docs/dependencies.md says why.
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(nlohmann_json REQUIRED)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+
+if(GLEAN_WITH_MPI)
+  find_package(MPI REQUIRED COMPONENTS C)
+  pkg_check_modules(pnetcdf REQUIRED IMPORTED_TARGET pnetcdf)
+  find_package(CLI11 REQUIRED)
+endif()
+if(GLEAN_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  # Debian's Python has the distribution's numpy; another one found first in PATH has not.
+  if(NOT DEFINED Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
+    set(Python3_EXECUTABLE /usr/bin/python3)
+  endif()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
+
+# Optional: the variable is the target to link, or empty.
+set(GLEAN_LIBURING "")
+if(GLEAN_WITH_LIBURING)
+  pkg_check_modules(liburing IMPORTED_TARGET liburing)
+  if(liburing_FOUND)
+    set(GLEAN_LIBURING PkgConfig::liburing)
+    target_compile_definitions(glean_compiler INTERFACE GLEAN_HAVE_LIBURING=1)
+  endif()
+endif()
+set(GLEAN_HWLOC "")
+if(GLEAN_WITH_HWLOC)
+  pkg_check_modules(hwloc IMPORTED_TARGET hwloc)
+  if(hwloc_FOUND)
+    set(GLEAN_HWLOC PkgConfig::hwloc)
+    target_compile_definitions(glean_compiler INTERFACE GLEAN_HAVE_HWLOC=1)
+  endif()
+endif()

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The library that is installed: session and front ends with what they need of the folders, in one file.
+
+if(NOT TARGET glean_session)
+  return()
+endif()
+get_target_property(kind glean_session TYPE)
+if(NOT kind STREQUAL "STATIC_LIBRARY")
+  return()
+endif()
+
+set(parts glean_session)
+if(TARGET glean_c)
+  list(APPEND parts glean_c)
+endif()
+set(objects "")
+foreach(part IN LISTS parts)
+  list(APPEND objects $<TARGET_OBJECTS:${part}>)
+endforeach()
+add_library(glean SHARED ${objects})
+add_library(glean::glean ALIAS glean)
+# The folders stay inside: their symbols are hidden, and users see MPI only.
+target_link_libraries(glean PRIVATE ${parts} PUBLIC $<BUILD_INTERFACE:MPI::MPI_C>)
+target_link_options(glean PRIVATE LINKER:--exclude-libs,ALL LINKER:--no-undefined)
+target_compile_features(glean INTERFACE cxx_std_20)
+target_include_directories(glean INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+set_target_properties(glean PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 LINKER_LANGUAGE CXX
+                                       INSTALL_RPATH "$ORIGIN")
+
+include(CMakePackageConfigHelpers)
+set(package "${CMAKE_INSTALL_LIBDIR}/cmake/glean")
+install(TARGETS glean EXPORT glean LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT glean NAMESPACE glean:: FILE glean-targets.cmake DESTINATION ${package})
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/glean" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/glean-config.cmake.in
+                              ${PROJECT_BINARY_DIR}/glean-config.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/glean-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/glean-config.cmake ${PROJECT_BINARY_DIR}/glean-config-version.cmake
+        DESTINATION ${package})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/glean.pc.in ${PROJECT_BINARY_DIR}/glean.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/glean.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/man/*.1" "${PROJECT_SOURCE_DIR}/docs/man/*.3"
+     "${PROJECT_SOURCE_DIR}/docs/man/*.5")
+foreach(page IN LISTS pages)
+  string(REGEX MATCH "[0-9]$" section "${page}")
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Holds the files of two directories against each other: byte by byte, by their values, and against the format."""
+
+import pathlib
+import shutil
+import subprocess
+
+from .runs import Failed
+
+TOOLS = ("cmp", "ncmpidiff", "ncvalidator")
+
+
+def check_tools():
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        raise Failed(f"not in PATH: {', '.join(missing)} (Debian packages: diffutils, pnetcdf-bin)")
+
+
+def complaint(command):
+    """None if the command is content, otherwise what it said."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return None
+    said = (done.stdout + done.stderr).strip().splitlines()
+    return f"{command[0]} status {done.returncode}: " + " / ".join(said[:4])
+
+
+def compare(expected, actual, say=print):
+    """Returns one entry per file: name, bytes, and the problems found, which is an empty list if all is well."""
+    check_tools()
+    expected, actual = pathlib.Path(expected), pathlib.Path(actual)
+    names = sorted({path.name for path in [*expected.glob("*.nc"), *actual.glob("*.nc")]})
+    entries = []
+    for name in names:
+        first, second = expected / name, actual / name
+        problems = [f"{path} is not there" for path in (first, second) if not path.exists()]
+        if not problems:
+            checks = {
+                "cmp": complaint(["cmp", str(first), str(second)]),
+                "ncmpidiff": complaint(["ncmpidiff", "-q", str(first), str(second)]),
+                "ncvalidator": complaint(["ncvalidator", "-q", str(second)]),
+            }
+            problems = [f"{tool}: {text}" for tool, text in checks.items() if text]
+        entries.append({"name": name, "bytes": second.stat().st_size if second.exists() else 0, "problems": problems})
+        for problem in problems:
+            say(f"DIFFERENT {name}: {problem}")
+    extra = [path.name for path in actual.iterdir()
+             if path.suffix != ".nc" and path.name not in ("trace.json", "glean_report.json")]
+    for name in extra:
+        entries.append({"name": name, "bytes": 0, "problems": [f"{actual / name} is left over"]})
+        say(f"LEFT OVER {actual / name}")
+    return entries

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starts sedov under mpirun and collects what it leaves."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import threading
+
+LIMIT_SECONDS = 280
+
+
+class Failed(Exception):
+    """Something that ends the demo; the text says what."""
+
+
+def mpirun(ranks, launcher="mpirun"):
+    """The command that starts `ranks` processes, on fewer cores and as root too, and its environment."""
+    environment = dict(os.environ)
+    try:
+        version = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False).stdout
+    except FileNotFoundError:
+        raise Failed(f"there is no {launcher} in PATH") from None
+    options = []
+    if "Open MPI" in version or "OpenRTE" in version:
+        options = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return [launcher, *options, "-n", str(ranks)], environment
+
+
+class Problem:
+    """What is simulated, and how often it is written."""
+
+    def __init__(self, ranks=8, blocks="6,6,6", steps=600, every=100, form="cdf5"):
+        self.ranks, self.blocks, self.steps, self.every, self.form = ranks, blocks, steps, every, form
+
+    def arguments(self):
+        return ["--blocks", self.blocks, "--steps", str(self.steps), "--checkpoint-every", str(self.every),
+                "--plot-every", str(self.every), "--format", self.form]
+
+
+def run(sedov, problem, way, directory, extra=(), say=print, launcher="mpirun"):
+    """Runs one way of output into an empty `directory`. Returns the trace, and GLEAN's report if it wrote one."""
+    directory = pathlib.Path(directory)
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    trace_file, report_file = directory / "trace.json", directory / "glean_report.json"
+    command, environment = mpirun(problem.ranks, launcher)
+    environment["GLEAN_REPORT_FILE"] = str(report_file.resolve())
+    command += [str(sedov), "--output", way, "--directory", str(directory), "--trace", str(trace_file),
+                *problem.arguments(), *extra]
+
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True) as process:
+        timer = threading.Timer(LIMIT_SECONDS, process.kill)
+        timer.start()
+        try:
+            for line in process.stdout:
+                say(line.rstrip())
+        finally:
+            timer.cancel()
+            status = process.wait()
+    if status != 0:
+        raise Failed(f"sedov --output {way} ended with status {status}: {' '.join(command)}")
+
+    trace = json.loads(trace_file.read_text())
+    report = json.loads(report_file.read_text()) if report_file.exists() else None
+    return trace, report
+
+
+def settle():
+    """Lets the kernel finish with the disk, so that one run does not pay for the one before it."""
+    os.sync()

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What every call of the C interface goes through: no exception leaves it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "glean/glean.h"
+#include "glean/glean.hpp"
+
+struct glean_session {
+  glean_session(MPI_Comm ranks, glean::Session&& opened) : session(std::move(opened)) {
+    MPI_Comm_dup(ranks, &comm);
+  }
+  ~glean_session() {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized == 0) MPI_Comm_free(&comm);
+  }
+  glean_session(const glean_session&) = delete;
+  glean_session& operator=(const glean_session&) = delete;
+
+  glean::Session session;
+  MPI_Comm comm = MPI_COMM_NULL;  // to agree on arguments
+  std::string message;
+};
+
+struct glean_output {
+  MPI_Comm comm;  // the session's
+  glean::Output output;
+  std::string message;
+  int unlimited = -1;  // id of the record dimension, which blocks do not have
+};
+
+namespace glean::c {
+
+[[nodiscard]] constexpr glean_status status_of(Errc code) noexcept {
+  return static_cast<glean_status>(static_cast<int>(code) + 1);
+}
+
+// Runs `body` and turns what it throws into a status; the message goes to `message`. Local.
+template <class Body>
+glean_status barrier(std::string& message, Body&& body) noexcept {
+  // Storing the message may itself run out of memory; the status is what must arrive.
+  const auto failed = [&message](glean_status status, const char* text) noexcept {
+    try {
+      message = text;
+    } catch (...) {
+      message.clear();
+    }
+    return status;
+  };
+  try {
+    std::forward<Body>(body)();
+    return GLEAN_OK;
+  } catch (const Error& error) {
+    return failed(status_of(error.code()), error.what());
+  } catch (const std::bad_alloc&) {
+    return failed(GLEAN_NO_MEMORY, "out of memory");
+  } catch (const std::exception& error) {
+    return failed(GLEAN_INTERNAL, error.what());
+  } catch (...) {
+    return failed(GLEAN_INTERNAL, "an exception of unknown type");
+  }
+}
+
+// The same for a call on a handle. A null handle has nowhere to keep a message.
+template <class Handle, class Body>
+glean_status call(Handle* handle, Body&& body) noexcept {
+  if (handle == nullptr) return GLEAN_INVALID_ARGUMENT;
+  return barrier(handle->message, std::forward<Body>(body));
+}
+
+template <class Pointer>
+Pointer required(Pointer pointer, const char* name) {
+  if (pointer == nullptr) throw Error(Errc::invalid_argument, std::string("'") + name + "' is NULL");
+  return pointer;
+}
+
+// An array that may be NULL only when it has no elements.
+template <class Element>
+const Element* required_array(const Element* pointer, std::size_t elements, const char* name) {
+  return elements == 0 ? pointer : required(pointer, name);
+}
+
+// The arguments of a collective call, which `read` makes and checks. Only rank 0's may count further down, so
+// the ranks agree here: if `read` throws on one of them, it throws there and `peer` is thrown on the others.
+// Collective, one reduction.
+template <class Read>
+auto agreed(MPI_Comm comm, Read&& read) -> decltype(read()) {
+  std::optional<decltype(read())> arguments;
+  std::optional<Error> error;
+  try {
+    arguments = read();
+  } catch (const Error& wrong) {
+    error = wrong;
+  }
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  int first = error ? rank : ranks;
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm);
+  if (error) throw Error(*error);
+  if (first < ranks) {
+    throw Error(Errc::peer, "rank " + std::to_string(first) + " gave arguments that cannot be");
+  }
+  return std::move(*arguments);
+}
+
+// The caller's structure as this library knows it: members that an older caller does not have are zero, and
+// a newer caller may not have set those that this library does not have.
+template <class Structure>
+Structure sized(const Structure* from, const char* name) {
+  Structure known{};
+  if (from == nullptr) return known;
+  std::size_t given = 0;
+  std::memcpy(&given, from, sizeof given);
+  if (given < sizeof given) {
+    throw Error(Errc::invalid_argument, std::string("'") + name + "' has no size", "set .size to sizeof");
+  }
+  std::memcpy(&known, from, std::min(given, sizeof known));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(from);
+  for (std::size_t i = sizeof known; i < given; ++i) {
+    if (bytes[i] != 0) {
+      throw Error(Errc::unsupported, std::string("'") + name + "' sets what this version does not know",
+                  std::string("the library is ") + version());
+    }
+  }
+  return known;
+}
+
+}  // namespace glean::c

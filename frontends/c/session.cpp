@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include "barrier.hpp"
+#include "values.hpp"
+
+namespace {
+
+void copy_message(const std::string& from, char* to, std::size_t bytes) noexcept {
+  if (to == nullptr || bytes == 0) return;
+  const std::size_t length = std::min(from.size(), bytes - 1);
+  std::memcpy(to, from.data(), length);
+  to[length] = '\0';
+}
+
+std::map<std::string, std::string> settings_of(const glean_setting* settings, std::size_t count) {
+  glean::c::required_array(settings, count, "settings");
+  std::map<std::string, std::string> result;
+  for (std::size_t i = 0; i < count; ++i) {
+    result[glean::c::required(settings[i].key, "key")] = glean::c::required(settings[i].value, "value");
+  }
+  return result;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* glean_version(void) { return glean::version(); }
+
+const char* glean_status_name(glean_status status) {
+  static constexpr const char* names[] = {
+      "ok",         "invalid argument", "invalid state", "invalid configuration", "overlap", "out of range",
+      "timeout",    "no space",         "no permission", "exists",                "not found", "I/O error",
+      "unsupported", "error of a peer",  "out of memory", "internal error"};
+  static_assert(std::size(names) == GLEAN_INTERNAL + 1);
+  const auto index = static_cast<std::size_t>(status);
+  return index < std::size(names) ? names[index] : "unknown status";
+}
+
+glean_status glean_session_open(MPI_Comm comm, const glean_setting* settings, size_t setting_count,
+                                glean_session** session, char* message, size_t message_bytes) {
+  std::string text;
+  const glean_status status = glean::c::barrier(text, [&] {
+    const auto known = glean::c::agreed(comm, [&] {
+      glean::c::required(session, "session");
+      return settings_of(settings, setting_count);
+    });
+    *session = new glean_session(comm, glean::Session(comm, known));
+  });
+  if (status != GLEAN_OK) copy_message(text, message, message_bytes);
+  return status;
+}
+
+glean_status glean_session_wait(glean_session* session, glean_level level, double seconds) {
+  return glean::c::call(session, [&] {
+    const glean::Level known = glean::c::agreed(session->comm, [&] { return glean::c::level_of(level); });
+    session->session.wait(known, seconds);
+  });
+}
+
+glean_status glean_session_close(glean_session* session) {
+  return glean::c::call(session, [&] { session->session.close(); });
+}
+
+void glean_session_free(glean_session* session) { delete session; }
+
+glean_status glean_session_statistics(glean_session* session, glean_statistics* statistics) {
+  return glean::c::call(session, [&] {
+    glean::c::required(statistics, "statistics");
+    glean_statistics known = glean::c::sized(statistics, "statistics");
+    const std::size_t bytes = std::min(known.size, sizeof known);
+    const glean::Statistics seen = session->session.statistics();
+    known.blocked_seconds = seen.blocked_seconds;
+    known.captured_bytes = seen.captured_bytes;
+    known.puts = seen.puts;
+    known.pool_budget_bytes = seen.pool_budget_bytes;
+    known.pool_high_water_bytes = seen.pool_high_water_bytes;
+    std::memcpy(static_cast<void*>(statistics), &known, bytes);
+  });
+}
+
+const char* glean_session_message(const glean_session* session) {
+  return session == nullptr ? "" : session->message.c_str();
+}
+
+}  // extern "C"

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "values.hpp"
+
+#include <string>
+
+#include "barrier.hpp"
+
+namespace glean::c {
+namespace {
+
+// A C program can put any number into an enum.
+template <class To>
+To checked(int value, To last, const char* what) {
+  if (value < 0 || value > static_cast<int>(last)) {
+    throw Error(Errc::invalid_argument,
+                "no " + std::string(what) + " has the number " + std::to_string(value));
+  }
+  return static_cast<To>(value);
+}
+
+// The numbers are the same in both interfaces, so that a cast is the conversion.
+template <class C, class Cpp>
+constexpr bool same(C c, Cpp cpp) {
+  return static_cast<int>(c) == static_cast<int>(cpp);
+}
+static_assert(same(GLEAN_INT8, Type::int8) && same(GLEAN_UINT8, Type::uint8) &&
+              same(GLEAN_INT16, Type::int16) && same(GLEAN_UINT16, Type::uint16) &&
+              same(GLEAN_INT32, Type::int32) &&
+              same(GLEAN_UINT32, Type::uint32) && same(GLEAN_INT64, Type::int64) &&
+              same(GLEAN_UINT64, Type::uint64) && same(GLEAN_FLOAT32, Type::float32) &&
+              same(GLEAN_FLOAT64, Type::float64) && same(GLEAN_TEXT, Type::text));
+static_assert(same(GLEAN_CAPTURED, Level::captured) && same(GLEAN_STAGED, Level::staged) &&
+              same(GLEAN_WRITTEN, Level::written) && same(GLEAN_DURABLE, Level::durable));
+static_assert(same(GLEAN_CDF1, Format::cdf1) && same(GLEAN_CDF2, Format::cdf2) &&
+              same(GLEAN_CDF5, Format::cdf5));
+static_assert(same(GLEAN_FILL_OFF, Fill::off) && same(GLEAN_FILL_ON, Fill::on));
+static_assert(same(GLEAN_REPLACE, Existing::replace) && same(GLEAN_REFUSE, Existing::refuse));
+static_assert(status_of(Errc::invalid_argument) == GLEAN_INVALID_ARGUMENT &&
+              status_of(Errc::invalid_state) == GLEAN_INVALID_STATE &&
+              status_of(Errc::invalid_config) == GLEAN_INVALID_CONFIG &&
+              status_of(Errc::overlap) == GLEAN_OVERLAP &&
+              status_of(Errc::out_of_range) == GLEAN_OUT_OF_RANGE &&
+              status_of(Errc::timeout) == GLEAN_TIMEOUT &&
+              status_of(Errc::no_space) == GLEAN_NO_SPACE &&
+              status_of(Errc::permission) == GLEAN_PERMISSION &&
+              status_of(Errc::exists) == GLEAN_EXISTS && status_of(Errc::not_found) == GLEAN_NOT_FOUND &&
+              status_of(Errc::io) == GLEAN_IO && status_of(Errc::unsupported) == GLEAN_UNSUPPORTED &&
+              status_of(Errc::peer) == GLEAN_PEER);
+
+}  // namespace
+
+Type type_of(glean_type type) { return checked(static_cast<int>(type), Type::text, "type"); }
+Level level_of(glean_level level) { return checked(static_cast<int>(level), Level::durable, "level"); }
+Format format_of(glean_format format) { return checked(static_cast<int>(format), Format::cdf5, "format"); }
+
+OutputOptions options_of(const glean_output_options* options) {
+  const glean_output_options known = sized(options, "options");
+  return {.existing =
+              checked(static_cast<int>(known.existing), Existing::refuse, "choice for existing files")};
+}
+
+VariableOptions options_of(const glean_variable_options* options) {
+  const glean_variable_options known = sized(options, "options");
+  return {.fill = checked(static_cast<int>(known.fill), Fill::on, "choice for filling"),
+          .per_step = known.per_step != 0};
+}
+
+std::vector<Box> boxes_of(const std::uint64_t* starts, const std::uint64_t* counts, std::size_t blocks,
+                          std::size_t dimensions) {
+  required_array(starts, blocks * dimensions, "block_start");
+  required_array(counts, blocks * dimensions, "block_count");
+  std::vector<Box> boxes(blocks);
+  for (std::size_t i = 0; i < blocks; ++i) {
+    boxes[i].start.assign(starts + i * dimensions, starts + (i + 1) * dimensions);
+    boxes[i].count.assign(counts + i * dimensions, counts + (i + 1) * dimensions);
+  }
+  return boxes;
+}
+
+UniformGrid grid_of(const glean_uniform_grid* description) {
+  const glean_uniform_grid known = sized(required(description, "description"), "description");
+  const std::size_t n = known.dimensions;
+  required_array(known.shape, n, "shape");
+  required_array(known.origin, n, "origin");
+  required_array(known.spacing, n, "spacing");
+  UniformGrid grid;
+  grid.shape.assign(known.shape, known.shape + n);
+  grid.origin.assign(known.origin, known.origin + n);
+  grid.spacing.assign(known.spacing, known.spacing + n);
+  grid.blocks = boxes_of(known.block_start, known.block_count, known.blocks, n);
+  for (std::size_t d = 0; known.dimension_names != nullptr && d < n; ++d) {
+    grid.dimension_names.emplace_back(required(known.dimension_names[d], "dimension_names"));
+  }
+  return grid;
+}
+
+AmrGrid grid_of(const glean_amr_grid* description) {
+  const glean_amr_grid known = sized(required(description, "description"), "description");
+  const std::size_t n = known.dimensions;
+  required_array(known.cells_per_block, n, "cells_per_block");
+  required_array(known.level, known.blocks, "level");
+  required_array(known.parent, known.blocks, "parent");
+  required_array(known.lower, known.blocks * n, "lower");
+  required_array(known.upper, known.blocks * n, "upper");
+  AmrGrid grid;
+  grid.blocks_total = known.blocks_total;
+  grid.first_block = known.first_block;
+  grid.cells_per_block.assign(known.cells_per_block, known.cells_per_block + n);
+  grid.blocks.resize(known.blocks);
+  for (std::size_t i = 0; i < known.blocks; ++i) {
+    grid.blocks[i] = {.level = known.level[i],
+                      .parent = known.parent[i],
+                      .lower = {known.lower + i * n, known.lower + (i + 1) * n},
+                      .upper = {known.upper + i * n, known.upper + (i + 1) * n}};
+  }
+  return grid;
+}
+
+}  // namespace glean::c

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Values of the C interface as those of the C++ interface. All throw invalid_argument. Local.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "glean/glean.h"
+#include "glean/glean.hpp"
+
+namespace glean::c {
+
+[[nodiscard]] Type type_of(glean_type type);
+[[nodiscard]] Level level_of(glean_level level);
+[[nodiscard]] Format format_of(glean_format format);
+[[nodiscard]] OutputOptions options_of(const glean_output_options* options);
+[[nodiscard]] VariableOptions options_of(const glean_variable_options* options);
+// `starts` and `counts`: [blocks][dimensions].
+[[nodiscard]] std::vector<Box> boxes_of(const std::uint64_t* starts, const std::uint64_t* counts,
+                                        std::size_t blocks, std::size_t dimensions);
+[[nodiscard]] UniformGrid grid_of(const glean_uniform_grid* description);
+[[nodiscard]] AmrGrid grid_of(const glean_amr_grid* description);
+
+}  // namespace glean::c

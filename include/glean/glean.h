@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * GLEAN from C: the same abilities as glean/glean.hpp. docs/api.md puts the calls of both side by side.
+ *
+ *   glean_session *session = NULL;
+ *   char why[512];
+ *   if (glean_session_open(MPI_COMM_WORLD, NULL, 0, &session, why, sizeof why) != GLEAN_OK) ...
+ *   glean_output *out = NULL;
+ *   glean_output_open(session, "chk_0001.nc", GLEAN_CDF5, NULL, &out);
+ *   glean_uniform_grid mesh = {.size = sizeof mesh, .dimensions = 3, .shape = shape, ...};
+ *   glean_grid grid;
+ *   glean_output_define_uniform_grid(out, &mesh, &grid);
+ *   glean_variable dens;
+ *   glean_output_define_grid_variable(out, "dens", GLEAN_FLOAT64, grid, NULL, &dens);
+ *   glean_output_begin_step(out);
+ *   glean_output_put(out, dens, GLEAN_FLOAT64, density, elements);   one copy; `density` is free again
+ *   glean_output_end_step(out);
+ *   glean_output_close(out);                                         does not wait for the disk
+ *   glean_output_free(out);
+ *   ...                                                              compute
+ *   glean_session_wait(session, GLEAN_DURABLE, -1);
+ *   glean_session_close(session);
+ *   glean_session_free(session);
+ *
+ * Every call says whether it is Local (no other rank is needed) or Collective (all ranks of the session call
+ * it in the same order), and whether it Blocks. All return a status. A collective call fails on every rank or
+ * on none. What a call gives back through pointers is set only when it succeeds. A failed call leaves its
+ * message in the handle that it was called with. Handles are not thread-safe: one thread of a rank at a time.
+ *
+ * Pointers must not be NULL unless the comment says so. Structures that can grow start with their size, which
+ * the caller sets to sizeof; members that are zero have their default.
+ */
+#ifndef GLEAN_GLEAN_H
+#define GLEAN_GLEAN_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define GLEAN_API __attribute__((visibility("default")))
+#define GLEAN_CHECKED __attribute__((visibility("default"), warn_unused_result))
+#else
+#define GLEAN_API
+#define GLEAN_CHECKED
+#endif
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+typedef enum glean_status {
+  GLEAN_OK = 0,
+  GLEAN_INVALID_ARGUMENT, /* a shape, type, name or selection that cannot be */
+  GLEAN_INVALID_STATE,    /* a call at the wrong time, such as a put outside a step */
+  GLEAN_INVALID_CONFIG,   /* an unknown key or a value that cannot be */
+  GLEAN_OVERLAP,          /* two puts of one step claim the same element */
+  GLEAN_OUT_OF_RANGE,     /* a value that the external type cannot hold */
+  GLEAN_TIMEOUT,          /* a deadline passed; the message names who and what is missing */
+  GLEAN_NO_SPACE,         /* the file system or the shared memory is full */
+  GLEAN_PERMISSION,       /* the file or directory cannot be written */
+  GLEAN_EXISTS,           /* the file is there and was not to be replaced */
+  GLEAN_NOT_FOUND,        /* no such directory, file or variable */
+  GLEAN_IO,               /* the storage failed */
+  GLEAN_UNSUPPORTED,      /* this library or machine cannot do it */
+  GLEAN_PEER,             /* another rank failed in this collective call; the message is that rank's */
+  GLEAN_NO_MEMORY,        /* this process has no memory left */
+  GLEAN_INTERNAL          /* a defect of the library; please report the message */
+} glean_status;
+
+/* Types of elements, in memory and in the file. */
+typedef enum glean_type {
+  GLEAN_INT8,
+  GLEAN_UINT8,
+  GLEAN_INT16,
+  GLEAN_UINT16,
+  GLEAN_INT32,
+  GLEAN_UINT32,
+  GLEAN_INT64,
+  GLEAN_UINT64,
+  GLEAN_FLOAT32,
+  GLEAN_FLOAT64,
+  GLEAN_TEXT /* char */
+} glean_type;
+
+/* How safe captured data is. Each level includes the ones before it. */
+typedef enum glean_level {
+  GLEAN_CAPTURED, /* the application's buffer can be reused */
+  GLEAN_STAGED,   /* held outside the application's process (the node's pool and journal) */
+  GLEAN_WRITTEN,  /* handed to the file system */
+  GLEAN_DURABLE   /* fsynced, and published under the final name if the output is closed */
+} glean_level;
+
+/* NetCDF classic, 64-bit offset, 64-bit data. */
+typedef enum glean_format { GLEAN_CDF1, GLEAN_CDF2, GLEAN_CDF5 } glean_format;
+
+/* What becomes of elements that nobody puts. */
+typedef enum glean_fill { GLEAN_FILL_OFF, GLEAN_FILL_ON } glean_fill;
+
+/* What to do with a file that is there already. */
+typedef enum glean_existing { GLEAN_REPLACE, GLEAN_REFUSE } glean_existing;
+
+/* --- handles --------------------------------------------------------------------------------- */
+
+/* Owned by the program until given to the matching _free call. Outputs are freed before their session. */
+typedef struct glean_session glean_session;
+typedef struct glean_output glean_output;
+
+/* Small values that belong to the output that made them; nothing is to be freed. */
+typedef struct glean_dimension { int id; } glean_dimension;
+typedef struct glean_variable { int id; } glean_variable;
+typedef struct glean_grid { int id; } glean_grid;
+
+/* --- structures ------------------------------------------------------------------------------ */
+
+/* A key of the configuration file and its value. */
+typedef struct glean_setting {
+  const char *key;
+  const char *value;
+} glean_setting;
+
+typedef struct glean_output_options {
+  size_t size;             /* sizeof(glean_output_options) */
+  glean_existing existing; /* default GLEAN_REPLACE */
+} glean_output_options;
+
+typedef struct glean_variable_options {
+  size_t size;     /* sizeof(glean_variable_options) */
+  glean_fill fill; /* default GLEAN_FILL_OFF */
+  int per_step;    /* not 0: a record variable, every step adds a record */
+} glean_variable_options;
+
+/* Cells of equal size over the whole domain. Written as coordinate variables (cell centres) named like the
+ * dimensions. Arrays over dimensions go from the slowest to the fastest. */
+typedef struct glean_uniform_grid {
+  size_t size;                        /* sizeof(glean_uniform_grid) */
+  size_t dimensions;                  /* how many; the length of the arrays below */
+  const uint64_t *shape;              /* [dimensions] cells of the whole grid */
+  const double *origin;               /* [dimensions] lower corner of the domain */
+  const double *spacing;              /* [dimensions] width of a cell */
+  size_t blocks;                      /* what this rank holds; may be 0 */
+  const uint64_t *block_start;        /* [blocks][dimensions]; NULL when there are none */
+  const uint64_t *block_count;        /* [blocks][dimensions]; NULL when there are none */
+  const char *const *dimension_names; /* [dimensions]; NULL: x; y, x; z, y, x */
+} glean_uniform_grid;
+
+/* Block-structured AMR as FLASH has it: all blocks have the same number of cells; the array of a variable is
+ * [block][z][y][x]. Written with the variables `lrefine`, `parent` and `bndbox`. The arrays over blocks are
+ * NULL when this rank has none. */
+typedef struct glean_amr_grid {
+  size_t size;                     /* sizeof(glean_amr_grid) */
+  size_t dimensions;               /* of space */
+  const uint64_t *cells_per_block; /* [dimensions] slowest first */
+  uint64_t blocks_total;           /* over all ranks */
+  uint64_t first_block;            /* index of this rank's first block */
+  size_t blocks;                   /* of this rank; may be 0 */
+  const int *level;                /* [blocks] */
+  const int64_t *parent;           /* [blocks] index of the parent in the whole mesh, -1: none */
+  const double *lower;             /* [blocks][dimensions] bounding box, x first as in FLASH */
+  const double *upper;             /* [blocks][dimensions] */
+} glean_amr_grid;
+
+/* What this rank has seen since the session began. */
+typedef struct glean_statistics {
+  size_t size;                    /* sizeof(glean_statistics), set by the caller */
+  double blocked_seconds;         /* inside calls of this library */
+  uint64_t captured_bytes;        /* copied by puts of this rank */
+  uint64_t puts;
+  uint64_t pool_budget_bytes;     /* of the node */
+  uint64_t pool_high_water_bytes;
+} glean_statistics;
+
+/* --- library --------------------------------------------------------------------------------- */
+
+/* "1.2.3"; never freed. Local. */
+GLEAN_API const char *glean_version(void);
+
+/* "invalid argument", "no space", ...; never NULL, never freed. Local. */
+GLEAN_API const char *glean_status_name(glean_status status);
+
+/* --- session --------------------------------------------------------------------------------- */
+
+/* Joins the ranks of `comm` (duplicated; any thread level) into a session. `settings` (NULL when there are
+ * none) go before environment and file. There is no handle to ask when this fails, so the message goes into
+ * `message`, cut to `message_bytes` and always terminated (NULL: not wanted). Collective. Blocks: the pool's
+ * memory is touched once. */
+GLEAN_CHECKED glean_status glean_session_open(MPI_Comm comm, const glean_setting *settings,
+    size_t setting_count, glean_session **session, char *message, size_t message_bytes);
+
+/* Waits until everything put so far into any output is at `level`. `seconds` < 0: the configured deadline.
+ * Collective. Blocks. */
+GLEAN_CHECKED glean_status glean_session_wait(glean_session *session, glean_level level, double seconds);
+
+/* Waits for the drain of closed outputs, prints and writes the report, frees the pool. The handle remains for
+ * its message. Collective. Blocks. */
+GLEAN_CHECKED glean_status glean_session_close(glean_session *session);
+
+/* Gives the handle back. Closes first what was not closed, with errors written to the log. NULL is allowed.
+ * Collective unless closed. */
+GLEAN_API void glean_session_free(glean_session *session);
+
+/* Fills as much of `statistics` as its size says. Local. */
+GLEAN_CHECKED glean_status glean_session_statistics(glean_session *session, glean_statistics *statistics);
+
+/* What the last failed call with this session said; "" when there was none. Valid until the next call with
+ * this handle. Local. */
+GLEAN_API const char *glean_session_message(const glean_session *session);
+
+/* --- output ---------------------------------------------------------------------------------- */
+
+/* Opens a new output. The file appears under `path` when it is complete. `options` NULL: the defaults. A
+ * failure leaves its message in the session. Collective. */
+GLEAN_CHECKED glean_status glean_output_open(glean_session *session, const char *path, glean_format format,
+    const glean_output_options *options, glean_output **output);
+
+/* What the last failed call with this output said; "" when there was none. Valid until the next call with
+ * this handle. Local. */
+GLEAN_API const char *glean_output_message(const glean_output *output);
+
+/* Definitions: before the first begin_step, the same on every rank but for the blocks. */
+
+/* Local. */
+GLEAN_CHECKED glean_status glean_output_define_dimension(glean_output *output, const char *name,
+    uint64_t length, glean_dimension *dimension);
+
+/* The record dimension; at most one. Local. */
+GLEAN_CHECKED glean_status glean_output_define_unlimited(glean_output *output, const char *name,
+    glean_dimension *dimension);
+
+/* Local. */
+GLEAN_CHECKED glean_status glean_output_define_uniform_grid(glean_output *output,
+    const glean_uniform_grid *description, glean_grid *grid);
+
+/* Local. */
+GLEAN_CHECKED glean_status glean_output_define_amr_grid(glean_output *output,
+    const glean_amr_grid *description, glean_grid *grid);
+
+/* An array over a grid: its shape and this rank's blocks are the grid's. `options` NULL: the defaults.
+ * Local. */
+GLEAN_CHECKED glean_status glean_output_define_grid_variable(glean_output *output, const char *name,
+    glean_type external, glean_grid grid, const glean_variable_options *options, glean_variable *variable);
+
+/* An array over dimensions, slowest first (an unlimited one only in front, which makes it a record variable).
+ * `block_start` and `block_count`: [blocks][dimensions without the unlimited one], what this rank will put;
+ * NULL when there are none. `dimensions` NULL with a count of 0: a scalar, whose block has no indices.
+ * `options` NULL: the defaults. Local. */
+GLEAN_CHECKED glean_status glean_output_define_variable(glean_output *output, const char *name,
+    glean_type external, const glean_dimension *dimensions, size_t dimension_count,
+    const uint64_t *block_start, const uint64_t *block_count, size_t blocks,
+    const glean_variable_options *options, glean_variable *variable);
+
+/* An attribute of the file. `values` NULL only with a count of 0. Text is GLEAN_TEXT with its length.
+ * Local. */
+GLEAN_CHECKED glean_status glean_output_define_attribute(glean_output *output, const char *name,
+    glean_type type, const void *values, size_t count);
+
+/* An attribute of a variable. `_FillValue` sets its fill value. Otherwise as above. Local. */
+GLEAN_CHECKED glean_status glean_output_define_variable_attribute(glean_output *output,
+    glean_variable variable, const char *name, glean_type type, const void *values, size_t count);
+
+/* Creates the file with its metadata. The first begin_step calls it if the program has not. Collective.
+ * Blocks for one small file operation of rank 0. */
+GLEAN_CHECKED glean_status glean_output_end_definitions(glean_output *output);
+
+/* Starts the next step: record 0, 1, 2, ... of the record variables. Local, but Collective the first time. */
+GLEAN_CHECKED glean_status glean_output_begin_step(glean_output *output);
+
+/* Puts all of this rank's blocks of a variable, one after the other, each row-major. One memory copy; Blocks
+ * only when the pool is full, at most for `pool.deadline`. `memory` may differ from the external type: values
+ * are converted on their way to the file. `data` may be NULL when `elements` is 0. Local. */
+GLEAN_CHECKED glean_status glean_output_put(glean_output *output, glean_variable variable, glean_type memory,
+    const void *data, size_t elements);
+
+/* Puts one box, which lies inside one of this rank's blocks, from an array in memory whose neighbours in
+ * dimension d are `strides[d]` elements apart, so that ghost cells and interleaved variables need no packing.
+ * `first` is the element that belongs to `start`. `dimensions`: length of `start`, `count` and `strides`;
+ * it must be the variable's, without the record dimension. `strides` NULL: the box is contiguous. Local, as
+ * glean_output_put. */
+GLEAN_CHECKED glean_status glean_output_put_box(glean_output *output, glean_variable variable,
+    size_t dimensions, const uint64_t *start, const uint64_t *count, glean_type memory, const void *first,
+    const ptrdiff_t *strides);
+
+/* Ends this rank's part of the step; the drain starts on it when all ranks have. Local. */
+GLEAN_CHECKED glean_status glean_output_end_step(glean_output *output);
+
+/* GLEAN_NOT_FOUND when nothing has this name. Local. */
+GLEAN_CHECKED glean_status glean_output_find_variable(glean_output *output, const char *name,
+    glean_variable *variable);
+
+/* Waits until everything put so far is at `level` on every rank. Returns what the drain met: overlapping
+ * puts, values out of range, a full disk. `seconds` < 0: the configured deadline. On an open output
+ * GLEAN_DURABLE means fsynced; it is published once it is closed and complete. Collective. Blocks. */
+GLEAN_CHECKED glean_status glean_output_wait(glean_output *output, glean_level level, double seconds);
+
+/* No more steps: the file is completed, made durable and published in the background. The handle remains for
+ * glean_output_wait and glean_output_message. Errors that come later reach every rank at the next
+ * glean_output_open, glean_session_wait or glean_session_close, or at glean_output_wait. Collective; does not
+ * wait for the drain. */
+GLEAN_CHECKED glean_status glean_output_close(glean_output *output);
+
+/* Gives the handle back. Without glean_output_close before, the output is abandoned: nothing is published.
+ * NULL is allowed. Local. */
+GLEAN_API void glean_output_free(glean_output *output);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GLEAN_GLEAN_H */

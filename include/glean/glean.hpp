@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// GLEAN: gets the output of a parallel program off its ranks with one memory copy and writes it,
+// in the background, as the files that the community reads.
+//
+//   glean::Session session(MPI_COMM_WORLD);
+//   glean::Output  out  = session.open("chk_0001.nc", glean::Format::cdf5);
+//   glean::Grid    grid = out.define_grid(glean::UniformGrid{...});
+//   glean::Variable dens = out.define_variable("dens", glean::Type::float64, grid);
+//   out.begin_step();
+//   out.put(dens, density);      // one copy; `density` may be overwritten at once
+//   out.end_step();
+//   out.close();                 // does not wait for the disk
+//   ...                          // compute
+//   session.wait(glean::Level::durable);
+//
+// Every call says whether it is *Local* (no other rank is needed) or *Collective* (all ranks of the
+// session call it in the same order), and whether it *Blocks*. All throw glean::Error. A collective
+// call throws on every rank or on none. Objects are not thread-safe: one thread of a rank at a time.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The library hides everything else.
+#pragma GCC visibility push(default)
+
+namespace glean {
+
+// --- values ------------------------------------------------------------------------------------
+
+enum class Type { int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64, text };
+
+// The element type of C++ as a Type. `char` is text; `signed char` is int8.
+template <class T>
+consteval Type type_of() {
+  if constexpr (std::is_same_v<T, char>) return Type::text;
+  else if constexpr (std::is_same_v<T, float>) return Type::float32;
+  else if constexpr (std::is_same_v<T, double>) return Type::float64;
+  else {
+    static_assert(std::is_integral_v<T> && !std::is_same_v<T, bool>, "not a type that files hold");
+    constexpr int log2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return static_cast<Type>(2 * log2 + (std::is_signed_v<T> ? 0 : 1));
+  }
+}
+
+// How safe captured data is. Each level includes the ones before it.
+enum class Level {
+  captured,  // the application's buffer can be reused
+  staged,    // held outside the application's process (the node's pool and journal)
+  written,   // handed to the file system
+  durable,   // fsynced, and published under the final name if the output is closed
+};
+
+enum class Format { cdf1, cdf2, cdf5 };  // NetCDF classic, 64-bit offset, 64-bit data
+
+enum class Fill { off, on };    // what becomes of elements that nobody puts
+enum class Existing { replace, refuse };  // what to do with a file that is there already
+
+// A part of an array: first index and extent in each dimension, slowest dimension first.
+// The record dimension is never part of a Box: a step is a record.
+struct Box {
+  std::vector<std::uint64_t> start;
+  std::vector<std::uint64_t> count;
+  friend bool operator==(const Box&, const Box&) = default;
+};
+
+// Cells of equal size over the whole domain. Written as coordinate variables (cell centres) named
+// like the dimensions.
+struct UniformGrid {
+  std::vector<std::uint64_t> shape;          // cells of the whole grid, slowest dimension first
+  std::vector<double> origin;                // lower corner of the domain, same order
+  std::vector<double> spacing;               // width of a cell, same order
+  std::vector<Box> blocks;                   // what this rank holds; may be empty
+  std::vector<std::string> dimension_names;  // empty: x; y, x; z, y, x
+};
+
+// One block of a block-structured AMR mesh.
+struct AmrBlock {
+  int level = 1;
+  std::int64_t parent = -1;       // index of the parent block in the whole mesh, -1: none
+  std::vector<double> lower;      // bounding box, x first as in FLASH
+  std::vector<double> upper;
+};
+
+// Block-structured AMR as FLASH has it (seed 000, section 6.1): all blocks have the same number of
+// cells; the array of a variable is [block][z][y][x]. Written with the variables `lrefine`,
+// `parent` and `bndbox`.
+struct AmrGrid {
+  std::uint64_t blocks_total = 0;               // over all ranks
+  std::uint64_t first_block = 0;                // index of this rank's first block
+  std::vector<AmrBlock> blocks;                 // of this rank; may be empty
+  std::vector<std::uint64_t> cells_per_block;   // slowest dimension first
+};
+
+// --- errors ------------------------------------------------------------------------------------
+
+enum class Errc {
+  invalid_argument,  // a shape, type, name or selection that cannot be
+  invalid_state,     // a call at the wrong time, such as a put outside a step
+  invalid_config,    // an unknown key or a value that cannot be
+  overlap,           // two puts of one step claim the same element
+  out_of_range,      // a value that the external type cannot hold
+  timeout,           // a deadline passed; the message names who and what is missing
+  no_space,          // the file system or the shared memory is full
+  permission,        // the file or directory cannot be written
+  exists,            // the file is there and was not to be replaced
+  not_found,         // no such directory, file or variable
+  io,                // the storage failed
+  unsupported,       // this library or machine cannot do it
+  peer,              // another rank failed in this collective call; the message is that rank's
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(Errc code, const std::string& what, std::string hint = {})
+      : std::runtime_error(hint.empty() ? what : what + " (" + hint + ")"), code_(code), hint_(std::move(hint)) {}
+  [[nodiscard]] Errc code() const noexcept { return code_; }
+  [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
+
+ private:
+  Errc code_;
+  std::string hint_;
+};
+
+// --- handles -----------------------------------------------------------------------------------
+
+// Handles are small values; they belong to the output that made them.
+struct Dimension { int id = -1; };
+struct Variable { int id = -1; };
+struct Grid { int id = -1; };
+
+struct VariableOptions {
+  Fill fill = Fill::off;
+  bool per_step = false;      // a record variable: every step adds a record
+};
+
+struct OutputOptions {
+  Existing existing = Existing::replace;
+};
+
+// What this rank has seen since the session began.
+struct Statistics {
+  double blocked_seconds = 0;             // inside calls of this library
+  std::uint64_t captured_bytes = 0;       // copied by puts of this rank
+  std::uint64_t puts = 0;
+  std::uint64_t pool_budget_bytes = 0;    // of the node
+  std::uint64_t pool_high_water_bytes = 0;
+};
+
+class Output {
+ public:
+  Output(Output&&) noexcept;
+  Output& operator=(Output&&) noexcept;
+  // Without close() before, the output is abandoned: nothing is published. Local.
+  ~Output();
+
+  // -- definitions: before the first begin_step, the same on every rank but for `blocks`. Local.
+
+  Dimension define_dimension(std::string_view name, std::uint64_t length);
+  // The record dimension; at most one.
+  Dimension define_unlimited(std::string_view name);
+
+  Grid define_grid(const UniformGrid& grid);
+  Grid define_grid(const AmrGrid& grid);
+
+  // An array over a grid: its shape and this rank's blocks are the grid's.
+  Variable define_variable(std::string_view name, Type external, Grid grid, VariableOptions options = {});
+  // An array over dimensions, slowest first (an unlimited one only in front, which makes it a record
+  // variable). `blocks`: what this rank will put; several, or none.
+  Variable define_variable(std::string_view name, Type external, std::span<const Dimension> dimensions,
+                           std::vector<Box> blocks, VariableOptions options = {});
+
+  // Attributes of the file, or of one variable. `_FillValue` on a variable sets its fill value.
+  void define_attribute(std::string_view name, std::string_view text);
+  void define_attribute(Variable variable, std::string_view name, std::string_view text);
+  template <class T> void define_attribute(std::string_view name, std::span<const T> values) {
+    attribute(Variable{}, name, type_of<T>(), values.data(), values.size());
+  }
+  template <class T> void define_attribute(Variable variable, std::string_view name, std::span<const T> values) {
+    attribute(variable, name, type_of<T>(), values.data(), values.size());
+  }
+
+  // Creates the file with its metadata. Collective, blocks for one small file operation of rank 0.
+  // The first begin_step calls it if the program has not.
+  void end_definitions();
+
+  // -- steps
+
+  // Starts the next step: record 0, 1, 2, … of the record variables. Collective only the first time.
+  void begin_step();
+
+  // Puts all of this rank's blocks of a variable, one after the other, each row-major. Local. One
+  // memory copy; waits only when the pool is full, at most for `pool.deadline`.
+  // T may differ from the external type: values are converted on their way to the file.
+  template <class T> void put(Variable variable, std::span<const T> data) {
+    put_all(variable, type_of<T>(), data.data(), data.size());
+  }
+  template <class T> void put(Variable variable, const std::vector<T>& data) {
+    put(variable, std::span<const T>(data));
+  }
+  // Puts one box, which lies inside one of this rank's blocks, from an array in memory whose
+  // neighbours in dimension d are `strides[d]` elements apart, so that ghost cells and interleaved
+  // variables need no packing. `first` is the element that belongs to box.start. Empty strides: the
+  // box is contiguous. Local, as above.
+  template <class T> void put(Variable variable, const Box& box, const T* first,
+                              std::span<const std::ptrdiff_t> strides = {}) {
+    put_box(variable, box, type_of<T>(), first, strides);
+  }
+
+  // Untyped forms of the above, for language bindings.
+  void put_all(Variable variable, Type memory, const void* data, std::size_t elements);
+  void put_box(Variable variable, const Box& box, Type memory, const void* first,
+               std::span<const std::ptrdiff_t> strides);
+  void attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count);
+
+  // Ends this rank's part of the step; the drain starts on it when all ranks have. Local, no waiting.
+  void end_step();
+
+  // -- finding what was defined. Local. Throws not_found.
+  [[nodiscard]] Variable find_variable(std::string_view name) const;
+
+  // Waits until everything put so far is at `level` on every rank. Collective, blocks. Throws what the
+  // drain met: overlapping puts, values out of range, a full disk. `seconds` < 0: the configured deadline.
+  // On an open output `durable` means fsynced; it is published once it is closed and complete.
+  void wait(Level level, double seconds = -1);
+
+  // No more steps: the file is completed, made durable and published in the background. Collective,
+  // does not wait for the drain. Errors that come later reach every rank at the next
+  // Session::open, Session::wait or Session::close, or at wait() of this output.
+  void close();
+
+  class Impl;
+  explicit Output(std::unique_ptr<Impl> impl);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+class Session {
+ public:
+  // Joins the ranks of `comm` (duplicated; any thread level) into a session: settings, topology,
+  // the node's pool, drain threads. `settings` has the keys of the configuration file, and goes before
+  // environment and file. Collective, blocks: the pool's memory is touched once.
+  explicit Session(MPI_Comm comm, const std::map<std::string, std::string>& settings = {});
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  // close(), with errors written to the log. Collective.
+  ~Session();
+
+  // Opens a new output. The file appears under `path` when it is complete. Collective.
+  Output open(std::string_view path, Format format, OutputOptions options = {});
+
+  // Waits until everything put so far into any output is at `level`. Collective, blocks.
+  void wait(Level level, double seconds = -1);
+
+  // Waits for the drain of closed outputs, prints and writes the report, frees the pool. Collective,
+  // blocks.
+  void close();
+
+  [[nodiscard]] Statistics statistics() const;  // Local.
+
+  class Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+[[nodiscard]] const char* version() noexcept;
+
+}  // namespace glean
+
+#pragma GCC visibility pop

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/config.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
+#include <toml++/toml.h>
+
+#include "base/error.hpp"
+#include "base/keys.hpp"
+#include "base/nearest.hpp"
+
+namespace glean::base {
+namespace {
+
+constexpr std::string_view prefix = "GLEAN_";
+constexpr std::string_view file_variable = "GLEAN_CONFIG";
+
+std::vector<std::string> key_names(Scope least) {
+  std::vector<std::string> names;
+  for (const Key& key : key_table()) {
+    if (least == Scope::session || key.scope == Scope::output) names.emplace_back(key.name);
+  }
+  return names;
+}
+
+// Collects values and problems from all sources; later sources win.
+class Reader {
+ public:
+  Reader() {
+    for (const Key& key : key_table()) {
+      configuration_.entries.push_back({std::string(key.name), key.print(configuration_.settings), "default"});
+    }
+  }
+
+  void read_file(const std::string& path);
+  void read_environment(const Environment& environment);
+  void read_program(const std::map<std::string, std::string>& program);
+  Configuration finish();
+
+  void problem(const std::string& where, const std::string& what) { problems_.push_back(where + ": " + what); }
+
+ private:
+  void read_table(const toml::table& table, const std::string& parent, const std::string& path);
+  void read_rules(const toml::node& node, const std::string& path);
+  void read_rule(const toml::table& table, const std::string& path);
+  void set(const std::string& name, std::string_view text, const std::string& origin);
+  void refuse_value(const Key& key, std::string_view text, const std::string& origin);
+
+  Configuration configuration_;
+  std::vector<std::string> problems_;
+};
+
+std::string place(const std::string& path, const toml::node& node) {
+  return fmt::format("{}:{}", path, node.source().begin.line);
+}
+
+// The text that the environment would have for a value of the file; nullopt for what no key takes.
+std::optional<std::string> text_of(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  if (const auto* list = node.as_array()) {
+    std::vector<std::string> parts;
+    for (const toml::node& element : *list) {
+      const auto part = element.is_value() ? text_of(element) : std::nullopt;
+      if (!part) return std::nullopt;
+      parts.push_back(*part);
+    }
+    return fmt::format("{}", fmt::join(parts, ","));
+  }
+  return std::nullopt;
+}
+
+void Reader::refuse_value(const Key& key, std::string_view text, const std::string& origin) {
+  problem(origin, fmt::format("{} = '{}' cannot be; it takes {}", key.name, text, key.values));
+}
+
+void Reader::set(const std::string& name, std::string_view text, const std::string& origin) {
+  const Key* key = find_key(name);
+  if (!key) {
+    const std::string meant = nearest(name, key_names(Scope::session));
+    problem(origin, fmt::format("unknown key '{}'; did you mean '{}'?", name, meant));
+    return;
+  }
+  if (!key->assign(configuration_.settings, text)) {
+    refuse_value(*key, text, origin);
+    return;
+  }
+  Entry& entry = configuration_.entries[static_cast<std::size_t>(key - key_table().data())];
+  entry.value = key->print(configuration_.settings);
+  entry.origin = origin;
+}
+
+void Reader::read_file(const std::string& path) {
+  configuration_.file = path;
+  toml::table table;
+  try {
+    table = toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    const auto line = error.source().begin.line;
+    problem(line == 0 ? path : fmt::format("{}:{}", path, line), std::string(error.description()));
+    return;
+  }
+  read_table(table, "", path);
+}
+
+void Reader::read_table(const toml::table& table, const std::string& parent, const std::string& path) {
+  for (const auto& [key, node] : table) {
+    const std::string name = parent.empty() ? std::string(key.str()) : parent + "." + std::string(key.str());
+    const std::string origin = fmt::format("{}:{}", path, key.source().begin.line);
+    if (name == "rule") {
+      read_rules(node, path);
+    } else if (const auto* inner = node.as_table(); inner && !find_key(name)) {
+      read_table(*inner, name, path);
+    } else if (const auto text = text_of(node)) {
+      set(name, *text, origin);
+    } else if (const Key* known = find_key(name)) {
+      problem(origin, fmt::format("{} takes {}", name, known->values));
+    } else {
+      set(name, "", origin);
+    }
+  }
+}
+
+void Reader::read_rules(const toml::node& node, const std::string& path) {
+  const auto* list = node.as_array();
+  if (!list || !list->is_array_of_tables()) {
+    problem(place(path, node), "a rule is written as [[rule]]");
+    return;
+  }
+  for (const toml::node& rule : *list) read_rule(*rule.as_table(), path);
+}
+
+void Reader::read_rule(const toml::table& table, const std::string& path) {
+  Rule rule;
+  const std::string prefix_of_entry = fmt::format("rule[{}].", configuration_.settings.rules.size());
+  if (const auto* pattern = table.get_as<std::string>("pattern"); pattern && !pattern->get().empty()) {
+    rule.pattern = pattern->get();
+    configuration_.entries.push_back({prefix_of_entry + "pattern", rule.pattern, place(path, *pattern)});
+  } else {
+    problem(place(path, table), "a rule needs a pattern, such as pattern = \"*_chk_*\"");
+  }
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    if (name == "pattern") continue;
+    const std::string origin = fmt::format("{}:{}", path, key.source().begin.line);
+    const Key* known = find_key(name);
+    if (!known || known->scope != Scope::output) {
+      std::vector<std::string> allowed = key_names(Scope::output);
+      allowed.insert(allowed.begin(), "pattern");
+      if (known) {
+        problem(origin, fmt::format("{} is the same for all files; a rule has {}", name, fmt::join(allowed, ", ")));
+      } else {
+        const std::string meant = nearest(name, allowed);
+        problem(origin, fmt::format("unknown key '{}' of a rule; did you mean '{}'?", name, meant));
+      }
+      continue;
+    }
+    const std::string text = text_of(node).value_or("");
+    Settings scratch;
+    if (!known->assign(scratch, text)) {
+      refuse_value(*known, text, origin);
+      continue;
+    }
+    rule.values.emplace_back(name, text);
+    configuration_.entries.push_back({prefix_of_entry + name, known->print(scratch), origin});
+  }
+  configuration_.settings.rules.push_back(std::move(rule));
+}
+
+void Reader::read_environment(const Environment& environment) {
+  std::map<std::string, std::string> key_of;
+  std::vector<std::string> variables = {std::string(file_variable)};
+  for (const Key& key : key_table()) {
+    key_of[environment_name(key.name)] = key.name;
+    variables.push_back(environment_name(key.name));
+  }
+  for (const auto& [name, value] : environment) {
+    if (!name.starts_with(prefix) || name == file_variable) continue;
+    if (const auto found = key_of.find(name); found != key_of.end()) {
+      set(found->second, value, name);
+    } else {
+      problem("environment", fmt::format("unknown variable {}; did you mean {}?", name, nearest(name, variables)));
+    }
+  }
+}
+
+void Reader::read_program(const std::map<std::string, std::string>& program) {
+  for (const auto& [name, value] : program) set(name, value, "program");
+}
+
+Configuration Reader::finish() {
+  if (problems_.empty()) return std::move(configuration_);
+  const std::string head =
+      problems_.size() == 1 ? "configuration: " : fmt::format("configuration, {} problems:\n  ", problems_.size());
+  throw Error(Errc::invalid_config, head + fmt::format("{}", fmt::join(problems_, "\n  ")),
+              "`glean config --keys` lists all keys");
+}
+
+}  // namespace
+
+Environment process_environment() {
+  Environment environment;
+  for (char** variable = environ; variable && *variable; ++variable) {
+    const std::string_view text(*variable);
+    const std::size_t equals = text.find('=');
+    if (!text.starts_with(prefix) || equals == std::string_view::npos) continue;
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+std::vector<KeyDescription> configuration_keys() {
+  std::vector<KeyDescription> keys;
+  const Settings defaults;
+  for (const Key& key : key_table()) {
+    keys.push_back({std::string(key.name), environment_name(key.name), std::string(key.values),
+                    std::string(key.description), key.print(defaults)});
+  }
+  return keys;
+}
+
+Configuration load_configuration(const std::map<std::string, std::string>& program, const Environment& environment,
+                                 const std::string& directory) {
+  Reader reader;
+  const auto named = environment.find(std::string(file_variable));
+  if (named != environment.end()) {
+    if (!named->second.empty()) reader.read_file(named->second);
+  } else {
+    std::filesystem::path path = "glean.toml";
+    if (directory != ".") path = directory / path;
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) reader.read_file(path.string());
+  }
+  reader.read_environment(environment);
+  reader.read_program(program);
+  return reader.finish();
+}
+
+}  // namespace glean::base

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/keys.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cctype>
+#include <utility>
+
+#include "base/units.hpp"
+
+namespace glean::base {
+namespace {
+
+constexpr int cores_max = 4096;
+constexpr Bytes budget_min = MiB;
+constexpr Bytes request_max = GiB;
+constexpr Bytes page = 4 * KiB;
+
+template <class Enum, std::size_t n>
+using Names = std::array<std::pair<std::string_view, Enum>, n>;
+
+constexpr Names<Mode, 2> mode_names{{{"threaded", Mode::threaded}, {"passthrough", Mode::passthrough}}};
+constexpr Names<Publish, 2> publish_names{{{"rename", Publish::rename}, {"in-place", Publish::in_place}}};
+constexpr Names<RangeRule, 2> range_names{{{"error", RangeRule::error}, {"fill", RangeRule::fill}}};
+constexpr Names<DirectIo, 3> direct_names{
+    {{"auto", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}}};
+constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
+                                          {"info", LogLevel::info},
+                                          {"warning", LogLevel::warning},
+                                          {"error", LogLevel::error},
+                                          {"off", LogLevel::off}}};
+constexpr Names<bool, 2> bool_names{{{"true", true}, {"false", false}}};
+
+template <class Enum, std::size_t n>
+bool assign_name(const Names<Enum, n>& names, Enum& value, std::string_view text) {
+  for (const auto& [name, meaning] : names) {
+    if (name == text) return value = meaning, true;
+  }
+  return false;
+}
+
+template <class Enum, std::size_t n>
+std::string print_name(const Names<Enum, n>& names, Enum value) {
+  for (const auto& [name, meaning] : names) {
+    if (meaning == value) return std::string(name);
+  }
+  return {};
+}
+
+bool assign_int(int& value, std::string_view text, int low, int high) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < low || number > high) return false;
+  value = number;
+  return true;
+}
+
+bool assign_budget(Settings& settings, std::string_view text) {
+  const auto bytes = text == "auto" ? Bytes{0} : parse_bytes(text);
+  if (!bytes || (text != "auto" && *bytes < budget_min)) return false;
+  settings.pool.budget_bytes = *bytes;
+  return true;
+}
+
+bool assign_deadline(Settings& settings, std::string_view text) {
+  const auto seconds = parse_seconds(text);
+  if (!seconds || *seconds <= 0) return false;
+  settings.pool.deadline_seconds = *seconds;
+  return true;
+}
+
+bool assign_request(Settings& settings, std::string_view text) {
+  const auto bytes = parse_bytes(text);
+  if (!bytes || *bytes < page || *bytes > request_max || *bytes % page != 0) return false;
+  settings.drain.request_bytes = *bytes;
+  return true;
+}
+
+// "0,2,4-7"
+bool assign_cores(Settings& settings, std::string_view text) {
+  std::vector<int> cores;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::string_view part = text.substr(0, comma);
+    const std::size_t dash = part.find('-');
+    int first = 0;
+    if (!assign_int(first, part.substr(0, dash), 0, cores_max)) return false;
+    int last = first;
+    if (dash != std::string_view::npos && !assign_int(last, part.substr(dash + 1), first, cores_max)) return false;
+    for (int core = first; core <= last; ++core) cores.push_back(core);
+    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+    if (comma != std::string_view::npos && text.empty()) return false;
+  }
+  settings.drain.cores = std::move(cores);
+  return true;
+}
+
+constexpr std::array<Key, 13> table{{
+    {"mode", Scope::output, "threaded or passthrough",
+     "Who writes: drain threads in the background, or PnetCDF's own collective calls.",
+     [](Settings& s, std::string_view text) { return assign_name(mode_names, s.output.mode, text); },
+     [](const Settings& s) { return print_name(mode_names, s.output.mode); }},
+    {"publish", Scope::output, "rename or in-place",
+     "When a file appears under its final name: once it is complete and safe, or at once.",
+     [](Settings& s, std::string_view text) { return assign_name(publish_names, s.output.publish, text); },
+     [](const Settings& s) { return print_name(publish_names, s.output.publish); }},
+    {"range", Scope::output, "error or fill",
+     "A value that the external type cannot hold: an error, or only the fill value in the file.",
+     [](Settings& s, std::string_view text) { return assign_name(range_names, s.output.range, text); },
+     [](const Settings& s) { return print_name(range_names, s.output.range); }},
+    {"pool.budget", Scope::session, "bytes from 1MiB, or auto",
+     "All shared memory that GLEAN uses on a node; auto takes a quarter of what is free, at most 1 GiB.",
+     assign_budget,
+     [](const Settings& s) {
+       return s.pool.budget_bytes == 0 ? std::string("auto") : exact_bytes(s.pool.budget_bytes);
+     }},
+    {"pool.deadline", Scope::session, "a duration above 0",
+     "The longest time that a call waits before it fails and names what it waited for.",
+     assign_deadline, [](const Settings& s) { return exact_seconds(s.pool.deadline_seconds); }},
+    {"drain.threads", Scope::session, "1 to 64", "Threads per node that write in the background.",
+     [](Settings& s, std::string_view text) { return assign_int(s.drain.threads, text, 1, 64); },
+     [](const Settings& s) { return fmt::format("{}", s.drain.threads); }},
+    {"drain.cores", Scope::session, "logical processors, such as 0,2,4-7; empty: any",
+     "Where drain threads run; thread i takes the i-th, and they start over at the end of the list.",
+     assign_cores, [](const Settings& s) { return fmt::format("{}", fmt::join(s.drain.cores, ",")); }},
+    {"drain.request", Scope::session, "bytes, a multiple of 4KiB, at most 1GiB",
+     "Size of a write, and the alignment of where it starts in the file.",
+     assign_request, [](const Settings& s) { return exact_bytes(s.drain.request_bytes); }},
+    {"drain.depth", Scope::session, "1 to 256", "Writes in flight per drain thread.",
+     [](Settings& s, std::string_view text) { return assign_int(s.drain.depth, text, 1, 256); },
+     [](const Settings& s) { return fmt::format("{}", s.drain.depth); }},
+    {"drain.direct_io", Scope::session, "auto, on or off",
+     "Write whole blocks past the page cache (O_DIRECT); auto does where the file system allows it.",
+     [](Settings& s, std::string_view text) { return assign_name(direct_names, s.drain.direct_io, text); },
+     [](const Settings& s) { return print_name(direct_names, s.drain.direct_io); }},
+    {"report.table", Scope::session, "true or false", "Print a table of what happened when the session closes.",
+     [](Settings& s, std::string_view text) { return assign_name(bool_names, s.report.table, text); },
+     [](const Settings& s) { return print_name(bool_names, s.report.table); }},
+    {"report.file", Scope::session, "a path; empty: none",
+     "Write what happened as JSON into this file when the session closes.",
+     [](Settings& s, std::string_view text) { return s.report.file = text, true; },
+     [](const Settings& s) { return s.report.file; }},
+    {"log.level", Scope::session, "debug, info, warning, error or off", "What is said on standard error.",
+     [](Settings& s, std::string_view text) { return assign_name(level_names, s.log_level, text); },
+     [](const Settings& s) { return print_name(level_names, s.log_level); }},
+}};
+
+}  // namespace
+
+std::span<const Key> key_table() { return table; }
+
+const Key* find_key(std::string_view name) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const Key& key) { return key.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+std::string environment_name(std::string_view key) {
+  std::string name = "GLEAN_";
+  for (const char c : key) {
+    name += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+}  // namespace glean::base

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Every setting of the library, with its default. How they are read: base/config.hpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+
+namespace glean::base {
+
+enum class Mode { passthrough, threaded };
+enum class Publish { rename, in_place };   // when a file appears under its final name
+enum class RangeRule { error, fill };      // a value that the external type cannot hold
+enum class DirectIo { automatic, on, off };
+enum class LogLevel { debug, info, warning, error, off };
+
+// What can differ between files.
+struct OutputSettings {
+  Mode mode = Mode::threaded;
+  Publish publish = Publish::rename;
+  RangeRule range = RangeRule::error;
+  friend bool operator==(const OutputSettings&, const OutputSettings&) = default;
+};
+
+struct PoolSettings {
+  Bytes budget_bytes = 0;          // of a node, journal included; 0: chosen from the memory that is there
+  double deadline_seconds = 300;   // the longest wait of any call
+};
+
+struct DrainSettings {
+  int threads = 1;                 // per node
+  std::vector<int> cores;          // where they run; empty: anywhere
+  Bytes request_bytes = 8 * MiB;   // of a write, and its alignment
+  int depth = 4;                   // writes in flight per thread
+  DirectIo direct_io = DirectIo::automatic;
+};
+
+struct ReportSettings {
+  bool table = false;              // printed by rank 0 when the session closes
+  std::string file;                // JSON; empty: none
+};
+
+// `[[rule]]`: for outputs whose path or file name matches `pattern` (shell pattern) these settings
+// replace the general ones. The last rule that matches and names a setting decides it.
+struct Rule {
+  std::string pattern;
+  std::vector<std::pair<std::string, std::string>> values;  // checked when read
+};
+
+struct Settings {
+  OutputSettings output;  // keys `mode`, `publish`, `range`
+  PoolSettings pool;
+  DrainSettings drain;
+  ReportSettings report;
+  LogLevel log_level = LogLevel::warning;
+  std::vector<Rule> rules;
+
+  // The settings of one output, rules applied.
+  [[nodiscard]] OutputSettings for_output(std::string_view path) const;
+};
+
+}  // namespace glean::base

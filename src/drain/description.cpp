@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drain/description.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace glean::drain {
+namespace {
+
+void append_text(std::vector<std::byte>& bytes, const std::string& text) {
+  const auto length = static_cast<std::uint32_t>(text.size());
+  const auto* as_bytes = reinterpret_cast<const std::byte*>(&length);
+  bytes.insert(bytes.end(), as_bytes, as_bytes + sizeof length);
+  as_bytes = reinterpret_cast<const std::byte*>(text.data());
+  bytes.insert(bytes.end(), as_bytes, as_bytes + length);
+}
+
+[[noreturn]] void refuse() { throw base::Error(base::Errc::io, "damaged description of an output"); }
+
+std::string take_text(std::span<const std::byte>& bytes) {
+  std::uint32_t length = 0;
+  if (bytes.size() < sizeof length) refuse();
+  std::memcpy(&length, bytes.data(), sizeof length);
+  bytes = bytes.subspan(sizeof length);
+  if (bytes.size() < length) refuse();
+  std::string text(reinterpret_cast<const char*>(bytes.data()), length);
+  bytes = bytes.subspan(length);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::byte> OutputDescription::encode() const {
+  std::vector<std::byte> bytes{static_cast<std::byte>(direct_io)};
+  append_text(bytes, display_path);
+  append_text(bytes, names.working_path);
+  append_text(bytes, names.final_path);
+  const auto encoded_layout = layout.encode();
+  bytes.insert(bytes.end(), encoded_layout.begin(), encoded_layout.end());
+  return bytes;
+}
+
+OutputDescription OutputDescription::decode(std::span<const std::byte> bytes) {
+  if (bytes.empty() || bytes[0] > static_cast<std::byte>(base::DirectIo::off)) refuse();
+  OutputDescription description;
+  description.direct_io = static_cast<base::DirectIo>(bytes[0]);
+  bytes = bytes.subspan(1);
+  description.display_path = take_text(bytes);
+  description.names.working_path = take_text(bytes);
+  description.names.final_path = take_text(bytes);
+  description.layout = store::FileLayout::decode(bytes);
+  return description;
+}
+
+}  // namespace glean::drain

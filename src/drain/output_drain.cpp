@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drain/output_drain.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "drain/messages.hpp"
+#include "pool/futex.hpp"
+
+namespace glean::drain {
+
+OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, std::span<const std::byte> description,
+                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs)
+    : pool_(pool), key_(key), slot_(pool.slot(key.slot)), request_bytes_(request_bytes), jobs_(jobs) {
+  try {
+    description_ = OutputDescription::decode(description);
+    trace_.path = description_.display_path;
+    highest_end_ = description_.layout.header_bytes;
+    file_ = std::make_unique<store::File>(calls, description_.names, description_.direct_io);
+  } catch (const base::Error& error) {
+    fail(error);
+  }
+}
+
+void OutputDrain::keep(const pool::Record& record, pool::JournalReader& journal) {
+  kept_.emplace_back(&record, &journal);
+}
+
+Claims& OutputDrain::claims(std::uint32_t variable, std::uint64_t step) {
+  const auto& layout = description_.layout.variables[variable];
+  const std::uint64_t record = layout.per_step() ? step : no_step;
+  return claims_.try_emplace({variable, record}, layout.shape).first->second;
+}
+
+void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journal, int rank) {
+  if (failed_) return retire(record, journal);
+  const auto& variables = description_.layout.variables;
+  const mesh::Box box{{record.box(), record.box() + record.dimensions},
+                      {record.box() + record.dimensions, record.box() + 2 * record.dimensions}};
+  try {
+    if (record.variable >= variables.size() || record.memory_type >= mesh::type_count) {
+      throw base::Error(base::Errc::io, "damaged journal record of '" + trace_.path + "'");
+    }
+    const auto& variable = variables[record.variable];
+    const auto memory = static_cast<mesh::Type>(record.memory_type);
+    auto pending = std::make_unique<PendingPiece>(PendingPiece{
+        Piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements), &record,
+        &journal, rank, record.step, &variable,
+        store::converter(memory, variable.external, description_.layout.format), pool_.at(record.payload_offset),
+        mesh::size_of(memory), 0});
+    if (record.first_element == 0) {
+      if (const auto earlier = claims(record.variable, record.step).add(box, rank)) {
+        throw overlap_error(variable, record.step, box, rank, *earlier);
+      }
+    }
+    pending->unwritten_bytes = pending->piece.file_bytes();
+    gather(*pending);
+    ++steps_[record.step].unwritten;
+    if (variable.per_step()) records_ = std::max(records_, record.step + 1);
+    if (trace_.first_capture_ns == 0 || record.captured_ns < trace_.first_capture_ns) {
+      trace_.first_capture_ns = record.captured_ns;
+    }
+    trace_.last_capture_ns = std::max(trace_.last_capture_ns, record.captured_ns);
+    pieces_.emplace(&record, std::move(pending));
+  } catch (const base::Error& error) {
+    fail(error);
+    retire(record, journal);
+  }
+}
+
+void OutputDrain::gather(PendingPiece& pending) {
+  const Extent extent = pending.piece.file_extent();
+  highest_end_ = std::max(highest_end_, extent.end);
+  Bytes before = 0;
+  for (std::optional<Bytes> at = extent.begin; at;) {
+    const std::uint64_t index = *at / request_bytes_;
+    Window& window = gathered_[index];
+    window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
+    const Bytes up_to_end = pending.piece.bytes_before(window.extent.end);
+    window.parts.push_back({&pending, up_to_end - before});
+    window.bytes += up_to_end - before;
+    before = up_to_end;
+    at = before == pending.piece.file_bytes() ? std::nullopt : pending.piece.next_byte(window.extent.end);
+  }
+}
+
+void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
+  const auto& layout = description_.layout.variables[variable];
+  for (const Extent& hole : claims(variable, step).unclaimed(layout, layout.per_step() ? step : 0)) {
+    highest_end_ = std::max(highest_end_, hole.end);
+    for (std::uint64_t index = hole.begin / request_bytes_; index * request_bytes_ < hole.end; ++index) {
+      Window& window = gathered_[index];
+      window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
+      window.fills.push_back({&layout, hole, step});
+      window.bytes += std::min(hole.end, window.extent.end) - std::max(hole.begin, window.extent.begin);
+      ++steps_[step].unwritten;
+    }
+  }
+}
+
+void OutputDrain::on_end_step(const pool::Record& record) {
+  ++steps_[record.step].ranks_ended;
+  trace_.last_capture_ns = std::max(trace_.last_capture_ns, record.captured_ns);
+}
+
+void OutputDrain::on_close(int rank, bool abandoned) {
+  ++ranks_closed_;
+  if (!abandoned || failed_) return;
+  abandoned_ = true;
+  fail(base::Error(base::Errc::invalid_state, "output '" + trace_.path + "' was abandoned by rank " +
+                                                  std::to_string(rank) + " before it was closed"));
+}
+
+void OutputDrain::queue(Job::Kind kind, std::shared_ptr<Window> window) {
+  ++jobs_in_flight_;
+  jobs_.push_back({kind, this, std::move(window)});
+}
+
+void OutputDrain::queue_window(std::map<std::uint64_t, Window>::iterator it) {
+  queue(Job::Kind::window, std::make_shared<Window>(std::move(it->second)));
+  gathered_.erase(it);
+}
+
+void OutputDrain::relieve(Relief relief) {
+  if (gathered_.empty() || failed_) return;
+  try {
+    file_->reserve(highest_end_);
+  } catch (const base::Error& error) {
+    return fail(error);
+  }
+  for (auto it = gathered_.begin(); it != gathered_.end();) {
+    const auto next = std::next(it);
+    if (relief == Relief::everything || it->second.bytes == request_bytes_) queue_window(it);
+    it = next;
+  }
+}
+
+void OutputDrain::stage_steps() {
+  for (auto step = steps_.find(steps_staged_);
+       step != steps_.end() && step->second.ranks_ended == pool_.header().ranks; step = steps_.find(steps_staged_)) {
+    const auto& variables = description_.layout.variables;
+    for (std::uint32_t v = 0; v < variables.size(); ++v) {
+      if (!variables[v].per_step()) continue;
+      if (variables[v].fill) {
+        gather_fill(v, steps_staged_);
+        records_ = std::max(records_, steps_staged_ + 1);
+      }
+      claims_.erase({v, steps_staged_});
+    }
+    ++steps_staged_;
+    relieve(Relief::everything);
+    if (failed_) return;
+  }
+}
+
+void OutputDrain::window_done(const Window& window) {
+  const std::uint64_t now = base::now_ns();
+  trace_.written_ns = now;
+  trace_.bytes += window.bytes;
+  pool_.header().written_bytes.fetch_add(window.bytes, std::memory_order_relaxed);
+  for (const auto& fill : window.fills) --steps_[fill.step].unwritten;
+  for (const auto& part : window.parts) {
+    PendingPiece& pending = *part.pending;
+    pending.unwritten_bytes -= part.bytes;
+    if (pending.unwritten_bytes != 0) continue;
+    --steps_[pending.step].unwritten;
+    const pool::Record* record = pending.record;
+    retire(*record, *pending.journal);
+    pieces_.erase(record);
+  }
+}
+
+void OutputDrain::synchronized(std::uint64_t steps) {
+  synchronizing_ = false;
+  steps_synchronized_ = std::max(steps_synchronized_, steps);
+  slot_.steps_synchronized.store(steps_synchronized_, std::memory_order_release);
+  pool::futex_signal(pool_.header().progress);
+}
+
+void OutputDrain::fail(const base::Error& error) {
+  if (failed_) return;
+  failed_ = true;
+  last_job_queued_ = false;   // a failed publish is followed by a discard
+  pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
+  gathered_.clear();
+  const auto mine = [this](const Job& job) { return job.output == this; };
+  jobs_in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
+  std::erase_if(jobs_, mine);
+  pool::futex_signal(pool_.header().progress);
+}
+
+void OutputDrain::range_error(const Assembled& assembled) {
+  if (assembled.range_errors == 0) return;
+  trace_.range_errors += assembled.range_errors;
+  slot_.range_errors.fetch_add(assembled.range_errors, std::memory_order_relaxed);
+  if (description_.layout.range == base::RangeRule::error) fail(out_of_range_error(assembled));
+}
+
+void OutputDrain::retire(const pool::Record& record, pool::JournalReader& journal) {
+  space_returned_ |= journal.retire(record);
+}
+
+bool OutputDrain::space_returned() { return std::exchange(space_returned_, false); }
+
+void OutputDrain::drop_everything() {
+  for (const auto& [record, pending] : pieces_) retire(*record, *pending->journal);
+  pieces_.clear();
+  claims_.clear();
+  steps_.clear();
+}
+
+void OutputDrain::progress() {
+  const bool all_closed = ranks_closed_ == pool_.header().ranks;
+  if (!failed_ && slot_.error.load(std::memory_order_acquire) != 0) {
+    fail(base::Error(base::Errc::invalid_state, "a put of '" + trace_.path + "' failed"));   // the rank has said more
+  }
+  if (failed_) {
+    if (jobs_in_flight_ != 0 || last_job_queued_) return;
+    drop_everything();
+    if (all_closed) {
+      last_job_queued_ = true;
+      queue(Job::Kind::discard);
+    }
+    return;
+  }
+  const std::uint64_t staged = steps_staged_, written = steps_written_;
+  stage_steps();
+  if (failed_) return progress();
+  while (steps_written_ < steps_staged_ && steps_[steps_written_].unwritten == 0) steps_.erase(steps_written_++);
+  slot_.steps_staged.store(steps_staged_, std::memory_order_release);
+  slot_.steps_written.store(steps_written_, std::memory_order_release);
+  if (staged != steps_staged_ || written != steps_written_) pool::futex_signal(pool_.header().progress);
+
+  const std::uint64_t wanted = slot_.synchronize_up_to.load(std::memory_order_acquire);
+  if (wanted > steps_synchronized_ && steps_written_ >= wanted && !synchronizing_ && !last_job_queued_) {
+    synchronizing_ = true;
+    queue(Job::Kind::synchronize);
+  }
+  if (all_closed && steps_written_ == steps_staged_) complete();
+}
+
+void OutputDrain::complete() {
+  if (!fixed_filled_) {
+    fixed_filled_ = true;
+    const auto& variables = description_.layout.variables;
+    for (std::uint32_t v = 0; v < variables.size(); ++v) {
+      if (variables[v].fill && !variables[v].per_step()) gather_fill(v, no_step);
+    }
+    relieve(Relief::everything);
+    if (failed_) return progress();
+  }
+  if (jobs_in_flight_ != 0 || last_job_queued_) return;
+  last_job_queued_ = true;
+  queue(Job::Kind::publish);
+}
+
+void OutputDrain::published() {
+  trace_.state = "published";
+  trace_.steps = steps_written_;
+  trace_.durable_ns = base::now_ns();
+  slot_.steps_synchronized.store(steps_written_, std::memory_order_release);
+  slot_.state.store(pool::OutputState::published, std::memory_order_release);
+  for (const auto& [record, journal] : kept_) retire(*record, *journal);
+  finished_ = true;
+  pool::futex_signal(pool_.header().progress);
+}
+
+void OutputDrain::discarded() {
+  trace_.state = abandoned_ ? "abandoned" : "failed";
+  slot_.state.store(abandoned_ ? pool::OutputState::abandoned : pool::OutputState::failed, std::memory_order_release);
+  for (const auto& [record, journal] : kept_) retire(*record, *journal);
+  finished_ = true;
+  pool::futex_signal(pool_.header().progress);
+}
+
+}  // namespace glean::drain

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The state of one output on its way into its file: what was captured, what is written, what comes next.
+//
+// No thread of its own and no lock: the engine calls it with its lock held, and does the jobs that it hands out.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.hpp"
+#include "drain/claims.hpp"
+#include "drain/description.hpp"
+#include "drain/trace.hpp"
+#include "drain/window.hpp"
+
+namespace glean::drain {
+
+class OutputDrain;
+
+struct Job {
+  enum class Kind { window, synchronize, publish, discard };
+  Kind kind = Kind::window;
+  OutputDrain* output = nullptr;
+  std::shared_ptr<Window> window;
+  std::uint64_t steps = 0;   // synchronize: how many it has made durable
+};
+using Jobs = std::deque<Job>;
+
+class OutputDrain {
+ public:
+  // Opens the working file. An output whose file cannot be opened has failed; it still takes its records.
+  OutputDrain(pool::Pool& pool, pool::OutputKey key, std::span<const std::byte> description,
+              store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs);
+
+  // -- records of the journal, in each rank's order
+  void keep(const pool::Record& record, pool::JournalReader& journal);   // a describe record, until the end
+  void on_put(const pool::Record& record, pool::JournalReader& journal, int rank);
+  void on_end_step(const pool::Record& record);
+  void on_close(int rank, bool abandoned);
+
+  // Queues the windows that are full, or all that there are, although their step is not complete: the pool has run full.
+  enum class Relief { full_windows, everything };
+  void relieve(Relief relief);
+
+  // -- results of jobs
+  void window_done(const Window& window);
+  void synchronized(std::uint64_t steps);
+  void published();
+  void discarded();
+  void job_ended() { --jobs_in_flight_; }
+  // First failure wins; what was captured is dropped as soon as no job uses it.
+  void fail(const base::Error& error);
+  // Counts values out of range, and fails the output where the rule says so.
+  void range_error(const Assembled& assembled);
+
+  // Moves the output on: steps staged, written, synchronised, published. Call after every change.
+  void progress();
+
+  [[nodiscard]] store::File* file() { return file_.get(); }   // nullptr: it could not be opened
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] bool finished() const { return finished_; }   // nothing refers to it any more
+  [[nodiscard]] bool space_returned();                        // since the last call
+  [[nodiscard]] pool::OutputKey key() const { return key_; }
+  [[nodiscard]] std::uint64_t records() const { return records_; }
+  [[nodiscard]] Bytes highest_end() const { return highest_end_; }
+  [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
+  [[nodiscard]] const OutputDescription& description() const { return description_; }
+  [[nodiscard]] const OutputTrace& trace() const { return trace_; }
+  [[nodiscard]] pool::OutputSlot& slot() const { return slot_; }
+
+ private:
+  struct Step {
+    std::uint32_t ranks_ended = 0;
+    std::uint64_t unwritten = 0;   // pieces and fills
+  };
+  static constexpr std::uint64_t no_step = ~0ull;   // what belongs to the file as a whole
+
+  Claims& claims(std::uint32_t variable, std::uint64_t step);
+  void gather(PendingPiece& pending);
+  void gather_fill(std::uint32_t variable, std::uint64_t step);
+  void queue_window(std::map<std::uint64_t, Window>::iterator it);
+  void queue(Job::Kind kind, std::shared_ptr<Window> window = nullptr);
+  void drop_everything();
+  void retire(const pool::Record& record, pool::JournalReader& journal);
+  void stage_steps();
+  void complete();
+
+  pool::Pool& pool_;
+  pool::OutputKey key_;
+  pool::OutputSlot& slot_;
+  OutputDescription description_;
+  std::unique_ptr<store::File> file_;
+  Bytes request_bytes_;
+  Jobs& jobs_;
+
+  std::vector<std::pair<const pool::Record*, pool::JournalReader*>> kept_;
+  std::unordered_map<const pool::Record*, std::unique_ptr<PendingPiece>> pieces_;
+  std::map<std::uint64_t, Window> gathered_;   // by index
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Claims> claims_;
+  std::map<std::uint64_t, Step> steps_;
+  std::uint64_t steps_staged_ = 0;
+  std::uint64_t steps_written_ = 0;
+  std::uint64_t steps_synchronized_ = 0;
+  std::uint64_t records_ = 0;
+  Bytes highest_end_ = 0;
+  std::uint32_t ranks_closed_ = 0;
+  int jobs_in_flight_ = 0;
+  bool synchronizing_ = false;
+  bool fixed_filled_ = false;
+  bool last_job_queued_ = false;
+  bool failed_ = false;
+  bool abandoned_ = false;
+  bool finished_ = false;
+  bool space_returned_ = false;
+  OutputTrace trace_;
+};
+
+}  // namespace glean::drain

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the drain did and when: the raw material of the report.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "store/posix/writer.hpp"
+
+namespace glean::drain {
+
+// Times are CLOCK_MONOTONIC; 0: has not happened.
+struct OutputTrace {
+  std::string path;
+  std::string state = "open";      // open, published, failed, abandoned
+  base::Bytes bytes = 0;           // written into the file
+  std::uint64_t steps = 0;
+  std::uint64_t range_errors = 0;
+  std::uint64_t first_capture_ns = 0;
+  std::uint64_t last_capture_ns = 0;
+  std::uint64_t written_ns = 0;
+  std::uint64_t durable_ns = 0;
+};
+
+struct DrainTrace {
+  int threads = 0;
+  bool io_uring = false;
+  std::uint64_t busy_ns = 0;       // of all threads
+  std::uint64_t cpu_ns = 0;
+  store::WriteCounters requests;
+  // Requests of up to 4 KiB, 16 KiB, 64 KiB, …, 16 MiB, and larger.
+  static constexpr int size_classes = 8;
+  std::array<std::uint64_t, size_classes> request_sizes{};
+  [[nodiscard]] static constexpr base::Bytes class_limit(int size_class) { return (4 * base::KiB) << (2 * size_class); }
+  struct Interval { std::uint64_t begin_ns, end_ns; };
+  std::vector<Interval> intervals;   // when at least one thread was busy; neighbours merged
+  std::vector<OutputTrace> outputs;
+};
+
+}  // namespace glean::drain

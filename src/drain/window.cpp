@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drain/window.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace glean::drain {
+namespace {
+
+class Assembly {
+ public:
+  Assembly(const Window& window, std::byte* buffer) : window_(window), buffer_(buffer) {}
+
+  void add(const PendingPiece& pending) {
+    pending.piece.for_each_run(window_.extent, [&](Piece::Run run) { add_run(pending, run); });
+  }
+
+  void add_fill(const Window::FillPart& fill) {
+    const std::size_t size = mesh::size_of(fill.variable->external);
+    const Extent inside{std::max(fill.extent.begin, window_.extent.begin), std::min(fill.extent.end, window_.extent.end)};
+    std::byte* target = buffer_ + (inside.begin - window_.extent.begin);
+    std::size_t phase = (inside.begin - fill.extent.begin) % size;
+    for (Bytes i = 0; i < inside.size(); ++i) {
+      target[i] = fill.variable->fill_value[phase];
+      if (++phase == size) phase = 0;
+    }
+    cover(inside);
+  }
+
+  Assembled finish() {
+    // Without overlaps, as many bytes as the span is long mean that it has no holes.
+    if (total_ == last_ - first_) {
+      assembled_.runs.assign(1, {first_, last_});
+    } else {
+      auto& runs = assembled_.runs;
+      std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+      std::size_t kept = 0;
+      for (std::size_t i = 1; i < runs.size(); ++i) {
+        if (runs[i].begin == runs[kept].end) runs[kept].end = runs[i].end;
+        else runs[++kept] = runs[i];
+      }
+      runs.resize(kept + 1);
+    }
+    return std::move(assembled_);
+  }
+
+ private:
+  void add_run(const PendingPiece& pending, Piece::Run run) {
+    const std::size_t size = mesh::size_of(pending.variable->external);
+    cover({std::max(run.file_offset, window_.extent.begin),
+           std::min(run.file_offset + run.elements * size, window_.extent.end)});
+    if (run.file_offset < window_.extent.begin) {
+      add_cut_element(pending, run);
+      ++run.source, --run.elements, run.file_offset += size;
+    }
+    if (run.elements == 0) return;
+    if (run.file_offset + run.elements * size > window_.extent.end) {
+      --run.elements;
+      add_cut_element(pending, {run.source + run.elements, 1, run.file_offset + run.elements * size});
+    }
+    if (run.elements == 0) return;
+    convert(pending, run, buffer_ + (run.file_offset - window_.extent.begin));
+  }
+
+  // An element that the window's edge cuts: its other part belongs to the neighbour.
+  void add_cut_element(const PendingPiece& pending, const Piece::Run& run) {
+    std::array<std::byte, 8> element{};
+    convert(pending, {run.source, 1, run.file_offset}, element.data());
+    const std::size_t size = mesh::size_of(pending.variable->external);
+    for (std::size_t i = 0; i < size; ++i) {
+      const Bytes at = run.file_offset + i;
+      if (at >= window_.extent.begin && at < window_.extent.end) buffer_[at - window_.extent.begin] = element[i];
+    }
+  }
+
+  void convert(const PendingPiece& pending, const Piece::Run& run, std::byte* target) {
+    const auto result = pending.convert(pending.payload + run.source * pending.memory_bytes, target, run.elements,
+                                        pending.variable->fill_value.data());
+    if (result.count == 0) return;
+    if (assembled_.range_errors == 0) assembled_.first_range_error = {&pending, run.source + result.first};
+    assembled_.range_errors += result.count;
+  }
+
+  void cover(Extent extent) {
+    auto& runs = assembled_.runs;
+    if (runs.empty()) first_ = extent.begin;
+    first_ = std::min(first_, extent.begin);
+    last_ = std::max(last_, extent.end);
+    total_ += extent.size();
+    if (!runs.empty() && runs.back().end == extent.begin) runs.back().end = extent.end;
+    else runs.push_back(extent);
+  }
+
+  const Window& window_;
+  std::byte* buffer_;
+  Assembled assembled_;
+  Bytes first_ = 0, last_ = 0, total_ = 0;
+};
+
+}  // namespace
+
+Assembled assemble(const Window& window, std::byte* buffer) {
+  Assembly assembly(window, buffer);
+  for (const auto& fill : window.fills) assembly.add_fill(fill);
+  for (const auto& part : window.parts) assembly.add(*part.pending);
+  return assembly.finish();
+}
+
+}  // namespace glean::drain

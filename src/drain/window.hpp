@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A file domain of one request's size, and what is put together in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "drain/piece.hpp"
+
+namespace glean::drain {
+
+// A piece that waits in the pool to be written. Lives until all its bytes are.
+struct PendingPiece {
+  Piece piece;
+  const pool::Record* record = nullptr;
+  pool::JournalReader* journal = nullptr;
+  int rank = 0;
+  std::uint64_t step = 0;
+  const store::VariableLayout* variable = nullptr;
+  store::Converter convert = nullptr;
+  const std::byte* payload = nullptr;
+  std::size_t memory_bytes = 1;   // of an element in the payload
+  Bytes unwritten_bytes = 0;      // of the file
+};
+
+// What goes into [index * request, (index + 1) * request) of the file.
+struct Window {
+  Extent extent;
+  struct Part {
+    PendingPiece* pending;
+    Bytes bytes;   // of it in this window
+  };
+  std::vector<Part> parts;
+  struct FillPart {
+    const store::VariableLayout* variable;
+    Extent extent;   // whole elements, not clipped to the window
+    std::uint64_t step;
+  };
+  std::vector<FillPart> fills;
+  Bytes bytes = 0;   // of all parts and fills
+};
+
+// A value that the external type could not hold.
+struct RangeError {
+  const PendingPiece* pending = nullptr;
+  std::uint64_t element = 0;   // in the piece's payload
+};
+
+struct Assembled {
+  std::vector<Extent> runs;    // written parts of the window, ascending, disjoint, merged; file offsets
+  std::uint64_t range_errors = 0;
+  RangeError first_range_error;
+};
+
+// Converts everything that lies in the window into `buffer`, whose first byte is the window's. No part may overlap
+// another. Local to a drain thread.
+[[nodiscard]] Assembled assemble(const Window& window, std::byte* buffer);
+
+}  // namespace glean::drain

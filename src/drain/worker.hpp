@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One drain thread's hands: buffers, and requests in flight.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "drain/output_drain.hpp"
+#include "plan/plan.hpp"
+#include "store/posix/writer.hpp"
+
+namespace glean::drain {
+
+// Owned by one thread.
+class Worker {
+ public:
+  // Says how a job ended: error is null on success.
+  using Done = std::function<void(const Job&, const base::Error* error)>;
+  // Sees what was assembled before it is written; false: do not write it.
+  using Inspect = std::function<bool(const Job&, const Assembled&)>;
+
+  Worker(const plan::Plan& plan, store::SystemCalls& calls, Inspect inspect, Done done);
+
+  // Assembles a window and hands its requests to the system. Blocks while all buffers are in use.
+  void write(const Job& job);
+  [[nodiscard]] bool busy() const { return !in_flight_.empty(); }
+  // Waits for at least one request to complete.
+  void wait();
+  // Takes what has completed.
+  void poll();
+
+  [[nodiscard]] store::WriteCounters counters() const { return writer_->counters(); }
+  [[nodiscard]] bool uses_io_uring() const { return uses_io_uring_; }
+  [[nodiscard]] const std::array<std::uint64_t, DrainTrace::size_classes>& request_sizes() const { return sizes_; }
+
+ private:
+  struct InFlight {
+    Job job;
+    std::byte* buffer;
+    std::size_t unfinished;   // requests
+    int error = 0;
+  };
+  struct Unmap {
+    Bytes bytes;
+    void operator()(std::byte* memory) const;
+  };
+  void reap(store::Writer::Reap how);
+
+  Inspect inspect_;
+  Done done_;
+  bool uses_io_uring_ = false;
+  std::unique_ptr<std::byte, Unmap> memory_;
+  std::vector<std::byte*> free_buffers_;
+  std::unique_ptr<store::Writer> writer_;   // after the memory: requests end before it goes
+  std::unordered_map<std::uint64_t, InFlight> in_flight_;
+  std::uint64_t next_tag_ = 0;
+  std::array<std::uint64_t, DrainTrace::size_classes> sizes_{};
+};
+
+}  // namespace glean::drain

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pool/capture.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace glean::pool {
+namespace {
+
+// Below this a copy may well be read again from the cache; above it streaming stores save reading the target first.
+constexpr std::size_t streaming_bytes = 64 * 1024;
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) void copy_streaming(std::byte* target, const std::byte* source, std::size_t bytes) {
+  const std::size_t head = (32 - reinterpret_cast<std::uintptr_t>(target) % 32) % 32;
+  std::memcpy(target, source, head);
+  target += head, source += head, bytes -= head;
+  for (; bytes >= 128; bytes -= 128, target += 128, source += 128) {
+    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source));
+    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source + 32));
+    const __m256i c = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source + 64));
+    const __m256i d = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source + 96));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(target), a);
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(target + 32), b);
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(target + 64), c);
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(target + 96), d);
+  }
+  _mm_sfence();
+  std::memcpy(target, source, bytes);
+}
+#endif
+
+void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes) {
+#ifdef __x86_64__
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx2 && bytes >= streaming_bytes) return copy_streaming(target, source, bytes);
+#endif
+  std::memcpy(target, source, bytes);
+}
+
+template <class Element>
+void gather(std::byte* target, const std::byte* source, std::ptrdiff_t stride, std::uint64_t elements) {
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    std::memcpy(target + i * sizeof(Element), source + static_cast<std::ptrdiff_t>(i * sizeof(Element)) * stride,
+                sizeof(Element));
+  }
+}
+
+void copy_row(std::byte* target, const std::byte* source, std::ptrdiff_t stride, std::uint64_t elements,
+              std::size_t element_bytes) {
+  if (stride == 1 || elements == 1) return copy_bytes(target, source, elements * element_bytes);
+  switch (element_bytes) {
+    case 1: return gather<std::uint8_t>(target, source, stride, elements);
+    case 2: return gather<std::uint16_t>(target, source, stride, elements);
+    case 4: return gather<std::uint32_t>(target, source, stride, elements);
+    default: return gather<std::uint64_t>(target, source, stride, elements);
+  }
+}
+
+}  // namespace
+
+void copy_elements(const Source& source, std::uint64_t begin, std::uint64_t elements, std::byte* target) {
+  const std::size_t size = source.element_bytes;
+  if (source.strides.empty() || source.count.empty()) {
+    return copy_bytes(target, source.first + begin * size, elements * size);
+  }
+  // Inner dimensions that follow each other in memory are one row.
+  std::size_t inner = source.count.size() - 1;
+  std::uint64_t row = source.count[inner];
+  while (inner > 0 && source.strides[inner - 1] ==
+                          source.strides[inner] * static_cast<std::ptrdiff_t>(source.count[inner])) {
+    row *= source.count[--inner];
+  }
+  const std::ptrdiff_t stride = source.strides.back();
+
+  while (elements > 0) {
+    std::uint64_t outer = begin / row;
+    const std::uint64_t inside = begin % row;
+    std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(inside) * stride;
+    for (std::size_t d = inner; d-- > 0;) {
+      offset += static_cast<std::ptrdiff_t>(outer % source.count[d]) * source.strides[d];
+      outer /= source.count[d];
+    }
+    const std::uint64_t now = std::min(elements, row - inside);
+    copy_row(target, source.first + offset * static_cast<std::ptrdiff_t>(size), stride, now, size);
+    target += now * size;
+    begin += now;
+    elements -= now;
+  }
+}
+
+}  // namespace glean::pool

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pool/journal.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "pool/futex.hpp"
+
+namespace glean::pool {
+namespace {
+
+constexpr Bytes payload_alignment = 64;
+constexpr std::uint64_t nap_ns = 50'000'000;
+
+Bytes record_bytes(std::uint16_t dimensions) {
+  return base::align_up(sizeof(Record) + 2 * sizeof(std::uint64_t) * dimensions, record_alignment);
+}
+
+}  // namespace
+
+std::uint32_t checksum_of(const Record& record) {
+  alignas(8) std::array<std::byte, sizeof(Record)> fixed;
+  std::memcpy(fixed.data(), &record, sizeof(Record));
+  std::memset(fixed.data() + offsetof(Record, checksum), 0, sizeof(record.checksum) + sizeof(record.retired));
+  const XXH64_hash_t of_fixed = XXH3_64bits(fixed.data(), fixed.size());
+  const Bytes box_bytes = 2 * sizeof(std::uint64_t) * record.dimensions;
+  return static_cast<std::uint32_t>(XXH3_64bits_withSeed(record.box(), box_bytes, of_fixed));
+}
+
+Recorder::Recorder(Pool& pool, int node_rank, double deadline_seconds, WaitDiagnosis diagnosis)
+    : pool_(pool), node_rank_(node_rank), deadline_seconds_(deadline_seconds), diagnosis_(std::move(diagnosis)) {}
+
+Recorder::~Recorder() { leave_chunk(); }
+
+void Recorder::leave_chunk() {
+  if (has_chunk_) pool_.drop_reference(chunk_);
+  has_chunk_ = false;
+}
+
+template <class Attempt>
+void Recorder::wait_for_space(Attempt attempt, const char* what) {
+  PoolHeader& header = pool_.header();
+  const auto limit = static_cast<std::uint64_t>(deadline_seconds_ * 1e9);
+  std::uint64_t since = base::now_ns();
+  std::uint64_t written = header.written_bytes.load(std::memory_order_relaxed);
+  header.waiting_for_space.fetch_add(1, std::memory_order_seq_cst);
+  struct Leave {
+    PoolHeader& header;
+    ~Leave() { header.waiting_for_space.fetch_sub(1, std::memory_order_relaxed); }
+  } leave{header};
+  for (;;) {
+    const std::uint32_t seen = header.space.load(std::memory_order_acquire);
+    if (attempt()) return;
+    const std::uint64_t now = base::now_ns();
+    if (const auto latest = header.written_bytes.load(std::memory_order_relaxed); latest != written) {
+      written = latest;
+      since = now;   // slow, but it moves
+    }
+    if (now - since > limit) {
+      throw base::Error(base::Errc::timeout,
+                        std::string(what) + " is full (" + std::to_string(pool_.used_bytes() / base::MiB) + " of " +
+                            std::to_string(header.pool_bytes / base::MiB) + " MiB in use) and nothing was written for " +
+                            std::to_string(deadline_seconds_) + " s: " + diagnosis_(),
+                        "raise pool.budget or pool.deadline, or write less often");
+    }
+    if (kill(header.aggregator_pid, 0) != 0 && errno == ESRCH) {
+      throw base::Error(base::Errc::io, "the process that drains the pool (pid " +
+                                            std::to_string(header.aggregator_pid) + ") is gone");
+    }
+    futex_signal(header.work);
+    futex_wait(header.space, seen, nap_ns);
+  }
+}
+
+Recorder::Room Recorder::reserve(Bytes wanted, Bytes minimum) {
+  const Bytes chunk_bytes = pool_.header().chunk_bytes;
+  if (has_chunk_ && chunk_bytes - chunk_used_ < minimum) leave_chunk();
+  if (!has_chunk_) {
+    auto taken = pool_.take_chunk();
+    if (!taken) wait_for_space([&] { return (taken = pool_.take_chunk()).has_value(); }, "the pool");
+    chunk_ = *taken;
+    has_chunk_ = true;
+    chunk_used_ = 0;
+  }
+  const Bytes offset = pool_.offset_of_chunk(chunk_) + chunk_used_;
+  return {pool_.at(offset), offset, std::min(wanted, chunk_bytes - chunk_used_)};
+}
+
+void Recorder::commit_put(const Room& room, Bytes used_bytes, const Put& put) {
+  Record record{};
+  record.kind = RecordKind::put;
+  record.dimensions = static_cast<std::uint16_t>(put.box->count.size());
+  record.slot = put.output.slot;
+  record.generation = put.output.generation;
+  record.step = put.step;
+  record.variable = put.variable;
+  record.memory_type = static_cast<std::uint8_t>(put.memory_type);
+  record.payload_offset = room.offset;
+  record.payload_bytes = used_bytes;
+  record.first_element = put.first_element;
+  record.elements = put.elements;
+  append(record, put.box);
+}
+
+void Recorder::describe(const OutputKey& output, std::span<const std::byte> description) {
+  for (Bytes done = 0; done < description.size();) {
+    const Room room = reserve(description.size() - done, 1);
+    std::memcpy(room.data, description.data() + done, room.bytes);
+    Record record{};
+    record.kind = RecordKind::describe;
+    record.slot = output.slot;
+    record.generation = output.generation;
+    record.payload_offset = room.offset;
+    record.payload_bytes = room.bytes;
+    record.first_element = done;
+    record.elements = description.size();
+    append(record, nullptr);
+    done += room.bytes;
+  }
+}
+
+void Recorder::mark(const OutputKey& output, RecordKind kind, std::uint64_t step) {
+  Record record{};
+  record.kind = kind;
+  record.slot = output.slot;
+  record.generation = output.generation;
+  record.step = step;
+  append(record, nullptr);
+}
+
+void Recorder::append(Record record, const mesh::Box* box) {
+  Journal& journal = pool_.journal(node_rank_);
+  std::byte* ring = pool_.ring(node_rank_);
+  record.size_bytes = static_cast<std::uint32_t>(record_bytes(record.dimensions));
+  record.captured_ns = base::now_ns();
+
+  std::uint64_t head = journal.head.load(std::memory_order_relaxed);
+  const Bytes to_end = journal.ring_bytes - head % journal.ring_bytes;
+  const Bytes skipped = to_end < record.size_bytes ? to_end : 0;
+  const auto fits = [&] {
+    return journal.ring_bytes - (head - journal.tail.load(std::memory_order_acquire)) >= skipped + record.size_bytes;
+  };
+  if (!fits()) wait_for_space(fits, "the journal of the pool");
+
+  if (skipped != 0) {
+    // A skip record may be shorter than Record: only the first 64 bytes are there.
+    auto* skip = reinterpret_cast<Record*>(ring + head % journal.ring_bytes);
+    skip->size_bytes = static_cast<std::uint32_t>(skipped);
+    skip->kind = RecordKind::skip;
+    skip->retired = 1;
+    head += skipped;
+  }
+  auto* place = reinterpret_cast<Record*>(ring + head % journal.ring_bytes);
+  std::memcpy(static_cast<void*>(place), &record, sizeof(Record));
+  if (box != nullptr) {
+    std::copy(box->start.begin(), box->start.end(), place->box());
+    std::copy(box->count.begin(), box->count.end(), place->box() + record.dimensions);
+  }
+  place->checksum = checksum_of(*place);
+
+  if (record.payload_bytes != 0) {
+    pool_.add_reference(chunk_);
+    chunk_used_ = base::align_up(record.payload_offset + record.payload_bytes - pool_.offset_of_chunk(chunk_),
+                                 payload_alignment);
+    if (chunk_used_ >= pool_.header().chunk_bytes) leave_chunk();
+  }
+  journal.head.store(head + record.size_bytes, std::memory_order_release);
+}
+
+void Recorder::ring_the_drain() { futex_signal(pool_.header().work); }
+
+JournalReader::JournalReader(Pool& pool, int node_rank)
+    : pool_(pool), journal_(pool.journal(node_rank)), ring_(pool.ring(node_rank)),
+      read_(journal_.tail.load(std::memory_order_acquire)) {}
+
+const Record* JournalReader::peek() {
+  while (read_ != journal_.head.load(std::memory_order_acquire)) {
+    const auto* record = reinterpret_cast<const Record*>(ring_ + read_ % journal_.ring_bytes);
+    if (record->kind == RecordKind::skip) {
+      read_ += record->size_bytes;
+      continue;
+    }
+    const Bytes left = journal_.ring_bytes - read_ % journal_.ring_bytes;
+    if (record->size_bytes != record_bytes(record->dimensions) || record->size_bytes > left ||
+        record->checksum != checksum_of(*record) ||
+        record->payload_offset + record->payload_bytes > pool_.header().pool_bytes) {
+      throw base::Error(base::Errc::io, "damaged journal record at byte " + std::to_string(read_));
+    }
+    return record;
+  }
+  return nullptr;
+}
+
+void JournalReader::advance() {
+  read_ += reinterpret_cast<const Record*>(ring_ + read_ % journal_.ring_bytes)->size_bytes;
+}
+
+bool JournalReader::retire(const Record& record) {
+  const_cast<Record&>(record).retired = 1;
+  if (record.payload_bytes != 0) pool_.drop_reference(pool_.chunk_at(record.payload_offset));
+  std::uint64_t tail = journal_.tail.load(std::memory_order_relaxed);
+  const std::uint64_t before = tail;
+  while (tail != read_) {
+    const auto* oldest = reinterpret_cast<const Record*>(ring_ + tail % journal_.ring_bytes);
+    if (oldest->retired == 0) break;
+    tail += oldest->size_bytes;
+  }
+  if (tail != before) journal_.tail.store(tail, std::memory_order_release);
+  return tail != before || record.payload_bytes != 0;
+}
+
+}  // namespace glean::pool

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What was captured, and in which order: one ring of records per rank, written by the rank, read by whoever drains.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "mesh/box.hpp"
+#include "mesh/type.hpp"
+#include "pool/pool.hpp"
+
+namespace glean::pool {
+
+// The output that records belong to.
+struct OutputKey {
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+  friend bool operator==(const OutputKey&, const OutputKey&) = default;
+};
+
+// Tells who is missing when a wait for pool space passes its deadline.
+using WaitDiagnosis = std::function<std::string()>;
+
+// The capturing side of one rank: pool space and records. Not thread-safe. Nothing here waits for another process
+// unless the pool or the journal is full; then it asks the drain to make room and sleeps until there is some.
+class Recorder {
+ public:
+  Recorder(Pool& pool, int node_rank, double deadline_seconds, WaitDiagnosis diagnosis);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // Room for payload in one chunk: at most `wanted` bytes, at least `minimum` (which is not more than a chunk).
+  // Valid until the next call. Throws timeout with the diagnosis when the pool stays full, and io when the process that
+  // drains is gone.
+  struct Room {
+    std::byte* data;
+    Bytes offset;
+    Bytes bytes;
+  };
+  [[nodiscard]] Room reserve(Bytes wanted, Bytes minimum);
+
+  // Publishes what lies in the first `used_bytes` of the reserved room: from now on another process could write it.
+  struct Put {
+    OutputKey output;
+    std::uint64_t step;
+    std::uint32_t variable;
+    mesh::Type memory_type;
+    const mesh::Box* box;
+    std::uint64_t first_element;
+    std::uint64_t elements;
+  };
+  void commit_put(const Room& room, Bytes used_bytes, const Put& put);
+  // Publishes the description of an output: opaque bytes that the drain decodes.
+  void describe(const OutputKey& output, std::span<const std::byte> description);
+  // A record without payload: end_step, close, abandon.
+  void mark(const OutputKey& output, RecordKind kind, std::uint64_t step);
+  // Wakes the drain. One system call.
+  void ring_the_drain();
+
+ private:
+  void leave_chunk();
+  void append(Record record, const mesh::Box* box);
+  template <class Attempt> void wait_for_space(Attempt attempt, const char* what);
+
+  Pool& pool_;
+  int node_rank_;
+  double deadline_seconds_;
+  WaitDiagnosis diagnosis_;
+  std::uint32_t chunk_ = 0;
+  bool has_chunk_ = false;
+  Bytes chunk_used_ = 0;
+};
+
+// The draining side of one rank's journal. Owned by one thread at a time.
+class JournalReader {
+ public:
+  JournalReader(Pool& pool, int node_rank);
+
+  // The next record, or nullptr. It stays valid until it is retired. Throws io when a record is damaged: the journal
+  // cannot be read past it.
+  [[nodiscard]] const Record* peek();
+  void advance();   // past the record that peek() gave
+
+  // The record is needed no more: its space is returned when all records before it are retired too. Returns whether
+  // space came back.
+  bool retire(const Record& record);
+
+ private:
+  Pool& pool_;
+  Journal& journal_;
+  std::byte* ring_;
+  std::uint64_t read_ = 0;
+};
+
+// XXH3 over a record as it lies in the journal, checksum and retired left out.
+[[nodiscard]] std::uint32_t checksum_of(const Record& record);
+
+}  // namespace glean::pool

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The node pool: shared memory with a hard byte budget, where captured data stays until it is written.
+//
+// Chunks come from a lock-free stack: taking or returning one never waits for another process, and a process that is
+// killed at any point leaves the stack whole (at worst its last chunk is lost until recovery).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "plan/plan.hpp"
+#include "pool/shared.hpp"
+
+namespace glean::pool {
+
+class Pool {
+ public:
+  // Makes the shared memory object `name` ("/glean.…") of plan.pool_bytes and lays it out. Only this process's part of
+  // the memory is touched. Throws no_space when the node does not have the memory, exists when the name is taken.
+  [[nodiscard]] static Pool create(const std::string& name, const plan::Plan& plan, int ranks);
+  // Maps a pool that another process has made. Throws not_found, or io when it is not a pool of this version.
+  [[nodiscard]] static Pool attach(const std::string& name);
+
+  Pool(Pool&& other) noexcept;
+  Pool& operator=(Pool&&) = delete;
+  ~Pool();   // unmaps; the object stays until remove()
+
+  // Touches part `part` of `parts` of the memory, so that it exists and is zero. Throws no_space. Blocks.
+  void fault_in(int part, int parts);
+  // Makes this process's page tables for all of it. Call when all parts are touched. Blocks.
+  void map_all();
+  // Takes the name away; the memory goes with the last process that maps it.
+  void remove() noexcept;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] PoolHeader& header() const { return *reinterpret_cast<PoolHeader*>(base_); }
+  [[nodiscard]] OutputSlot& slot(std::uint32_t index) const;
+  // How many steps of the output in `slot` a rank has ended; `rank_closed` is added when it has closed.
+  [[nodiscard]] std::atomic<std::uint32_t>& rank_progress(std::uint32_t slot, int rank) const;
+  static constexpr std::uint32_t rank_closed = 1u << 31;
+  [[nodiscard]] Journal& journal(int rank) const;
+  [[nodiscard]] std::byte* ring(int rank) const;
+  [[nodiscard]] std::byte* at(Bytes offset) const { return base_ + offset; }
+  [[nodiscard]] Bytes offset_of_chunk(std::uint32_t chunk) const {
+    return header().chunks_offset + chunk * header().chunk_bytes;
+  }
+  [[nodiscard]] std::uint32_t chunk_at(Bytes offset) const {
+    return static_cast<std::uint32_t>((offset - header().chunks_offset) / header().chunk_bytes);
+  }
+
+  // A free chunk with one reference, or nothing. Never waits.
+  [[nodiscard]] std::optional<std::uint32_t> take_chunk();
+  void add_reference(std::uint32_t chunk);
+  // The chunk is free again when the last reference goes.
+  void drop_reference(std::uint32_t chunk);
+
+  [[nodiscard]] Bytes used_bytes() const;        // chunks only
+  [[nodiscard]] Bytes high_water_bytes() const;  // chunks, and the fixed part
+
+ private:
+  Pool(std::string name, std::byte* base, Bytes bytes) : name_(std::move(name)), base_(base), bytes_(bytes) {}
+  void lay_out(const plan::Plan& plan, int ranks);
+  [[nodiscard]] ChunkState& chunk_state(std::uint32_t chunk) const;
+
+  std::string name_;
+  std::byte* base_ = nullptr;
+  Bytes bytes_ = 0;
+};
+
+// Records the first failure of an output; later ones are ignored. Any process may call it.
+void fail(OutputSlot& slot, std::uint32_t errc, const std::string& message, const std::string& hint);
+
+}  // namespace glean::pool

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What lies in the node's shared memory. Everything that another process needs to finish the work is here; nothing
+// is a pointer. The format is described in docs/formats/pool.md.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "base/bytes.hpp"
+
+namespace glean::pool {
+
+using base::Bytes;
+
+inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '1'};
+inline constexpr std::uint32_t pool_version = 1;
+inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
+
+// The start of the pool. `work`, `space` and `progress` are futex words.
+struct PoolHeader {
+  std::array<char, 8> magic;
+  std::uint32_t version;
+  std::uint32_t ranks;             // of the node
+  Bytes pool_bytes;                // all of it
+  Bytes chunk_bytes;
+  std::uint32_t chunk_count;
+  std::int32_t aggregator_pid;     // whose threads drain
+  Bytes journal_bytes;             // of one rank
+  Bytes progress_offset;           // std::atomic<uint32_t>[output_slots][ranks]
+  Bytes journals_offset;           // Journal and ring, per rank
+  Bytes chunk_states_offset;       // ChunkState[chunk_count]
+  Bytes chunks_offset;             // the data
+  std::uint64_t created_realtime_ns;
+
+  alignas(64) std::atomic<std::uint64_t> free_chunks;     // top of the free stack: change count << 32 | index + 1
+  alignas(64) std::atomic<std::uint32_t> used_chunks;
+  std::atomic<std::uint32_t> high_water_chunks;
+  alignas(64) std::atomic<std::uint32_t> work;            // there is something to drain
+  alignas(64) std::atomic<std::uint32_t> space;           // chunks or journal space came back
+  std::atomic<std::uint32_t> waiting_for_space;           // ranks that sleep on `space`
+  alignas(64) std::atomic<std::uint32_t> progress;        // an output reached another level
+  std::atomic<std::uint64_t> written_bytes;               // into files, since the pool was made
+};
+
+struct ChunkState {
+  std::atomic<std::uint32_t> references;   // pieces that are not written yet, and one while its rank fills it
+  std::atomic<std::uint32_t> next_free;    // index + 1 of the next chunk on the free stack; 0: none
+};
+
+enum class OutputState : std::uint32_t { free, open, published, failed, abandoned };
+
+// One output that is open or draining. A slot is claimed by rank 0 of the node and used again with the next
+// generation. The counters say how many steps have reached a level; they only grow.
+struct alignas(64) OutputSlot {
+  std::atomic<OutputState> state;
+  std::atomic<std::uint32_t> generation;
+  std::atomic<std::uint64_t> steps_staged;      // ended by all ranks
+  std::atomic<std::uint64_t> steps_written;
+  std::atomic<std::uint64_t> steps_synchronized;
+  std::atomic<std::uint64_t> synchronize_up_to; // asked for by wait(durable)
+  std::atomic<std::uint64_t> range_errors;      // values replaced by the fill value
+  std::atomic<std::uint32_t> error_claimed;     // the first to fail writes code and message
+  std::atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
+  std::array<char, 768> message;
+  std::array<char, 256> hint;
+};
+
+// A rank's journal: a ring of records. `head` belongs to the rank, `tail` to the drain. Both count bytes since the
+// beginning and never wrap.
+struct Journal {
+  alignas(64) std::atomic<std::uint64_t> head;
+  alignas(64) std::atomic<std::uint64_t> tail;
+  Bytes ring_bytes;
+};
+
+enum class RecordKind : std::uint16_t {
+  skip = 1,   // nothing: the rest of the ring up to its end
+  describe,   // payload: a part of the output's description
+  put,        // payload: elements of a box
+  end_step,   // this rank's part of a step is complete
+  close,      // no more steps from this rank
+  abandon,    // the output shall not be published
+};
+
+// Records start at multiples of 64 bytes. All but `retired` is constant once `head` has passed it.
+struct Record {
+  std::uint32_t size_bytes;        // with everything that follows, a multiple of 64
+  RecordKind kind;
+  std::uint16_t dimensions;        // of the box
+  std::uint32_t checksum;          // low half of XXH3 over the record with checksum and retired zero
+  std::uint32_t retired;           // the drain needs it no more; only the drain touches it
+  std::uint32_t slot;
+  std::uint32_t generation;
+  std::uint64_t step;
+  std::uint64_t captured_ns;       // CLOCK_MONOTONIC
+  std::uint32_t variable;
+  std::uint8_t memory_type;        // mesh::Type
+  std::uint8_t reserved[3];
+  Bytes payload_offset;            // from the start of the pool
+  Bytes payload_bytes;
+  // put: the payload holds elements [first_element, first_element + elements) of the box in row-major order.
+  // describe: it holds bytes [first_element, first_element + payload_bytes) of `elements` in all.
+  std::uint64_t first_element;
+  std::uint64_t elements;
+  // box: start[dimensions], count[dimensions] follow
+
+  [[nodiscard]] const std::uint64_t* box() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
+  [[nodiscard]] std::uint64_t* box() { return reinterpret_cast<std::uint64_t*>(this + 1); }
+};
+
+inline constexpr Bytes record_alignment = 64;
+static_assert(sizeof(Record) == 80 && alignof(Record) == 8);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+}  // namespace glean::pool

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+
+namespace glean::report {
+namespace {
+
+using nlohmann::ordered_json;
+
+double ratio(double value, double by) { return by > 0 ? value / by : 0; }
+
+std::string size_text(double bytes) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  while (bytes >= 1024 && unit < 4) bytes /= 1024, ++unit;
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
+}
+
+ordered_json outputs_json(const Report& report) {
+  const auto time = [&](std::uint64_t ns) {
+    return ns == 0 ? ordered_json(nullptr) : ordered_json(base::seconds(ns - report.begin_ns));
+  };
+  ordered_json outputs = ordered_json::array();
+  for (const auto& output : report.drain.outputs) {
+    outputs.push_back({{"path", output.path},
+                       {"state", output.state},
+                       {"bytes", output.bytes},
+                       {"steps", output.steps},
+                       {"range_errors", output.range_errors},
+                       {"first_capture_s", time(output.first_capture_ns)},
+                       {"last_capture_s", time(output.last_capture_ns)},
+                       {"written_s", time(output.written_ns)},
+                       {"durable_s", time(output.durable_ns)}});
+  }
+  return outputs;
+}
+
+ordered_json drain_json(const Report& report) {
+  const auto& drain = report.drain;
+  ordered_json sizes = ordered_json::array();
+  for (int i = 0; i < drain::DrainTrace::size_classes; ++i) {
+    const bool last = i + 1 == drain::DrainTrace::size_classes;
+    sizes.push_back({{"up_to_bytes", last ? ordered_json(nullptr) : ordered_json(drain::DrainTrace::class_limit(i))},
+                     {"count", drain.request_sizes[static_cast<std::size_t>(i)]}});
+  }
+  ordered_json intervals = ordered_json::array();
+  for (const auto& interval : drain.intervals) {
+    intervals.push_back({base::seconds(interval.begin_ns - report.begin_ns), base::seconds(interval.end_ns - report.begin_ns)});
+  }
+  return {{"threads", drain.threads},
+          {"io_uring", drain.io_uring},
+          {"busy_seconds", base::seconds(drain.busy_ns)},
+          {"cpu_seconds", base::seconds(drain.cpu_ns)},
+          {"requests",
+           {{{"kind", "direct"}, {"count", drain.requests.direct_requests}, {"bytes", drain.requests.direct_bytes}},
+            {{"kind", "buffered"}, {"count", drain.requests.buffered_requests}, {"bytes", drain.requests.buffered_bytes}}}},
+          {"request_sizes", sizes},
+          {"intervals", intervals}};
+}
+
+}  // namespace
+
+double Report::blocked_seconds() const {
+  std::uint64_t slowest = 0;
+  for (const auto& rank : ranks) slowest = std::max(slowest, rank.blocked_ns);
+  return base::seconds(slowest);
+}
+
+Bytes Report::captured_bytes() const {
+  Bytes bytes = 0;
+  for (const auto& rank : ranks) bytes += rank.captured_bytes;
+  return bytes;
+}
+
+double Report::observed_bytes_per_second() const {
+  return ratio(static_cast<double>(captured_bytes()), blocked_seconds());
+}
+
+double Report::raw_bytes_per_second() const {
+  struct Span { std::uint64_t begin, end; };
+  std::vector<Span> spans;
+  Bytes bytes = 0;
+  for (const auto& output : drain.outputs) {
+    if (output.durable_ns == 0 || output.first_capture_ns == 0) continue;
+    spans.push_back({output.first_capture_ns, output.durable_ns});
+    bytes += output.bytes;
+  }
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  std::uint64_t covered = 0, reached = 0;
+  for (const auto& span : spans) {
+    const std::uint64_t begin = std::max(span.begin, reached);
+    if (span.end > begin) covered += span.end - begin;
+    reached = std::max(reached, span.end);
+  }
+  return ratio(static_cast<double>(bytes), base::seconds(covered));
+}
+
+std::string to_json(const Report& report) {
+  ordered_json per_rank = ordered_json::array();
+  for (const auto& rank : report.ranks) per_rank.push_back(base::seconds(rank.blocked_ns));
+  ordered_json passthrough = ordered_json::array();
+  for (const auto& output : report.passthrough) {
+    passthrough.push_back({{"path", output.path}, {"bytes", output.bytes}, {"seconds", output.seconds}});
+  }
+  const ordered_json json = {
+      {"schema", "glean-report-1"},
+      {"ranks", report.ranks.size()},
+      {"run_seconds", report.run_seconds},
+      {"epoch_realtime_s", report.begin_realtime_seconds},
+      {"blocked_seconds", {{"max", report.blocked_seconds()}, {"per_rank", per_rank}}},
+      {"captured_bytes", report.captured_bytes()},
+      {"observed_bytes_per_second", report.observed_bytes_per_second()},
+      {"raw_bytes_per_second", report.raw_bytes_per_second()},
+      {"pool",
+       {{"budget_bytes", report.plan.pool_bytes},
+        {"high_water_bytes", report.pool_high_water_bytes},
+        {"chunk_bytes", report.plan.chunk_bytes}}},
+      {"drain", drain_json(report)},
+      {"outputs", outputs_json(report)},
+      {"passthrough", passthrough}};
+  return json.dump(2) + "\n";
+}
+
+std::string to_table(const Report& report) {
+  std::string text = "GLEAN report\n";
+  const auto line = [&](std::string_view name, const std::string& value) {
+    text += fmt::format("  {:<26} {}\n", name, value);
+  };
+  const double blocked = report.blocked_seconds();
+  const double share = 100 * ratio(blocked, report.run_seconds);
+  line("ranks", std::to_string(report.ranks.size()));
+  // Seed 002: below 5 % there is nothing to tune, above 15 % one should, above 30 % one must.
+  const char* verdict = share < 5 ? "fine" : share < 15 ? "acceptable" : share < 30 ? "worth tuning" : "tune this";
+  line("blocked time", fmt::format("{:.3f} s of {:.1f} s ({:.1f} %: {})", blocked, report.run_seconds, share, verdict));
+  line("captured", size_text(static_cast<double>(report.captured_bytes())));
+  line("observed throughput", size_text(report.observed_bytes_per_second()) + "/s");
+  line("raw throughput", size_text(report.raw_bytes_per_second()) + "/s");
+  line("pool high-water mark", size_text(static_cast<double>(report.pool_high_water_bytes)) + " of " +
+                                   size_text(static_cast<double>(report.plan.pool_bytes)));
+  const auto& requests = report.drain.requests;
+  const auto mean = [](std::uint64_t bytes, std::uint64_t count) {
+    return size_text(ratio(static_cast<double>(bytes), static_cast<double>(count)));
+  };
+  line("requests, whole blocks", fmt::format("{} of {} on average{}", requests.direct_requests,
+                                             mean(requests.direct_bytes, requests.direct_requests),
+                                             report.drain.io_uring ? ", io_uring" : ""));
+  line("requests, page cache", fmt::format("{} of {} on average", requests.buffered_requests,
+                                           mean(requests.buffered_bytes, requests.buffered_requests)));
+  line("drain", fmt::format("{} thread(s), busy {:.2f} s, {:.2f} s of processor", report.drain.threads,
+                            base::seconds(report.drain.busy_ns), base::seconds(report.drain.cpu_ns)));
+  for (const char* state : {"published", "failed", "abandoned"}) {
+    const auto count = std::count_if(report.drain.outputs.begin(), report.drain.outputs.end(),
+                                     [&](const auto& output) { return output.state == state; });
+    if (count != 0) line(std::string("outputs ") + state, std::to_string(count));
+  }
+  if (!report.passthrough.empty()) line("outputs passed through", std::to_string(report.passthrough.size()));
+  return text;
+}
+
+}  // namespace glean::report

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a session did, for people and for programs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "drain/trace.hpp"
+#include "plan/plan.hpp"
+
+namespace glean::report {
+
+using base::Bytes;
+
+// Of one rank. Trivially copyable: ranks send it.
+struct RankFigures {
+  std::uint64_t blocked_ns = 0;
+  std::uint64_t captured_bytes = 0;   // copied into the pool, in memory types
+  std::uint64_t puts = 0;
+};
+
+// An output that the format library wrote itself.
+struct PassthroughFigures {
+  std::string path;
+  Bytes bytes = 0;   // put by this rank's program, all ranks
+  double seconds = 0;
+};
+
+struct Report {
+  std::uint64_t begin_ns = 0;              // CLOCK_MONOTONIC; times of the report count from here
+  double begin_realtime_seconds = 0;       // since the epoch
+  double run_seconds = 0;                  // of the session
+  std::vector<RankFigures> ranks;
+  plan::Plan plan;                         // pool_bytes 0: the session had no pool
+  Bytes pool_high_water_bytes = 0;
+  drain::DrainTrace drain;
+  std::vector<PassthroughFigures> passthrough;
+
+  [[nodiscard]] double blocked_seconds() const;                  // of the slowest rank
+  [[nodiscard]] Bytes captured_bytes() const;
+  // captured bytes / blocked time of the slowest rank; 0 without captures.
+  [[nodiscard]] double observed_bytes_per_second() const;
+  // bytes in files / (first capture to last byte durable), summed over outputs that overlap in time; 0 without.
+  [[nodiscard]] double raw_bytes_per_second() const;
+};
+
+// The schema is described in docs/report.md.
+[[nodiscard]] std::string to_json(const Report& report);
+// About twenty lines for a terminal.
+[[nodiscard]] std::string to_table(const Report& report);
+
+}  // namespace glean::report

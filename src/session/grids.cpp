@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Grids as dimensions and variables of the file.
+#include <cstring>
+
+#include "session/output_impl.hpp"
+
+namespace glean {
+
+namespace {
+
+void require_argument(bool good, const std::string& what) {
+  if (!good) throw base::Error(base::Errc::invalid_argument, what);
+}
+
+}  // namespace
+
+template <class T>
+void Output::Impl::add_coordinates(std::string_view name, std::span<const Dimension> dimensions, const Box& box,
+                                   std::span<const T> values) {
+  const Variable variable = define_variable(name, type_of<T>(), dimensions, {box}, {});
+  const auto bytes = std::as_bytes(values);
+  coordinates_.push_back({variable, {bytes.begin(), bytes.end()}});
+}
+
+Grid Output::Impl::define_grid(const UniformGrid& grid) {
+  require(Phase::defining, "define_grid");
+  const std::size_t dimensions = grid.shape.size();
+  require_argument(dimensions >= 1 && grid.origin.size() == dimensions && grid.spacing.size() == dimensions,
+                   "a uniform grid needs shape, origin and spacing of the same number of dimensions");
+  std::vector<std::string> names = grid.dimension_names;
+  if (names.empty()) {
+    require_argument(dimensions <= 3, "a uniform grid of more than three dimensions needs dimension_names");
+    const char* xyz[] = {"z", "y", "x"};
+    names.assign(xyz + (3 - dimensions), xyz + 3);
+  }
+  require_argument(names.size() == dimensions, "a uniform grid needs one name for each dimension");
+
+  GridInfo info;
+  for (std::size_t d = 0; d < dimensions; ++d) info.dimensions.push_back(define_dimension(names[d], grid.shape[d], false));
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    // Rank 0 puts the coordinates.
+    std::vector<double> centres(core_->is_root() ? grid.shape[d] : 0);
+    for (std::size_t i = 0; i < centres.size(); ++i) {
+      centres[i] = grid.origin[d] + (static_cast<double>(i) + 0.5) * grid.spacing[d];
+    }
+    add_coordinates<double>(names[d], std::span(&info.dimensions[d], 1), {{0}, {centres.size()}}, centres);
+  }
+  for (const auto& block : grid.blocks) info.blocks.push_back({block.start, block.count});
+  grids_.push_back(std::move(info));
+  return {static_cast<int>(grids_.size()) - 1};
+}
+
+Grid Output::Impl::define_grid(const AmrGrid& grid) {
+  require(Phase::defining, "define_grid");
+  const std::size_t dimensions = grid.cells_per_block.size();
+  const std::uint64_t mine = grid.blocks.size();
+  require_argument(dimensions >= 1 && dimensions <= 3, "an AMR grid has one to three dimensions");
+  require_argument(grid.first_block <= grid.blocks_total && mine <= grid.blocks_total - grid.first_block,
+                   "blocks " + std::to_string(grid.first_block) + " to " + std::to_string(grid.first_block + mine) +
+                       " do not lie in an AMR grid of " + std::to_string(grid.blocks_total) + " blocks");
+  std::vector<std::int32_t> levels, parents;
+  std::vector<double> bounds;
+  for (const auto& block : grid.blocks) {
+    require_argument(block.lower.size() == dimensions && block.upper.size() == dimensions,
+                     "the bounding box of an AMR block needs " + std::to_string(dimensions) + " lower and upper bounds");
+    levels.push_back(block.level);
+    parents.push_back(static_cast<std::int32_t>(block.parent));
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      bounds.push_back(block.lower[d]);
+      bounds.push_back(block.upper[d]);
+    }
+  }
+
+  GridInfo info;
+  info.dimensions.push_back(define_dimension("blocks", grid.blocks_total, false));
+  const char* names[] = {"nzb", "nyb", "nxb"};
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    info.dimensions.push_back(define_dimension(names[3 - dimensions + d], grid.cells_per_block[d], false));
+  }
+  const Dimension blocks = info.dimensions[0];
+  const Dimension bound_dimensions[] = {blocks, define_dimension("ndim", dimensions, false),
+                                        define_dimension("lo_hi", 2, false)};
+  const Box per_block{{grid.first_block}, {mine}};
+  add_coordinates<std::int32_t>("lrefine", std::span(&blocks, 1), per_block, levels);
+  add_coordinates<std::int32_t>("parent", std::span(&blocks, 1), per_block, parents);
+  add_coordinates<double>("bndbox", bound_dimensions, {{grid.first_block, 0, 0}, {mine, dimensions, 2}}, bounds);
+
+  mesh::Box block{{grid.first_block}, {mine}};
+  block.start.resize(1 + dimensions, 0);
+  block.count.insert(block.count.end(), grid.cells_per_block.begin(), grid.cells_per_block.end());
+  info.blocks.push_back(std::move(block));
+  grids_.push_back(std::move(info));
+  return {static_cast<int>(grids_.size()) - 1};
+}
+
+}  // namespace glean

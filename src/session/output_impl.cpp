@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/output_impl.hpp"
+
+#include <algorithm>
+
+#include "session/agreement.hpp"
+#include "store/convert.hpp"
+
+namespace glean {
+
+namespace {
+
+mesh::Type internal(Type type) { return static_cast<mesh::Type>(type); }
+mesh::Box internal(const Box& box) { return {box.start, box.count}; }
+
+[[noreturn]] void refuse(base::Errc code, const std::string& what, const std::string& hint = {}) {
+  throw base::Error(code, what, hint);
+}
+
+std::string text(const mesh::Shape& shape) {
+  std::string all;
+  for (const auto extent : shape) all += (all.empty() ? "" : ", ") + std::to_string(extent);
+  return "[" + all + "]";
+}
+
+}  // namespace
+
+Output::Impl::Impl(std::shared_ptr<session::Core> core, std::string path, store::Format format,
+                   std::unique_ptr<session::Backend> backend)
+    : core_(std::move(core)), path_(std::move(path)), backend_(std::move(backend)) {
+  definitions_.format = format;
+}
+
+Output::Impl::~Impl() {
+  if (phase_ != Phase::closed && !core_->closed()) backend_->abandon();
+}
+
+void Output::Impl::poison(const base::Error& error) noexcept {
+  if (phase_ == Phase::closed) return;
+  if (phase_ == Phase::defining) {
+    if (!early_error_) early_error_ = error;
+  } else {
+    backend_->poison(error);
+  }
+}
+
+void Output::Impl::require_open(const char* call) const {
+  if (core_->closed()) refuse(base::Errc::invalid_state, std::string(call) + ": the session of '" + path_ + "' is closed");
+  if (phase_ == Phase::closed) refuse(base::Errc::invalid_state, std::string(call) + ": '" + path_ + "' is closed");
+}
+
+void Output::Impl::require(Phase phase, const char* call) const {
+  require_open(call);
+  if (phase == phase_) return;
+  const char* problem = phase == Phase::defining  ? "the definitions of this output have ended"
+                        : phase == Phase::in_step ? "no step is open; call begin_step first"
+                        : phase_ == Phase::in_step ? "a step is open; call end_step first"
+                                                   : "the definitions have not ended";
+  refuse(base::Errc::invalid_state, std::string(call) + " of '" + path_ + "': " + problem);
+}
+
+const std::string& Output::Impl::name(Variable variable) const {
+  return definitions_.variables[static_cast<std::size_t>(variable.id)].name;
+}
+
+const Output::Impl::VariableInfo& Output::Impl::info(Variable variable, const char* call) const {
+  if (variable.id < 0 || static_cast<std::size_t>(variable.id) >= variables_.size()) {
+    refuse(base::Errc::not_found, std::string(call) + ": '" + path_ + "' has no such variable (id " +
+                                std::to_string(variable.id) + ")", "use the handle that define_variable returned");
+  }
+  return variables_[static_cast<std::size_t>(variable.id)];
+}
+
+Dimension Output::Impl::define_dimension(std::string_view name, std::uint64_t length, bool unlimited) {
+  require(Phase::defining, "define_dimension");
+  for (const auto& dimension : definitions_.dimensions) {
+    if (dimension.name == name) refuse(base::Errc::invalid_argument, "dimension '" + dimension.name + "' is defined already");
+    if (unlimited && dimension.unlimited) {
+      refuse(base::Errc::invalid_argument, "'" + dimension.name + "' is unlimited already: a file has one such dimension");
+    }
+  }
+  if (length == 0 && !unlimited) {
+    refuse(base::Errc::invalid_argument, "dimension '" + std::string(name) + "' has length 0", "use define_unlimited for records");
+  }
+  definitions_.dimensions.push_back({std::string(name), length, unlimited});
+  return {static_cast<int>(definitions_.dimensions.size()) - 1};
+}
+
+Variable Output::Impl::define_variable(std::string_view name, Type external, Grid grid, VariableOptions options) {
+  require(Phase::defining, "define_variable");
+  if (grid.id < 0 || static_cast<std::size_t>(grid.id) >= grids_.size()) {
+    refuse(base::Errc::not_found, "variable '" + std::string(name) + "' is defined on a grid that '" + path_ + "' does not have");
+  }
+  const GridInfo& info = grids_[static_cast<std::size_t>(grid.id)];
+  std::vector<Dimension> dimensions = info.dimensions;
+  if (options.per_step) {
+    auto unlimited = std::find_if(definitions_.dimensions.begin(), definitions_.dimensions.end(),
+                                  [](const auto& dimension) { return dimension.unlimited; });
+    const auto id = unlimited == definitions_.dimensions.end()
+                        ? define_dimension("time", 0, true).id
+                        : static_cast<int>(unlimited - definitions_.dimensions.begin());
+    dimensions.insert(dimensions.begin(), Dimension{id});
+  }
+  std::vector<Box> blocks;
+  for (const auto& block : info.blocks) blocks.push_back({block.start, block.count});
+  return define_variable(name, external, dimensions, std::move(blocks), options);
+}
+
+Variable Output::Impl::define_variable(std::string_view name, Type external, std::span<const Dimension> dimensions,
+                                       std::vector<Box> blocks, VariableOptions options) {
+  require(Phase::defining, "define_variable");
+  const std::string text_name(name);
+  for (const auto& variable : definitions_.variables) {
+    if (variable.name == name) refuse(base::Errc::invalid_argument, "variable '" + text_name + "' is defined already");
+  }
+  store::VariableDefinition variable{text_name, internal(external), {}, options.fill == Fill::on};
+  VariableInfo info;
+  for (std::size_t d = 0; d < dimensions.size(); ++d) {
+    const int id = dimensions[d].id;
+    if (id < 0 || static_cast<std::size_t>(id) >= definitions_.dimensions.size()) {
+      refuse(base::Errc::not_found, "dimension " + std::to_string(d) + " of variable '" + text_name + "' is not defined");
+    }
+    const auto& dimension = definitions_.dimensions[static_cast<std::size_t>(id)];
+    if (dimension.unlimited && d != 0) {
+      refuse(base::Errc::invalid_argument, "variable '" + text_name + "': the unlimited dimension '" + dimension.name +
+                                         "' must be the first one");
+    }
+    variable.dimensions.push_back(id);
+    if (!dimension.unlimited) info.shape.push_back(dimension.length);
+  }
+  for (const auto& block : blocks) {
+    if (block.start.size() != info.shape.size() || block.count.size() != info.shape.size()) {
+      refuse(base::Errc::invalid_argument, "a block of variable '" + text_name + "' has " + std::to_string(block.count.size()) +
+                                         " dimensions, the variable has " + std::to_string(info.shape.size()));
+    }
+    if (!mesh::whole(info.shape).contains(internal(block))) {
+      refuse(base::Errc::invalid_argument, "block " + mesh::to_string(internal(block)) + " does not lie in variable '" +
+                                         text_name + "' of shape " + text(info.shape));
+    }
+    if (!internal(block).empty()) info.blocks.push_back(internal(block));
+  }
+  definitions_.variables.push_back(std::move(variable));
+  variables_.push_back(std::move(info));
+  return {static_cast<int>(variables_.size()) - 1};
+}
+
+void Output::Impl::define_attribute(Variable variable, std::string_view name, Type type, const void* values,
+                                    std::size_t count) {
+  require(Phase::defining, "define_attribute");
+  if (variable.id != -1) static_cast<void>(info(variable, "define_attribute"));
+  const auto* bytes = static_cast<const std::byte*>(values);
+  definitions_.attributes.push_back(
+      {variable.id, std::string(name), internal(type), {bytes, bytes + count * mesh::size_of(internal(type))}});
+}
+
+void Output::Impl::end_definitions() {
+  require(Phase::defining, "end_definitions");
+  session::agree(core_->comm(), early_error_);
+  backend_->create(definitions_);
+  phase_ = Phase::between_steps;
+}
+
+void Output::Impl::begin_step() {
+  require_open("begin_step");
+  if (phase_ == Phase::defining) end_definitions();
+  require(Phase::between_steps, "begin_step");
+  phase_ = Phase::in_step;
+  for (const auto& coordinates : coordinates_) {
+    const auto& definition = definitions_.variables[static_cast<std::size_t>(coordinates.variable.id)];
+    put_all(coordinates.variable, static_cast<Type>(definition.external), coordinates.values.data(),
+            coordinates.values.size() / mesh::size_of(definition.external));
+  }
+  coordinates_.clear();
+}
+
+void Output::Impl::check_conversion(Variable variable, Type memory) const {
+  const auto& definition = definitions_.variables[static_cast<std::size_t>(variable.id)];
+  if (store::converter(internal(memory), definition.external, definitions_.format) == nullptr) {
+    refuse(base::Errc::invalid_argument, "type mismatch: " + std::string(mesh::name_of(internal(memory))) + " data cannot be put into '" +
+                                       definition.name + "' of type " + std::string(mesh::name_of(definition.external)));
+  }
+}
+
+void Output::Impl::put_all(Variable variable, Type memory, const void* data, std::size_t elements) {
+  require(Phase::in_step, "put");
+  const VariableInfo& info = this->info(variable, "put");
+  check_conversion(variable, memory);
+  std::uint64_t expected = 0;
+  for (const auto& block : info.blocks) expected += block.elements();
+  if (elements != expected) {
+    refuse(base::Errc::invalid_argument, "shape mismatch: put of '" + name(variable) + "' has " + std::to_string(elements) +
+                                       " elements, the blocks of this rank have " + std::to_string(expected));
+  }
+  const std::size_t size = mesh::size_of(internal(memory));
+  const auto* bytes = static_cast<const std::byte*>(data);
+  for (const auto& block : info.blocks) {
+    backend_->put(static_cast<std::uint32_t>(variable.id), steps_, block, internal(memory), {bytes, size, block.count, {}});
+    bytes += block.elements() * size;
+  }
+  if (expected != 0) ++core_->figures().puts;
+}
+
+void Output::Impl::put_box(Variable variable, const Box& box, Type memory, const void* first,
+                           std::span<const std::ptrdiff_t> strides) {
+  require(Phase::in_step, "put");
+  const VariableInfo& info = this->info(variable, "put");
+  check_conversion(variable, memory);
+  const mesh::Box inner = internal(box);
+  if (inner.start.size() != info.shape.size() || inner.count.size() != info.shape.size()) {
+    refuse(base::Errc::invalid_argument, "shape mismatch: put of '" + name(variable) + "' has " + std::to_string(inner.count.size()) +
+                                       " dimensions, the variable has " + std::to_string(info.shape.size()));
+  }
+  if (!strides.empty() && strides.size() != info.shape.size()) {
+    refuse(base::Errc::invalid_argument, "put of '" + name(variable) + "' has " + std::to_string(strides.size()) +
+                                       " strides for " + std::to_string(info.shape.size()) + " dimensions");
+  }
+  if (inner.empty()) return;
+  if (std::none_of(info.blocks.begin(), info.blocks.end(), [&](const auto& block) { return block.contains(inner); })) {
+    refuse(base::Errc::invalid_argument, "put of '" + name(variable) + "' " + mesh::to_string(inner) +
+                                       " lies outside the blocks that rank " + std::to_string(core_->rank()) + " has defined",
+           "give define_variable all blocks that this rank will put");
+  }
+  backend_->put(static_cast<std::uint32_t>(variable.id), steps_, inner, internal(memory),
+                {static_cast<const std::byte*>(first), mesh::size_of(internal(memory)), inner.count, strides});
+  ++core_->figures().puts;
+}
+
+void Output::Impl::end_step() {
+  require(Phase::in_step, "end_step");
+  phase_ = Phase::between_steps;
+  backend_->end_step(steps_++);
+}
+
+Variable Output::Impl::find_variable(std::string_view name) const {
+  for (std::size_t v = 0; v < definitions_.variables.size(); ++v) {
+    if (definitions_.variables[v].name == name) return {static_cast<int>(v)};
+  }
+  refuse(base::Errc::not_found, "'" + path_ + "' has no variable '" + std::string(name) + "'");
+}
+
+void Output::Impl::wait(Level level, double seconds) {
+  if (core_->closed()) return;   // closing the session has waited
+  if (phase_ != Phase::closed) require(Phase::between_steps, "wait");
+  backend_->wait(level, seconds);
+}
+
+void Output::Impl::close() {
+  require_open("close");
+  if (phase_ == Phase::defining) end_definitions();   // a file without steps is a file
+  require(Phase::between_steps, "close");
+  phase_ = Phase::closed;
+  backend_->close();
+}
+
+}  // namespace glean

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/convert.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define GLEAN_HAS_AVX2_CLONES 1
+#endif
+
+namespace glean::store {
+
+namespace {
+
+// By mesh::Type.
+using Types = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,
+                         std::int64_t, std::uint64_t, float, double, char>;
+static_assert(std::tuple_size_v<Types> == mesh::type_count);
+constexpr int text_index = static_cast<int>(mesh::Type::text);
+
+template <class T>
+using BitsOf = std::conditional_t<
+    sizeof(T) == 1, std::uint8_t,
+    std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
+template <class Bits>
+[[gnu::always_inline]] inline Bits big_endian(Bits bits) {
+  if constexpr (std::endian::native == std::endian::big || sizeof(Bits) == 1) return bits;
+  else if constexpr (sizeof(Bits) == 2) return __builtin_bswap16(bits);
+  else if constexpr (sizeof(Bits) == 4) return __builtin_bswap32(bits);
+  else return __builtin_bswap64(bits);
+}
+
+// The largest and smallest values that PnetCDF lets through from a floating-point type. It compares as double, so
+// that 2^63 and 2^64 pass for the 64-bit integers; see `odd_result`.
+template <class External>
+constexpr double largest = static_cast<double>(std::numeric_limits<External>::max());
+template <class External>
+constexpr double smallest = static_cast<double>(std::numeric_limits<External>::lowest());
+
+template <class Memory, class External>
+[[gnu::always_inline]] inline bool fits(Memory value) {
+  if constexpr (std::is_same_v<Memory, External>) return true;
+  else if constexpr (std::is_floating_point_v<Memory>) {
+    // `!(a > b)` and not `a <= b`: NaN is in range.
+    return !(static_cast<double>(value) > largest<External>) & !(static_cast<double>(value) < smallest<External>);
+  } else if constexpr (std::is_floating_point_v<External>) return true;
+  else {
+    using Limits = std::numeric_limits<External>;
+    bool result = true;
+    if constexpr (std::cmp_less(Limits::max(), std::numeric_limits<Memory>::max())) {
+      result &= value <= static_cast<Memory>(Limits::max());
+    }
+    if constexpr (std::cmp_greater(Limits::min(), std::numeric_limits<Memory>::min())) {
+      result &= value >= static_cast<Memory>(Limits::min());
+    }
+    return result;
+  }
+}
+
+// What PnetCDF writes, without complaint, for NaN and for 2^63 or 2^64: the result of the processor's conversion.
+template <class Integer>
+constexpr Integer result_of_nan = sizeof(Integer) == 8 ? static_cast<Integer>(std::uint64_t{1} << 63)
+                                  : std::is_same_v<Integer, std::int32_t> ? std::numeric_limits<Integer>::min()
+                                                                          : Integer{0};
+template <class Integer>
+constexpr Integer result_of_limit = std::is_signed_v<Integer> ? std::numeric_limits<Integer>::min() : Integer{0};
+
+template <class Memory, class External>
+[[gnu::always_inline]] inline External cast(Memory value, bool in_range) {
+  if constexpr (std::is_floating_point_v<Memory> && std::is_integral_v<External>) {
+    const bool nan = value != value;
+    // Where the limit can be represented the comparison above has dealt with it.
+    const bool limit = sizeof(External) == 8 && static_cast<double>(value) == largest<External>;
+    const Memory safe = in_range & !nan & !limit ? value : Memory{0};
+    External result{};
+    if constexpr (sizeof(External) < 4) result = static_cast<External>(static_cast<std::int32_t>(safe));
+    else result = static_cast<External>(safe);
+    if constexpr (result_of_nan<External> != 0) result = nan ? result_of_nan<External> : result;
+    if constexpr (sizeof(External) == 8) result = limit ? result_of_limit<External> : result;
+    return result;
+  } else {
+    return static_cast<External>(value);
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline T load(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <class Memory, class External>
+[[gnu::always_inline]] inline std::size_t convert_block(const std::byte* __restrict source,
+                                                        std::byte* __restrict target, std::size_t count,
+                                                        BitsOf<External> fill_bits) {
+  using Bits = BitsOf<External>;
+  std::size_t outside = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto value = load<Memory>(source + i * sizeof(Memory));
+    const bool in_range = fits<Memory, External>(value);
+    const Bits bits = big_endian(std::bit_cast<Bits>(cast<Memory, External>(value, in_range)));
+    const Bits result = in_range ? bits : fill_bits;
+    std::memcpy(target + i * sizeof result, &result, sizeof result);
+    outside += !in_range;
+  }
+  return outside;
+}
+
+template <class Memory, class External>
+[[gnu::always_inline]] inline OutOfRange convert_all(const std::byte* source, std::byte* target, std::size_t count,
+                                                     const std::byte* fill_value) {
+  if constexpr (sizeof(Memory) == 1 && std::is_same_v<Memory, External>) {
+    std::memcpy(target, source, count);
+    return {};
+  } else {
+    const auto fill_bits = load<BitsOf<External>>(fill_value);
+    constexpr std::size_t block = 4096;
+    OutOfRange result;
+    for (std::size_t begin = 0; begin < count; begin += block) {
+      const std::size_t size = std::min(block, count - begin);
+      const std::byte* from = source + begin * sizeof(Memory);
+      const std::size_t outside =
+          convert_block<Memory, External>(from, target + begin * sizeof(External), size, fill_bits);
+      if (outside > 0 && result.count == 0) {
+        std::size_t i = 0;
+        while (fits<Memory, External>(load<Memory>(from + i * sizeof(Memory)))) ++i;
+        result.first = begin + i;
+      }
+      result.count += outside;
+    }
+    return result;
+  }
+}
+
+template <class Memory, class External>
+OutOfRange convert_portable(const std::byte* source, std::byte* target, std::size_t count,
+                            const std::byte* fill_value) {
+  return convert_all<Memory, External>(source, target, count, fill_value);
+}
+
+#ifdef GLEAN_HAS_AVX2_CLONES
+template <class Memory, class External>
+[[gnu::target("avx2")]] OutOfRange convert_avx2(const std::byte* source, std::byte* target, std::size_t count,
+                                                const std::byte* fill_value) {
+  return convert_all<Memory, External>(source, target, count, fill_value);
+}
+#endif
+
+using Table = std::array<Converter, mesh::type_count * mesh::type_count>;
+
+enum class Processor { any, avx2 };
+
+template <Processor processor, std::size_t index>
+constexpr Converter table_entry() {
+  constexpr std::size_t memory = index / mesh::type_count, external = index % mesh::type_count;
+  if constexpr ((memory == text_index) != (external == text_index)) return nullptr;
+  else {
+    using Memory = std::tuple_element_t<memory, Types>;
+    using External = std::tuple_element_t<external, Types>;
+#ifdef GLEAN_HAS_AVX2_CLONES
+    if constexpr (processor == Processor::avx2) return convert_avx2<Memory, External>;
+#endif
+    return convert_portable<Memory, External>;
+  }
+}
+
+template <Processor processor, std::size_t... index>
+constexpr Table make_table(std::index_sequence<index...>) {
+  return {table_entry<processor, index>()...};
+}
+
+template <Processor processor>
+constexpr Table table = make_table<processor>(std::make_index_sequence<std::tuple_size_v<Table>>{});
+
+std::size_t table_index(mesh::Type memory, mesh::Type external, Format format) {
+  // CDF-1 and CDF-2 have no unsigned bytes: their int8 holds either.
+  if (memory == mesh::Type::uint8 && external == mesh::Type::int8 && format != Format::cdf5) {
+    memory = mesh::Type::int8;
+  }
+  return static_cast<std::size_t>(memory) * mesh::type_count + static_cast<std::size_t>(external);
+}
+
+}  // namespace
+
+Converter converter(mesh::Type memory, mesh::Type external, Format format) {
+#ifdef GLEAN_HAS_AVX2_CLONES
+  if (__builtin_cpu_supports("avx2")) return table<Processor::avx2>[table_index(memory, external, format)];
+#endif
+  return portable_converter(memory, external, format);
+}
+
+Converter portable_converter(mesh::Type memory, mesh::Type external, Format format) {
+  return table<Processor::any>[table_index(memory, external, format)];
+}
+
+}  // namespace glean::store

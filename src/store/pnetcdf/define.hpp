@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Definitions in PnetCDF's terms. For the sources of this folder.
+#pragma once
+
+#include <mpi.h>
+#include <pnetcdf.h>
+
+#include <string>
+
+#include "store/pnetcdf/definitions.hpp"
+
+namespace glean::store {
+
+[[nodiscard]] nc_type nc_type_of(mesh::Type type);
+[[nodiscard]] MPI_Datatype mpi_type_of(mesh::Type type);
+// For ncmpi_create.
+[[nodiscard]] int creation_mode(Format format);
+
+// Throws "<what>: <PnetCDF's message>" with the code that fits, unless `status` is NC_NOERR.
+void check(int status, const std::string& what);
+
+enum class FillMode { defined, never };   // never: PnetCDF writes no fill values, whatever the definitions say
+
+// Defines everything in a file in define mode; the ids are the indices. Throws, naming the dimension, variable
+// or attribute that was refused. Collective over the file's communicator.
+void define(int file, const Definitions& definitions, FillMode fill);
+
+// A PnetCDF file that is abandoned unless it was closed.
+class OpenFile {
+ public:
+  explicit OpenFile(int id) : id_(id) {}
+  ~OpenFile();
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  [[nodiscard]] int id() const { return id_; }
+  // PnetCDF's status.
+  [[nodiscard]] int close();
+  // Somebody else closes it.
+  int release();
+
+ private:
+  int id_;
+  bool open_ = true;
+};
+
+}  // namespace glean::store

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/posix/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.hpp"
+#include "store/posix/write_part.hpp"
+
+namespace glean::store {
+
+namespace {
+
+using base::Errc;
+using base::Error;
+
+std::string message(const char* action, const FileNames& names) {
+  return std::string("cannot ") + action + " '" + names.final_path + "'";
+}
+
+// Alignment that direct I/O on `descriptor` needs; 0: the file system does not do it.
+Bytes direct_alignment(int descriptor) {
+  const auto page = static_cast<Bytes>(sysconf(_SC_PAGESIZE));
+#ifdef STATX_DIOALIGN
+  struct statx status {};
+  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 && (status.stx_mask & STATX_DIOALIGN) != 0) {
+    if (status.stx_dio_offset_align == 0) return 0;
+    return std::max<Bytes>({page, status.stx_dio_offset_align, status.stx_dio_mem_align});
+  }
+#else
+  (void)descriptor;
+#endif
+  // A page is enough for every block device, and partial pages would collide in the page cache.
+  return page;
+}
+
+}  // namespace
+
+File::File(SystemCalls& calls, FileNames names, base::DirectIo direct_io) : calls_(calls), names_(std::move(names)) {
+  buffered_ = calls_.open(names_.working_path.c_str(), O_WRONLY | O_CLOEXEC, 0);
+  if (buffered_ < 0) throw base::system_error(-buffered_, message("open", names_));
+  if (direct_io == base::DirectIo::off) return;
+
+  const Bytes alignment = direct_alignment(buffered_);
+  int refusal = EOPNOTSUPP;
+  if (alignment != 0) {
+    direct_ = calls_.open(names_.working_path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC, 0);
+    if (direct_ < 0) refusal = -std::exchange(direct_, -1);
+    else block_bytes_ = std::max(block_bytes_, alignment);
+  }
+  if (direct_ < 0 && direct_io == base::DirectIo::on) {
+    calls_.close(buffered_);
+    throw Error(Errc::unsupported, base::system_error(refusal, message("use direct I/O for", names_)).what(),
+                "let the library decide about direct I/O, or write to another file system");
+  }
+}
+
+File::~File() {
+  if (direct_ >= 0) calls_.close(direct_);
+  calls_.close(buffered_);
+}
+
+void File::check_usable() const {
+  if (failed_) throw Error(Errc::io, message("use", names_) + ": the storage has failed to keep what was written");
+}
+
+Bytes File::current_size() const {
+  struct stat status {};
+  if (fstat(buffered_, &status) != 0) throw base::system_error(errno, message("inspect", names_));
+  return static_cast<Bytes>(status.st_size);
+}
+
+void File::reserve(Bytes size_bytes) {
+  check_usable();
+  const Bytes current = current_size();
+  if (size_bytes <= current) return;
+  int result = 0;
+  do {
+    result = calls_.allocate(buffered_, static_cast<off_t>(current), static_cast<off_t>(size_bytes - current));
+  } while (result == -EINTR);
+  // File systems that cannot allocate can still be long.
+  if (result == -EOPNOTSUPP || result == -ENOSYS || result == -EINVAL) {
+    result = calls_.ftruncate(buffered_, static_cast<off_t>(size_bytes));
+  }
+  if (result < 0) {
+    throw base::system_error(-result, message("reserve", names_) + " (" + std::to_string(size_bytes) + " bytes)");
+  }
+}
+
+void File::truncate(Bytes size_bytes) {
+  check_usable();
+  if (current_size() <= size_bytes) return;
+  const int result = calls_.ftruncate(buffered_, static_cast<off_t>(size_bytes));
+  if (result < 0) throw base::system_error(-result, message("cut", names_));
+}
+
+void File::write(std::span<const std::byte> data, Bytes offset) {
+  check_usable();
+  if (data.empty()) return;
+  WritePart part(*this, WritePart::Kind::buffered, data, offset);
+  WriteCounters not_counted;
+  for (;;) {
+    const ssize_t result =
+        calls_.pwrite(part.descriptor(), part.data(), part.size(), static_cast<off_t>(part.offset()));
+    const WritePart::Next next = part.advance(result, not_counted);
+    if (next == WritePart::Next::done) return;
+    if (next == WritePart::Next::failed) throw base::system_error(part.error(), message("write", names_));
+  }
+}
+
+void File::synchronize() {
+  check_usable();
+  const int result = calls_.fsync(buffered_);
+  if (result == 0) return;
+  // The kernel reports a lost page once and then drops it: a second fsync would succeed without the data.
+  failed_ = true;
+  throw base::system_error(-result, message("store", names_));
+}
+
+void File::publish() {
+  synchronize();
+  if (names_.working_path != names_.final_path) {
+    struct stat replaced {};
+    if (stat(names_.final_path.c_str(), &replaced) == 0 && fchmod(buffered_, replaced.st_mode & 07777) != 0) {
+      throw base::system_error(errno, message("set the permissions of", names_));
+    }
+    const int result = calls_.rename(names_.working_path.c_str(), names_.final_path.c_str());
+    if (result < 0) throw base::system_error(-result, message("publish", names_));
+  }
+  published_ = true;
+  synchronize_directory();
+}
+
+void File::synchronize_directory() {
+  const std::string directory = std::filesystem::path(names_.final_path).parent_path().string();
+  const int descriptor = calls_.open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (descriptor < 0) throw base::system_error(-descriptor, message("publish", names_));
+  const int result = calls_.fsync(descriptor);
+  calls_.close(descriptor);
+  // Some network file systems have no fsync of directories; their renames are durable or cannot be made so.
+  if (result == 0 || result == -EINVAL || result == -EOPNOTSUPP) return;
+  failed_ = true;
+  throw base::system_error(-result, message("publish", names_));
+}
+
+void File::discard() noexcept {
+  if (published_ || names_.working_path == names_.final_path) return;
+  calls_.unlink(names_.working_path.c_str());
+}
+
+}  // namespace glean::store

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The file that an output becomes: written under a working name, then published.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/settings.hpp"
+#include "store/posix/system_calls.hpp"
+
+namespace glean::store {
+
+using base::Bytes;
+
+// Where an output is written and where it will appear. Both are absolute and in one directory; they are
+// equal when publishing in place.
+struct FileNames {
+  std::string working_path;
+  std::string final_path;
+  friend bool operator==(const FileNames&, const FileNames&) = default;
+};
+
+// Chooses both names for `path` and checks that publishing can work: the directory exists and can be
+// written, `path` is not a directory and not a read-only file (a file without any write permission bit is
+// read-only for root too), and with `refuse_existing` not there at all. A symbolic link is followed, so that
+// the link stays. `unique` tells this job's working file from another's. Throws not_found, permission, exists.
+[[nodiscard]] FileNames choose_names(const std::string& path, base::Publish publish, bool refuse_existing,
+                                     const std::string& unique);
+
+class File {
+ public:
+  // Opens the working file, which exists, for writing; a second descriptor with O_DIRECT where `direct_io` and
+  // the file system allow it. `calls` must outlive the file. Throws on failure.
+  File(SystemCalls& calls, FileNames names, base::DirectIo direct_io);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  [[nodiscard]] int buffered_descriptor() const { return buffered_; }
+  [[nodiscard]] int direct_descriptor() const { return direct_; }   // -1: no direct I/O here
+  [[nodiscard]] Bytes block_bytes() const { return block_bytes_; }  // alignment of direct requests; at least 4 KiB
+  [[nodiscard]] const FileNames& names() const { return names_; }
+
+  // Makes the file at least `size_bytes` long, with room on the file system where that can be had, so that
+  // requests in any order never extend it and a full disk is found before they are made.
+  void reserve(Bytes size_bytes);
+  // Cuts the file to `size_bytes`, if it is longer.
+  void truncate(Bytes size_bytes);
+  // Writes all of `data` through the page cache. Blocks.
+  void write(std::span<const std::byte> data, Bytes offset);
+  // fsync. After a failed one the file is never trusted again: every later call throws. Blocks.
+  void synchronize();
+  // synchronize, rename to the final name, fsync of the directory. A file that is replaced hands its permission
+  // bits on. Blocks.
+  void publish();
+  // Removes the working file (unless in place). Does not throw.
+  void discard() noexcept;
+
+ private:
+  void check_usable() const;
+  [[nodiscard]] Bytes current_size() const;
+  void synchronize_directory();
+
+  SystemCalls& calls_;
+  FileNames names_;
+  int buffered_ = -1;
+  int direct_ = -1;
+  Bytes block_bytes_ = 4096;
+  bool failed_ = false;      // an fsync did
+  bool published_ = false;
+};
+
+}  // namespace glean::store

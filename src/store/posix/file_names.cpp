@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <functional>
+
+#include "base/error.hpp"
+#include "store/posix/file.hpp"
+
+namespace glean::store {
+
+namespace {
+
+namespace fs = std::filesystem;
+using base::Errc;
+using base::Error;
+
+std::string cannot_write(const std::string& path) { return "cannot write '" + path + "'"; }
+
+// By the effective user, unlike access(2).
+bool writable(const fs::path& path, int mode) { return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0; }
+
+// The path behind symbolic links, whether there is a file or not.
+fs::path follow_links(const std::string& path) {
+  constexpr int links_max = 40;   // as the kernel
+  fs::path target = fs::absolute(path);
+  std::error_code ignored;
+  for (int i = 0; fs::is_symlink(fs::symlink_status(target, ignored)); ++i) {
+    if (i == links_max) throw base::system_error(ELOOP, cannot_write(path));
+    target = target.parent_path() / fs::read_symlink(target);
+  }
+  return target;
+}
+
+// Its real path.
+fs::path check_directory(const fs::path& directory, const std::string& path) {
+  std::error_code error;
+  fs::path real = fs::canonical(directory, error);
+  if (error) throw base::system_error(error.value(), cannot_write(path));
+  if (!fs::is_directory(real)) throw base::system_error(ENOTDIR, cannot_write(path));
+  if (!writable(real, W_OK | X_OK)) throw base::system_error(errno, cannot_write(path));
+  return real;
+}
+
+void check_existing(const fs::path& target, const std::string& path, bool refuse_existing) {
+  struct stat status {};
+  if (stat(target.c_str(), &status) != 0) {
+    if (errno == ENOENT) return;
+    throw base::system_error(errno, cannot_write(path));
+  }
+  if (S_ISDIR(status.st_mode)) throw Error(Errc::exists, cannot_write(path) + ": it is a directory");
+  if (!S_ISREG(status.st_mode)) throw Error(Errc::exists, cannot_write(path) + ": it is not a regular file");
+  if (refuse_existing) {
+    throw Error(Errc::exists, cannot_write(path) + ": the file exists", "remove it or choose another name");
+  }
+  const bool read_only = (status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0;
+  if (read_only || !writable(target, W_OK)) {
+    throw Error(Errc::permission, cannot_write(path) + ": the file is read-only",
+                "make it writable or choose another name");
+  }
+}
+
+// ".name.glean-UNIQUE.part"; a long name is cut and told from others by its hash.
+std::string working_name(const std::string& name, const std::string& unique) {
+  const std::string suffix = fmt::format(".glean-{}.part", unique);
+  const std::string whole = fmt::format(".{}{}", name, suffix);
+  if (whole.size() <= NAME_MAX) return whole;
+  const std::string hash = std::to_string(std::hash<std::string>{}(name));
+  return fmt::format(".{}~{}{}", name.substr(0, NAME_MAX - 2 - hash.size() - suffix.size()), hash, suffix);
+}
+
+}  // namespace
+
+FileNames choose_names(const std::string& path, base::Publish publish, bool refuse_existing,
+                       const std::string& unique) {
+  if (path.empty()) throw Error(Errc::invalid_argument, "the name of a file is empty");
+  const fs::path target = follow_links(path);
+  if (target.filename().empty() || target.filename() == "." || target.filename() == "..") {
+    throw Error(Errc::exists, cannot_write(path) + ": it is a directory");
+  }
+  const fs::path directory = check_directory(target.parent_path(), path);
+  const fs::path final_path = directory / target.filename();
+  check_existing(final_path, path, refuse_existing);
+  if (publish == base::Publish::in_place) return {final_path.string(), final_path.string()};
+  return {(directory / working_name(target.filename().string(), unique)).string(), final_path.string()};
+}
+
+}  // namespace glean::store

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/posix/system_calls.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace glean::store {
+
+namespace {
+
+template <class Result>
+Result or_errno(Result result) {
+  return result < 0 ? static_cast<Result>(-errno) : result;
+}
+
+}  // namespace
+
+int SystemCalls::open(const char* path, int flags, mode_t mode) { return or_errno(::open(path, flags, mode)); }
+
+int SystemCalls::close(int descriptor) { return or_errno(::close(descriptor)); }
+
+ssize_t SystemCalls::pwrite(int descriptor, const void* data, std::size_t size, off_t offset) {
+  return result_of_write(descriptor, size, offset, or_errno(::pwrite(descriptor, data, size, offset)));
+}
+
+int SystemCalls::fsync(int descriptor) { return or_errno(::fsync(descriptor)); }
+
+int SystemCalls::ftruncate(int descriptor, off_t size) { return or_errno(::ftruncate(descriptor, size)); }
+
+int SystemCalls::allocate(int descriptor, off_t offset, off_t size) {
+  return or_errno(::fallocate(descriptor, 0, offset, size));
+}
+
+int SystemCalls::rename(const char* from, const char* to) { return or_errno(::rename(from, to)); }
+
+int SystemCalls::unlink(const char* path) { return or_errno(::unlink(path)); }
+
+ssize_t SystemCalls::result_of_write(int, std::size_t, off_t, ssize_t result) { return result; }
+
+}  // namespace glean::store

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Uses every call of glean.h, as a C99 program would, and reads the files back with PnetCDF. Runs on any number
+ * of ranks. Argument: a directory for the files.
+ */
+#include <glean/glean.h>
+#include <mpi.h>
+#include <pnetcdf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures = 0;
+static int rank = 0, ranks = 1;
+
+static void expect(int holds, const char *what, int line) {
+  if (holds) return;
+  ++failures;
+  fprintf(stderr, "rank %d, line %d: not so: %s\n", rank, line, what);
+}
+#define EXPECT(condition) expect((condition), #condition, __LINE__)
+
+/* A call that must succeed; says why when it does not. */
+static void expect_ok(glean_status status, const char *message, const char *what, int line) {
+  if (status == GLEAN_OK) return;
+  ++failures;
+  fprintf(stderr, "rank %d, line %d: %s: %s: %s\n", rank, line, what, glean_status_name(status), message);
+}
+#define OUT(call) expect_ok((call), glean_output_message(out), #call, __LINE__)
+#define SESSION(call) expect_ok((call), glean_session_message(session), #call, __LINE__)
+
+enum { rows = 6, columns = 10, ghosts = 2 };
+
+static double cell(uint64_t step, uint64_t row, uint64_t column) {
+  return (double)(1000000 * step + 1000 * row + column);
+}
+
+static void a_uniform_grid_and_a_record_variable_arrive(glean_session *session, const char *path) {
+  glean_output *out = NULL;
+  glean_output_options options = {sizeof options, GLEAN_REPLACE};
+  SESSION(glean_output_open(session, path, GLEAN_CDF5, &options, &out));
+  if (out == NULL) return;
+
+  const uint64_t shape[2] = {(uint64_t)(rows * ranks), columns};
+  const double origin[2] = {0, 0}, spacing[2] = {0.5, 0.25};
+  const uint64_t start[2] = {(uint64_t)(rows * rank), 0}, count[2] = {rows, columns};
+  glean_uniform_grid mesh;
+  memset(&mesh, 0, sizeof mesh);
+  mesh.size = sizeof mesh;
+  mesh.dimensions = 2;
+  mesh.shape = shape;
+  mesh.origin = origin;
+  mesh.spacing = spacing;
+  mesh.blocks = 1;
+  mesh.block_start = start;
+  mesh.block_count = count;
+  glean_grid grid = {-1};
+  OUT(glean_output_define_uniform_grid(out, &mesh, &grid));
+  glean_variable dens = {-1}, pres = {-1}, flag = {-1};
+  OUT(glean_output_define_grid_variable(out, "dens", GLEAN_FLOAT64, grid, NULL, &dens));
+  glean_variable_options per_step = {sizeof per_step, GLEAN_FILL_OFF, 1};
+  glean_dimension time = {-1}, along = {-1};
+  OUT(glean_output_define_unlimited(out, "time", &time));
+  OUT(glean_output_define_dimension(out, "along", (uint64_t)ranks, &along));
+  const glean_dimension over[2] = {time, along};
+  const uint64_t mine[1] = {(uint64_t)rank}, one[1] = {1};
+  OUT(glean_output_define_variable(out, "flag", GLEAN_INT16, over, 2, mine, one, 1, NULL, &flag));
+  OUT(glean_output_define_grid_variable(out, "pres", GLEAN_FLOAT32, grid, &per_step, &pres));
+  OUT(glean_output_define_attribute(out, "title", GLEAN_TEXT, "C", 1));
+  const float factors[2] = {1.5f, 2.5f};
+  OUT(glean_output_define_variable_attribute(out, dens, "factors", GLEAN_FLOAT32, factors, 2));
+  glean_variable found = {-7};
+  OUT(glean_output_find_variable(out, "pres", &found));
+  EXPECT(found.id == pres.id);
+  EXPECT(glean_output_find_variable(out, "nothing", &found) == GLEAN_NOT_FOUND);
+  EXPECT(found.id == pres.id);
+  EXPECT(strstr(glean_output_message(out), "nothing") != NULL);
+  OUT(glean_output_end_definitions(out));
+
+  double data[rows * columns];
+  double wide[rows + 2 * ghosts][columns + 2 * ghosts];
+  for (uint64_t step = 0; step < 3; ++step) {
+    OUT(glean_output_begin_step(out));
+    for (int i = 0; i < rows + 2 * ghosts; ++i) {
+      for (int j = 0; j < columns + 2 * ghosts; ++j) {
+        const int inside = i >= ghosts && i < rows + ghosts && j >= ghosts && j < columns + ghosts;
+        wide[i][j] = inside ? cell(step, start[0] + (uint64_t)(i - ghosts), (uint64_t)(j - ghosts)) : -1;
+      }
+    }
+    const ptrdiff_t strides[2] = {columns + 2 * ghosts, 1};
+    OUT(glean_output_put_box(out, pres, 2, start, count, GLEAN_FLOAT64, &wide[ghosts][ghosts], strides));
+    const int32_t number = (int32_t)(100 * step) + rank;
+    OUT(glean_output_put(out, flag, GLEAN_INT32, &number, 1));
+    if (step == 0) {
+      for (uint64_t i = 0; i < rows; ++i) {
+        for (uint64_t j = 0; j < columns; ++j) data[i * columns + j] = cell(0, start[0] + i, j);
+      }
+      OUT(glean_output_put(out, dens, GLEAN_FLOAT64, data, rows * columns));
+      memset(data, 0, sizeof data);
+    }
+    memset(wide, 0, sizeof wide);
+    OUT(glean_output_end_step(out));
+  }
+  OUT(glean_output_wait(out, GLEAN_STAGED, -1));
+  OUT(glean_output_close(out));
+  OUT(glean_output_wait(out, GLEAN_DURABLE, 60));
+  glean_output_free(out);
+
+  int file = -1, id = -1;
+  EXPECT(ncmpi_open(MPI_COMM_SELF, path, NC_NOWRITE, MPI_INFO_NULL, &file) == NC_NOERR);
+  double *whole = malloc(sizeof(double) * (size_t)(rows * ranks * columns));
+  EXPECT(ncmpi_inq_varid(file, "dens", &id) == NC_NOERR);
+  EXPECT(ncmpi_get_var_double_all(file, id, whole) == NC_NOERR);
+  int same = 1;
+  for (uint64_t i = 0; i < shape[0]; ++i) {
+    for (uint64_t j = 0; j < columns; ++j) same = same && whole[i * columns + j] == cell(0, i, j);
+  }
+  EXPECT(same);
+  float read_factors[2] = {0, 0};
+  EXPECT(ncmpi_get_att_float(file, id, "factors", read_factors) == NC_NOERR);
+  EXPECT(read_factors[0] == 1.5f && read_factors[1] == 2.5f);
+  EXPECT(ncmpi_inq_varid(file, "pres", &id) == NC_NOERR);
+  for (MPI_Offset step = 0; step < 3; ++step) {
+    const MPI_Offset from[3] = {step, 0, 0}, extent[3] = {1, (MPI_Offset)shape[0], columns};
+    EXPECT(ncmpi_get_vara_double_all(file, id, from, extent, whole) == NC_NOERR);
+    same = 1;
+    for (uint64_t i = 0; i < shape[0]; ++i) {
+      for (uint64_t j = 0; j < columns; ++j) {
+        same = same && whole[i * columns + j] == (double)(float)cell((uint64_t)step, i, j);
+      }
+    }
+    EXPECT(same);
+  }
+  EXPECT(ncmpi_inq_varid(file, "flag", &id) == NC_NOERR);
+  const MPI_Offset where[2] = {2, ranks - 1};
+  short flag_read = 0;
+  EXPECT(ncmpi_get_var1_short_all(file, id, where, &flag_read) == NC_NOERR);
+  EXPECT(flag_read == 200 + ranks - 1);
+  free(whole);
+  ncmpi_close(file);
+}
+
+static void an_amr_grid_arrives(glean_session *session, const char *path) {
+  glean_output *out = NULL;
+  SESSION(glean_output_open(session, path, GLEAN_CDF2, NULL, &out));
+  if (out == NULL) return;
+
+  /* Rank r holds r % 3 blocks: some have none. */
+  const size_t blocks = (size_t)(rank % 3);
+  uint64_t first = 0, total = 0;
+  for (int r = 0; r < ranks; ++r) {
+    if (r < rank) first += (uint64_t)(r % 3);
+    total += (uint64_t)(r % 3);
+  }
+  const uint64_t cells[3] = {4, 4, 4};
+  const int level[2] = {1, 2};
+  const int64_t parent[2] = {-1, 0};
+  const double lower[6] = {0, 0, 0, 0, 0, 0}, upper[6] = {1, 1, 1, 0.5, 0.5, 0.5};
+  glean_amr_grid mesh;
+  memset(&mesh, 0, sizeof mesh);
+  mesh.size = sizeof mesh;
+  mesh.dimensions = 3;
+  mesh.cells_per_block = cells;
+  mesh.blocks_total = total;
+  mesh.first_block = first;
+  mesh.blocks = blocks;
+  mesh.level = blocks == 0 ? NULL : level;
+  mesh.parent = blocks == 0 ? NULL : parent;
+  mesh.lower = blocks == 0 ? NULL : lower;
+  mesh.upper = blocks == 0 ? NULL : upper;
+  glean_grid grid = {-1};
+  OUT(glean_output_define_amr_grid(out, &mesh, &grid));
+  glean_variable dens = {-1};
+  OUT(glean_output_define_grid_variable(out, "dens", GLEAN_FLOAT64, grid, NULL, &dens));
+  OUT(glean_output_begin_step(out));
+  double data[2 * 64];
+  for (size_t i = 0; i < 128; ++i) data[i] = (double)rank + (double)i / 1000;
+  OUT(glean_output_put(out, dens, GLEAN_FLOAT64, blocks == 0 ? NULL : data, blocks * 64));
+  OUT(glean_output_end_step(out));
+  OUT(glean_output_close(out));
+  OUT(glean_output_wait(out, GLEAN_DURABLE, 60));
+  glean_output_free(out);
+  if (total == 0) return;
+
+  int file = -1, id = -1;
+  EXPECT(ncmpi_open(MPI_COMM_SELF, path, NC_NOWRITE, MPI_INFO_NULL, &file) == NC_NOERR);
+  EXPECT(ncmpi_inq_varid(file, "dens", &id) == NC_NOERR);
+  if (blocks > 0) {
+    double read[64];
+    const MPI_Offset from[4] = {(MPI_Offset)(first + blocks - 1), 0, 0, 0}, extent[4] = {1, 4, 4, 4};
+    EXPECT(ncmpi_get_vara_double_all(file, id, from, extent, read) == NC_NOERR);
+    EXPECT(memcmp(read, data + 64 * (blocks - 1), sizeof read) == 0);
+    EXPECT(ncmpi_inq_varid(file, "lrefine", &id) == NC_NOERR);
+    int refinement = 0;
+    EXPECT(ncmpi_get_var1_int_all(file, id, from, &refinement) == NC_NOERR);
+    EXPECT(refinement == level[blocks - 1]);
+  }
+  ncmpi_close(file);
+}
+
+static void calls_that_must_fail_do(glean_session *session, const char *path) {
+  glean_output *out = NULL;
+  EXPECT(glean_session_wait(NULL, GLEAN_DURABLE, -1) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_output_put(NULL, (glean_variable){0}, GLEAN_INT8, NULL, 0) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(strcmp(glean_session_message(NULL), "") == 0 && strcmp(glean_output_message(NULL), "") == 0);
+  glean_session_free(NULL);
+  glean_output_free(NULL);
+
+  /* Wrong on the last rank only, and yet no rank waits for ever. */
+  const char *name = rank == ranks - 1 ? NULL : path;
+  const glean_status opened = glean_output_open(session, name, GLEAN_CDF5, NULL, &out);
+  EXPECT(opened == (rank == ranks - 1 ? GLEAN_INVALID_ARGUMENT : GLEAN_PEER));
+  EXPECT(out == NULL);
+  EXPECT(strlen(glean_session_message(session)) > 0);
+  glean_output_options unsized = {0, GLEAN_REPLACE};
+  EXPECT(glean_output_open(session, path, GLEAN_CDF5, &unsized, &out) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(strstr(glean_session_message(session), "size") != NULL);
+  EXPECT(glean_output_open(session, path, (glean_format)17, NULL, &out) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_output_open(session, "/no/such/directory/x.nc", GLEAN_CDF5, NULL, &out) != GLEAN_OK);
+  EXPECT(out == NULL);
+  struct {
+    glean_output_options known;
+    long newer;
+  } future = {{sizeof future, GLEAN_REPLACE}, 1};
+  EXPECT(glean_output_open(session, path, GLEAN_CDF5, &future.known, &out) == GLEAN_UNSUPPORTED);
+
+  SESSION(glean_output_open(session, path, GLEAN_CDF5, NULL, &out));
+  if (out == NULL) return;
+  glean_variable variable = {-3};
+  glean_dimension dimension = {-4};
+  EXPECT(glean_output_define_dimension(out, NULL, 3, &dimension) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(dimension.id == -4);
+  EXPECT(strstr(glean_output_message(out), "name") != NULL);
+  EXPECT(glean_output_define_dimension(out, "x", (uint64_t)ranks, NULL) == GLEAN_INVALID_ARGUMENT);
+  OUT(glean_output_define_dimension(out, "x", (uint64_t)ranks, &dimension));
+  EXPECT(glean_output_define_variable(out, "v", (glean_type)99, &dimension, 1, NULL, NULL, 0, NULL, &variable) ==
+         GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_output_define_variable(out, "v", GLEAN_INT8, &dimension, 1, NULL, NULL, 1, NULL, &variable) ==
+         GLEAN_INVALID_ARGUMENT);
+  EXPECT(variable.id == -3);
+  EXPECT(glean_output_define_variable_attribute(out, variable, "a", GLEAN_TEXT, "b", 1) == GLEAN_INVALID_ARGUMENT);
+  const uint64_t mine[1] = {(uint64_t)rank}, one[1] = {1};
+  OUT(glean_output_define_variable(out, "v", GLEAN_INT8, &dimension, 1, mine, one, 1, NULL, &variable));
+  EXPECT(glean_output_put(out, variable, GLEAN_INT8, "a", 1) == GLEAN_INVALID_STATE);
+  OUT(glean_output_begin_step(out));
+  EXPECT(glean_output_put(out, variable, GLEAN_INT8, NULL, 1) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_output_put(out, variable, GLEAN_INT8, "ab", 2) == GLEAN_INVALID_ARGUMENT);
+  const uint64_t outside[1] = {(uint64_t)ranks};
+  EXPECT(glean_output_put_box(out, variable, 1, outside, one, GLEAN_INT8, "a", NULL) == GLEAN_INVALID_ARGUMENT);
+  const char value = (char)rank;
+  OUT(glean_output_put(out, variable, GLEAN_INT8, &value, 1));
+  OUT(glean_output_end_step(out));
+  OUT(glean_output_close(out));
+  OUT(glean_output_wait(out, GLEAN_DURABLE, 60));
+  glean_output_free(out);
+}
+
+static void an_abandoned_output_leaves_nothing(glean_session *session, const char *path) {
+  glean_output *out = NULL;
+  SESSION(glean_output_open(session, path, GLEAN_CDF5, NULL, &out));
+  glean_output_free(out);
+  SESSION(glean_session_wait(session, GLEAN_DURABLE, 60));
+  FILE *file = fopen(path, "r");
+  EXPECT(file == NULL);
+  if (file != NULL) fclose(file);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (argc < 2) return 2;
+  char path[4][4096];
+  for (int i = 0; i < 4; ++i) snprintf(path[i], sizeof path[i], "%s/c_%d_%d.nc", argv[1], ranks, i);
+  if (rank == 0) remove(path[3]);
+  EXPECT(strlen(glean_version()) > 0);
+  EXPECT(strcmp(glean_status_name((glean_status)4711), "unknown status") == 0);
+
+  glean_session *session = NULL;
+  char message[256] = "";
+  const glean_setting wrong[1] = {{"pool.budgett", "64 MiB"}};
+  EXPECT(glean_session_open(MPI_COMM_WORLD, wrong, 1, &session, message, sizeof message) != GLEAN_OK);
+  EXPECT(session == NULL);
+  EXPECT(strstr(message, "pool.budget") != NULL);
+  char tiny[4] = "xyz";
+  EXPECT(glean_session_open(MPI_COMM_WORLD, wrong, 1, &session, tiny, sizeof tiny) != GLEAN_OK);
+  EXPECT(tiny[3] == '\0' && strlen(tiny) == 3);
+  const glean_setting settings[1] = {{"pool.budget", "64 MiB"}};
+  if (glean_session_open(MPI_COMM_WORLD, settings, 1, &session, message, sizeof message) != GLEAN_OK) {
+    fprintf(stderr, "rank %d: no session: %s\n", rank, message);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+
+  a_uniform_grid_and_a_record_variable_arrive(session, path[0]);
+  an_amr_grid_arrives(session, path[1]);
+  calls_that_must_fail_do(session, path[2]);
+  an_abandoned_output_leaves_nothing(session, path[3]);
+
+  glean_statistics statistics;
+  memset(&statistics, 0, sizeof statistics);
+  EXPECT(glean_session_statistics(session, &statistics) == GLEAN_INVALID_ARGUMENT);
+  statistics.size = sizeof statistics;
+  SESSION(glean_session_statistics(session, &statistics));
+  EXPECT(statistics.puts >= 8 && statistics.blocked_seconds > 0);
+  EXPECT(statistics.pool_budget_bytes == (uint64_t)64 << 20);
+  EXPECT(statistics.pool_high_water_bytes > 0 && statistics.size == sizeof statistics);
+  SESSION(glean_session_close(session));
+  glean_session_free(session);
+
+  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("%d failures\n", failures);
+  MPI_Finalize();
+  return failures == 0 ? 0 : 1;
+}

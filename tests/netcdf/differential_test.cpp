@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Files written through the store's layout and converters, and by PassthroughFile, equal PnetCDF's byte for byte.
+// Runs on any number of ranks. Arguments: the first seed and how many.
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.hpp"
+#include "scenario.hpp"
+#include "store/pnetcdf/create.hpp"
+#include "store/pnetcdf/passthrough.hpp"
+
+namespace glean::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+using mesh::Type;
+using store::Format;
+
+std::uint64_t first_seed = 1;
+std::uint64_t seeds = 150;
+
+class Netcdf : public testing::Test {
+ protected:
+  void SetUp() override {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    std::string name = (fs::temp_directory_path() / "glean-netcdf-XXXXXX").string();
+    ASSERT_TRUE(rank_ != 0 || mkdtemp(name.data()) != nullptr);
+    MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+    directory_ = name;
+  }
+  void TearDown() override {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank_ == 0 && !getenv("KEEP")) fs::remove_all(directory_);
+  }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return (directory_ / name).string(); }
+  [[nodiscard]] std::string content(const std::string& name) const {
+    std::ifstream file(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void expect_equal(const std::string& name, const std::string& expected_name) {
+    const std::string found = content(name), expected = content(expected_name);
+    EXPECT_EQ(found.size(), expected.size()) << name;
+    if (found == expected) return;
+    const std::size_t at = static_cast<std::size_t>(
+        std::ranges::mismatch(found, expected).in1 - found.begin());
+    ADD_FAILURE() << name << " differs from " << expected_name << " at byte " << at;
+  }
+  void expect_valid(const std::string& name) {
+    const std::string command = std::string(GLEAN_NCVALIDATOR) + " -q '" + path(name) + "' > /dev/null";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  }
+
+  void compare(const Scenario& scenario) {
+    const int out_of_range = write_with_pnetcdf(MPI_COMM_WORLD, path("pnetcdf.nc"), scenario);
+    write_with_passthrough(MPI_COMM_WORLD, path("passthrough.nc"), scenario);
+    int total = 0;
+    MPI_Allreduce(&out_of_range, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank_ == 0) {
+      EXPECT_EQ(write_plainly(path("plain.nc"), scenario), total);
+      expect_equal("plain.nc", "pnetcdf.nc");
+      expect_equal("passthrough.nc", "pnetcdf.nc");
+      if (scenario.complete()) expect_valid("plain.nc");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
+  int rank_ = 0;
+  fs::path directory_;
+};
+
+TEST_F(Netcdf, EqualsPnetcdfForEveryPairOfTypes) {
+  for (const Format format : {Format::cdf1, Format::cdf2, Format::cdf5}) {
+    for (const bool own_fill_values : {false, true}) {
+      SCOPED_TRACE("format " + std::to_string(static_cast<int>(format) + 1));
+      compare(every_pair_of_types(format, own_fill_values, first_seed));
+    }
+  }
+}
+
+TEST_F(Netcdf, EqualsPnetcdfForRandomDefinitionsAndData) {
+  int complete = 0;
+  for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Scenario scenario = random_scenario(seed);
+    complete += scenario.complete() ? 1 : 0;
+    compare(scenario);
+  }
+  EXPECT_TRUE(seeds < 50 || complete > 0);
+}
+
+// --- what create_netcdf and PassthroughFile refuse ------------------------------------------------
+
+// The message of the error that `call` throws, with its code.
+template <class Call>
+std::pair<base::Errc, std::string> refusal(const Call& call) {
+  try {
+    call();
+  } catch (const base::Error& error) {
+    return {error.code(), error.what()};
+  }
+  return {base::Errc::invalid_state, "nothing was thrown"};
+}
+
+store::Definitions one_variable(Format format, Type external) {
+  store::Definitions definitions;
+  definitions.format = format;
+  definitions.dimensions = {{.name = "x", .length = 4}};
+  definitions.variables = {{.name = "v", .external = external, .dimensions = {0}}};
+  return definitions;
+}
+
+class CreateNetcdf : public Netcdf {
+ protected:
+  std::pair<base::Errc, std::string> refusal_of(const store::Definitions& definitions) {
+    const std::string mine = path("rank" + std::to_string(rank_) + ".nc");
+    auto result = refusal([&] { (void)store::create_netcdf(mine, definitions, base::RangeRule::error); });
+    EXPECT_FALSE(fs::exists(mine)) << "a file was left";
+    return result;
+  }
+};
+
+TEST_F(CreateNetcdf, NamesTheVariableWhoseTypeTheFormatLacks) {
+  const auto [code, message] = refusal_of(one_variable(Format::cdf2, Type::uint64));
+  EXPECT_EQ(code, base::Errc::invalid_argument);
+  EXPECT_NE(message.find("variable 'v'"), std::string::npos) << message;
+}
+
+TEST_F(CreateNetcdf, NamesTheNameThatIsTooLongOrTakenOrIllegal) {
+  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+  definitions.variables.push_back({.name = std::string(300, 'n'), .external = Type::float64, .dimensions = {0}});
+  EXPECT_NE(refusal_of(definitions).second.find("variable 'nnnn"), std::string::npos);
+  definitions.variables[1].name = "v";
+  EXPECT_NE(refusal_of(definitions).second.find("variable 'v'"), std::string::npos);
+  definitions.variables[1].name = "a/b";
+  EXPECT_EQ(refusal_of(definitions).first, base::Errc::invalid_argument);
+}
+
+TEST_F(CreateNetcdf, NamesTheDimensionWithoutLengthAndTheSecondUnlimitedOne) {
+  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+  definitions.dimensions.push_back({.name = "empty", .length = 0});
+  EXPECT_NE(refusal_of(definitions).second.find("dimension 'empty'"), std::string::npos);
+  definitions.dimensions.back() = {.name = "t", .unlimited = true};
+  definitions.dimensions.push_back({.name = "second", .unlimited = true});
+  EXPECT_NE(refusal_of(definitions).second.find("dimension 'second'"), std::string::npos);
+}
+
+TEST_F(CreateNetcdf, RefusesAnUnlimitedDimensionThatIsNotInFront) {
+  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+  definitions.dimensions.push_back({.name = "t", .unlimited = true});
+  definitions.variables[0].dimensions = {0, 1};
+  EXPECT_EQ(refusal_of(definitions).first, base::Errc::invalid_argument);
+}
+
+TEST_F(CreateNetcdf, NamesTheFillValueOfAnotherType) {
+  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+  definitions.attributes = {{.variable = 0, .name = "_FillValue", .type = Type::int16, .values = {{}, {}}}};
+  const auto [code, message] = refusal_of(definitions);
+  EXPECT_EQ(code, base::Errc::invalid_argument);
+  EXPECT_NE(message.find("attribute '_FillValue' of variable 'v'"), std::string::npos) << message;
+}
+
+TEST_F(CreateNetcdf, RefusesAVariableThatTheFormatCannotHold) {
+  store::Definitions definitions = one_variable(Format::cdf1, Type::float64);
+  definitions.dimensions[0].length = std::uint64_t{1} << 31;
+  EXPECT_EQ(refusal_of(definitions).first, base::Errc::invalid_argument);
+}
+
+TEST_F(CreateNetcdf, SaysWhereItCannotCreateAFile) {
+  const std::string missing = path("missing/file.nc");
+  const auto [code, message] = refusal([&] {
+    (void)store::create_netcdf(missing, one_variable(Format::cdf5, Type::float64), base::RangeRule::error);
+  });
+  EXPECT_EQ(code, base::Errc::not_found) << message;
+  EXPECT_NE(message.find(missing), std::string::npos) << message;
+}
+
+TEST_F(CreateNetcdf, WritesNoMoreThanTheHeader) {
+  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+  definitions.dimensions[0].length = std::uint64_t{1} << 40;
+  definitions.variables[0].fill = true;
+  const std::string mine = path("rank" + std::to_string(rank_) + ".nc");
+
+  const store::FileLayout layout = store::create_netcdf(mine, definitions, base::RangeRule::error);
+
+  EXPECT_EQ(fs::file_size(mine), layout.header_bytes);
+  EXPECT_TRUE(layout.variables[0].fill);
+  EXPECT_GE(layout.variables[0].begin_bytes, layout.header_bytes);
+}
+
+TEST_F(CreateNetcdf, ReplacesWhatIsThere) {
+  const std::string mine = path("rank" + std::to_string(rank_) + ".nc");
+  std::ofstream(mine) << std::string(100000, 'x');
+
+  const store::FileLayout layout =
+      store::create_netcdf(mine, one_variable(Format::cdf5, Type::float64), base::RangeRule::error);
+
+  EXPECT_EQ(fs::file_size(mine), layout.header_bytes);
+}
+
+class Passthrough : public Netcdf {};
+
+TEST_F(Passthrough, RefusesTextAsNumbersAndGoesOn) {
+  {
+    store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::float64));
+    const mesh::Box box = mesh::whole({4});
+    EXPECT_EQ(refusal([&] { file.put(0, 0, box, Type::text, "abcd"); }).first, base::Errc::invalid_argument);
+    const double values[4] = {1, 2, 3, 4};
+    if (rank_ == 0) file.put(0, 0, box, Type::float64, values);
+    file.end_step(0);
+    file.close();
+  }
+  if (rank_ == 0) expect_valid("p.nc");
+}
+
+TEST_F(Passthrough, WritesTheRestOfAStepThatHadAValueOutOfRange) {
+  store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::int8));
+  const int values[4] = {1, 2, 3000, 4};
+  if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int32, values);
+
+  const auto [code, message] = refusal([&] { file.end_step(0); });
+  file.close();
+
+  EXPECT_EQ(code, rank_ == 0 ? base::Errc::out_of_range : base::Errc::invalid_state) << message;
+  EXPECT_TRUE(rank_ != 0 || content("p.nc").ends_with("\x01\x02\x81\x04"));
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_F(Passthrough, LeavesAnAbandonedFileAsItIs) {
+  {
+    store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::int8));
+    const signed char values[4] = {1, 2, 3, 4};
+    if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int8, values);
+    file.end_step(0);
+    if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int8, values);
+  }
+  if (rank_ == 0) expect_valid("p.nc");
+}
+
+}  // namespace
+
+}  // namespace glean::test
+
+int main(int argc, char** argv) {
+  // Open MPI's own MPI-IO has written wrong bytes for interleaved ranks; ROMIO has not.
+  setenv("OMPI_MCA_io", "romio321", 0);
+  MPI_Init(&argc, &argv);
+  testing::InitGoogleTest(&argc, argv);
+  if (argc > 1) glean::test::first_seed = std::strtoull(argv[1], nullptr, 10);
+  if (argc > 2) glean::test::seeds = std::strtoull(argv[2], nullptr, 10);
+  int failed = RUN_ALL_TESTS(), failed_anywhere = 0;
+  MPI_Allreduce(&failed, &failed_anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return failed_anywhere;
+}

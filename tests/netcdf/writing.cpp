@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The oracle uses nothing of the store: PnetCDF's calls and types are named here once more.
+#include <fcntl.h>
+#include <pnetcdf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "base/error.hpp"
+#include "scenario.hpp"
+#include "store/convert.hpp"
+#include "store/layout.hpp"
+#include "store/pnetcdf/create.hpp"
+#include "store/pnetcdf/passthrough.hpp"
+
+namespace glean::test {
+
+namespace {
+
+using mesh::Type;
+using store::Format;
+
+struct PnetcdfType {
+  nc_type external;
+  MPI_Datatype memory;
+};
+
+PnetcdfType pnetcdf_type(Type type) {
+  switch (type) {
+    case Type::int8: return {NC_BYTE, MPI_SIGNED_CHAR};
+    case Type::uint8: return {NC_UBYTE, MPI_UNSIGNED_CHAR};
+    case Type::int16: return {NC_SHORT, MPI_SHORT};
+    case Type::uint16: return {NC_USHORT, MPI_UNSIGNED_SHORT};
+    case Type::int32: return {NC_INT, MPI_INT};
+    case Type::uint32: return {NC_UINT, MPI_UNSIGNED};
+    case Type::int64: return {NC_INT64, MPI_LONG_LONG_INT};
+    case Type::uint64: return {NC_UINT64, MPI_UNSIGNED_LONG_LONG};
+    case Type::float32: return {NC_FLOAT, MPI_FLOAT};
+    case Type::float64: return {NC_DOUBLE, MPI_DOUBLE};
+    case Type::text: break;
+  }
+  return {NC_CHAR, MPI_CHAR};
+}
+
+void expect_no_error(int status, const std::string& call) {
+  if (status != NC_NOERR) throw std::runtime_error(call + ": " + ncmpi_strerror(status));
+}
+
+int create_and_define(MPI_Comm comm, const std::string& path, const store::Definitions& definitions) {
+  const int formats[] = {0, NC_64BIT_OFFSET, NC_64BIT_DATA};
+  int file = -1, id = -1;
+  expect_no_error(ncmpi_create(comm, path.c_str(), NC_CLOBBER | formats[static_cast<int>(definitions.format)],
+                               MPI_INFO_NULL, &file), "create");
+  for (const auto& dimension : definitions.dimensions) {
+    const MPI_Offset length = dimension.unlimited ? NC_UNLIMITED : static_cast<MPI_Offset>(dimension.length);
+    expect_no_error(ncmpi_def_dim(file, dimension.name.c_str(), length, &id), "def_dim");
+  }
+  for (const auto& variable : definitions.variables) {
+    expect_no_error(ncmpi_def_var(file, variable.name.c_str(), pnetcdf_type(variable.external).external,
+                                  static_cast<int>(variable.dimensions.size()), variable.dimensions.data(), &id),
+                    "def_var");
+    if (variable.fill) expect_no_error(ncmpi_def_var_fill(file, id, 0, nullptr), "def_var_fill");
+  }
+  for (const auto& attribute : definitions.attributes) {
+    const int owner = attribute.variable < 0 ? NC_GLOBAL : attribute.variable;
+    const auto count = static_cast<MPI_Offset>(attribute.count());
+    const auto* text = reinterpret_cast<const char*>(attribute.values.data());
+    const int status = attribute.type == Type::text
+                           ? ncmpi_put_att_text(file, owner, attribute.name.c_str(), count, text)
+                           : ncmpi_put_att(file, owner, attribute.name.c_str(),
+                                           pnetcdf_type(attribute.type).external, count, attribute.values.data());
+    expect_no_error(status, "put_att " + attribute.name);
+  }
+  expect_no_error(ncmpi_enddef(file), "enddef");
+  return file;
+}
+
+// Calls `visit(position in the array, number in the box)` for every element of the box.
+template <class Visit>
+void for_each_element(const mesh::Box& box, const mesh::Shape& shape, const Visit& visit) {
+  for (std::uint64_t element = 0; element < box.elements(); ++element) {
+    std::uint64_t rest = element, position = 0, stride = 1;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      position += (box.start[d] + rest % box.count[d]) * stride;
+      rest /= box.count[d];
+      stride *= shape[d];
+    }
+    visit(position, element);
+  }
+}
+
+void write_at(int descriptor, const std::byte* data, std::size_t size, base::Bytes offset) {
+  if (pwrite(descriptor, data, size, static_cast<off_t>(offset)) != static_cast<ssize_t>(size)) {
+    throw std::runtime_error("cannot write");
+  }
+}
+
+// Returns the end of the last element that was written.
+base::Bytes write_put(int descriptor, const store::FileLayout& layout, const Put& put, std::uint64_t record,
+                      int& out_of_range) {
+  const store::VariableLayout& variable = layout.variables[static_cast<std::size_t>(put.variable)];
+  const std::size_t size = mesh::size_of(variable.external);
+  std::vector<std::byte> external(put.box.elements() * size);
+  const store::OutOfRange out = store::converter(put.memory, variable.external, layout.format)(
+      put.data.data(), external.data(), put.box.elements(), variable.fill_value.data());
+  out_of_range += out.count > 0 ? 1 : 0;
+  base::Bytes end = 0;
+  for_each_element(put.box, variable.shape, [&](std::uint64_t position, std::uint64_t element) {
+    const base::Bytes offset = variable.record_begin_bytes(record) + position * size;
+    write_at(descriptor, external.data() + element * size, size, offset);
+    end = std::max(end, offset + size);
+  });
+  return end;
+}
+
+void write_fill(int descriptor, const store::VariableLayout& variable, std::uint64_t record) {
+  const std::size_t size = mesh::size_of(variable.external);
+  for (base::Bytes done = 0; done < variable.record_bytes(); done += size) {
+    write_at(descriptor, variable.fill_value.data(), size, variable.record_begin_bytes(record) + done);
+  }
+}
+
+}  // namespace
+
+int write_with_pnetcdf(MPI_Comm comm, const std::string& path, const Scenario& scenario) {
+  int rank = 0, size = 1, out_of_range = 0, turn = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  const store::Definitions& definitions = scenario.definitions;
+  const int file = create_and_define(comm, path, definitions);
+  for (std::size_t step = 0; step < scenario.steps.size(); ++step) {
+    for (int variable = 0; variable < static_cast<int>(definitions.variables.size()); ++variable) {
+      if (!definitions.per_step(variable) || !definitions.variables[static_cast<std::size_t>(variable)].fill) continue;
+      expect_no_error(ncmpi_fill_var_rec(file, variable, static_cast<MPI_Offset>(step)), "fill_var_rec");
+    }
+    for (const Put& put : scenario.steps[step]) {
+      const bool mine = turn++ % size == rank;
+      std::vector<MPI_Offset> start(put.box.start.begin(), put.box.start.end());
+      std::vector<MPI_Offset> count(put.box.count.begin(), put.box.count.end());
+      if (definitions.per_step(put.variable)) {
+        start.insert(start.begin(), static_cast<MPI_Offset>(step));
+        count.insert(count.begin(), 1);
+      }
+      // A scalar cannot be put in part: the other ranks take part with no elements of the buffer.
+      if (!mine) std::ranges::fill(count, 0);
+      if (!mine && count.empty()) {
+        expect_no_error(ncmpi_put_varn_all(file, put.variable, 0, nullptr, nullptr, nullptr, 0, MPI_BYTE), "put_varn");
+        continue;
+      }
+      const auto elements = static_cast<MPI_Offset>(mine ? put.box.elements() : 0);
+      const int status = count.empty()
+          ? ncmpi_put_varn_all(file, put.variable, 1, nullptr, nullptr, put.data.data(), 1,
+                               pnetcdf_type(put.memory).memory)
+          : ncmpi_put_vara_all(file, put.variable, start.data(), count.data(), put.data.data(), elements,
+                               pnetcdf_type(put.memory).memory);
+      if (status == NC_ERANGE) ++out_of_range;
+      else expect_no_error(status, "put_vara_all");
+    }
+  }
+  expect_no_error(ncmpi_close(file), "close");
+  return out_of_range;
+}
+
+int write_with_passthrough(MPI_Comm comm, const std::string& path, const Scenario& scenario) {
+  int rank = 0, size = 1, out_of_range = 0, turn = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  store::PassthroughFile file(comm, path, scenario.definitions);
+  for (std::size_t step = 0; step < scenario.steps.size(); ++step) {
+    for (const Put& put : scenario.steps[step]) {
+      if (turn++ % size == rank) file.put(put.variable, step, put.box, put.memory, put.data.data());
+    }
+    try {
+      file.end_step(step);
+    } catch (const base::Error& error) {
+      if (error.code() != base::Errc::out_of_range) throw;
+      ++out_of_range;
+    }
+  }
+  file.synchronize();
+  file.close();
+  return out_of_range;
+}
+
+int write_plainly(const std::string& path, const Scenario& scenario) {
+  const store::FileLayout layout =
+      store::create_netcdf(path, scenario.definitions, base::RangeRule::fill);
+  const int descriptor = open(path.c_str(), O_WRONLY);
+  if (descriptor < 0) throw std::runtime_error("cannot open " + path);
+  int out_of_range = 0;
+  std::uint64_t records = 0;
+  base::Bytes end = 0;
+  for (const store::VariableLayout& variable : layout.variables) {
+    if (variable.fill && !variable.per_step()) write_fill(descriptor, variable, 0);
+  }
+  for (std::size_t step = 0; step < scenario.steps.size(); ++step) {
+    for (const store::VariableLayout& variable : layout.variables) {
+      if (!variable.fill || !variable.per_step()) continue;
+      write_fill(descriptor, variable, step);
+      records = step + 1;
+    }
+    for (const Put& put : scenario.steps[step]) {
+      end = std::max(end, write_put(descriptor, layout, put, step, out_of_range));
+      if (layout.variables[static_cast<std::size_t>(put.variable)].per_step()) records = step + 1;
+    }
+  }
+  const store::HeaderPatch patch = store::record_count_patch(layout.format, records);
+  write_at(descriptor, patch.bytes.data(), patch.size, patch.offset);
+  // Longer than it ends up, as a file with reserved room is.
+  const auto final_bytes = static_cast<off_t>(store::final_size(layout, records, end));
+  if (ftruncate(descriptor, final_bytes + 5000) != 0 || ftruncate(descriptor, final_bytes) != 0) {
+    throw std::runtime_error("cannot cut " + path);
+  }
+  close(descriptor);
+  return out_of_range;
+}
+
+}  // namespace glean::test
