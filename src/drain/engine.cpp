@@ -146,48 +146,40 @@ std::optional<Job> Engine::next_job() {
 }
 
 void Engine::read_journals() {
-  for (int rank = 0; rank < static_cast<int>(journals_.size()); ++rank) {
-    auto& journal = journals_[static_cast<std::size_t>(rank)];
-    if (damaged_[static_cast<std::size_t>(rank)]) continue;
-    try {
-      while (const pool::Record* record = journal.peek()) {
-        // Its description may stand in a journal that was read a moment before it came.
-        if (record->kind != pool::RecordKind::describe && find(*record) == nullptr) break;
-        journal.advance();
-        if (!handle(*record, rank)) break;
-      }
-    } catch (const base::Error& error) {
-      damaged_[static_cast<std::size_t>(rank)] = true;
-      for (auto& [key, output] : outputs_) {
-        output->fail(base::Error(error.code(), "journal of rank " + std::to_string(rank) + ": " + error.what()));
-      }
-    }
+  // A description may stand in a journal that was read a moment before it came; the second look finds it.
+  for (int look = 0; look < 2; ++look) {
+    const std::size_t known = outputs_.size();
+    for (auto& [key, output] : outputs_) output->look_at_ranks();
+    bool complete = true;
+    for (int rank = 0; rank < static_cast<int>(journals_.size()); ++rank) complete = read_journal(rank) && complete;
+    if (complete && outputs_.size() == known) break;
   }
   for (auto it = outputs_.begin(); it != outputs_.end();) after_change(*(it++)->second);
+}
+
+bool Engine::read_journal(int rank) {
+  auto& journal = journals_[static_cast<std::size_t>(rank)];
+  if (damaged_[static_cast<std::size_t>(rank)]) return true;
+  try {
+    while (const pool::Record* record = journal.peek()) {
+      OutputDrain* output = find(*record);
+      if (record->kind != pool::RecordKind::describe && output == nullptr) return false;
+      journal.advance();
+      if (record->kind == pool::RecordKind::describe) describe(*record, rank);
+      else output->on_put(*record, journal, rank);
+    }
+  } catch (const base::Error& error) {
+    damaged_[static_cast<std::size_t>(rank)] = true;
+    for (auto& [key, output] : outputs_) {
+      output->fail(base::Error(error.code(), "journal of rank " + std::to_string(rank) + ": " + error.what()));
+    }
+  }
+  return true;
 }
 
 OutputDrain* Engine::find(const pool::Record& record) {
   const auto it = outputs_.find(key_of(record));
   return it == outputs_.end() ? nullptr : it->second.get();
-}
-
-bool Engine::handle(const pool::Record& record, int rank) {
-  auto& journal = journals_[static_cast<std::size_t>(rank)];
-  if (record.kind == pool::RecordKind::describe) {
-    describe(record, rank);
-    return true;
-  }
-  OutputDrain& output = *find(record);
-  switch (record.kind) {
-    case pool::RecordKind::put: output.on_put(record, journal, rank); return true;
-    case pool::RecordKind::end_step: output.on_end_step(record); break;
-    case pool::RecordKind::close: output.on_close(rank, false); break;
-    case pool::RecordKind::abandon: output.on_close(rank, true); break;
-    default:
-      output.fail(base::Error(base::Errc::io, "unknown record in the journal of rank " + std::to_string(rank)));
-  }
-  journal.retire(record);   // what it said stays in the slot's rank progress
-  return true;
 }
 
 void Engine::describe(const pool::Record& record, int rank) {

@@ -38,7 +38,8 @@ class Engine {
   // Reads the journals and hands out the next job, if there is one. With the lock held.
   [[nodiscard]] std::optional<Job> next_job();
   void read_journals();
-  [[nodiscard]] bool handle(const pool::Record& record, int rank);
+  // Whether all of it could be read: false when it speaks of an output that is not described yet.
+  [[nodiscard]] bool read_journal(int rank);
   void describe(const pool::Record& record, int rank);
   void relieve_if_full();
   void after_change(OutputDrain& output);

@@ -56,7 +56,7 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     }
     pending->unwritten_bytes = pending->piece.file_bytes();
     gather(*pending);
-    ++steps_[record.step].unwritten;
+    ++unwritten_[record.step];
     if (variable.per_step()) records_ = std::max(records_, record.step + 1);
     if (trace_.first_capture_ns == 0 || record.captured_ns < trace_.first_capture_ns) {
       trace_.first_capture_ns = record.captured_ns;
@@ -94,22 +94,26 @@ void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
       window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
       window.fills.push_back({&layout, hole, step});
       window.bytes += std::min(hole.end, window.extent.end) - std::max(hole.begin, window.extent.begin);
-      ++steps_[step].unwritten;
+      ++unwritten_[step];
     }
   }
 }
 
-void OutputDrain::on_end_step(const pool::Record& record) {
-  ++steps_[record.step].ranks_ended;
-  trace_.last_capture_ns = std::max(trace_.last_capture_ns, record.captured_ns);
-}
-
-void OutputDrain::on_close(int rank, bool abandoned) {
-  ++ranks_closed_;
-  if (!abandoned || failed_) return;
-  abandoned_ = true;
-  fail(base::Error(base::Errc::invalid_state, "output '" + trace_.path + "' was abandoned by rank " +
-                                                  std::to_string(rank) + " before it was closed"));
+void OutputDrain::look_at_ranks() {
+  std::uint32_t steps = pool::rank_steps;
+  bool all_closed = true;
+  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
+    const std::uint32_t progress = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire);
+    steps = std::min(steps, progress & pool::rank_steps);
+    all_closed = all_closed && (progress & pool::rank_closed) != 0;
+    if ((progress & pool::rank_abandoned) != 0 && !failed_) {
+      abandoned_ = true;
+      fail(base::Error(base::Errc::invalid_state, "output '" + trace_.path + "' was abandoned by rank " +
+                                                      std::to_string(rank) + " before it was closed"));
+    }
+  }
+  steps_complete_ = steps;
+  all_closed_ = all_closed;
 }
 
 void OutputDrain::queue(Job::Kind kind, std::shared_ptr<Window> window) {
@@ -137,8 +141,7 @@ void OutputDrain::relieve(Relief relief) {
 }
 
 void OutputDrain::stage_steps() {
-  for (auto step = steps_.find(steps_staged_);
-       step != steps_.end() && step->second.ranks_ended == pool_.header().ranks; step = steps_.find(steps_staged_)) {
+  while (steps_staged_ < steps_complete_) {
     const auto& variables = description_.layout.variables;
     for (std::uint32_t v = 0; v < variables.size(); ++v) {
       if (!variables[v].per_step()) continue;
@@ -159,12 +162,12 @@ void OutputDrain::window_done(const Window& window) {
   trace_.written_ns = now;
   trace_.bytes += window.bytes;
   pool_.header().written_bytes.fetch_add(window.bytes, std::memory_order_relaxed);
-  for (const auto& fill : window.fills) --steps_[fill.step].unwritten;
+  for (const auto& fill : window.fills) --unwritten_[fill.step];
   for (const auto& part : window.parts) {
     PendingPiece& pending = *part.pending;
     pending.unwritten_bytes -= part.bytes;
     if (pending.unwritten_bytes != 0) continue;
-    --steps_[pending.step].unwritten;
+    --unwritten_[pending.step];
     const pool::Record* record = pending.record;
     retire(*record, *pending.journal);
     pieces_.erase(record);
@@ -207,18 +210,18 @@ void OutputDrain::drop_everything() {
   for (const auto& [record, pending] : pieces_) retire(*record, *pending->journal);
   pieces_.clear();
   claims_.clear();
-  steps_.clear();
+  unwritten_.clear();
 }
 
 void OutputDrain::progress() {
-  const bool all_closed = ranks_closed_ == pool_.header().ranks;
+  if (finished_) return;   // the slot may be another output's by now
   if (!failed_ && slot_.error.load(std::memory_order_acquire) != 0) {
     fail(base::Error(base::Errc::invalid_state, "a put of '" + trace_.path + "' failed"));   // the rank has said more
   }
   if (failed_) {
     if (jobs_in_flight_ != 0 || last_job_queued_) return;
     drop_everything();
-    if (all_closed) {
+    if (all_closed_) {
       last_job_queued_ = true;
       queue(Job::Kind::discard);
     }
@@ -227,7 +230,7 @@ void OutputDrain::progress() {
   const std::uint64_t staged = steps_staged_, written = steps_written_;
   stage_steps();
   if (failed_) return progress();
-  while (steps_written_ < steps_staged_ && steps_[steps_written_].unwritten == 0) steps_.erase(steps_written_++);
+  while (steps_written_ < steps_staged_ && unwritten_[steps_written_] == 0) unwritten_.erase(steps_written_++);
   slot_.steps_staged.store(steps_staged_, std::memory_order_release);
   slot_.steps_written.store(steps_written_, std::memory_order_release);
   if (staged != steps_staged_ || written != steps_written_) pool::futex_signal(pool_.header().progress);
@@ -237,7 +240,7 @@ void OutputDrain::progress() {
     synchronizing_ = true;
     queue(Job::Kind::synchronize);
   }
-  if (all_closed && steps_written_ == steps_staged_) complete();
+  if (all_closed_ && steps_written_ == steps_staged_) complete();
 }
 
 void OutputDrain::complete() {

@@ -38,11 +38,11 @@ class OutputDrain {
   OutputDrain(pool::Pool& pool, pool::OutputKey key, std::span<const std::byte> description,
               store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs);
 
-  // -- records of the journal, in each rank's order
+  // -- what the ranks have done
+  // Reads how far they are. Call it before the journals are read: only then is what it says all there.
+  void look_at_ranks();
   void keep(const pool::Record& record, pool::JournalReader& journal);   // a describe record, until the end
   void on_put(const pool::Record& record, pool::JournalReader& journal, int rank);
-  void on_end_step(const pool::Record& record);
-  void on_close(int rank, bool abandoned);
 
   // Queues the windows that are full, or all that there are, although their step is not complete: the pool has run full.
   enum class Relief { full_windows, everything };
@@ -75,10 +75,6 @@ class OutputDrain {
   [[nodiscard]] pool::OutputSlot& slot() const { return slot_; }
 
  private:
-  struct Step {
-    std::uint32_t ranks_ended = 0;
-    std::uint64_t unwritten = 0;   // pieces and fills
-  };
   static constexpr std::uint64_t no_step = ~0ull;   // what belongs to the file as a whole
 
   Claims& claims(std::uint32_t variable, std::uint64_t step);
@@ -103,13 +99,14 @@ class OutputDrain {
   std::unordered_map<const pool::Record*, std::unique_ptr<PendingPiece>> pieces_;
   std::map<std::uint64_t, Window> gathered_;   // by index
   std::map<std::pair<std::uint32_t, std::uint64_t>, Claims> claims_;
-  std::map<std::uint64_t, Step> steps_;
+  std::map<std::uint64_t, std::uint64_t> unwritten_;   // pieces and fills of a step
+  std::uint64_t steps_complete_ = 0;                   // ended by all ranks
+  bool all_closed_ = false;
   std::uint64_t steps_staged_ = 0;
   std::uint64_t steps_written_ = 0;
   std::uint64_t steps_synchronized_ = 0;
   std::uint64_t records_ = 0;
   Bytes highest_end_ = 0;
-  std::uint32_t ranks_closed_ = 0;
   int jobs_in_flight_ = 0;
   bool synchronizing_ = false;
   bool fixed_filled_ = false;

@@ -125,15 +125,6 @@ void Recorder::describe(const OutputKey& output, std::span<const std::byte> desc
   }
 }
 
-void Recorder::mark(const OutputKey& output, RecordKind kind, std::uint64_t step) {
-  Record record{};
-  record.kind = kind;
-  record.slot = output.slot;
-  record.generation = output.generation;
-  record.step = step;
-  append(record, nullptr);
-}
-
 void Recorder::append(Record record, const mesh::Box* box) {
   Journal& journal = pool_.journal(node_rank_);
   std::byte* ring = pool_.ring(node_rank_);

@@ -55,8 +55,6 @@ class Recorder {
   void commit_put(const Room& room, Bytes used_bytes, const Put& put);
   // Publishes the description of an output: opaque bytes that the drain decodes.
   void describe(const OutputKey& output, std::span<const std::byte> description);
-  // A record without payload: end_step, close, abandon.
-  void mark(const OutputKey& output, RecordKind kind, std::uint64_t step);
   // Wakes the drain. One system call.
   void ring_the_drain();
 

@@ -68,7 +68,7 @@ void Pool::lay_out(const plan::Plan& plan, int ranks) {
   const Bytes slots_end = base::align_up(sizeof(PoolHeader), 64) + output_slots * sizeof(OutputSlot);
   header.progress_offset = slots_end;
   header.journals_offset =
-      base::align_up(slots_end + output_slots * rank_count * sizeof(std::atomic<std::uint32_t>), page);
+      base::align_up(slots_end + output_slots * rank_count * sizeof(RankProgress), page);
   header.chunk_states_offset = header.journals_offset + rank_count * plan.journal_bytes_per_rank;
   const Bytes rest = plan.pool_bytes > header.chunk_states_offset ? plan.pool_bytes - header.chunk_states_offset : 0;
   Bytes chunks = rest / (plan.chunk_bytes + sizeof(ChunkState));
@@ -155,8 +155,8 @@ OutputSlot& Pool::slot(std::uint32_t index) const {
   return reinterpret_cast<OutputSlot*>(base_ + base::align_up(sizeof(PoolHeader), 64))[index];
 }
 
-std::atomic<std::uint32_t>& Pool::rank_progress(std::uint32_t slot, int rank) const {
-  auto* counts = reinterpret_cast<std::atomic<std::uint32_t>*>(base_ + header().progress_offset);
+RankProgress& Pool::rank_progress(std::uint32_t slot, int rank) const {
+  auto* counts = reinterpret_cast<RankProgress*>(base_ + header().progress_offset);
   return counts[slot * header().ranks + static_cast<std::uint32_t>(rank)];
 }
 

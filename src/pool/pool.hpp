@@ -37,9 +37,7 @@ class Pool {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] PoolHeader& header() const { return *reinterpret_cast<PoolHeader*>(base_); }
   [[nodiscard]] OutputSlot& slot(std::uint32_t index) const;
-  // How many steps of the output in `slot` a rank has ended; `rank_closed` is added when it has closed.
-  [[nodiscard]] std::atomic<std::uint32_t>& rank_progress(std::uint32_t slot, int rank) const;
-  static constexpr std::uint32_t rank_closed = 1u << 31;
+  [[nodiscard]] RankProgress& rank_progress(std::uint32_t slot, int rank) const;
   [[nodiscard]] Journal& journal(int rank) const;
   [[nodiscard]] std::byte* ring(int rank) const;
   [[nodiscard]] std::byte* at(Bytes offset) const { return base_ + offset; }

@@ -28,7 +28,7 @@ struct PoolHeader {
   std::uint32_t chunk_count;
   std::int32_t aggregator_pid;     // whose threads drain
   Bytes journal_bytes;             // of one rank
-  Bytes progress_offset;           // std::atomic<uint32_t>[output_slots][ranks]
+  Bytes progress_offset;           // RankProgress[output_slots][ranks]
   Bytes journals_offset;           // Journal and ring, per rank
   Bytes chunk_states_offset;       // ChunkState[chunk_count]
   Bytes chunks_offset;             // the data
@@ -48,6 +48,13 @@ struct ChunkState {
   std::atomic<std::uint32_t> references;   // pieces that are not written yet, and one while its rank fills it
   std::atomic<std::uint32_t> next_free;    // index + 1 of the next chunk on the free stack; 0: none
 };
+
+// How far a rank is with an output: the number of steps that it has ended, and two flags. The rank writes it after the
+// records that it speaks of, so whoever reads it and then the journal has all of them.
+using RankProgress = std::atomic<std::uint32_t>;
+inline constexpr std::uint32_t rank_closed = 1u << 31;      // no more steps
+inline constexpr std::uint32_t rank_abandoned = 1u << 30;   // closed, and the output shall not be published
+inline constexpr std::uint32_t rank_steps = rank_abandoned - 1;
 
 enum class OutputState : std::uint32_t { free, open, published, failed, abandoned };
 
@@ -79,9 +86,6 @@ enum class RecordKind : std::uint16_t {
   skip = 1,   // nothing: the rest of the ring up to its end
   describe,   // payload: a part of the output's description
   put,        // payload: elements of a box
-  end_step,   // this rank's part of a step is complete
-  close,      // no more steps from this rank
-  abandon,    // the output shall not be published
 };
 
 // Records start at multiples of 64 bytes. All but `retired` is constant once `head` has passed it.

@@ -143,6 +143,11 @@ std::shared_ptr<LiveOutput> Core::add(pool::OutputKey key, const std::string& pa
   return outputs_.back();
 }
 
+void Core::report_progress(const LiveOutput& output, std::uint32_t flags) {
+  pool_->rank_progress(output.key.slot, rank_).store(output.steps_ended | flags, std::memory_order_release);
+  recorder_->ring_the_drain();
+}
+
 std::optional<base::Error> Core::undelivered_error() {
   for (auto& output : outputs_) {
     const pool::OutputSlot& slot = pool_->slot(output->key.slot);
@@ -241,8 +246,8 @@ std::string Core::diagnose(const LiveOutput& output) const {
   std::vector<int> behind, open;
   for (int rank = 0; rank < ranks_; ++rank) {
     const std::uint32_t progress = pool_->rank_progress(output.key.slot, rank).load(std::memory_order_acquire);
-    if ((progress & ~pool::Pool::rank_closed) < output.steps_ended) behind.push_back(rank);
-    if (output.closed && (progress & pool::Pool::rank_closed) == 0) open.push_back(rank);
+    if ((progress & pool::rank_steps) < output.steps_ended) behind.push_back(rank);
+    if (output.closed && (progress & pool::rank_closed) == 0) open.push_back(rank);
   }
   if (!behind.empty()) {
     return "'" + output.path + "': rank(s) " + join(behind) + " have not ended step " +
@@ -279,7 +284,7 @@ void Core::close() {
   const std::uint64_t begin = base::now_ns();
   for (auto& output : outputs_) {
     if (output->closed || output->delivered) continue;
-    recorder_->mark(output->key, pool::RecordKind::abandon, output->steps_ended);
+    report_progress(*output, pool::rank_closed | pool::rank_abandoned);
     output->closed = output->delivered = true;
     if (is_root()) base::log(base::LogLevel::warning, "'{}' was not closed and is abandoned", output->path);
   }

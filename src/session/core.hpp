@@ -54,6 +54,8 @@ class Core {
   // A slot for a new output. On the root only; waits while all are in use.
   [[nodiscard]] pool::OutputKey claim_slot();
   [[nodiscard]] std::shared_ptr<LiveOutput> add(pool::OutputKey key, const std::string& path);
+  // Tells the drain how far this rank is with an output. One system call.
+  void report_progress(const LiveOutput& output, std::uint32_t flags = 0);
   // The error of a closed output that nobody has been told of yet. On the root; passed on by the caller.
   [[nodiscard]] std::optional<base::Error> undelivered_error();
   // Waits until `steps` of an output are at `level`. Local, blocks. `seconds` < 0: the configured deadline, which starts

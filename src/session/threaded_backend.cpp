@@ -66,9 +66,7 @@ class ThreadedBackend final : public Backend {
 
   void end_step(std::uint64_t step) override {
     live_->steps_ended = static_cast<std::uint32_t>(step + 1);
-    core_->pool().rank_progress(live_->key.slot, core_->rank()).store(live_->steps_ended, std::memory_order_release);
-    core_->recorder().mark(live_->key, pool::RecordKind::end_step, step);
-    core_->recorder().ring_the_drain();
+    core_->report_progress(*live_);
   }
 
   void wait(Level level, double seconds) override {
@@ -76,13 +74,13 @@ class ThreadedBackend final : public Backend {
   }
 
   void close() override {
-    leave(pool::RecordKind::close);
+    leave(pool::rank_closed);
     agree_on([&] { core_->wait_for(*live_, Level::captured, 0); });
   }
 
   void abandon() noexcept override {
     if (live_ == nullptr || live_->closed) return;
-    static_cast<void>(caught([&] { leave(pool::RecordKind::abandon); }));
+    leave(pool::rank_closed | pool::rank_abandoned);
     live_->delivered = true;
   }
 
@@ -95,12 +93,9 @@ class ThreadedBackend final : public Backend {
   }
 
  private:
-  void leave(pool::RecordKind how) {
+  void leave(std::uint32_t flags) {
     live_->closed = true;
-    auto& progress = core_->pool().rank_progress(live_->key.slot, core_->rank());
-    progress.store(live_->steps_ended | pool::Pool::rank_closed, std::memory_order_release);
-    core_->recorder().mark(live_->key, how, live_->steps_ended);
-    core_->recorder().ring_the_drain();
+    core_->report_progress(*live_, flags);
   }
 
   template <class Action>
