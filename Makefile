@@ -21,10 +21,12 @@ help:
 	@echo 'JOBS=n           compile n files at once (here: $(JOBS))'
 
 setup:
+	@echo '--- packages'
 	@tools/setup
 
 # CMake says what is missing; `make setup` would install it.
 configure:
+	@echo '--- build'
 	@cmake --preset release --log-level=WARNING -DCMAKE_INSTALL_PREFIX=$(PREFIX) \
 	  || { echo 'make: the build could not be configured; "make setup" installs what is missing' >&2; exit 1; }
 

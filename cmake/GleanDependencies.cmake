@@ -10,7 +10,9 @@ find_package(nlohmann_json REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
 if(GLEAN_WITH_MPI)
-  find_package(MPI REQUIRED COMPONENTS C)
+  # The library needs C only; C++ programs that link it include mpi.h.
+  set(MPI_CXX_SKIP_MPICXX TRUE)
+  find_package(MPI REQUIRED COMPONENTS C CXX)
   pkg_check_modules(pnetcdf REQUIRED IMPORTED_TARGET pnetcdf)
   find_package(CLI11 REQUIRED)
 endif()

@@ -20,7 +20,8 @@ endforeach()
 add_library(glean SHARED ${objects})
 add_library(glean::glean ALIAS glean)
 # The folders stay inside: their symbols are hidden, and users see MPI only.
-target_link_libraries(glean PRIVATE ${parts} PUBLIC $<BUILD_INTERFACE:MPI::MPI_C>)
+target_link_libraries(glean PRIVATE ${parts} MPI::MPI_C
+                      INTERFACE $<BUILD_INTERFACE:MPI::MPI_C> $<BUILD_INTERFACE:MPI::MPI_CXX>)
 target_link_options(glean PRIVATE LINKER:--exclude-libs,ALL LINKER:--no-undefined)
 target_compile_features(glean INTERFACE cxx_std_20)
 target_include_directories(glean INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>

@@ -22,7 +22,8 @@ void for_each_cell(const Mesh& mesh, Visit visit) {
       for (int y = 0; y < block_cells; ++y) {
         for (int x = 0; x < block_cells; ++x) {
           visit(block, z * cell_stride[2] + y * cell_stride[1] + x,
-                std::array{lower[0] + (x + 0.5) * width, lower[1] + (y + 0.5) * width, lower[2] + (z + 0.5) * width});
+                std::array{lower[0] + (x + 0.5) * width, lower[1] + (y + 0.5) * width,
+                           lower[2] + (z + 0.5) * width});
         }
       }
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The problem: one unit of energy at the origin of a cold gas of density 1. The domain is the octant with positive
-// coordinates; the planes through the origin are mirrors, so it holds an eighth of the energy and stands for the
-// whole sphere at twice the resolution. And what the simulation of it is checked against.
+// The problem: one unit of energy at the origin of a cold gas of density 1. The domain is the octant with
+// positive coordinates; the planes through the origin are mirrors, so it holds an eighth of the energy and
+// stands for the whole sphere at twice the resolution. And what the simulation of it is checked against.
 #pragma once
 
 #include "mesh.hpp"

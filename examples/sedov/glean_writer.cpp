@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Writes the same files through GLEAN: no buffer and no packing, because a put takes the strides of the mesh; a file
-// is on its way to the disk while the next steps are computed.
+// Writes the same files through GLEAN: no buffer and no packing, because a put takes the strides of the mesh;
+// a file is on its way to the disk while the next steps are computed.
 #include <cstddef>
 #include <cstdint>
 #include <glean/glean.hpp>
@@ -61,7 +61,8 @@ void GleanWriter::write(const Mesh& mesh, const FileContents& contents) {
     }
   }
   const glean::Grid grid = output.define_grid(grid_of(mesh));
-  const glean::Type external = contents.precision == Precision::twice ? glean::Type::float64 : glean::Type::float32;
+  const glean::Type external =
+      contents.precision == Precision::twice ? glean::Type::float64 : glean::Type::float32;
   std::vector<glean::Variable> variables;
   for (const Variable variable : contents.variables) {
     variables.push_back(output.define_variable(variable_names[variable], external, grid));

@@ -28,9 +28,12 @@ Halo::Halo(Mesh& mesh) : mesh_(mesh) {
 }
 
 Halo::Peer& Halo::peer(Axis& axis, int rank) {
-  const auto found = std::find_if(axis.peers.begin(), axis.peers.end(), [rank](const Peer& p) { return p.rank == rank; });
+  const auto found =
+      std::find_if(axis.peers.begin(), axis.peers.end(), [rank](const Peer& p) { return p.rank == rank; });
   if (found != axis.peers.end()) return *found;
-  return axis.peers.emplace_back(Peer{.rank = rank, .send = {}, .receive = {}, .send_buffer = {}, .receive_buffer = {}});
+  Peer& made = axis.peers.emplace_back();
+  made.rank = rank;
+  return made;
 }
 
 void Halo::plan(int axis_index) {
@@ -71,6 +74,7 @@ void Halo::plan(int axis_index) {
 void Halo::read(int axis, const Face& face, bool mirror, double* out) const {
   const Across stride = across(axis);
   const std::ptrdiff_t along = cell_stride[static_cast<std::size_t>(axis)];
+  const std::ptrdiff_t corner = ghost_cells * (stride.fast + stride.slow);
   const bool lower = face.side == Side::lower;
   // Ghost cells below a block are the last cells of the block below it, or its own first cells in reverse.
   const int first = mirror ? (lower ? ghost_cells + 1 : ghost_cells + block_cells - 1)
@@ -80,9 +84,10 @@ void Halo::read(int axis, const Face& face, bool mirror, double* out) const {
     const double sign = mirror && variable == velx + axis ? -1.0 : 1.0;
     const double* cells = mesh_.cells(face.source - mesh_.first_block(), variable);
     for (int layer = 0; layer < ghost_cells; ++layer) {
-      const double* start = cells + (first + step * layer) * along + ghost_cells * (stride.fast + stride.slow);
+      const double* start = cells + (first + step * layer) * along + corner;
       for (int slow = 0; slow < block_cells; ++slow) {
-        for (int fast = 0; fast < block_cells; ++fast) *out++ = sign * start[slow * stride.slow + fast * stride.fast];
+        const double* row = start + slow * stride.slow;
+        for (int fast = 0; fast < block_cells; ++fast) *out++ = sign * row[fast * stride.fast];
       }
     }
   }
@@ -91,13 +96,15 @@ void Halo::read(int axis, const Face& face, bool mirror, double* out) const {
 void Halo::write(int axis, const Face& face, const double* in) {
   const Across stride = across(axis);
   const std::ptrdiff_t along = cell_stride[static_cast<std::size_t>(axis)];
+  const std::ptrdiff_t corner = ghost_cells * (stride.fast + stride.slow);
   const int first = face.side == Side::lower ? 0 : ghost_cells + block_cells;
   for (const int variable : halo_variables) {
     double* cells = mesh_.cells(face.block - mesh_.first_block(), variable);
     for (int layer = 0; layer < ghost_cells; ++layer) {
-      double* start = cells + (first + layer) * along + ghost_cells * (stride.fast + stride.slow);
+      double* start = cells + (first + layer) * along + corner;
       for (int slow = 0; slow < block_cells; ++slow) {
-        for (int fast = 0; fast < block_cells; ++fast) start[slow * stride.slow + fast * stride.fast] = *in++;
+        double* row = start + slow * stride.slow;
+        for (int fast = 0; fast < block_cells; ++fast) row[fast * stride.fast] = *in++;
       }
     }
   }
@@ -116,8 +123,8 @@ void Halo::exchange(int axis_index) {
       read(axis_index, face, false, out);
       out += face_values;
     }
-    MPI_Isend(peer.send_buffer.data(), static_cast<int>(peer.send_buffer.size()), MPI_DOUBLE, peer.rank, axis_index,
-              mesh_.comm(), &sends.emplace_back());
+    MPI_Isend(peer.send_buffer.data(), static_cast<int>(peer.send_buffer.size()), MPI_DOUBLE, peer.rank,
+              axis_index, mesh_.comm(), &sends.emplace_back());
   }
 
   std::array<double, face_values> values;

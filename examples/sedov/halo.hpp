@@ -19,8 +19,8 @@ class Halo {
   // Works out once who sends what to whom; every rank finds its part without communication. Local.
   explicit Halo(Mesh& mesh);
 
-  // Fills the two layers on both sides of every block along `axis` (0: x). Ghost cells at edges and corners of a
-  // block keep what they had: sweeps along one axis do not read them. Collective, blocks.
+  // Fills the two layers on both sides of every block along `axis` (0: x). Ghost cells at edges and corners
+  // of a block keep what they had: sweeps along one axis do not read them. Collective, blocks.
   void exchange(int axis);
 
  private:
@@ -31,7 +31,7 @@ class Halo {
     int source;  // the block that has the values
   };
   struct Peer {
-    int rank;
+    int rank = 0;
     std::vector<Face> send, receive;
     std::vector<double> send_buffer, receive_buffer;
   };

@@ -54,17 +54,18 @@ double limited_slope(double below, double here, double above) {
   return product > 0 ? 2 * product / (left + right) : 0.0;
 }
 
-// From the middle of the cells at the old time to both of their faces half a step later. Where that would leave
-// density or pressure without a positive value the cell is taken as constant.
+// From the middle of the cells at the old time to both of their faces half a step later. Where that would
+// leave density or pressure without a positive value the cell is taken as constant.
 void reconstruct(const Bundle& cell, double half_ratio, Bundle& lower, Bundle& upper) {
   for (int i = 1; i < padded_cells - 1; ++i) {
     for (int lane = 0; lane < lanes; ++lane) {
       const auto slope = [i, lane](const Rows& rows) {
         return limited_slope(rows[i - 1][lane], rows[i][lane], rows[i + 1][lane]);
       };
-      const double density = cell.density[i][lane], normal = cell.normal[i][lane], pressure = cell.pressure[i][lane];
-      const double d_density = slope(cell.density), d_normal = slope(cell.normal), d_first = slope(cell.first);
-      const double d_second = slope(cell.second), d_pressure = slope(cell.pressure);
+      const double density = cell.density[i][lane], pressure = cell.pressure[i][lane];
+      const double normal = cell.normal[i][lane];
+      const double d_density = slope(cell.density), d_pressure = slope(cell.pressure);
+      const double d_normal = slope(cell.normal), d_first = slope(cell.first), d_second = slope(cell.second);
 
       const double t_density = -half_ratio * (normal * d_density + density * d_normal);
       const double t_normal = -half_ratio * (normal * d_normal + d_pressure / density);
@@ -79,7 +80,8 @@ void reconstruct(const Bundle& cell, double half_ratio, Bundle& lower, Bundle& u
       };
       split(density, t_density, d_density, lower.density[i][lane], upper.density[i][lane]);
       split(normal, t_normal, d_normal, lower.normal[i][lane], upper.normal[i][lane]);
-      split(cell.first[i][lane], -half_ratio * normal * d_first, d_first, lower.first[i][lane], upper.first[i][lane]);
+      split(cell.first[i][lane], -half_ratio * normal * d_first, d_first, lower.first[i][lane],
+            upper.first[i][lane]);
       split(cell.second[i][lane], -half_ratio * normal * d_second, d_second, lower.second[i][lane],
             upper.second[i][lane]);
       split(pressure, t_pressure, d_pressure, lower.pressure[i][lane], upper.pressure[i][lane]);
@@ -127,9 +129,8 @@ bool update(const Fluxes& fluxes, double ratio, Bundle& cell) {
       const double new_second =
           inverse * (density * second - ratio * (fluxes.second[f + 1][lane] - fluxes.second[f][lane]));
       const double new_energy = energy - ratio * (fluxes.energy[f + 1][lane] - fluxes.energy[f][lane]);
-      const double new_pressure =
-          (gas_gamma - 1) * (new_energy - 0.5 * new_density * (new_normal * new_normal + new_first * new_first +
-                                                               new_second * new_second));
+      const double squared_speed = new_normal * new_normal + new_first * new_first + new_second * new_second;
+      const double new_pressure = (gas_gamma - 1) * (new_energy - 0.5 * new_density * squared_speed);
       cell.density[i][lane] = new_density;
       cell.normal[i][lane] = new_normal;
       cell.first[i][lane] = new_first;

@@ -19,7 +19,8 @@ namespace sedov {
 namespace {
 
 constexpr double courant_number = 0.8;
-constexpr double first_step_share = 0.1;   // of the stable step: the gas that starts to move is faster than it knows
+// Of the stable step: the gas at rest will soon be faster than it is.
+constexpr double first_step_share = 0.1;
 constexpr double step_growth = 1.3;
 
 class Run {
@@ -28,7 +29,9 @@ class Run {
       : options_(options), mesh_(MPI_COMM_WORLD, options.blocks, 0.5), halo_(mesh_), hydro_(mesh_, halo_),
         trace_(MPI_COMM_WORLD), exact_(gas_gamma) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-    if (options.output == Through::pnetcdf) writer_ = make_pnetcdf_writer(mesh_.comm(), trace_, options.durability);
+    if (options.output == Through::pnetcdf) {
+      writer_ = make_pnetcdf_writer(mesh_.comm(), trace_, options.durability);
+    }
     if (options.output == Through::glean) writer_ = make_glean_writer(mesh_.comm(), trace_);
   }
 
@@ -56,7 +59,8 @@ class Run {
 
 void Run::write(FileKind kind) {
   const bool checkpoint = kind == FileKind::checkpoint;
-  const auto number = std::count_if(files_.begin(), files_.end(), [kind](const FileRecord& f) { return f.kind == kind; });
+  const auto number =
+      std::count_if(files_.begin(), files_.end(), [kind](const FileRecord& f) { return f.kind == kind; });
   char name[40];
   std::snprintf(name, sizeof name, "sedov_%s_%04d.nc", checkpoint ? "chk" : "plt", static_cast<int>(number));
 
@@ -90,8 +94,9 @@ void Run::write_due(bool last) {
 void Run::report_progress() const {
   const double radius = shock_radius(mesh_);
   if (rank_ != 0) return;
-  std::printf("step %4d  t = %.5f  dt = %.2e  shock at %.4f (exact %.4f)  %2zu files  %5.1f s\n", step_, time_, dt_,
-              radius, exact_.shock_radius(blast_energy, ambient_density, time_), files_.size(), trace_.now());
+  const double expected = exact_.shock_radius(blast_energy, ambient_density, time_);
+  std::printf("step %4d  t = %.5f  dt = %.2e  shock at %.4f (exact %.4f)  %2zu files  %5.1f s\n", step_,
+              time_, dt_, radius, expected, files_.size(), trace_.now());
   std::fflush(stdout);
 }
 
@@ -103,7 +108,9 @@ bool Run::go() {
   report_progress();
 
   const int report_every = options_.checkpoint_every > 0 ? options_.checkpoint_every : 50;
-  const auto finished = [&] { return time_ >= options_.end_time || (options_.steps > 0 && step_ >= options_.steps); };
+  const auto finished = [&] {
+    return time_ >= options_.end_time || (options_.steps > 0 && step_ >= options_.steps);
+  };
   while (!finished()) {
     {
       const Timed timed(trace_, Activity::compute, std::to_string(step_ + 1));

@@ -60,7 +60,8 @@ bool Mesh::inside(const Position& position) const {
 }
 
 int Mesh::block_at(const Position& position) const {
-  return numbers_[static_cast<std::size_t>(position[0] + blocks_[0] * (position[1] + blocks_[1] * position[2]))];
+  const int place = position[0] + blocks_[0] * (position[1] + blocks_[1] * position[2]);
+  return numbers_[static_cast<std::size_t>(place)];
 }
 
 int Mesh::owner(int block) const {

@@ -18,7 +18,8 @@ namespace sedov {
 inline constexpr int block_cells = 16;   // in each direction
 inline constexpr int ghost_cells = 2;
 inline constexpr int padded_cells = block_cells + 2 * ghost_cells;
-inline constexpr std::array<std::ptrdiff_t, 3> cell_stride = {1, padded_cells, padded_cells * padded_cells};  // x y z
+// In x, y and z.
+inline constexpr std::array<std::ptrdiff_t, 3> cell_stride = {1, padded_cells, padded_cells * padded_cells};
 inline constexpr std::ptrdiff_t variable_stride = padded_cells * padded_cells * padded_cells;
 
 // The mesh variables in FLASH's order, which is the alphabet's. Plot files hold the 1st, 6th and 7th of them:
@@ -32,8 +33,8 @@ using Position = std::array<int, 3>;   // of a block among the blocks: x, y, z
 
 class Mesh {
  public:
-  // `blocks` in x, y and z; the longest side of the domain, which starts at the origin, is `domain_width` long,
-  // and cells are cubes. Every rank keeps the numbering of all blocks (8 bytes each). Local.
+  // `blocks` in x, y and z; the longest side of the domain, which starts at the origin, is `domain_width`
+  // long, and cells are cubes. Every rank keeps the numbering of all blocks (8 bytes each). Local.
   Mesh(MPI_Comm comm, const Position& blocks, double domain_width);
 
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
@@ -47,7 +48,9 @@ class Mesh {
   [[nodiscard]] double domain_width() const;
 
   // Of all blocks, by number.
-  [[nodiscard]] const Position& position(int block) const { return positions_[static_cast<std::size_t>(block)]; }
+  [[nodiscard]] const Position& position(int block) const {
+    return positions_[static_cast<std::size_t>(block)];
+  }
   [[nodiscard]] int block_at(const Position& position) const;
   [[nodiscard]] bool inside(const Position& position) const;
   [[nodiscard]] int owner(int block) const;

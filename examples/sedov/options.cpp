@@ -8,12 +8,14 @@ namespace sedov {
 
 namespace {
 
+constexpr int most_steps = 1'000'000'000;
+
 template <class Number>
 Number number(const std::string& option, std::string_view text, Number least, Number most) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
-    throw std::invalid_argument(option + " wants a number of at least " + std::to_string(least) + " and at most " +
+    throw std::invalid_argument(option + " wants a number from " + std::to_string(least) + " to " +
                                 std::to_string(most) + ", not '" + std::string(text) + "'");
   }
   return value;
@@ -57,17 +59,19 @@ Options parse_options(std::span<char* const> arguments) {
     else if (option == "--fsync") options.durability = Durability::fsync;
     else if (option == "--blocks") options.blocks = blocks(option, value());
     else if (option == "--time") options.end_time = number(option, value(), 0.0, 1e6);
-    else if (option == "--steps") options.steps = number(option, value(), 0, 1'000'000'000);
-    else if (option == "--checkpoint-every") options.checkpoint_every = number(option, value(), 0, 1'000'000'000);
-    else if (option == "--plot-every") options.plot_every = number(option, value(), 0, 1'000'000'000);
+    else if (option == "--steps") options.steps = number(option, value(), 0, most_steps);
+    else if (option == "--checkpoint-every") options.checkpoint_every = number(option, value(), 0, most_steps);
+    else if (option == "--plot-every") options.plot_every = number(option, value(), 0, most_steps);
     else if (option == "--directory") options.directory = value();
     else if (option == "--trace") options.trace_file = value();
     else if (option == "--output") {
       options.output = choice<Through>(
-          option, value(), {{"none", Through::none}, {"pnetcdf", Through::pnetcdf}, {"glean", Through::glean}});
+          option, value(),
+          {{"glean", Through::glean}, {"pnetcdf", Through::pnetcdf}, {"none", Through::none}});
     } else if (option == "--format") {
       options.format = choice<FileFormat>(
-          option, value(), {{"cdf1", FileFormat::cdf1}, {"cdf2", FileFormat::cdf2}, {"cdf5", FileFormat::cdf5}});
+          option, value(),
+          {{"cdf1", FileFormat::cdf1}, {"cdf2", FileFormat::cdf2}, {"cdf5", FileFormat::cdf5}});
     } else {
       throw std::invalid_argument("unknown argument '" + option + "'; --help lists them");
     }

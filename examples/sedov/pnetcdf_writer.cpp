@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Writes as FLASH does: one blocking collective call per variable, from a buffer into which the cells of all blocks
-// were packed without their ghosts.
+// Writes as FLASH does: one blocking collective call per variable, from a buffer into which the cells of all
+// blocks were packed without their ghosts.
 #include <fcntl.h>
 #include <pnetcdf.h>
 #include <unistd.h>
@@ -34,7 +34,8 @@ class PnetcdfWriter final : public Writer {
   };
   Defined define(const Mesh& mesh, const FileContents& contents);
   void write_blocks(const Mesh& mesh, const FileContents& contents, const Defined& defined);
-  void write_variable(const Mesh& mesh, const FileContents& contents, const Defined& defined, std::size_t index);
+  void write_variable(const Mesh& mesh, const FileContents& contents, const Defined& defined,
+                      std::size_t index);
   void make_durable(const FileContents& contents);
 
   MPI_Comm comm_;
@@ -65,11 +66,13 @@ PnetcdfWriter::Defined PnetcdfWriter::define(const Mesh& mesh, const FileContent
 
   for (const auto& [name, value] : contents.attributes) {
     if (const auto* text = std::get_if<std::string>(&value)) {
-      define(ncmpi_put_att_text(made.file, NC_GLOBAL, name.c_str(), static_cast<MPI_Offset>(text->size()), text->data()));
+      const auto length = static_cast<MPI_Offset>(text->size());
+      define(ncmpi_put_att_text(made.file, NC_GLOBAL, name.c_str(), length, text->data()));
     } else if (const auto* integer = std::get_if<int>(&value)) {
       define(ncmpi_put_att_int(made.file, NC_GLOBAL, name.c_str(), NC_INT, 1, integer));
     } else {
-      define(ncmpi_put_att_double(made.file, NC_GLOBAL, name.c_str(), NC_DOUBLE, 1, &std::get<double>(value)));
+      const double real = std::get<double>(value);
+      define(ncmpi_put_att_double(made.file, NC_GLOBAL, name.c_str(), NC_DOUBLE, 1, &real));
     }
   }
 
@@ -87,7 +90,8 @@ PnetcdfWriter::Defined PnetcdfWriter::define(const Mesh& mesh, const FileContent
   const int of_cells[] = {blocks, nzb, nyb, nxb};
   const nc_type external = contents.precision == Precision::twice ? NC_DOUBLE : NC_FLOAT;
   for (const Variable variable : contents.variables) {
-    define(ncmpi_def_var(made.file, variable_names[variable], external, 4, of_cells, &made.variables.emplace_back()));
+    int& id = made.variables.emplace_back();
+    define(ncmpi_def_var(made.file, variable_names[variable], external, 4, of_cells, &id));
   }
   require(ncmpi_enddef(made.file), "cannot write the header of " + contents.path);
   return made;

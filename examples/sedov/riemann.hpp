@@ -16,8 +16,8 @@ struct Flux {
   double mass, normal, first, second, energy;
 };
 
-// Contacts and shear are kept exactly, density and pressure stay positive. Without branches, so that a loop over
-// faces becomes vector code. Pure.
+// Contacts and shear are kept exactly, density and pressure stay positive. Without branches, so that a loop
+// over faces becomes vector code. Pure.
 inline Flux hllc(const State& left, const State& right, double gamma) {
   const double left_sound = std::sqrt(gamma * left.pressure / left.density);
   const double right_sound = std::sqrt(gamma * right.pressure / right.density);
@@ -26,8 +26,9 @@ inline Flux hllc(const State& left, const State& right, double gamma) {
 
   const double left_inflow = left.density * (slowest - left.normal);
   const double right_inflow = right.density * (fastest - right.normal);
-  const double contact = (right.pressure - left.pressure + left.normal * left_inflow - right.normal * right_inflow) /
-                         (left_inflow - right_inflow);
+  const double push =
+      right.pressure - left.pressure + left.normal * left_inflow - right.normal * right_inflow;
+  const double contact = push / (left_inflow - right_inflow);
 
   const bool from_left = contact >= 0;
   const double density = from_left ? left.density : right.density;

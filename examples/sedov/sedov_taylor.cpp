@@ -27,7 +27,8 @@ Gas derivative(double gamma, double x, const Gas& gas) {
 }
 
 Gas moved(const Gas& gas, const Gas& slope, double by) {
-  return {gas.density + by * slope.density, gas.velocity + by * slope.velocity, gas.pressure + by * slope.pressure};
+  return {gas.density + by * slope.density, gas.velocity + by * slope.velocity,
+          gas.pressure + by * slope.pressure};
 }
 
 Gas runge_kutta_step(double gamma, double x, const Gas& gas, double log_step) {

@@ -18,14 +18,15 @@ class SedovTaylor {
   [[nodiscard]] double shock_radius(double energy, double density, double time) const;
   [[nodiscard]] double shock_speed(double energy, double density, double time) const;
 
-  // The gas at `fraction` of the shock radius, up to 1. In units of the density ahead of the shock, the speed of
-  // the shock, and the first times the square of the second.
+  // The gas at `fraction` of the shock radius, up to 1. In units of the density ahead of the shock, the speed
+  // of the shock, and the first times the square of the second.
   struct Gas {
     double density, velocity, pressure;
   };
   [[nodiscard]] Gas at(double fraction) const;
 
-  // Mass inside the shock, in units of ambient density * 4 pi radius^3: a third, for the gas that was there before.
+  // Mass inside the shock, in units of ambient density * 4 pi radius^3: a third, for the gas that was there
+  // before.
   [[nodiscard]] double swept_mass() const { return swept_mass_; }
 
  private:

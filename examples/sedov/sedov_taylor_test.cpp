@@ -8,8 +8,8 @@
 namespace sedov {
 namespace {
 
-// Kamm and Timmes, "On efficient generation of numerically robust Sedov solutions", LA-UR-07-2849: the standard
-// spherical case has energy 0.851072 and its shock at radius 1 at time 1.
+// Kamm and Timmes, "On efficient generation of numerically robust Sedov solutions", LA-UR-07-2849: the
+// standard spherical case has energy 0.851072 and its shock at radius 1 at time 1.
 TEST(SedovTaylor, HasThePublishedConstantForGamma14) {
   EXPECT_NEAR(SedovTaylor(1.4).alpha(), 0.851072, 1e-6);
 }

@@ -14,7 +14,8 @@
 namespace sedov {
 namespace {
 
-// Calls visit(local block, x, y, z, offset in the padded block); coordinates count cells of the whole domain from 0.
+// Calls visit(local block, x, y, z, offset in the padded block); coordinates count cells of the whole domain
+// from 0.
 template <class Visit>
 void for_cells(const Mesh& mesh, int ghosts_along, Visit visit) {
   for (int block = 0; block < mesh.block_count(); ++block) {
@@ -33,7 +34,9 @@ void for_cells(const Mesh& mesh, int ghosts_along, Visit visit) {
   }
 }
 
-int mirrored(int cell, int cells) { return cell < 0 ? -1 - cell : cell >= cells ? 2 * cells - 1 - cell : cell; }
+int mirrored(int cell, int cells) {
+  return cell < 0 ? -1 - cell : cell >= cells ? 2 * cells - 1 - cell : cell;
+}
 
 TEST(Mesh, GivesEveryBlockToTheRankThatOwnerNames) {
   const Mesh mesh(MPI_COMM_WORLD, {3, 2, 1}, 1.0);
@@ -55,7 +58,9 @@ TEST(Mesh, GivesEveryBlockToTheRankThatOwnerNames) {
 TEST(Halo, BringsTheCellsOfNeighboursAndMirrorsAtTheFacesOfTheDomain) {
   Mesh mesh(MPI_COMM_WORLD, {2, 3, 2}, 1.0);
   Halo halo(mesh);
-  const auto value = [](int variable, int x, int y, int z) { return 1 + variable + 10 * x + 1e4 * y + 1e7 * z; };
+  const auto value = [](int variable, int x, int y, int z) {
+    return 1 + variable + 10 * x + 1e4 * y + 1e7 * z;
+  };
   for_cells(mesh, -1, [&](int block, int x, int y, int z, std::ptrdiff_t offset) {
     for (const int variable : halo_variables) mesh.cells(block, variable)[offset] = value(variable, x, y, z);
   });
@@ -113,7 +118,8 @@ TEST(Hydro, IsOfSecondOrderAlongEveryAxis) {
   }
 }
 
-// The star state of the exact solution: pressure 0.30313, velocity 0.92745, density 0.42632 left of the contact.
+// The star state of the exact solution: pressure 0.30313, velocity 0.92745, density 0.42632 left of the
+// contact.
 TEST(Hydro, SolvesSodsTubeAlongEveryAxis) {
   for (int axis = 0; axis < 3; ++axis) {
     Position blocks = {1, 1, 1};

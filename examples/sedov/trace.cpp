@@ -20,7 +20,9 @@ double wall_clock() {
 double processor_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -70,17 +72,19 @@ std::string Trace::of_this_rank() const {
   int rank = 0;
   MPI_Comm_rank(comm_, &rank);
   const WriteCalls after = write_calls();
-  std::string json = "{\"rank\": " + std::to_string(rank) + ", \"cpu_seconds\": " + number(processor_seconds()) +
+  std::string json = "{\"rank\": " + std::to_string(rank) +
+                     ", \"cpu_seconds\": " + number(processor_seconds()) +
                      ", \"write_calls\": " + std::to_string(after.calls - before_.calls) +
                      ", \"written_bytes\": " + std::to_string(after.bytes - before_.bytes);
   for (std::size_t i = 0; i < activity_names.size(); ++i) {
-    json += std::string(", \"") + activity_names[i] + "_seconds\": " + number(total(static_cast<Activity>(i)));
+    const double seconds = total(static_cast<Activity>(i));
+    json += std::string(", \"") + activity_names[i] + "_seconds\": " + number(seconds);
   }
   json += ", \"intervals\": [";
   for (const Interval& interval : intervals_) {
-    json += std::string(&interval == intervals_.data() ? "\n  " : ",\n  ") + "[" + number(interval.begin) + ", " +
-            number(interval.end) + ", \"" + activity_names[static_cast<std::size_t>(interval.activity)] + "\", \"" +
-            interval.label + "\"]";
+    const char* activity = activity_names[static_cast<std::size_t>(interval.activity)];
+    json += std::string(&interval == intervals_.data() ? "\n  " : ",\n  ") + "[" + number(interval.begin) +
+            ", " + number(interval.end) + ", \"" + activity + "\", \"" + interval.label + "\"]";
   }
   return json + "]}";
 }
@@ -100,7 +104,8 @@ std::string Trace::gather() const {
 
   std::string json = "[";
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    json += (i == 0 ? "\n" : ",\n") + all.substr(static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(lengths[i]));
+    json += i == 0 ? "\n" : ",\n";
+    json.append(all, static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(lengths[i]));
   }
   return json + "]";
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// When a rank computed and when it stood in output calls, on the wall clock, so that ranks and the report of a
-// library can be laid over each other.
+// When a rank computed and when it stood in output calls, on the wall clock, so that ranks and the report of
+// a library can be laid over each other.
 #pragma once
 
 #include <mpi.h>
@@ -14,8 +14,8 @@ namespace sedov {
 
 enum class Activity { start, compute, pack, output, finish };
 
-// What the kernel has counted of this process: write() and its kin, and the bytes they took. Zero where it does not
-// tell.
+// What the kernel has counted of this process: write() and its kin, and the bytes they took. Zero where it
+// does not tell.
 struct WriteCalls {
   long long calls = 0, bytes = 0;
 };

@@ -42,8 +42,8 @@ struct FileContents {
 class Writer {
  public:
   virtual ~Writer() = default;
-  // Writes one file: `lrefine`, `parent` and `bndbox` of all blocks, then the variables as [block][z][y][x]. The
-  // mesh may change as soon as it returns. Collective, blocks. Throws std::runtime_error.
+  // Writes one file: `lrefine`, `parent` and `bndbox` of all blocks, then the variables as [block][z][y][x].
+  // The mesh may change as soon as it returns. Collective, blocks. Throws std::runtime_error.
   virtual void write(const Mesh& mesh, const FileContents& contents) = 0;
   // No more files; returns when all of them are as safe as the writer makes them. Collective, blocks.
   virtual void finish() = 0;
@@ -51,8 +51,8 @@ class Writer {
 
 enum class Durability { leave_to_kernel, fsync };
 
-// Collective. Time spent inside the libraries is entered into `trace` as output, copying out of the ghost cells
-// for PnetCDF's sake as packing. Both must outlive the writer.
+// Collective. Time spent inside the libraries is entered into `trace` as output, copying out of the ghost
+// cells for PnetCDF's sake as packing. Both must outlive the writer.
 std::unique_ptr<Writer> make_pnetcdf_writer(MPI_Comm comm, Trace& trace, Durability durability);
 std::unique_ptr<Writer> make_glean_writer(MPI_Comm comm, Trace& trace);
 

@@ -90,7 +90,7 @@ const Element* required_array(const Element* pointer, std::size_t elements, cons
 }
 
 // The arguments of a collective call, which `read` makes and checks. Only rank 0's may count further down, so
-// the ranks agree here: if `read` throws on one of them, it throws there and `peer` is thrown on the others.
+// the ranks agree here: if `read` throws on one of them, the others throw `invalid_argument`, naming it.
 // Collective, one reduction.
 template <class Read>
 auto agreed(MPI_Comm comm, Read&& read) -> decltype(read()) {
@@ -108,7 +108,7 @@ auto agreed(MPI_Comm comm, Read&& read) -> decltype(read()) {
   MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm);
   if (error) throw Error(*error);
   if (first < ranks) {
-    throw Error(Errc::peer, "rank " + std::to_string(first) + " gave arguments that cannot be");
+    throw Error(Errc::invalid_argument, "rank " + std::to_string(first) + " gave arguments that cannot be");
   }
   return std::move(*arguments);
 }

@@ -36,7 +36,7 @@ const char* glean_status_name(glean_status status) {
   static constexpr const char* names[] = {
       "ok",         "invalid argument", "invalid state", "invalid configuration", "overlap", "out of range",
       "timeout",    "no space",         "no permission", "exists",                "not found", "I/O error",
-      "unsupported", "error of a peer",  "out of memory", "internal error"};
+      "unsupported", "out of memory",    "internal error"};
   static_assert(std::size(names) == GLEAN_INTERNAL + 1);
   const auto index = static_cast<std::size_t>(status);
   return index < std::size(names) ? names[index] : "unknown status";

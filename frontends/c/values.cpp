@@ -44,8 +44,7 @@ static_assert(status_of(Errc::invalid_argument) == GLEAN_INVALID_ARGUMENT &&
               status_of(Errc::no_space) == GLEAN_NO_SPACE &&
               status_of(Errc::permission) == GLEAN_PERMISSION &&
               status_of(Errc::exists) == GLEAN_EXISTS && status_of(Errc::not_found) == GLEAN_NOT_FOUND &&
-              status_of(Errc::io) == GLEAN_IO && status_of(Errc::unsupported) == GLEAN_UNSUPPORTED &&
-              status_of(Errc::peer) == GLEAN_PEER);
+              status_of(Errc::io) == GLEAN_IO && status_of(Errc::unsupported) == GLEAN_UNSUPPORTED);
 
 }  // namespace
 

@@ -65,7 +65,6 @@ typedef enum glean_status {
   GLEAN_NOT_FOUND,        /* no such directory, file or variable */
   GLEAN_IO,               /* the storage failed */
   GLEAN_UNSUPPORTED,      /* this library or machine cannot do it */
-  GLEAN_PEER,             /* another rank failed in this collective call; the message is that rank's */
   GLEAN_NO_MEMORY,        /* this process has no memory left */
   GLEAN_INTERNAL          /* a defect of the library; please report the message */
 } glean_status;

@@ -118,7 +118,6 @@ enum class Errc {
   not_found,         // no such directory, file or variable
   io,                // the storage failed
   unsupported,       // this library or machine cannot do it
-  peer,              // another rank failed in this collective call; the message is that rank's
 };
 
 class Error : public std::runtime_error {
@@ -235,9 +234,9 @@ class Output {
   // On an open output `durable` means fsynced; it is published once it is closed and complete.
   void wait(Level level, double seconds = -1);
 
-  // No more steps: the file is completed, made durable and published in the background. Collective,
-  // does not wait for the drain. Errors that come later reach every rank at the next
-  // Session::open, Session::wait or Session::close, or at wait() of this output.
+  // No more steps: the file is completed, made durable and published in the background. Collective, but
+  // waits neither for the drain nor for other ranks. What goes wrong reaches every rank once: at the next
+  // Session::open, Session::wait or Session::close, or at wait() of this output, which says it every time.
   void close();
 
   class Impl;
@@ -255,7 +254,8 @@ class Session {
   explicit Session(MPI_Comm comm, const std::map<std::string, std::string>& settings = {});
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
-  // close(), with errors written to the log. Collective.
+  // close(), with errors written to the log. Collective. While an exception passes, and after MPI_Finalize,
+  // it is Local and completes only what all ranks have closed.
   ~Session();
 
   // Opens a new output. The file appears under `path` when it is complete. Collective.

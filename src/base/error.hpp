@@ -22,7 +22,6 @@ enum class Errc {
   not_found,
   io,
   unsupported,
-  peer,
 };
 
 class Error : public std::runtime_error {

@@ -2,37 +2,61 @@
 #include "drain/claims.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace glean::drain {
 
-Claims::Claims(const mesh::Shape& shape) : shape_(shape) {
-  if (!shape.empty()) {
-    key_dimension_ = static_cast<std::size_t>(std::max_element(shape.begin(), shape.end()) - shape.begin());
-  }
-}
+Claims::Claims(const mesh::Shape& shape) : shape_(shape), parts_(shape.size(), 0.0) {}
 
 std::optional<Claims::Claim> Claims::add(const mesh::Box& box, int rank) {
+  choose_key_dimension(box);
   const std::uint64_t start = shape_.empty() ? 0 : box.start[key_dimension_];
   const std::uint64_t count = shape_.empty() ? 1 : box.count[key_dimension_];
-  const std::uint64_t from = start >= longest_ ? start - longest_ : 0;
-  for (auto it = by_start_.lower_bound(from); it != by_start_.end() && it->first < start + count; ++it) {
-    if (it->second.box.intersects(box)) return it->second;
+  for (const auto& [bits, by_start] : by_extent_) {
+    const std::uint64_t reach = ~0ull >> (64 - bits);   // the largest extent in this map
+    const std::uint64_t from = start >= reach ? start - reach : 0;
+    for (auto it = by_start.lower_bound(from); it != by_start.end() && it->first < start + count; ++it) {
+      if (it->second.box.intersects(box)) return it->second;
+    }
   }
-  by_start_.emplace(start, Claim{box, rank});
-  longest_ = std::max(longest_, count);
+  insert({box, rank});
   elements_ += box.elements();
   return std::nullopt;
+}
+
+void Claims::insert(Claim claim) {
+  const std::uint64_t start = shape_.empty() ? 0 : claim.box.start[key_dimension_];
+  const std::uint64_t count = shape_.empty() ? 1 : claim.box.count[key_dimension_];
+  by_extent_[static_cast<int>(std::bit_width(count))].emplace(start, std::move(claim));
+}
+
+// Where boxes are a small part of the whole they lie side by side, and few meet another. Looked at again whenever there
+// are twice as many.
+void Claims::choose_key_dimension(const mesh::Box& box) {
+  for (std::size_t d = 0; d < shape_.size(); ++d) {
+    parts_[d] += static_cast<double>(box.count[d]) / static_cast<double>(shape_[d]);
+  }
+  if (!std::has_single_bit(++boxes_) || shape_.empty()) return;
+  const auto best = static_cast<std::size_t>(std::min_element(parts_.begin(), parts_.end()) - parts_.begin());
+  if (best == key_dimension_) return;
+  key_dimension_ = best;
+  for (auto& [bits, by_start] : std::exchange(by_extent_, {})) {
+    for (auto& [start, claim] : by_start) insert(std::move(claim));
+  }
 }
 
 std::vector<base::Extent> Claims::unclaimed(const store::VariableLayout& variable, std::uint64_t record) const {
   const std::uint64_t total = mesh::elements_of(shape_);
   if (elements_ == total) return {};
   std::vector<base::Extent> claimed;   // in elements
-  for (const auto& [start, claim] : by_start_) {
-    const mesh::Rows rows(claim.box, shape_);
-    for (std::uint64_t row = 0; row < rows.row_count(); ++row) {
-      const std::uint64_t position = rows.position(row);
-      claimed.push_back({position, position + rows.row_elements()});
+  for (const auto& [bits, by_start] : by_extent_) {
+    for (const auto& [start, claim] : by_start) {
+      const mesh::Rows rows(claim.box, shape_);
+      for (std::uint64_t row = 0; row < rows.row_count(); ++row) {
+        const std::uint64_t position = rows.position(row);
+        claimed.push_back({position, position + rows.row_elements()});
+      }
     }
   }
   std::sort(claimed.begin(), claimed.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });

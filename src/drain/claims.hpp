@@ -23,19 +23,26 @@ class Claims {
     mesh::Box box;
     int rank = 0;
   };
-  // Adds a box. Returns the earlier claim that it overlaps, if there is one; then nothing is added.
-  // Cost: the number of claims that meet the box in the variable's longest dimension.
+  // Adds a box that lies in the variable and is not empty. Returns the earlier claim that it overlaps, if there is one;
+  // then nothing is added. Cost: the number of claims that meet the box, or nearly so, in the dimension that the boxes
+  // cut most.
   [[nodiscard]] std::optional<Claim> add(const mesh::Box& box, int rank);
 
   // File bytes of this record of the variable that no box covers, ascending, disjoint.
   [[nodiscard]] std::vector<base::Extent> unclaimed(const store::VariableLayout& variable, std::uint64_t record) const;
 
  private:
+  void insert(Claim claim);
+  void choose_key_dimension(const mesh::Box& box);
+
   mesh::Shape shape_;
+  std::vector<double> parts_;     // of each extent of the variable, summed over all boxes
+  std::uint64_t boxes_ = 0;
   std::size_t key_dimension_ = 0;
-  std::uint64_t longest_ = 0;     // extent in key_dimension_ of the largest box
   std::uint64_t elements_ = 0;    // claimed
-  std::multimap<std::uint64_t, Claim> by_start_;
+  // By start in key_dimension_; one map for all extents from 2^k to 2^(k+1) - 1, so that a single large box does not
+  // make every search a long one.
+  std::map<int, std::multimap<std::uint64_t, Claim>> by_extent_;
 };
 
 }  // namespace glean::drain

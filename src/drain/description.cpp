@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drain/description.hpp"
 
+#include <xxhash.h>
+
 #include <cstdint>
 #include <cstring>
 
@@ -11,10 +13,10 @@ namespace {
 
 void append_text(std::vector<std::byte>& bytes, const std::string& text) {
   const auto length = static_cast<std::uint32_t>(text.size());
-  const auto* as_bytes = reinterpret_cast<const std::byte*>(&length);
-  bytes.insert(bytes.end(), as_bytes, as_bytes + sizeof length);
-  as_bytes = reinterpret_cast<const std::byte*>(text.data());
-  bytes.insert(bytes.end(), as_bytes, as_bytes + length);
+  const std::size_t at = bytes.size();
+  bytes.resize(at + sizeof length + length);
+  std::memcpy(bytes.data() + at, &length, sizeof length);
+  std::memcpy(bytes.data() + at + sizeof length, text.data(), length);
 }
 
 [[noreturn]] void refuse() { throw base::Error(base::Errc::io, "damaged description of an output"); }
@@ -33,17 +35,26 @@ std::string take_text(std::span<const std::byte>& bytes) {
 }  // namespace
 
 std::vector<std::byte> OutputDescription::encode() const {
-  std::vector<std::byte> bytes{static_cast<std::byte>(direct_io)};
+  std::vector<std::byte> bytes;
+  bytes.push_back(static_cast<std::byte>(direct_io));
   append_text(bytes, display_path);
   append_text(bytes, names.working_path);
   append_text(bytes, names.final_path);
   const auto encoded_layout = layout.encode();
   bytes.insert(bytes.end(), encoded_layout.begin(), encoded_layout.end());
+  const XXH64_hash_t checksum = XXH3_64bits(bytes.data(), bytes.size());
+  bytes.resize(bytes.size() + sizeof checksum);
+  std::memcpy(bytes.data() + bytes.size() - sizeof checksum, &checksum, sizeof checksum);
   return bytes;
 }
 
 OutputDescription OutputDescription::decode(std::span<const std::byte> bytes) {
-  if (bytes.empty() || bytes[0] > static_cast<std::byte>(base::DirectIo::off)) refuse();
+  XXH64_hash_t checksum = 0;
+  if (bytes.size() <= sizeof checksum) refuse();
+  std::memcpy(&checksum, bytes.last(sizeof checksum).data(), sizeof checksum);
+  bytes = bytes.first(bytes.size() - sizeof checksum);
+  if (checksum != XXH3_64bits(bytes.data(), bytes.size())) refuse();
+  if (bytes[0] > static_cast<std::byte>(base::DirectIo::off)) refuse();
   OutputDescription description;
   description.direct_io = static_cast<base::DirectIo>(bytes[0]);
   bytes = bytes.subspan(1);

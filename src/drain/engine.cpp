@@ -9,6 +9,8 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <system_error>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "drain/worker.hpp"
@@ -35,11 +37,20 @@ void place_thread(const std::vector<int>& cores, int thread) {
 }
 
 // The application's signal handlers run in the application's threads.
-void block_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 std::uint64_t thread_cpu_ns() {
   timespec time{};
@@ -50,10 +61,34 @@ std::uint64_t thread_cpu_ns() {
 }  // namespace
 
 Engine::Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls)
-    : pool_(pool), plan_(plan), calls_(calls), damaged_(pool.header().ranks, false) {
+    : pool_(pool), plan_(plan), calls_(calls), damages_(pool.header().ranks) {
   for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) journals_.emplace_back(pool, rank);
   trace_.threads = plan.drain_threads;
-  for (int thread = 0; thread < plan.drain_threads; ++thread) threads_.emplace_back([this, thread] { run(thread); });
+  for (int thread = 0; thread < plan.drain_threads; ++thread) workers_.push_back(make_worker());
+  const SignalsBlocked blocked;   // threads inherit it
+  try {
+    for (int thread = 0; thread < plan.drain_threads; ++thread) {
+      threads_.emplace_back([this, thread] { run(thread, *workers_[static_cast<std::size_t>(thread)]); });
+    }
+  } catch (const std::system_error& error) {
+    stop();
+    throw base::Error(base::Errc::unsupported, std::string("cannot start a drain thread: ") + error.what());
+  }
+}
+
+std::unique_ptr<Worker> Engine::make_worker() {
+  auto writer = store::make_uring_writer(calls_, plan_.depth);
+  trace_.io_uring = writer != nullptr;
+  if (!writer) writer = store::make_pwrite_writer(calls_);
+  return std::make_unique<Worker>(
+      plan_, calls_, std::move(writer),
+      [this](const Job& job, const Assembled& assembled) {
+        if (assembled.range_errors == 0) return true;
+        const std::lock_guard lock(mutex_);
+        job.output->range_error(assembled);
+        return !job.output->failed();
+      },
+      [this](const Job& job, const base::Error* error) { finish_job(job, error); });
 }
 
 Engine::~Engine() { stop(); }
@@ -68,41 +103,40 @@ void Engine::stop() {
     if (thread.joinable()) thread.join();
   }
   threads_.clear();
+  workers_.clear();
+  const std::lock_guard lock(mutex_);
   for (auto& [key, output] : outputs_) {
-    if (output->file() != nullptr) output->file()->discard();
+    output->fail(base::Error(base::Errc::invalid_state, "the drain has ended before '" +
+                                                            output->description().display_path + "' was complete"));
+    output->discard_file();
     output->discarded();
     trace_.outputs.push_back(output->trace());
   }
   outputs_.clear();
+  for (const auto& [key, description] : descriptions_) {
+    for (const std::uint32_t chunk : description.chunks) pool_.drop_reference(chunk);
+  }
+  descriptions_.clear();
 }
 
 DrainTrace Engine::trace() const {
   const std::lock_guard lock(mutex_);
   DrainTrace trace = trace_;
+  if (!trace.intervals.empty() && trace.intervals.back().end_ns == 0) trace.intervals.back().end_ns = base::now_ns();
   for (const auto& [key, output] : outputs_) trace.outputs.push_back(output->trace());
   return trace;
 }
 
-void Engine::run(int thread) {
-  block_signals();
+void Engine::run(int thread, Worker& worker) {
   place_thread(plan_.drain_cores, thread);
   pthread_setname_np(pthread_self(), "glean-drain");
-  Worker worker(
-      plan_, calls_,
-      [this](const Job& job, const Assembled& assembled) {
-        if (assembled.range_errors == 0) return true;
-        const std::lock_guard lock(mutex_);
-        job.output->range_error(assembled);
-        return !job.output->failed();
-      },
-      [this](const Job& job, const base::Error* error) { finish_job(job, error); });
-
   std::unique_lock lock(mutex_);
-  enter_busy();
+  bool busy = false;
   for (;;) {
     const std::uint32_t seen = pool_.header().work.load(std::memory_order_acquire);
     std::optional<Job> job = next_job();
     if (job) {
+      if (!std::exchange(busy, true)) enter_busy();
       lock.unlock();
       if (job->kind == Job::Kind::window) worker.write(*job);
       else perform(*job);
@@ -113,23 +147,19 @@ void Engine::run(int thread) {
     } else if (stopping_) {
       break;
     } else {
-      leave_busy();
+      if (std::exchange(busy, false)) leave_busy();
       lock.unlock();
       pool::futex_wait(pool_.header().work, seen, nap_ns);
-      lock.lock();
-      enter_busy();
-      continue;
     }
     lock.lock();
   }
-  leave_busy();
+  if (busy) leave_busy();
   const auto counters = worker.counters();
   trace_.requests.direct_requests += counters.direct_requests;
   trace_.requests.direct_bytes += counters.direct_bytes;
   trace_.requests.buffered_requests += counters.buffered_requests;
   trace_.requests.buffered_bytes += counters.buffered_bytes;
   for (std::size_t i = 0; i < trace_.request_sizes.size(); ++i) trace_.request_sizes[i] += worker.request_sizes()[i];
-  trace_.io_uring = worker.uses_io_uring();
   trace_.cpu_ns += thread_cpu_ns();
 }
 
@@ -154,12 +184,15 @@ void Engine::read_journals() {
     for (int rank = 0; rank < static_cast<int>(journals_.size()); ++rank) complete = read_journal(rank) && complete;
     if (complete && outputs_.size() == known) break;
   }
+  drop_given_up_descriptions();
+  fail_unreadable_outputs();
+  tell_of_space();
   for (auto it = outputs_.begin(); it != outputs_.end();) after_change(*(it++)->second);
 }
 
 bool Engine::read_journal(int rank) {
   auto& journal = journals_[static_cast<std::size_t>(rank)];
-  if (damaged_[static_cast<std::size_t>(rank)]) return true;
+  if (damages_[static_cast<std::size_t>(rank)]) return true;
   try {
     while (const pool::Record* record = journal.peek()) {
       OutputDrain* output = find(*record);
@@ -169,10 +202,9 @@ bool Engine::read_journal(int rank) {
       else output->on_put(*record, journal, rank);
     }
   } catch (const base::Error& error) {
-    damaged_[static_cast<std::size_t>(rank)] = true;
-    for (auto& [key, output] : outputs_) {
-      output->fail(base::Error(error.code(), "journal of rank " + std::to_string(rank) + ": " + error.what()));
-    }
+    damages_[static_cast<std::size_t>(rank)].emplace(error.code(),
+                                                     "journal of rank " + std::to_string(rank) + ": " + error.what());
+    for (auto& [key, output] : outputs_) output->fail(*damages_[static_cast<std::size_t>(rank)]);
   }
   return true;
 }
@@ -183,22 +215,53 @@ OutputDrain* Engine::find(const pool::Record& record) {
 }
 
 void Engine::describe(const pool::Record& record, int rank) {
-  Description& description = descriptions_[key_of(record)];
-  auto& journal = journals_[static_cast<std::size_t>(rank)];
-  description.records.push_back(&record);
-  description.bytes.resize(record.elements);
-  if (record.first_element + record.payload_bytes <= description.bytes.size()) {
-    std::memcpy(description.bytes.data() + record.first_element, pool_.at(record.payload_offset),
-                record.payload_bytes);
-  }
-  description.received += record.payload_bytes;
-  if (description.received < record.elements) return;
+  const auto key = key_of(record);
+  Description& description = descriptions_[key];
+  pool::DescriptionPart part{};
+  std::memcpy(&part, pool_.at(record.payload_offset), std::min<Bytes>(sizeof part, record.payload_bytes));
+  const std::byte* bytes = pool_.at(record.payload_offset) + sizeof part;
+  // Parts come in order; bytes that do not fit end in a description that cannot be decoded.
+  const Bytes there = record.payload_bytes < sizeof part ? 0 : std::min(part.bytes, record.payload_bytes - sizeof part);
+  description.bytes.insert(description.bytes.end(), bytes, bytes + there);
+  description.chunks.push_back(pool_.chunk_at(record.payload_offset));
+  journals_[static_cast<std::size_t>(rank)].retire_keeping_payload(record);   // from now on it is the rank's again
+  space_returned_ = true;
+  if (description.bytes.size() < part.total && there != 0) return;
 
-  auto output = std::make_unique<OutputDrain>(pool_, pool::OutputKey{record.slot, record.generation},
-                                              description.bytes, calls_, plan_.request_bytes, jobs_);
-  for (const auto* part : description.records) output->keep(*part, journal);
-  outputs_.emplace(key_of(record), std::move(output));
-  descriptions_.erase(key_of(record));
+  auto output = std::make_unique<OutputDrain>(pool_, pool::OutputKey{key.first, key.second}, description.bytes, calls_,
+                                              plan_.request_bytes, jobs_);
+  for (const std::uint32_t chunk : description.chunks) output->keep(chunk);
+  for (const auto& damage : damages_) {
+    if (damage) output->fail(*damage);
+  }
+  outputs_.emplace(key, std::move(output));
+  descriptions_.erase(key);
+}
+
+// Whoever describes an output frees its slot when there is no room for all of the description.
+void Engine::drop_given_up_descriptions() {
+  std::erase_if(descriptions_, [&](const auto& entry) {
+    const auto& [key, description] = entry;
+    const pool::OutputSlot& slot = pool_.slot(key.first);
+    const bool open = slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
+    if (open && slot.generation == key.second) return false;
+    for (const std::uint32_t chunk : description.chunks) pool_.drop_reference(chunk);
+    space_returned_ = true;
+    return true;
+  });
+}
+
+// A new output whose description stands in a journal that cannot be read on would be waited for in vain.
+void Engine::fail_unreadable_outputs() {
+  if (!damages_[0]) return;
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    pool::OutputSlot& slot = pool_.slot(index);
+    if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
+    if (outputs_.contains({index, slot.generation})) continue;
+    pool::fail(slot, static_cast<std::uint32_t>(damages_[0]->code()), damages_[0]->what(), damages_[0]->hint());
+    slot.state.store(pool::OutputState::failed, std::memory_order_release);
+    pool::futex_signal(pool_.header().progress);
+  }
 }
 
 void Engine::relieve_if_full() {
@@ -206,21 +269,30 @@ void Engine::relieve_if_full() {
   // Whole windows first; when there are none, and none on their way, whatever can be written.
   for (const auto relief : {OutputDrain::Relief::full_windows, OutputDrain::Relief::everything}) {
     if (!jobs_.empty() || (relief == OutputDrain::Relief::everything && windows_in_flight_ != 0)) return;
-    for (auto& [key, output] : outputs_) output->relieve(relief);
+    for (auto it = outputs_.begin(); it != outputs_.end();) {
+      OutputDrain& output = *(it++)->second;
+      output.relieve(relief);
+      if (output.failed()) after_change(output);   // it could not make room in the file, but it can in the pool
+    }
   }
 }
 
 void Engine::after_change(OutputDrain& output) {
   output.progress();
-  if (output.space_returned()) {
-    pool_.header().space.fetch_add(1, std::memory_order_seq_cst);
-    if (pool_.header().waiting_for_space.load(std::memory_order_seq_cst) != 0) {
-      pool::futex_signal(pool_.header().space);
-    }
+  space_returned_ |= output.space_returned();
+  if (output.finished()) {
+    trace_.outputs.push_back(output.trace());
+    outputs_.erase({output.key().slot, output.key().generation});
   }
-  if (!output.finished()) return;
-  trace_.outputs.push_back(output.trace());
-  outputs_.erase({output.key().slot, output.key().generation});
+  tell_of_space();
+}
+
+void Engine::tell_of_space() {
+  if (!std::exchange(space_returned_, false)) return;
+  pool_.header().space.fetch_add(1, std::memory_order_seq_cst);
+  if (pool_.header().waiting_for_space.load(std::memory_order_seq_cst) != 0) {
+    pool::futex_signal(pool_.header().space);
+  }
 }
 
 void Engine::finish_job(const Job& job, const base::Error* error) {
@@ -241,12 +313,12 @@ void Engine::finish_job(const Job& job, const base::Error* error) {
 }
 
 void Engine::perform(Job job) {
-  store::File* file = job.output->file();
-  const auto& description = job.output->description();
   if (job.kind == Job::Kind::discard) {
-    if (file != nullptr) file->discard();
+    job.output->discard_file();
     return finish_job(job, nullptr);
   }
+  store::File* file = job.output->file();
+  const auto& description = job.output->description();
   try {
     std::uint64_t records = 0;
     Bytes end = 0;
@@ -282,10 +354,8 @@ void Engine::leave_busy() {
   auto& last = intervals.back();
   last.end_ns = base::now_ns();
   trace_.busy_ns += last.end_ns - last.begin_ns;
-  // A look that found nothing is not worth a line; neither is a short pause.
-  if (last.end_ns - last.begin_ns < 20'000) {
-    intervals.pop_back();
-  } else if (intervals.size() > 1 && last.begin_ns - intervals[intervals.size() - 2].end_ns < 1'000'000) {
+  // A short pause is not worth a line.
+  if (intervals.size() > 1 && last.begin_ns - intervals[intervals.size() - 2].end_ns < 1'000'000) {
     intervals[intervals.size() - 2].end_ns = last.end_ns;
     intervals.pop_back();
   } else if (intervals.size() > intervals_max) {

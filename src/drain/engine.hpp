@@ -11,17 +11,20 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "drain/output_drain.hpp"
+#include "drain/worker.hpp"
 #include "plan/plan.hpp"
 
 namespace glean::drain {
 
 class Engine {
  public:
-  // Starts plan.drain_threads threads. `pool` and `calls` must outlive the engine.
+  // Starts plan.drain_threads threads. `pool` and `calls` must outlive the engine. Throws when the buffers or threads
+  // cannot be had.
   Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls);
   // Stops the threads; the working files of outputs that are not finished are removed. Blocks.
   ~Engine();
@@ -34,15 +37,19 @@ class Engine {
   [[nodiscard]] DrainTrace trace() const;
 
  private:
-  void run(int thread);
+  [[nodiscard]] std::unique_ptr<Worker> make_worker();
+  void run(int thread, Worker& worker);
   // Reads the journals and hands out the next job, if there is one. With the lock held.
   [[nodiscard]] std::optional<Job> next_job();
   void read_journals();
   // Whether all of it could be read: false when it speaks of an output that is not described yet.
   [[nodiscard]] bool read_journal(int rank);
   void describe(const pool::Record& record, int rank);
+  void drop_given_up_descriptions();
+  void fail_unreadable_outputs();
   void relieve_if_full();
   void after_change(OutputDrain& output);
+  void tell_of_space();
   void finish_job(const Job& job, const base::Error* error);
   void perform(Job job);
   void enter_busy();
@@ -55,19 +62,20 @@ class Engine {
 
   mutable std::mutex mutex_;   // everything below, and the outputs
   std::vector<pool::JournalReader> journals_;
-  std::vector<bool> damaged_;  // journals that cannot be read on
+  std::vector<std::optional<base::Error>> damages_;  // of journals that cannot be read on
   struct Description {
-    std::vector<std::byte> bytes;
-    std::vector<const pool::Record*> records;
-    Bytes received = 0;
+    std::vector<std::byte> bytes;        // as far as it was read
+    std::vector<std::uint32_t> chunks;   // references to where it lies
   };
   std::map<std::pair<std::uint32_t, std::uint32_t>, Description> descriptions_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<OutputDrain>> outputs_;
   Jobs jobs_;
   int windows_in_flight_ = 0;
+  bool space_returned_ = false;
   bool stopping_ = false;
   int busy_threads_ = 0;
   DrainTrace trace_;
+  std::vector<std::unique_ptr<Worker>> workers_;   // one of each thread
   std::vector<std::thread> threads_;
 };
 

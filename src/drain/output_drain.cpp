@@ -12,7 +12,7 @@ namespace glean::drain {
 
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, std::span<const std::byte> description,
                          store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs)
-    : pool_(pool), key_(key), slot_(pool.slot(key.slot)), request_bytes_(request_bytes), jobs_(jobs) {
+    : pool_(pool), key_(key), slot_(pool.slot(key.slot)), calls_(calls), request_bytes_(request_bytes), jobs_(jobs) {
   try {
     description_ = OutputDescription::decode(description);
     trace_.path = description_.display_path;
@@ -21,10 +21,6 @@ OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, std::span<const 
   } catch (const base::Error& error) {
     fail(error);
   }
-}
-
-void OutputDrain::keep(const pool::Record& record, pool::JournalReader& journal) {
-  kept_.emplace_back(&record, &journal);
 }
 
 Claims& OutputDrain::claims(std::uint32_t variable, std::uint64_t step) {
@@ -39,20 +35,22 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
   const mesh::Box box{{record.box(), record.box() + record.dimensions},
                       {record.box() + record.dimensions, record.box() + 2 * record.dimensions}};
   try {
-    if (record.variable >= variables.size() || record.memory_type >= mesh::type_count) {
-      throw base::Error(base::Errc::io, "damaged journal record of '" + trace_.path + "'");
-    }
+    const auto refuse = [&] { throw base::Error(base::Errc::io, "damaged journal record of '" + trace_.path + "'"); };
+    if (record.variable >= variables.size() || record.memory_type >= mesh::type_count) refuse();
     const auto& variable = variables[record.variable];
     const auto memory = static_cast<mesh::Type>(record.memory_type);
+    const auto convert = store::converter(memory, variable.external, description_.layout.format);
+    if (convert == nullptr || record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
     auto pending = std::make_unique<PendingPiece>(PendingPiece{
         Piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements), &record,
         &journal, rank, record.step, &variable,
-        store::converter(memory, variable.external, description_.layout.format), pool_.at(record.payload_offset),
+        convert, pool_.at(record.payload_offset),
         mesh::size_of(memory), 0});
     if (record.first_element == 0) {
       if (const auto earlier = claims(record.variable, record.step).add(box, rank)) {
         throw overlap_error(variable, record.step, box, rank, *earlier);
       }
+      unreserved_bytes_ += box.elements() * mesh::size_of(variable.external);
     }
     pending->unwritten_bytes = pending->piece.file_bytes();
     gather(*pending);
@@ -89,6 +87,7 @@ void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
   const auto& layout = description_.layout.variables[variable];
   for (const Extent& hole : claims(variable, step).unclaimed(layout, layout.per_step() ? step : 0)) {
     highest_end_ = std::max(highest_end_, hole.end);
+    unreserved_bytes_ += hole.size();
     for (std::uint64_t index = hole.begin / request_bytes_; index * request_bytes_ < hole.end; ++index) {
       Window& window = gathered_[index];
       window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
@@ -100,11 +99,12 @@ void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
 }
 
 void OutputDrain::look_at_ranks() {
-  std::uint32_t steps = pool::rank_steps;
+  std::uint32_t steps = pool::rank_steps, most = 0;
   bool all_closed = true;
   for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
     const std::uint32_t progress = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire);
     steps = std::min(steps, progress & pool::rank_steps);
+    most = std::max(most, progress & pool::rank_steps);
     all_closed = all_closed && (progress & pool::rank_closed) != 0;
     if ((progress & pool::rank_abandoned) != 0 && !failed_) {
       abandoned_ = true;
@@ -113,6 +113,7 @@ void OutputDrain::look_at_ranks() {
     }
   }
   steps_complete_ = steps;
+  steps_begun_ = most;
   all_closed_ = all_closed;
 }
 
@@ -129,7 +130,7 @@ void OutputDrain::queue_window(std::map<std::uint64_t, Window>::iterator it) {
 void OutputDrain::relieve(Relief relief) {
   if (gathered_.empty() || failed_) return;
   try {
-    file_->reserve(highest_end_);
+    file_->reserve(highest_end_, std::exchange(unreserved_bytes_, 0));
   } catch (const base::Error& error) {
     return fail(error);
   }
@@ -201,7 +202,8 @@ void OutputDrain::range_error(const Assembled& assembled) {
 }
 
 void OutputDrain::retire(const pool::Record& record, pool::JournalReader& journal) {
-  space_returned_ |= journal.retire(record);
+  journal.retire(record);
+  space_returned_ = true;
 }
 
 bool OutputDrain::space_returned() { return std::exchange(space_returned_, false); }
@@ -243,7 +245,23 @@ void OutputDrain::progress() {
   if (all_closed_ && steps_written_ == steps_staged_) complete();
 }
 
+// A step that not all ranks have ended would be published in part.
+void OutputDrain::refuse_uneven_steps() {
+  std::string behind;
+  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
+    const std::uint32_t steps = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire) & pool::rank_steps;
+    if (steps < steps_begun_) behind += (behind.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' was closed by all ranks, but rank(s) " + behind +
+                                                  " have not ended step " + std::to_string(steps_begun_ - 1),
+                   "every rank ends every step, whether it puts something or not"));
+}
+
 void OutputDrain::complete() {
+  if (steps_begun_ != steps_complete_) {
+    refuse_uneven_steps();
+    return progress();
+  }
   if (!fixed_filled_) {
     fixed_filled_ = true;
     const auto& variables = description_.layout.variables;
@@ -259,22 +277,32 @@ void OutputDrain::complete() {
 }
 
 void OutputDrain::published() {
-  trace_.state = "published";
   trace_.steps = steps_written_;
   trace_.durable_ns = base::now_ns();
   slot_.steps_synchronized.store(steps_written_, std::memory_order_release);
-  slot_.state.store(pool::OutputState::published, std::memory_order_release);
-  for (const auto& [record, journal] : kept_) retire(*record, *journal);
-  finished_ = true;
-  pool::futex_signal(pool_.header().progress);
+  finish("published", pool::OutputState::published);
 }
 
 void OutputDrain::discarded() {
-  trace_.state = abandoned_ ? "abandoned" : "failed";
-  slot_.state.store(abandoned_ ? pool::OutputState::abandoned : pool::OutputState::failed, std::memory_order_release);
-  for (const auto& [record, journal] : kept_) retire(*record, *journal);
+  drop_everything();
+  if (abandoned_) finish("abandoned", pool::OutputState::abandoned);
+  else finish("failed", pool::OutputState::failed);
+}
+
+void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
+  trace_.state = trace_state;
+  for (const std::uint32_t chunk : kept_chunks_) pool_.drop_reference(chunk);
+  kept_chunks_.clear();
+  space_returned_ = true;
   finished_ = true;
+  slot_.state.store(state, std::memory_order_release);   // last: the slot may be another output's from now on
   pool::futex_signal(pool_.header().progress);
+}
+
+void OutputDrain::discard_file() noexcept {
+  const store::FileNames& names = description_.names;
+  if (file_) file_->discard();
+  else if (names.working_path != names.final_path) calls_.unlink(names.working_path.c_str());
 }
 
 }  // namespace glean::drain

@@ -5,6 +5,7 @@
 // No thread of its own and no lock: the engine calls it with its lock held, and does the jobs that it hands out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -41,7 +42,8 @@ class OutputDrain {
   // -- what the ranks have done
   // Reads how far they are. Call it before the journals are read: only then is what it says all there.
   void look_at_ranks();
-  void keep(const pool::Record& record, pool::JournalReader& journal);   // a describe record, until the end
+  // A reference to a chunk that holds a part of the description: for those who would finish the work, until the end.
+  void keep(std::uint32_t chunk) { kept_chunks_.push_back(chunk); }
   void on_put(const pool::Record& record, pool::JournalReader& journal, int rank);
 
   // Queues the windows that are full, or all that there are, although their step is not complete: the pool has run full.
@@ -53,6 +55,7 @@ class OutputDrain {
   void synchronized(std::uint64_t steps);
   void published();
   void discarded();
+  void discard_file() noexcept;   // without the lock
   void job_ended() { --jobs_in_flight_; }
   // First failure wins; what was captured is dropped as soon as no job uses it.
   void fail(const base::Error& error);
@@ -67,7 +70,8 @@ class OutputDrain {
   [[nodiscard]] bool finished() const { return finished_; }   // nothing refers to it any more
   [[nodiscard]] bool space_returned();                        // since the last call
   [[nodiscard]] pool::OutputKey key() const { return key_; }
-  [[nodiscard]] std::uint64_t records() const { return records_; }
+  // Of the steps that are written.
+  [[nodiscard]] std::uint64_t records() const { return std::min(records_, steps_written_); }
   [[nodiscard]] Bytes highest_end() const { return highest_end_; }
   [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
   [[nodiscard]] const OutputDescription& description() const { return description_; }
@@ -86,27 +90,32 @@ class OutputDrain {
   void retire(const pool::Record& record, pool::JournalReader& journal);
   void stage_steps();
   void complete();
+  void refuse_uneven_steps();
+  void finish(const char* trace_state, pool::OutputState state);
 
   pool::Pool& pool_;
   pool::OutputKey key_;
   pool::OutputSlot& slot_;
+  store::SystemCalls& calls_;
   OutputDescription description_;
   std::unique_ptr<store::File> file_;
   Bytes request_bytes_;
   Jobs& jobs_;
 
-  std::vector<std::pair<const pool::Record*, pool::JournalReader*>> kept_;
+  std::vector<std::uint32_t> kept_chunks_;
   std::unordered_map<const pool::Record*, std::unique_ptr<PendingPiece>> pieces_;
   std::map<std::uint64_t, Window> gathered_;   // by index
   std::map<std::pair<std::uint32_t, std::uint64_t>, Claims> claims_;
   std::map<std::uint64_t, std::uint64_t> unwritten_;   // pieces and fills of a step
   std::uint64_t steps_complete_ = 0;                   // ended by all ranks
+  std::uint64_t steps_begun_ = 0;                      // ended by at least one
   bool all_closed_ = false;
   std::uint64_t steps_staged_ = 0;
   std::uint64_t steps_written_ = 0;
   std::uint64_t steps_synchronized_ = 0;
   std::uint64_t records_ = 0;
   Bytes highest_end_ = 0;
+  Bytes unreserved_bytes_ = 0;     // put or to be filled since the file was last made longer
   int jobs_in_flight_ = 0;
   bool synchronizing_ = false;
   bool fixed_filled_ = false;

@@ -2,18 +2,25 @@
 #include "drain/piece.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.hpp"
 
 namespace glean::drain {
 namespace {
 
-const mesh::Box& checked(const store::VariableLayout& variable, const mesh::Box& box, std::uint64_t first,
-                         std::uint64_t elements) {
+const mesh::Box& checked(const store::VariableLayout& variable, std::uint64_t record, const mesh::Box& box,
+                         std::uint64_t first, std::uint64_t elements) {
   if (box.count.size() != variable.shape.size() || !mesh::whole(variable.shape).contains(box) || elements == 0 ||
-      first + elements > box.elements()) {
+      elements > box.elements() || first > box.elements() - elements) {
     throw base::Error(base::Errc::invalid_argument,
                       "box " + mesh::to_string(box) + " does not lie in variable '" + variable.name + "'");
+  }
+  constexpr auto largest_file = static_cast<Bytes>(std::numeric_limits<std::int64_t>::max());
+  const Bytes room = largest_file - variable.begin_bytes - variable.record_bytes();
+  if (variable.per_step() && record > room / variable.record_stride_bytes) {
+    throw base::Error(base::Errc::invalid_argument,
+                      "record " + std::to_string(record) + " of variable '" + variable.name + "' lies outside any file");
   }
   return box;
 }
@@ -22,7 +29,7 @@ const mesh::Box& checked(const store::VariableLayout& variable, const mesh::Box&
 
 Piece::Piece(const store::VariableLayout& variable, std::uint64_t record, const mesh::Box& box, std::uint64_t first,
              std::uint64_t elements)
-    : rows_(checked(variable, box, first, elements), variable.shape),
+    : rows_(checked(variable, record, box, first, elements), variable.shape),
       record_begin_(variable.record_begin_bytes(record)),
       element_bytes_(mesh::size_of(variable.external)),
       first_(first),

@@ -21,7 +21,8 @@ using base::Extent;
 // same order as in the pool, with holes.
 class Piece {
  public:
-  // Refers to `variable`. Throws invalid_argument when the box does not lie in the variable.
+  // Refers to `variable`. Throws invalid_argument when the elements do not lie in the box, the box not in the variable,
+  // or the record not in a file.
   Piece(const store::VariableLayout& variable, std::uint64_t record, const mesh::Box& box, std::uint64_t first,
         std::uint64_t elements);
 

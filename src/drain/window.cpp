@@ -20,10 +20,12 @@ class Assembly {
     const std::size_t size = mesh::size_of(fill.variable->external);
     const Extent inside{std::max(fill.extent.begin, window_.extent.begin), std::min(fill.extent.end, window_.extent.end)};
     std::byte* target = buffer_ + (inside.begin - window_.extent.begin);
-    std::size_t phase = (inside.begin - fill.extent.begin) % size;
-    for (Bytes i = 0; i < inside.size(); ++i) {
-      target[i] = fill.variable->fill_value[phase];
-      if (++phase == size) phase = 0;
+    const std::size_t phase = (inside.begin - fill.extent.begin) % size;
+    Bytes filled = std::min<Bytes>(size, inside.size());
+    for (Bytes i = 0; i < filled; ++i) target[i] = fill.variable->fill_value[(phase + i) % size];
+    // What is there repeats itself.
+    for (; filled < inside.size(); filled += std::min(filled, inside.size() - filled)) {
+      std::memcpy(target + filled, target, std::min(filled, inside.size() - filled));
     }
     cover(inside);
   }
@@ -66,7 +68,9 @@ class Assembly {
   // An element that the window's edge cuts: its other part belongs to the neighbour.
   void add_cut_element(const PendingPiece& pending, const Piece::Run& run) {
     std::array<std::byte, 8> element{};
-    convert(pending, {run.source, 1, run.file_offset}, element.data());
+    // Both windows convert it, but only the one where it begins counts it.
+    const bool counts = run.file_offset >= window_.extent.begin;
+    convert(pending, {run.source, 1, run.file_offset}, element.data(), counts);
     const std::size_t size = mesh::size_of(pending.variable->external);
     for (std::size_t i = 0; i < size; ++i) {
       const Bytes at = run.file_offset + i;
@@ -74,10 +78,10 @@ class Assembly {
     }
   }
 
-  void convert(const PendingPiece& pending, const Piece::Run& run, std::byte* target) {
+  void convert(const PendingPiece& pending, const Piece::Run& run, std::byte* target, bool counts = true) {
     const auto result = pending.convert(pending.payload + run.source * pending.memory_bytes, target, run.elements,
                                         pending.variable->fill_value.data());
-    if (result.count == 0) return;
+    if (result.count == 0 || !counts) return;
     if (assembled_.range_errors == 0) assembled_.first_range_error = {&pending, run.source + result.first};
     assembled_.range_errors += result.count;
   }

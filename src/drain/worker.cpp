@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace glean::drain {
 namespace {
@@ -25,16 +26,14 @@ std::byte* map_memory(Bytes bytes) {
 
 void Worker::Unmap::operator()(std::byte* memory) const { munmap(memory, bytes); }
 
-Worker::Worker(const plan::Plan& plan, store::SystemCalls& calls, Inspect inspect, Done done)
-    : inspect_(std::move(inspect)), done_(std::move(done)) {
+Worker::Worker(const plan::Plan& plan, store::SystemCalls& calls, std::unique_ptr<store::Writer> writer,
+               Inspect inspect, Done done)
+    : calls_(calls), inspect_(std::move(inspect)), done_(std::move(done)), writer_(std::move(writer)) {
   const Bytes bytes = static_cast<Bytes>(plan.depth) * plan.request_bytes;
   memory_ = {map_memory(bytes), Unmap{bytes}};
   for (int i = 0; i < plan.depth; ++i) {
     free_buffers_.push_back(memory_.get() + static_cast<Bytes>(i) * plan.request_bytes);
   }
-  writer_ = store::make_uring_writer(calls, plan.depth);
-  uses_io_uring_ = writer_ != nullptr;
-  if (!writer_) writer_ = store::make_pwrite_writer(calls);
 }
 
 void Worker::write(const Job& job) {
@@ -47,10 +46,36 @@ void Worker::write(const Job& job) {
   const std::uint64_t tag = next_tag_++;
   in_flight_.emplace(tag, InFlight{job, buffer, assembled.runs.size()});
   for (const Extent& run : assembled.runs) {
-    while (!writer_->has_room()) reap(store::Writer::Reap::block);
+    while (in_flight_.contains(tag) && !writer_->has_room()) reap(store::Writer::Reap::block);
+    if (!in_flight_.contains(tag)) return;   // the writer broke down
     ++sizes_[static_cast<std::size_t>(size_class(run.size()))];
-    writer_->submit({job.output->file(), {buffer + (run.begin - job.window->extent.begin), run.size()}, run.begin, tag});
+    try {
+      writer_->submit({job.output->file(), {buffer + (run.begin - job.window->extent.begin), run.size()}, run.begin, tag});
+    } catch (const base::Error& error) {
+      return replace_writer(error);
+    }
   }
+}
+
+// The means of writing has failed, not a write: what is in flight is lost with it, what comes does without.
+void Worker::replace_writer(const base::Error& error) {
+  earlier_ = counters();
+  writer_ = store::make_pwrite_writer(calls_);
+  const auto lost = std::exchange(in_flight_, {});
+  for (const auto& [tag, write] : lost) {
+    free_buffers_.push_back(write.buffer);
+    done_(write.job, &error);
+  }
+}
+
+store::WriteCounters Worker::counters() const {
+  store::WriteCounters sum = earlier_;
+  const store::WriteCounters now = writer_->counters();
+  sum.direct_requests += now.direct_requests;
+  sum.direct_bytes += now.direct_bytes;
+  sum.buffered_requests += now.buffered_requests;
+  sum.buffered_bytes += now.buffered_bytes;
+  return sum;
 }
 
 void Worker::wait() { reap(store::Writer::Reap::block); }
@@ -59,13 +84,17 @@ void Worker::poll() { reap(store::Writer::Reap::poll); }
 
 void Worker::reap(store::Writer::Reap how) {
   std::vector<InFlight> ended;
-  writer_->reap(how, [&](const store::WriteCompletion& completion) {
-    const auto it = in_flight_.find(completion.tag);
-    if (completion.error != 0 && it->second.error == 0) it->second.error = completion.error;
-    if (--it->second.unfinished != 0) return;
-    ended.push_back(std::move(it->second));
-    in_flight_.erase(it);
-  });
+  try {
+    writer_->reap(how, [&](const store::WriteCompletion& completion) {
+      const auto it = in_flight_.find(completion.tag);
+      if (completion.error != 0 && it->second.error == 0) it->second.error = completion.error;
+      if (--it->second.unfinished != 0) return;
+      ended.push_back(std::move(it->second));
+      in_flight_.erase(it);
+    });
+  } catch (const base::Error& error) {
+    replace_writer(error);
+  }
   for (const InFlight& write : ended) {
     free_buffers_.push_back(write.buffer);
     if (write.error == 0) {

@@ -22,7 +22,8 @@ class Worker {
   // Sees what was assembled before it is written; false: do not write it.
   using Inspect = std::function<bool(const Job&, const Assembled&)>;
 
-  Worker(const plan::Plan& plan, store::SystemCalls& calls, Inspect inspect, Done done);
+  Worker(const plan::Plan& plan, store::SystemCalls& calls, std::unique_ptr<store::Writer> writer, Inspect inspect,
+         Done done);
 
   // Assembles a window and hands its requests to the system. Blocks while all buffers are in use.
   void write(const Job& job);
@@ -32,8 +33,7 @@ class Worker {
   // Takes what has completed.
   void poll();
 
-  [[nodiscard]] store::WriteCounters counters() const { return writer_->counters(); }
-  [[nodiscard]] bool uses_io_uring() const { return uses_io_uring_; }
+  [[nodiscard]] store::WriteCounters counters() const;
   [[nodiscard]] const std::array<std::uint64_t, DrainTrace::size_classes>& request_sizes() const { return sizes_; }
 
  private:
@@ -48,15 +48,17 @@ class Worker {
     void operator()(std::byte* memory) const;
   };
   void reap(store::Writer::Reap how);
+  void replace_writer(const base::Error& error);
 
+  store::SystemCalls& calls_;
   Inspect inspect_;
   Done done_;
-  bool uses_io_uring_ = false;
   std::unique_ptr<std::byte, Unmap> memory_;
   std::vector<std::byte*> free_buffers_;
   std::unique_ptr<store::Writer> writer_;   // after the memory: requests end before it goes
   std::unordered_map<std::uint64_t, InFlight> in_flight_;
   std::uint64_t next_tag_ = 0;
+  store::WriteCounters earlier_;   // of the writer before
   std::array<std::uint64_t, DrainTrace::size_classes> sizes_{};
 };
 

@@ -13,6 +13,8 @@ std::uint64_t elements_of(std::span<const std::uint64_t> shape) {
 
 std::uint64_t Box::elements() const { return elements_of(count); }
 
+bool Box::empty() const { return std::find(count.begin(), count.end(), 0u) != count.end(); }
+
 bool Box::contains(const Box& inner) const {
   if (inner.empty()) return true;
   for (std::size_t d = 0; d < count.size(); ++d) {
@@ -26,7 +28,8 @@ bool Box::contains(const Box& inner) const {
 
 bool Box::intersects(const Box& other) const {
   for (std::size_t d = 0; d < count.size(); ++d) {
-    if (start[d] >= other.start[d] + other.count[d] || other.start[d] >= start[d] + count[d]) return false;
+    const bool before = start[d] <= other.start[d];
+    if (before ? other.start[d] - start[d] >= count[d] : start[d] - other.start[d] >= other.count[d]) return false;
   }
   return !empty() && !other.empty();
 }

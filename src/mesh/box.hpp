@@ -18,7 +18,8 @@ struct Box {
   Shape start;
   Shape count;
   [[nodiscard]] std::uint64_t elements() const;
-  [[nodiscard]] bool empty() const { return elements() == 0; }
+  // Asked of the counts: the number of elements of a box that cannot be may be 0 modulo 2^64.
+  [[nodiscard]] bool empty() const;
   // Every index of `inner` is one of this box. An empty `inner` is contained in anything.
   [[nodiscard]] bool contains(const Box& inner) const;
   [[nodiscard]] bool intersects(const Box& other) const;

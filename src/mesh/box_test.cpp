@@ -95,5 +95,30 @@ TEST(Box, KnowsWhatLiesInsideAndWhatOverlaps) {
   EXPECT_FALSE(box.contains({{~0ull, 2}, {2, 1}}));
 }
 
+TEST(Box, OfMoreElementsThanCanBeCountedIsNotTakenForAnEmptyOne) {
+  const Box monster{{0, 0}, {1ull << 32, 1ull << 32}};   // 2^64 elements: 0 in 64 bits
+
+  EXPECT_FALSE(monster.empty());
+  EXPECT_FALSE((Box{{0, 0}, {4, 4}}.contains(monster)));
+  EXPECT_TRUE(monster.intersects({{5, 5}, {1, 1}}));
+}
+
+TEST(Box, MeetsAnotherNearTheEndOfWhatCanBeCounted) {
+  const Box last{{~0ull - 1}, {2}};
+
+  EXPECT_TRUE(last.intersects({{~0ull}, {1}}));
+  EXPECT_FALSE(last.intersects({{0}, {1}}));
+  EXPECT_FALSE((Box{{0}, {1}}.intersects(last)));
+}
+
+TEST(Box, WithoutDimensionsIsOneElement) {
+  const Box scalar;
+
+  EXPECT_FALSE(scalar.empty());
+  EXPECT_EQ(scalar.elements(), 1u);
+  EXPECT_TRUE(scalar.contains(scalar));
+  EXPECT_TRUE(scalar.intersects(scalar));
+}
+
 }  // namespace
 }  // namespace glean::mesh

@@ -65,32 +65,43 @@ void copy_row(std::byte* target, const std::byte* source, std::ptrdiff_t stride,
 }  // namespace
 
 void copy_elements(const Source& source, std::uint64_t begin, std::uint64_t elements, std::byte* target) {
+  if (elements == 0) return;
   const std::size_t size = source.element_bytes;
-  if (source.strides.empty() || source.count.empty()) {
-    return copy_bytes(target, source.first + begin * size, elements * size);
-  }
+  if (source.strides.empty()) return copy_bytes(target, source.first + begin * size, elements * size);
+
   // Inner dimensions that follow each other in memory are one row.
-  std::size_t inner = source.count.size() - 1;
-  std::uint64_t row = source.count[inner];
-  while (inner > 0 && source.strides[inner - 1] ==
-                          source.strides[inner] * static_cast<std::ptrdiff_t>(source.count[inner])) {
-    row *= source.count[--inner];
+  std::size_t outer = source.count.size();   // dimensions [0, outer) are outside a row
+  std::uint64_t row = 1;
+  std::ptrdiff_t stride = 1;
+  for (; outer > 0; --outer) {
+    const std::size_t d = outer - 1;
+    if (source.count[d] == 1) continue;
+    if (row == 1) stride = source.strides[d];
+    else if (source.strides[d] != stride * static_cast<std::ptrdiff_t>(row)) break;
+    row *= source.count[d];
   }
-  const std::ptrdiff_t stride = source.strides.back();
+  // Rows come one after the other along this dimension: there is no need to work each one out.
+  const std::uint64_t rows = outer == 0 ? 1 : source.count[outer - 1];
+  const std::ptrdiff_t next_row = outer == 0 ? 0 : source.strides[outer - 1] * static_cast<std::ptrdiff_t>(size);
 
   while (elements > 0) {
-    std::uint64_t outer = begin / row;
-    const std::uint64_t inside = begin % row;
-    std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(inside) * stride;
-    for (std::size_t d = inner; d-- > 0;) {
-      offset += static_cast<std::ptrdiff_t>(outer % source.count[d]) * source.strides[d];
-      outer /= source.count[d];
+    std::uint64_t inside = begin % row;
+    const std::uint64_t first = begin / row % rows;
+    std::uint64_t rest = begin / row / rows;
+    std::ptrdiff_t offset = 0;
+    for (std::size_t d = outer; d-- > 1;) {
+      offset += static_cast<std::ptrdiff_t>(rest % source.count[d - 1]) * source.strides[d - 1];
+      rest /= source.count[d - 1];
     }
-    const std::uint64_t now = std::min(elements, row - inside);
-    copy_row(target, source.first + offset * static_cast<std::ptrdiff_t>(size), stride, now, size);
-    target += now * size;
-    begin += now;
-    elements -= now;
+    const std::byte* from = source.first + offset * static_cast<std::ptrdiff_t>(size) +
+                            static_cast<std::ptrdiff_t>(first) * next_row;
+    for (std::uint64_t r = first; r < rows && elements > 0; ++r, from += next_row, inside = 0) {
+      const std::uint64_t now = std::min(elements, row - inside);
+      copy_row(target, from + static_cast<std::ptrdiff_t>(inside * size) * stride, stride, now, size);
+      target += now * size;
+      begin += now;
+      elements -= now;
+    }
   }
 }
 

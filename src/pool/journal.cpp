@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/units.hpp"
 #include "pool/futex.hpp"
 
 namespace glean::pool {
@@ -55,7 +56,8 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
     ~Leave() { header.waiting_for_space.fetch_sub(1, std::memory_order_relaxed); }
   } leave{header};
   for (;;) {
-    const std::uint32_t seen = header.space.load(std::memory_order_acquire);
+    // Sequentially consistent, as the drain's look at `waiting_for_space`: one of us sees the other.
+    const std::uint32_t seen = header.space.load(std::memory_order_seq_cst);
     if (attempt()) return;
     const std::uint64_t now = base::now_ns();
     if (const auto latest = header.written_bytes.load(std::memory_order_relaxed); latest != written) {
@@ -64,9 +66,9 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
     }
     if (now - since > limit) {
       throw base::Error(base::Errc::timeout,
-                        std::string(what) + " is full (" + std::to_string(pool_.used_bytes() / base::MiB) + " of " +
-                            std::to_string(header.pool_bytes / base::MiB) + " MiB in use) and nothing was written for " +
-                            std::to_string(deadline_seconds_) + " s: " + diagnosis_(),
+                        std::string(what) + " is full (" + base::readable_bytes(pool_.used_bytes()) + " of " +
+                            base::readable_bytes(header.pool_bytes) + " hold data) and nothing was written for " +
+                            base::exact_seconds(deadline_seconds_) + ": " + diagnosis_(),
                         "raise pool.budget or pool.deadline, or write less often");
     }
     if (kill(header.aggregator_pid, 0) != 0 && errno == ESRCH) {
@@ -109,19 +111,29 @@ void Recorder::commit_put(const Room& room, Bytes used_bytes, const Put& put) {
 }
 
 void Recorder::describe(const OutputKey& output, std::span<const std::byte> description) {
-  for (Bytes done = 0; done < description.size();) {
-    const Room room = reserve(description.size() - done, 1);
-    std::memcpy(room.data, description.data() + done, room.bytes);
-    Record record{};
-    record.kind = RecordKind::describe;
-    record.slot = output.slot;
-    record.generation = output.generation;
-    record.payload_offset = room.offset;
-    record.payload_bytes = room.bytes;
-    record.first_element = done;
-    record.elements = description.size();
-    append(record, nullptr);
-    done += room.bytes;
+  OutputSlot& slot = pool_.slot(output.slot);
+  slot.description.store(0, std::memory_order_relaxed);
+  try {
+    for (Bytes done = 0; done < description.size();) {
+      const Room room = reserve(sizeof(DescriptionPart) + description.size() - done, sizeof(DescriptionPart) + 1);
+      const Bytes bytes = room.bytes - sizeof(DescriptionPart);
+      const DescriptionPart part{output.slot, output.generation, slot.description.load(std::memory_order_relaxed),
+                                 done,        bytes,             description.size()};
+      std::memcpy(room.data, &part, sizeof part);
+      std::memcpy(room.data + sizeof part, description.data() + done, bytes);
+      Record record{};
+      record.kind = RecordKind::describe;
+      record.slot = output.slot;
+      record.generation = output.generation;
+      record.payload_offset = room.offset;
+      record.payload_bytes = room.bytes;
+      append(record, nullptr);
+      slot.description.store(room.offset, std::memory_order_release);
+      done += bytes;
+    }
+  } catch (const base::Error&) {
+    slot.state.store(OutputState::free, std::memory_order_release);   // the drain forgets what it has of it
+    throw;
   }
 }
 
@@ -130,6 +142,11 @@ void Recorder::append(Record record, const mesh::Box* box) {
   std::byte* ring = pool_.ring(node_rank_);
   record.size_bytes = static_cast<std::uint32_t>(record_bytes(record.dimensions));
   record.captured_ns = base::now_ns();
+  // With what may have to be skipped at the end of the ring, a larger one might never find room.
+  if (2 * Bytes{record.size_bytes} > journal.ring_bytes) {
+    throw base::Error(base::Errc::unsupported, "an array of " + std::to_string(record.dimensions) +
+                                                   " dimensions is too much for the journal", "raise pool.budget");
+  }
 
   std::uint64_t head = journal.head.load(std::memory_order_relaxed);
   const Bytes to_end = journal.ring_bytes - head % journal.ring_bytes;
@@ -164,46 +181,60 @@ void Recorder::append(Record record, const mesh::Box* box) {
   journal.head.store(head + record.size_bytes, std::memory_order_release);
 }
 
-void Recorder::ring_the_drain() { futex_signal(pool_.header().work); }
+void Recorder::ring_the_drain() {
+  // Others may need what this rank keeps for its next put.
+  if (pool_.header().waiting_for_space.load(std::memory_order_relaxed) != 0) leave_chunk();
+  futex_signal(pool_.header().work);
+}
 
 JournalReader::JournalReader(Pool& pool, int node_rank)
     : pool_(pool), journal_(pool.journal(node_rank)), ring_(pool.ring(node_rank)),
       read_(journal_.tail.load(std::memory_order_acquire)) {}
 
 const Record* JournalReader::peek() {
-  while (read_ != journal_.head.load(std::memory_order_acquire)) {
+  for (;;) {
+    const std::uint64_t captured = journal_.head.load(std::memory_order_acquire) - read_;
+    if (captured == 0) return nullptr;
     const auto* record = reinterpret_cast<const Record*>(ring_ + read_ % journal_.ring_bytes);
-    if (record->kind == RecordKind::skip) {
-      read_ += record->size_bytes;
-      continue;
-    }
-    const Bytes left = journal_.ring_bytes - read_ % journal_.ring_bytes;
-    if (record->size_bytes != record_bytes(record->dimensions) || record->size_bytes > left ||
-        record->checksum != checksum_of(*record) ||
-        record->payload_offset + record->payload_bytes > pool_.header().pool_bytes) {
+    const Bytes left = std::min(captured, journal_.ring_bytes - read_ % journal_.ring_bytes);
+    if (!is_sound(*record, left)) {
       throw base::Error(base::Errc::io, "damaged journal record at byte " + std::to_string(read_));
     }
-    return record;
+    // Retired: by a reader before this one.
+    if (record->kind != RecordKind::skip && record->retired == 0) return record;
+    read_ += record->size_bytes;
   }
-  return nullptr;
+}
+
+bool JournalReader::is_sound(const Record& record, Bytes left) const {
+  if (record.kind == RecordKind::skip) {
+    return record.size_bytes == journal_.ring_bytes - read_ % journal_.ring_bytes && record.size_bytes <= left;
+  }
+  return record.size_bytes == record_bytes(record.dimensions) && record.size_bytes <= left &&
+         record.checksum == checksum_of(record) && record.slot < output_slots &&
+         (record.kind == RecordKind::put || record.kind == RecordKind::describe) &&
+         pool_.is_payload(record.payload_offset, record.payload_bytes);
 }
 
 void JournalReader::advance() {
   read_ += reinterpret_cast<const Record*>(ring_ + read_ % journal_.ring_bytes)->size_bytes;
 }
 
-bool JournalReader::retire(const Record& record) {
+void JournalReader::retire(const Record& record) {
+  const std::uint32_t chunk = pool_.chunk_at(record.payload_offset);
+  retire_keeping_payload(record);
+  pool_.drop_reference(chunk);   // after the record: killed in between, a chunk is lost, but none is free twice
+}
+
+void JournalReader::retire_keeping_payload(const Record& record) {
   const_cast<Record&>(record).retired = 1;
-  if (record.payload_bytes != 0) pool_.drop_reference(pool_.chunk_at(record.payload_offset));
   std::uint64_t tail = journal_.tail.load(std::memory_order_relaxed);
-  const std::uint64_t before = tail;
   while (tail != read_) {
     const auto* oldest = reinterpret_cast<const Record*>(ring_ + tail % journal_.ring_bytes);
     if (oldest->retired == 0) break;
     tail += oldest->size_bytes;
   }
-  if (tail != before) journal_.tail.store(tail, std::memory_order_release);
-  return tail != before || record.payload_bytes != 0;
+  journal_.tail.store(tail, std::memory_order_release);
 }
 
 }  // namespace glean::pool

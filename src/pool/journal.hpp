@@ -53,9 +53,10 @@ class Recorder {
     std::uint64_t elements;
   };
   void commit_put(const Room& room, Bytes used_bytes, const Put& put);
-  // Publishes the description of an output: opaque bytes that the drain decodes.
+  // Publishes the description of an output: opaque bytes that the drain decodes. They stay in the pool until the output
+  // is finished. If it throws, the output's slot is free again.
   void describe(const OutputKey& output, std::span<const std::byte> description);
-  // Wakes the drain. One system call.
+  // Wakes the drain, and hands over the rest of this rank's chunk if another rank waits for one. One system call.
   void ring_the_drain();
 
  private:
@@ -82,11 +83,15 @@ class JournalReader {
   [[nodiscard]] const Record* peek();
   void advance();   // past the record that peek() gave
 
-  // The record is needed no more: its space is returned when all records before it are retired too. Returns whether
-  // space came back.
-  bool retire(const Record& record);
+  // The record and its payload are needed no more: the payload's space is returned at once, the record's when all
+  // records before it are retired too. It must not be looked at any more. Whoever waits for space must be told.
+  void retire(const Record& record);
+  // The same, but the caller keeps the reference to the payload's chunk.
+  void retire_keeping_payload(const Record& record);
 
  private:
+  [[nodiscard]] bool is_sound(const Record& record, Bytes left) const;
+
   Pool& pool_;
   Journal& journal_;
   std::byte* ring_;

@@ -20,12 +20,32 @@ namespace {
 
 constexpr Bytes page = 4096;
 
+// Open as long as it lives.
+struct Descriptor {
+  Descriptor(int opened, const char* action, const std::string& name) : number(opened) {
+    if (number < 0) throw base::system_error(errno, std::string("cannot ") + action + " the pool '" + name + "'");
+  }
+  ~Descriptor() { close(number); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  const int number;
+};
+
 std::byte* map(int descriptor, Bytes bytes, const std::string& name) {
   void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  const int failed = errno;
-  close(descriptor);
-  if (base == MAP_FAILED) throw base::system_error(failed, "cannot map the pool '" + name + "'");
+  if (base == MAP_FAILED) throw base::system_error(errno, "cannot map the pool '" + name + "'");
   return static_cast<std::byte*>(base);
+}
+
+// Makes the pages exist.
+void allocate(int descriptor, Bytes begin, Bytes end, const std::string& name) {
+  int error = 0;
+  do {
+    error = posix_fallocate(descriptor, static_cast<off_t>(begin), static_cast<off_t>(end - begin));
+  } while (error == EINTR);
+  if (error == 0) return;
+  const base::Error failure = base::system_error(error, "shared memory cannot hold the pool '" + name + "'");
+  throw base::Error(failure.code(), failure.what(), "lower pool.budget, or enlarge /dev/shm");
 }
 
 void copy_text(char* target, std::size_t size, const std::string& text) {
@@ -37,24 +57,15 @@ void copy_text(char* target, std::size_t size, const std::string& text) {
 }  // namespace
 
 Pool Pool::create(const std::string& name, const plan::Plan& plan, int ranks) {
-  const int descriptor = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
-  if (descriptor < 0) throw base::system_error(errno, "cannot make the pool '" + name + "'");
+  const Descriptor descriptor(shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600), "make", name);
   try {
-    if (ftruncate(descriptor, static_cast<off_t>(plan.pool_bytes)) != 0) {
+    if (ftruncate(descriptor.number, static_cast<off_t>(plan.pool_bytes)) != 0) {
       throw base::system_error(errno, "cannot size the pool '" + name + "'");
     }
-    // The first page must exist before it is touched: a full /dev/shm is an error, not a signal.
-    if (const int error = posix_fallocate(descriptor, 0, static_cast<off_t>(page)); error != 0) {
-      throw base::system_error(error, "cannot allocate the pool '" + name + "'");
-    }
-    Pool pool(name, map(dup(descriptor), plan.pool_bytes, name), plan.pool_bytes);
-    close(descriptor);
-    PoolHeader& header = pool.header();
-    header.pool_bytes = plan.pool_bytes;
-    header.ranks = static_cast<std::uint32_t>(ranks);
-    header.chunk_bytes = plan.chunk_bytes;
-    header.journal_bytes = plan.journal_bytes_per_rank;
-    pool.lay_out(plan, ranks);
+    // What is touched must exist before: a full /dev/shm is an error, not a signal.
+    allocate(descriptor.number, 0, page, name);
+    Pool pool(name, map(descriptor.number, plan.pool_bytes, name), plan.pool_bytes);
+    pool.lay_out(descriptor.number, plan, ranks);
     return pool;
   } catch (...) {
     shm_unlink(name.c_str());
@@ -62,8 +73,12 @@ Pool Pool::create(const std::string& name, const plan::Plan& plan, int ranks) {
   }
 }
 
-void Pool::lay_out(const plan::Plan& plan, int ranks) {
+void Pool::lay_out(int descriptor, const plan::Plan& plan, int ranks) {
   PoolHeader& header = this->header();
+  header.pool_bytes = plan.pool_bytes;
+  header.ranks = static_cast<std::uint32_t>(ranks);
+  header.chunk_bytes = plan.chunk_bytes;
+  header.journal_bytes = plan.journal_bytes_per_rank;
   const auto rank_count = static_cast<Bytes>(ranks);
   const Bytes slots_end = base::align_up(sizeof(PoolHeader), 64) + output_slots * sizeof(OutputSlot);
   header.progress_offset = slots_end;
@@ -74,7 +89,8 @@ void Pool::lay_out(const plan::Plan& plan, int ranks) {
   Bytes chunks = rest / (plan.chunk_bytes + sizeof(ChunkState));
   header.chunks_offset = base::align_up(header.chunk_states_offset + chunks * sizeof(ChunkState), page);
   while (chunks > 0 && header.chunks_offset + chunks * plan.chunk_bytes > plan.pool_bytes) --chunks;
-  if (chunks == 0) {
+  // Every rank may sit on a chunk that it has half filled, and one holds descriptions.
+  if (chunks <= rank_count) {
     throw base::Error(base::Errc::invalid_config, "the pool budget of " + std::to_string(plan.pool_bytes) +
                                                       " bytes leaves no room for data of " + std::to_string(ranks) +
                                                       " ranks", "raise pool.budget");
@@ -84,12 +100,8 @@ void Pool::lay_out(const plan::Plan& plan, int ranks) {
   header.created_realtime_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
 
-  // Everything up to the data is small and must exist before it is touched.
-  const int descriptor = shm_open(name_.c_str(), O_RDWR, 0);
-  if (descriptor < 0) throw base::system_error(errno, "cannot open the pool '" + name_ + "'");
-  const int error = posix_fallocate(descriptor, 0, static_cast<off_t>(header.chunks_offset));
-  close(descriptor);
-  if (error != 0) throw base::system_error(error, "cannot allocate the pool '" + name_ + "'");
+  // Everything up to the data is small.
+  allocate(descriptor, 0, header.chunks_offset, name_);
 
   for (int rank = 0; rank < ranks; ++rank) {
     Journal& journal = this->journal(rank);
@@ -105,14 +117,12 @@ void Pool::lay_out(const plan::Plan& plan, int ranks) {
 }
 
 Pool Pool::attach(const std::string& name) {
-  const int descriptor = shm_open(name.c_str(), O_RDWR, 0);
-  if (descriptor < 0) throw base::system_error(errno, "cannot open the pool '" + name + "'");
+  const Descriptor descriptor(shm_open(name.c_str(), O_RDWR, 0), "open", name);
   struct stat status{};
-  if (fstat(descriptor, &status) != 0 || static_cast<Bytes>(status.st_size) < sizeof(PoolHeader)) {
-    close(descriptor);
+  if (fstat(descriptor.number, &status) != 0 || static_cast<Bytes>(status.st_size) < sizeof(PoolHeader)) {
     throw base::Error(base::Errc::io, "'" + name + "' is too small to be a pool");
   }
-  Pool pool(name, map(descriptor, static_cast<Bytes>(status.st_size), name), static_cast<Bytes>(status.st_size));
+  Pool pool(name, map(descriptor.number, static_cast<Bytes>(status.st_size), name), static_cast<Bytes>(status.st_size));
   const PoolHeader& header = pool.header();
   if (header.magic != pool_magic || header.version != pool_version || header.pool_bytes != pool.bytes_) {
     throw base::Error(base::Errc::io, "'" + name + "' is not a pool of version " + std::to_string(pool_version));
@@ -132,18 +142,8 @@ void Pool::fault_in(int part, int parts) {
   const Bytes begin = pages * static_cast<Bytes>(part) / static_cast<Bytes>(parts) * page;
   const Bytes end = part + 1 == parts ? bytes_ : pages * static_cast<Bytes>(part + 1) / static_cast<Bytes>(parts) * page;
   if (end == begin) return;
-  const int descriptor = shm_open(name_.c_str(), O_RDWR, 0);
-  if (descriptor < 0) throw base::system_error(errno, "cannot open the pool '" + name_ + "'");
-  int error = 0;
-  do {
-    error = posix_fallocate(descriptor, static_cast<off_t>(begin), static_cast<off_t>(end - begin));
-  } while (error == EINTR);
-  close(descriptor);
-  if (error != 0) {
-    base::Error failure = base::system_error(error, "shared memory cannot hold the pool of " +
-                                                        std::to_string(bytes_ / base::MiB) + " MiB");
-    throw base::Error(failure.code(), failure.what(), "lower pool.budget, or enlarge /dev/shm");
-  }
+  const Descriptor descriptor(shm_open(name_.c_str(), O_RDWR, 0), "open", name_);
+  allocate(descriptor.number, begin, end, name_);
   madvise(base_ + begin, end - begin, MADV_POPULATE_WRITE);   // an old kernel populates on first use instead
 }
 
@@ -169,6 +169,13 @@ std::byte* Pool::ring(int rank) const { return reinterpret_cast<std::byte*>(&jou
 
 ChunkState& Pool::chunk_state(std::uint32_t chunk) const {
   return reinterpret_cast<ChunkState*>(base_ + header().chunk_states_offset)[chunk];
+}
+
+bool Pool::is_payload(Bytes offset, Bytes bytes) const {
+  const PoolHeader& header = this->header();
+  const Bytes chunks_bytes = header.chunk_count * header.chunk_bytes;
+  if (offset < header.chunks_offset || offset - header.chunks_offset >= chunks_bytes) return false;
+  return bytes <= header.chunk_bytes - (offset - header.chunks_offset) % header.chunk_bytes;
 }
 
 std::optional<std::uint32_t> Pool::take_chunk() {

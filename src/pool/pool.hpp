@@ -44,6 +44,8 @@ class Pool {
   [[nodiscard]] Bytes offset_of_chunk(std::uint32_t chunk) const {
     return header().chunks_offset + chunk * header().chunk_bytes;
   }
+  // The bytes lie inside of one chunk.
+  [[nodiscard]] bool is_payload(Bytes offset, Bytes bytes) const;
   [[nodiscard]] std::uint32_t chunk_at(Bytes offset) const {
     return static_cast<std::uint32_t>((offset - header().chunks_offset) / header().chunk_bytes);
   }
@@ -59,7 +61,7 @@ class Pool {
 
  private:
   Pool(std::string name, std::byte* base, Bytes bytes) : name_(std::move(name)), base_(base), bytes_(bytes) {}
-  void lay_out(const plan::Plan& plan, int ranks);
+  void lay_out(int descriptor, const plan::Plan& plan, int ranks);
   [[nodiscard]] ChunkState& chunk_state(std::uint32_t chunk) const;
 
   std::string name_;

@@ -70,8 +70,20 @@ struct alignas(64) OutputSlot {
   std::atomic<std::uint64_t> range_errors;      // values replaced by the fill value
   std::atomic<std::uint32_t> error_claimed;     // the first to fail writes code and message
   std::atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
+  std::atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
   std::array<char, 768> message;
   std::array<char, 256> hint;
+};
+
+// Stands before each part of an output's description, in a chunk that is kept until the output is finished. Parts are
+// linked from the newest to the oldest, so that nothing changes once a part is published.
+struct DescriptionPart {
+  std::uint32_t slot;
+  std::uint32_t generation;
+  Bytes previous_offset;   // of the part before, from the start of the pool; 0: this is the first
+  Bytes begin;             // position in the description of the bytes that follow
+  Bytes bytes;             // that follow
+  Bytes total;             // of the description
 };
 
 // A rank's journal: a ring of records. `head` belongs to the rank, `tail` to the drain. Both count bytes since the
@@ -84,7 +96,7 @@ struct Journal {
 
 enum class RecordKind : std::uint16_t {
   skip = 1,   // nothing: the rest of the ring up to its end
-  describe,   // payload: a part of the output's description
+  describe,   // payload: a DescriptionPart and its bytes
   put,        // payload: elements of a box
 };
 
@@ -105,7 +117,6 @@ struct Record {
   Bytes payload_offset;            // from the start of the pool
   Bytes payload_bytes;
   // put: the payload holds elements [first_element, first_element + elements) of the box in row-major order.
-  // describe: it holds bytes [first_element, first_element + payload_bytes) of `elements` in all.
   std::uint64_t first_element;
   std::uint64_t elements;
   // box: start[dimensions], count[dimensions] follow

@@ -13,6 +13,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
+double of_slowest(const std::vector<RankFigures>& ranks, std::uint64_t RankFigures::*time) {
+  std::uint64_t slowest = 0;
+  for (const auto& rank : ranks) slowest = std::max(slowest, rank.*time);
+  return base::seconds(slowest);
+}
+
 double ratio(double value, double by) { return by > 0 ? value / by : 0; }
 
 std::string size_text(double bytes) {
@@ -66,11 +72,9 @@ ordered_json drain_json(const Report& report) {
 
 }  // namespace
 
-double Report::blocked_seconds() const {
-  std::uint64_t slowest = 0;
-  for (const auto& rank : ranks) slowest = std::max(slowest, rank.blocked_ns);
-  return base::seconds(slowest);
-}
+double Report::blocked_seconds() const { return of_slowest(ranks, &RankFigures::blocked_ns); }
+double Report::closing_seconds() const { return of_slowest(ranks, &RankFigures::closing_ns); }
+double Report::setup_seconds() const { return of_slowest(ranks, &RankFigures::setup_ns); }
 
 Bytes Report::captured_bytes() const {
   Bytes bytes = 0;
@@ -103,7 +107,11 @@ double Report::raw_bytes_per_second() const {
 
 std::string to_json(const Report& report) {
   ordered_json per_rank = ordered_json::array();
-  for (const auto& rank : report.ranks) per_rank.push_back(base::seconds(rank.blocked_ns));
+  std::uint64_t puts = 0;
+  for (const auto& rank : report.ranks) {
+    per_rank.push_back(base::seconds(rank.blocked_ns));
+    puts += rank.puts;
+  }
   ordered_json passthrough = ordered_json::array();
   for (const auto& output : report.passthrough) {
     passthrough.push_back({{"path", output.path}, {"bytes", output.bytes}, {"seconds", output.seconds}});
@@ -113,7 +121,10 @@ std::string to_json(const Report& report) {
       {"ranks", report.ranks.size()},
       {"run_seconds", report.run_seconds},
       {"epoch_realtime_s", report.begin_realtime_seconds},
+      {"setup_seconds", report.setup_seconds()},
+      {"closing_seconds", report.closing_seconds()},
       {"blocked_seconds", {{"max", report.blocked_seconds()}, {"per_rank", per_rank}}},
+      {"puts", puts},
       {"captured_bytes", report.captured_bytes()},
       {"observed_bytes_per_second", report.observed_bytes_per_second()},
       {"raw_bytes_per_second", report.raw_bytes_per_second()},
@@ -124,7 +135,8 @@ std::string to_json(const Report& report) {
       {"drain", drain_json(report)},
       {"outputs", outputs_json(report)},
       {"passthrough", passthrough}};
-  return json.dump(2) + "\n";
+  // Paths need not be UTF-8.
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string to_table(const Report& report) {
@@ -138,6 +150,7 @@ std::string to_table(const Report& report) {
   // Seed 002: below 5 % there is nothing to tune, above 15 % one should, above 30 % one must.
   const char* verdict = share < 5 ? "fine" : share < 15 ? "acceptable" : share < 30 ? "worth tuning" : "tune this";
   line("blocked time", fmt::format("{:.3f} s of {:.1f} s ({:.1f} %: {})", blocked, report.run_seconds, share, verdict));
+  line("of it closing", fmt::format("{:.3f} s", report.closing_seconds()));
   line("captured", size_text(static_cast<double>(report.captured_bytes())));
   line("observed throughput", size_text(report.observed_bytes_per_second()) + "/s");
   line("raw throughput", size_text(report.raw_bytes_per_second()) + "/s");

@@ -16,7 +16,9 @@ using base::Bytes;
 
 // Of one rank. Trivially copyable: ranks send it.
 struct RankFigures {
-  std::uint64_t blocked_ns = 0;
+  std::uint64_t setup_ns = 0;         // joining the session, which touches the pool's memory; not in blocked_ns
+  std::uint64_t blocked_ns = 0;       // in all other calls, closing included
+  std::uint64_t closing_ns = 0;       // closing the session: waiting for the drain
   std::uint64_t captured_bytes = 0;   // copied into the pool, in memory types
   std::uint64_t puts = 0;
 };
@@ -39,6 +41,8 @@ struct Report {
   std::vector<PassthroughFigures> passthrough;
 
   [[nodiscard]] double blocked_seconds() const;                  // of the slowest rank
+  [[nodiscard]] double closing_seconds() const;
+  [[nodiscard]] double setup_seconds() const;
   [[nodiscard]] Bytes captured_bytes() const;
   // captured bytes / blocked time of the slowest rank; 0 without captures.
   [[nodiscard]] double observed_bytes_per_second() const;

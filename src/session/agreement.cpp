@@ -12,7 +12,6 @@ namespace {
 
 // An error as bytes.
 struct Message {
-  int failed = 0;
   base::Errc code = base::Errc::io;
   std::array<char, 1536> what{};
   std::array<char, 256> hint{};
@@ -23,21 +22,18 @@ void copy(std::array<char, size>& target, const std::string& text) {
   std::memcpy(target.data(), text.data(), std::min(text.size(), size - 1));
 }
 
-Message to_message(const std::optional<base::Error>& error) {
-  Message message;
-  if (!error) return message;
-  message.failed = 1;
-  message.code = error->code();
-  copy(message.what, error->what());
-  copy(message.hint, error->hint());
-  return message;
-}
-
-void throw_if_failed(const Message& message) {
-  if (message.failed != 0) throw base::Error(message.code, message.what.data(), message.hint.data());
-}
-
 }  // namespace
+
+base::Error error_of(MPI_Comm comm, int root, const std::optional<base::Error>& mine) {
+  Message message;
+  if (mine) {
+    message.code = mine->code();
+    copy(message.what, mine->what());
+    copy(message.hint, mine->hint());
+  }
+  MPI_Bcast(&message, static_cast<int>(sizeof message), MPI_BYTE, root, comm);
+  return {message.code, message.what.data(), message.hint.data()};
+}
 
 void agree(MPI_Comm comm, const std::optional<base::Error>& mine) {
   int rank = 0, size = 0;
@@ -46,21 +42,45 @@ void agree(MPI_Comm comm, const std::optional<base::Error>& mine) {
   const int candidate = mine ? rank : size;
   int first = size;
   MPI_Allreduce(&candidate, &first, 1, MPI_INT, MPI_MIN, comm);
-  if (first == size) return;
-  Message message = to_message(mine);
-  MPI_Bcast(&message, static_cast<int>(sizeof message), MPI_BYTE, first, comm);
-  throw_if_failed(message);
+  if (first != size) throw base::Error(error_of(comm, first, mine));
 }
 
 void follow_root(MPI_Comm comm, const std::optional<base::Error>& of_root, void* value, int value_bytes) {
-  Message message = to_message(of_root);
-  std::vector<std::byte> both(sizeof message + static_cast<std::size_t>(value_bytes));
-  std::memcpy(both.data(), &message, sizeof message);
-  std::memcpy(both.data() + sizeof message, value, static_cast<std::size_t>(value_bytes));
+  // Errors are long and rare: they come in a message of their own.
+  auto* bytes = static_cast<std::byte*>(value);
+  std::vector<std::byte> both(bytes, bytes + value_bytes);
+  both.push_back(static_cast<std::byte>(of_root ? 1 : 0));
   MPI_Bcast(both.data(), static_cast<int>(both.size()), MPI_BYTE, 0, comm);
-  std::memcpy(&message, both.data(), sizeof message);
-  throw_if_failed(message);
-  std::memcpy(value, both.data() + sizeof message, static_cast<std::size_t>(value_bytes));
+  if (both.back() != std::byte{0}) throw base::Error(error_of(comm, 0, of_root));
+  std::copy(both.begin(), both.end() - 1, bytes);
+}
+
+Outcome settle(MPI_Comm comm, const Proposal& mine) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  const auto nobody = static_cast<std::uint64_t>(size);
+  enum { failed, fingerprint, complement, word, words };
+  // The least and, as the complement, the greatest fingerprint.
+  const std::uint64_t brought[words] = {mine.error ? static_cast<std::uint64_t>(rank) : nobody, mine.fingerprint,
+                                        ~mine.fingerprint, rank == 0 ? mine.root_word : Proposal::no_word};
+  std::uint64_t all[words];
+  MPI_Allreduce(brought, all, words, MPI_UINT64_T, MPI_MIN, comm);
+
+  Outcome outcome{all[word], std::nullopt};
+  if (all[failed] != nobody) {
+    outcome.error = error_of(comm, static_cast<int>(all[failed]), mine.error);
+  } else if (all[fingerprint] != ~all[complement]) {
+    std::uint64_t of_root = mine.fingerprint;
+    MPI_Bcast(&of_root, 1, MPI_UINT64_T, 0, comm);
+    const int candidate = of_root == mine.fingerprint ? size : rank;
+    int first = size;
+    MPI_Allreduce(&candidate, &first, 1, MPI_INT, MPI_MIN, comm);
+    outcome.error = base::Error(base::Errc::invalid_argument,
+                                "rank " + std::to_string(first) + " has defined it otherwise than rank 0",
+                                "path, format, dimensions, variables and attributes must be the same on all ranks");
+  }
+  return outcome;
 }
 
 }  // namespace glean::session

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <type_traits>
@@ -13,12 +14,31 @@
 
 namespace glean::session {
 
+// The error of rank `root`, on every rank. Collective, one broadcast.
+[[nodiscard]] base::Error error_of(MPI_Comm comm, int root, const std::optional<base::Error>& mine);
+
 // Throws on every rank the error of the lowest rank that has one; returns if none has. Collective, one reduction, and a
 // broadcast if something failed.
 void agree(MPI_Comm comm, const std::optional<base::Error>& mine);
 
-// Throws on every rank the error of rank 0, if it has one. Collective, one broadcast.
+// Throws on every rank the error of rank 0, if it has one; otherwise all get its value. Collective, one small broadcast:
+// rank 0 does not wait for the others.
 void follow_root(MPI_Comm comm, const std::optional<base::Error>& of_root, void* value, int value_bytes);
+
+// What a rank brings along when an output's definitions end.
+struct Proposal {
+  std::uint64_t fingerprint = 0;      // of all that must be the same everywhere
+  std::uint64_t root_word = no_word;  // of rank 0: what it has made already
+  std::optional<base::Error> error;
+  static constexpr std::uint64_t no_word = ~std::uint64_t{0};
+};
+// Of all ranks: rank 0's word, and the error of the lowest rank that has one, or the name of a rank whose fingerprint is
+// not rank 0's. The same on all ranks. Collective, one reduction, and more if something failed. Does not throw.
+struct Outcome {
+  std::uint64_t root_word = Proposal::no_word;
+  std::optional<base::Error> error;
+};
+[[nodiscard]] Outcome settle(MPI_Comm comm, const Proposal& mine);
 
 // What `action` throws, as a value. Errors of other kinds than base::Error become Errc::io.
 template <class Action>
@@ -33,7 +53,7 @@ template <class Action>
   }
 }
 
-// Runs `action(value)` on rank 0; every rank gets the value, or throws what it threw. Collective, one broadcast.
+// Runs `action(value)` on rank 0; every rank gets the value, or throws what it threw. Collective, one small broadcast.
 template <class Value, class Action>
 [[nodiscard]] Value on_root(MPI_Comm comm, Action action) {
   static_assert(std::is_trivially_copyable_v<Value>);

@@ -3,44 +3,55 @@
 // Where the puts of one output go. The one interface between what the application says and how it is done.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "pool/capture.hpp"
 #include "session/core.hpp"
 #include "store/pnetcdf/definitions.hpp"
+#include "store/posix/file.hpp"
 
 namespace glean::session {
 
-// What the root has decided about an output when it was opened; the same on all ranks.
+// What was decided about an output when it was opened.
 struct Opening {
+  std::string path;                // as the application calls it
   base::OutputSettings settings;
-  char working_path[4096];   // of the root's choice
-  char final_path[4096];
+  store::FileNames names;          // on rank 0 only
 };
+
+// Of what must be the same on all ranks.
+[[nodiscard]] inline std::uint64_t fingerprint_of(const std::string& path, const store::Definitions& definitions) {
+  return definitions.fingerprint() ^ std::hash<std::string>{}(path);
+}
 
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Creates the file. Collective; throws on all ranks or none.
-  virtual void create(const store::Definitions& definitions) = 0;
+  // Creates the file, unless a rank has failed before (`earlier`). Collective; throws on all ranks or none. After it has
+  // thrown, only the destructor may be called.
+  virtual void create(const store::Definitions& definitions, const std::optional<base::Error>& earlier) = 0;
   // Takes one box of a variable. Local. The box is not empty and lies in the variable.
   virtual void put(std::uint32_t variable, std::uint64_t step, const mesh::Box& box, mesh::Type memory,
                    const pool::Source& source) = 0;
   // This rank has put what it has for the step.
   virtual void end_step(std::uint64_t step) = 0;
-  // Collective; throws on all ranks or none.
-  virtual void wait(Level level, double seconds) = 0;
+  // `misuse`: why this rank should not have called; it takes part all the same. Collective; throws on all ranks or none.
+  virtual void wait(Level level, double seconds, const std::optional<base::Error>& misuse) = 0;
+  // No more steps. All ranks call it.
   virtual void close() = 0;
-  // Gives the output up. Local, does not throw.
+  // Gives the output up. Does not throw.
   virtual void abandon() noexcept = 0;
   // A put of this rank could not be taken: the output shall not be published. Local.
   virtual void poison(const base::Error& error) noexcept = 0;
+  // What all ranks have been told went wrong with this output. Local.
+  [[nodiscard]] virtual std::optional<base::Error> failure() const = 0;
 };
 
-[[nodiscard]] std::unique_ptr<Backend> make_threaded_backend(std::shared_ptr<Core> core, std::string path,
-                                                             const Opening& opening);
-[[nodiscard]] std::unique_ptr<Backend> make_passthrough_backend(std::shared_ptr<Core> core, std::string path,
-                                                                const Opening& opening);
+[[nodiscard]] std::unique_ptr<Backend> make_threaded_backend(std::shared_ptr<Core> core, Opening opening);
+[[nodiscard]] std::unique_ptr<Backend> make_passthrough_backend(std::shared_ptr<Core> core, Opening opening);
 
 }  // namespace glean::session

@@ -4,21 +4,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <fstream>
 
 #include "base/log.hpp"
-#include "pool/futex.hpp"
 #include "session/agreement.hpp"
+#include "session/backend.hpp"
 #include "topology/discover/discover.hpp"
 
 namespace glean::session {
 namespace {
 
-constexpr std::uint64_t nap_ns = 100'000'000;
-
 struct PoolName {
-  bool wanted;
   char text[64];
 };
 
@@ -34,60 +32,80 @@ bool any_rule_captures(const base::Settings& settings) {
   });
 }
 
-std::string join(const std::vector<int>& ranks) {
-  std::string text;
-  for (const int rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
-  return text;
+bool mpi_runs() {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
+
+void check_communicator(MPI_Comm comm) {
+  if (!mpi_runs()) {
+    throw base::Error(base::Errc::invalid_state, "a session needs MPI: call MPI_Init before, and MPI_Finalize after it");
+  }
+  int between_groups = 0;
+  if (comm != MPI_COMM_NULL) MPI_Comm_test_inter(comm, &between_groups);
+  if (comm == MPI_COMM_NULL || between_groups != 0) {
+    throw base::Error(base::Errc::invalid_argument, "a session needs a communicator of one group of ranks, not " +
+                                                        std::string(between_groups ? "between two" : "MPI_COMM_NULL"));
+  }
 }
 
 }  // namespace
 
 Core::Core(MPI_Comm comm, const std::map<std::string, std::string>& settings) {
-  MPI_Comm_dup(comm, &comm_);
-  MPI_Comm_rank(comm_, &rank_);
-  MPI_Comm_size(comm_, &ranks_);
+  check_communicator(comm);
   begin_realtime_seconds_ =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  MPI_Comm_dup(comm, &comm_);
+  // Whatever the program has chosen for its own calls: ours do not look at what they return.
+  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_rank(comm_, &rank_);
+  MPI_Comm_size(comm_, &ranks_);
+  try {
+    join(settings);
+  } catch (...) {
+    release();
+    MPI_Comm_free(&comm_);
+    throw;
+  }
+  figures_.setup_ns = base::now_ns() - begin_ns_;
+}
+
+void Core::join(const std::map<std::string, std::string>& settings) {
   struct Shared {
     double deadline_seconds;
     base::LogLevel log_level;
     bool captures;
   };
-  try {
-    const auto shared = on_root<Shared>(comm_, [&](Shared& value) {
-      configuration_ = base::load_configuration(settings, base::process_environment());
-      const auto& loaded = configuration_.settings;
-      value = {loaded.pool.deadline_seconds, loaded.log_level,
-               loaded.output.mode == base::Mode::threaded || any_rule_captures(loaded)};
-    });
-    deadline_seconds_ = shared.deadline_seconds;
-    base::set_log_level(shared.log_level);
-    set_up_pool(shared.captures);
-  } catch (...) {
-    engine_.reset();
-    recorder_.reset();
-    if (pool_ && is_root()) pool_->remove();
-    MPI_Comm_free(&comm_);
-    throw;
+  const auto shared = on_root<Shared>(comm_, [&](Shared& value) {
+    configuration_ = base::load_configuration(settings, base::process_environment());
+    const auto& loaded = configuration_.settings;
+    value = {loaded.pool.deadline_seconds, loaded.log_level,
+             loaded.output.mode == base::Mode::threaded || any_rule_captures(loaded)};
+  });
+  deadline_seconds_ = shared.deadline_seconds;
+  base::set_log_level(shared.log_level);
+  if (!shared.captures) return;
+  if (is_one_node()) {
+    set_up_pool();
+  } else if (is_root()) {
+    base::log(base::LogLevel::warning,
+              "the session spans several nodes; this version captures on one node only, so outputs pass through");
   }
 }
 
-void Core::set_up_pool(bool wanted) {
-  if (!wanted) return;
+bool Core::is_one_node() const {
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node);
-  int node_ranks = 0;
+  int node_ranks = 0, smallest = 0;
   MPI_Comm_size(node, &node_ranks);
   MPI_Comm_free(&node);
-  int smallest = 0;
   MPI_Allreduce(&node_ranks, &smallest, 1, MPI_INT, MPI_MIN, comm_);
-  if (smallest != ranks_) {
-    if (is_root()) {
-      base::log(base::LogLevel::warning,
-                "the session spans several nodes; this version captures on one node only, so outputs pass through");
-    }
-    return;
-  }
+  return smallest == ranks_;
+}
+
+void Core::set_up_pool() {
   const auto name = on_root<PoolName>(comm_, [&](PoolName& value) {
     plan_ = plan::make_plan(topology::discover_node(), {.ranks_on_node = ranks_}, settings());
     const std::string text = new_pool_name();
@@ -98,173 +116,97 @@ void Core::set_up_pool(bool wanted) {
   agree(comm_, caught([&] {
     if (!pool_) pool_ = std::make_unique<pool::Pool>(pool::Pool::attach(name.text));
     pool_->fault_in(rank_, ranks_);
+    outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, deadline_seconds_);
+    recorder_ = std::make_unique<pool::Recorder>(*pool_, rank_, deadline_seconds_,
+                                                 [this] { return outputs_->diagnose(); });
+    if (is_root()) engine_ = std::make_unique<drain::Engine>(*pool_, plan_, calls_);
   }));
   pool_->map_all();   // after agree(): every part exists
-  recorder_ = std::make_unique<pool::Recorder>(*pool_, rank_, deadline_seconds_, [this] { return diagnose(); });
-  if (is_root()) engine_ = std::make_unique<drain::Engine>(*pool_, plan_, calls_);
+  pool_budget_bytes_ = pool_->header().pool_bytes;
 }
 
-Core::~Core() {
+void Core::release() noexcept {
   recorder_.reset();
+  outputs_.reset();
   engine_.reset();
-  if (pool_ && is_root()) pool_->remove();
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (comm_ != MPI_COMM_NULL && finalized == 0) MPI_Comm_free(&comm_);
+  if (!pool_) return;
+  pool_high_water_bytes_ = pool_->high_water_bytes();
+  if (is_root()) pool_->remove();
+  pool_.reset();
 }
 
-pool::OutputKey Core::claim_slot() {
-  const std::uint64_t deadline = base::now_ns() + static_cast<std::uint64_t>(deadline_seconds_ * 1e9);
-  for (;;) {
-    const std::uint32_t seen = pool_->header().progress.load(std::memory_order_acquire);
-    forget_finished();
-    for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-      pool::OutputSlot& slot = pool_->slot(index);
-      if (slot.state.load(std::memory_order_acquire) != pool::OutputState::free) continue;
-      slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
-      slot.range_errors = 0;
-      slot.error_claimed = slot.error = 0;
-      for (int rank = 0; rank < ranks_; ++rank) pool_->rank_progress(index, rank) = 0;
-      slot.generation.fetch_add(1, std::memory_order_relaxed);
-      slot.state.store(pool::OutputState::open, std::memory_order_release);
-      return {index, slot.generation};
+Core::~Core() { release(); }
+
+void Core::require_usable(const char* call) const {
+  if (closed_) throw base::Error(base::Errc::invalid_state, std::string(call) + ": the session is closed");
+  if (!mpi_runs()) {
+    throw base::Error(base::Errc::invalid_state, std::string(call) + ": MPI is finalized",
+                      "close the session before MPI_Finalize");
+  }
+}
+
+void Core::wait(Level level, double seconds) {
+  std::optional<base::Error> error;
+  if (outputs_) error = outputs_->wait(nullptr, level, seconds, std::nullopt).error;
+  for (Backend* backend : direct_) {
+    if (backend->failure()) continue;
+    const auto failed = caught([&] { backend->wait(level, seconds, std::nullopt); });
+    if (!error) error = failed;
+  }
+  if (error) throw base::Error(*error);
+}
+
+void Core::close() {
+  if (closed_) return;
+  require_usable("closing the session");
+  const std::uint64_t begin = base::now_ns();
+  const auto spent = [&] { return base::now_ns() - begin; };
+  while (!direct_.empty()) {
+    Backend* backend = direct_.front();
+    delist(backend);
+    backend->abandon();
+  }
+  std::optional<base::Error> error;
+  if (outputs_) {
+    for (const std::string& path : outputs_->abandon_open()) {
+      if (is_root()) base::log(base::LogLevel::warning, "'{}' was not closed and is not published", path);
     }
-    if (base::now_ns() > deadline) {
-      throw base::Error(base::Errc::timeout, "all " + std::to_string(pool::output_slots) +
-                                                 " places for outputs are taken: " + diagnose(),
-                        "close outputs, or wait for them, before opening more");
+    recorder_->ring_the_drain();
+    const auto verdict = outputs_->wait(nullptr, Level::durable, -1, std::nullopt);
+    error = verdict.error;
+    if (verdict.timed_out) {
+      figures_.blocked_ns += spent();
+      throw base::Error(*error);
     }
-    pool::futex_wait(pool_->header().progress, seen, nap_ns);
   }
+  closed_ = true;
+  // No rank captures any more: all were in the wait above.
+  recorder_.reset();
+  if (engine_) engine_->stop();
+  figures_.closing_ns += spent();
+  figures_.blocked_ns += spent();
+  const auto reported = caught([&] { write_report(); });
+  release();
+  if (reported && error) base::log(base::LogLevel::error, "{}", reported->what());
+  const auto agreed = caught([&] { agree(comm_, error ? std::nullopt : reported); });
+  MPI_Comm_free(&comm_);
+  if (error) throw base::Error(*error);
+  if (agreed) throw base::Error(*agreed);
 }
 
-std::shared_ptr<LiveOutput> Core::add(pool::OutputKey key, const std::string& path) {
-  outputs_.push_back(std::make_shared<LiveOutput>(LiveOutput{.key = key, .path = path, .failure = {}}));
-  return outputs_.back();
-}
-
-void Core::report_progress(const LiveOutput& output, std::uint32_t flags) {
-  pool_->rank_progress(output.key.slot, rank_).store(output.steps_ended | flags, std::memory_order_release);
-  recorder_->ring_the_drain();
-}
-
-std::optional<base::Error> Core::undelivered_error() {
-  for (auto& output : outputs_) {
-    const pool::OutputSlot& slot = pool_->slot(output->key.slot);
-    const std::uint32_t error = slot.error.load(std::memory_order_acquire);
-    if (!output->closed || output->delivered || error == 0) continue;
-    output->delivered = true;
-    output->failure = base::Error(static_cast<base::Errc>(error - 1),
-                                  "'" + output->path + "' was closed but could not be completed and is not published: " +
-                                      slot.message.data(), slot.hint.data());
-    return output->failure;
-  }
-  return std::nullopt;
-}
-
-bool Core::reached(const LiveOutput& output, Level level) const {
-  const pool::OutputSlot& slot = pool_->slot(output.key.slot);
-  if (slot.generation.load(std::memory_order_acquire) != output.key.generation) return true;   // long published
-  const auto state = slot.state.load(std::memory_order_acquire);
-  if (state == pool::OutputState::published || state == pool::OutputState::free) return true;
-  const std::uint64_t steps = output.steps_ended;
-  switch (level) {
-    case Level::captured: return true;
-    case Level::staged: return slot.steps_staged.load(std::memory_order_acquire) >= steps;
-    case Level::written: return slot.steps_written.load(std::memory_order_acquire) >= steps;
-    case Level::durable:
-      return !output.closed && slot.steps_synchronized.load(std::memory_order_acquire) >= steps;
-  }
-  return true;
-}
-
-void Core::wait_for(LiveOutput& output, Level level, double seconds) {
-  if (output.failure) throw base::Error(*output.failure);
-  pool::PoolHeader& header = pool_->header();
-  pool::OutputSlot& slot = pool_->slot(output.key.slot);
-  const bool patient = seconds < 0;
-  const auto limit = static_cast<std::uint64_t>((patient ? deadline_seconds_ : seconds) * 1e9);
-  if (level == Level::durable && !output.closed) {
-    std::uint64_t wanted = slot.synchronize_up_to.load(std::memory_order_relaxed);
-    while (wanted < output.steps_ended && !slot.synchronize_up_to.compare_exchange_weak(wanted, output.steps_ended)) {}
-  }
-  std::uint64_t since = base::now_ns();
-  std::uint64_t written = header.written_bytes.load(std::memory_order_relaxed);
-  for (bool rung = false;; rung = true) {
-    const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
-    if (slot.generation.load(std::memory_order_acquire) == output.key.generation) {
-      if (const std::uint32_t error = slot.error.load(std::memory_order_acquire); error != 0) {
-        output.delivered = true;
-        output.failure = base::Error(static_cast<base::Errc>(error - 1), "'" + output.path + "': " + slot.message.data(),
-                                     slot.hint.data());
-        throw base::Error(*output.failure);
-      }
-    }
-    if (reached(output, level)) return;
-    if (!rung) pool::futex_signal(header.work);
-    const std::uint64_t now = base::now_ns();
-    if (const auto latest = header.written_bytes.load(std::memory_order_relaxed); patient && latest != written) {
-      written = latest;
-      since = now;
-    }
-    if (now - since > limit) {
-      throw base::Error(base::Errc::timeout,
-                        "waited " + std::to_string(seconds < 0 ? deadline_seconds_ : seconds) + " s" +
-                            (patient ? " without progress" : "") + " for '" + output.path + "': " + diagnose(output),
-                        "the output goes on draining; wait again, or raise pool.deadline");
-    }
-    pool::futex_wait(header.progress, seen, nap_ns);
-  }
-}
-
-void Core::wait_for_all(Level level, double seconds) {
-  if (!has_pool()) return;
-  std::optional<base::Error> all;
-  for (auto& output : outputs_) {
-    if (output->delivered) continue;
-    const auto error = caught([&] { wait_for(*output, level, seconds); });
-    if (error) all = all ? base::Error(all->code(), std::string(all->what()) + "; " + error->what(), all->hint()) : error;
-  }
-  if (all) throw base::Error(*all);
-}
-
-void Core::forget_finished() {
-  std::erase_if(outputs_, [&](const std::shared_ptr<LiveOutput>& output) {
-    pool::OutputSlot& slot = pool_->slot(output->key.slot);
-    if (!output->closed) return false;
-    if (slot.generation.load(std::memory_order_acquire) != output->key.generation) return true;
-    const auto state = slot.state.load(std::memory_order_acquire);
-    const bool over = state == pool::OutputState::published || state == pool::OutputState::free ||
-                      (output->delivered && state != pool::OutputState::open);
-    if (over && is_root()) slot.state.store(pool::OutputState::free, std::memory_order_release);
-    return over;
+void Core::leave() noexcept {
+  if (closed_) return;
+  closed_ = true;
+  const auto error = caught([&] {
+    if (!outputs_) return;
+    outputs_->abandon_open();
+    recorder_->ring_the_drain();
+    if (!is_root()) return;
+    for (const std::string& text : outputs_->wait_alone()) base::log(base::LogLevel::error, "{}", text);
   });
-}
-
-std::string Core::diagnose(const LiveOutput& output) const {
-  const pool::OutputSlot& slot = pool_->slot(output.key.slot);
-  std::vector<int> behind, open;
-  for (int rank = 0; rank < ranks_; ++rank) {
-    const std::uint32_t progress = pool_->rank_progress(output.key.slot, rank).load(std::memory_order_acquire);
-    if ((progress & pool::rank_steps) < output.steps_ended) behind.push_back(rank);
-    if (output.closed && (progress & pool::rank_closed) == 0) open.push_back(rank);
-  }
-  if (!behind.empty()) {
-    return "'" + output.path + "': rank(s) " + join(behind) + " have not ended step " +
-           std::to_string(output.steps_ended - 1);
-  }
-  if (!open.empty()) return "'" + output.path + "': rank(s) " + join(open) + " have not closed it";
-  return "'" + output.path + "': the drain has written " + std::to_string(slot.steps_written.load()) + " of " +
-         std::to_string(output.steps_ended) + " steps, " + std::to_string(pool_->used_bytes() / base::MiB) +
-         " MiB wait in the pool";
-}
-
-std::string Core::diagnose() const {
-  std::string text;
-  for (const auto& output : outputs_) {
-    if (!output->delivered) text += (text.empty() ? "" : "; ") + diagnose(*output);
-  }
-  return text.empty() ? "no output is open" : text;
+  if (error) base::log(base::LogLevel::error, "leaving the session: {}", error->what());
+  if (engine_) engine_->stop();
+  release();
 }
 
 Statistics Core::statistics() const {
@@ -272,34 +214,9 @@ Statistics Core::statistics() const {
   statistics.blocked_seconds = base::seconds(figures_.blocked_ns);
   statistics.captured_bytes = figures_.captured_bytes;
   statistics.puts = figures_.puts;
-  if (pool_) {
-    statistics.pool_budget_bytes = pool_->header().pool_bytes;
-    statistics.pool_high_water_bytes = pool_->high_water_bytes();
-  }
+  statistics.pool_budget_bytes = pool_budget_bytes_;
+  statistics.pool_high_water_bytes = pool_ ? pool_->high_water_bytes() : pool_high_water_bytes_;
   return statistics;
-}
-
-void Core::close() {
-  if (closed_) return;
-  const std::uint64_t begin = base::now_ns();
-  for (auto& output : outputs_) {
-    if (output->closed || output->delivered) continue;
-    report_progress(*output, pool::rank_closed | pool::rank_abandoned);
-    output->closed = output->delivered = true;
-    if (is_root()) base::log(base::LogLevel::warning, "'{}' was not closed and is abandoned", output->path);
-  }
-  const auto error = caught([&] { wait_for_all(Level::durable, -1); });
-  const std::optional<base::Error> agreed = caught([&] { agree(comm_, error); });
-  if (agreed && agreed->code() == base::Errc::timeout) throw base::Error(*agreed);   // may be closed again
-  figures_.blocked_ns += base::now_ns() - begin;
-  closed_ = true;
-  recorder_.reset();
-  MPI_Barrier(comm_);   // nobody captures any more
-  if (engine_) engine_->stop();
-  const auto reported = caught([&] { write_report(); });
-  if (pool_ && is_root()) pool_->remove();
-  if (agreed) throw base::Error(*agreed);
-  agree(comm_, reported);
 }
 
 void Core::write_report() {
@@ -318,9 +235,10 @@ void Core::write_report() {
   report.passthrough = passthrough_;
   if (settings().report.table) fmt::print(stderr, "{}", report::to_table(report));
   if (const std::string& file = settings().report.file; !file.empty()) {
+    errno = 0;
     std::ofstream out(file);
     out << report::to_json(report);
-    if (!out.flush()) throw base::Error(base::Errc::io, "cannot write the report '" + file + "'");
+    if (!out.flush()) throw base::system_error(errno == 0 ? EIO : errno, "cannot write the report '" + file + "'");
   }
 }
 

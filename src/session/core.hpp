@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the ranks of a session share: communicators, settings, the node's pool, the drain.
+// What the ranks of a session share: communicator, settings, the node's pool, the drain.
 #pragma once
 
 #include <mpi.h>
@@ -18,23 +18,17 @@
 #include "plan/plan.hpp"
 #include "pool/journal.hpp"
 #include "report/report.hpp"
+#include "session/pool_outputs.hpp"
 
 namespace glean::session {
 
-// A closed output whose fate is not known yet, or an open one.
-struct LiveOutput {
-  pool::OutputKey key;
-  std::string path;
-  std::uint32_t steps_ended = 0;
-  bool closed = false;
-  bool delivered = false;   // its error has been thrown, or nobody wants to know
-  std::optional<base::Error> failure;   // what was thrown
-};
+class Backend;
 
 class Core {
  public:
-  // Collective over `comm`, which is duplicated. Blocks while the pool's memory is touched.
+  // Collective over `comm`, which is duplicated; throws on all ranks or none. Blocks while the pool's memory is touched.
   Core(MPI_Comm comm, const std::map<std::string, std::string>& settings);
+  // Without close() or leave() before, what was captured is lost. Local.
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
@@ -43,32 +37,28 @@ class Core {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] bool is_root() const { return rank_ == 0; }
   [[nodiscard]] const base::Settings& settings() const { return configuration_.settings; }   // on the root
-  [[nodiscard]] double deadline_seconds() const { return deadline_seconds_; }
+  [[nodiscard]] bool closed() const { return closed_; }
+  // Throws invalid_state when no collective call can be made any more. Local.
+  void require_usable(const char* call) const;
+
+  // The pool and what lies in it; none where nothing can be captured. Not after the session is closed.
   [[nodiscard]] bool has_pool() const { return pool_ != nullptr; }
   [[nodiscard]] pool::Pool& pool() { return *pool_; }
   [[nodiscard]] pool::Recorder& recorder() { return *recorder_; }
-  [[nodiscard]] bool closed() const { return closed_; }
+  [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }
 
-  // -- outputs in the pool
+  // Open outputs that do not use the pool, in the order in which all ranks have created them. Local.
+  void enlist(Backend* backend) { direct_.push_back(backend); }
+  void delist(Backend* backend) noexcept { std::erase(direct_, backend); }
 
-  // A slot for a new output. On the root only; waits while all are in use.
-  [[nodiscard]] pool::OutputKey claim_slot();
-  [[nodiscard]] std::shared_ptr<LiveOutput> add(pool::OutputKey key, const std::string& path);
-  // Tells the drain how far this rank is with an output. One system call.
-  void report_progress(const LiveOutput& output, std::uint32_t flags = 0);
-  // The error of a closed output that nobody has been told of yet. On the root; passed on by the caller.
-  [[nodiscard]] std::optional<base::Error> undelivered_error();
-  // Waits until `steps` of an output are at `level`. Local, blocks. `seconds` < 0: the configured deadline, which starts
-  // anew whenever the drain makes progress. Throws the output's error, or timeout.
-  void wait_for(LiveOutput& output, Level level, double seconds);
-  // Waits for all outputs. Local, blocks.
-  void wait_for_all(Level level, double seconds);
-  // Forgets what is published, and on the root frees the slots of outputs whose errors are known.
-  void forget_finished();
-  // Who is missing, and what the drain still has to do.
-  [[nodiscard]] std::string diagnose() const;
-
+  // Waits for all outputs. Collective, blocks.
+  void wait(Level level, double seconds);
+  // Completes what was closed, gives up what was not, reports, and gives the pool back. Collective, blocks. After a
+  // timeout the session is still open, and this can be called again.
   void close();
+  // Ends the session of this rank without the others: completes what all ranks have closed. For when MPI is finalized or
+  // the other ranks are somewhere else. Local, blocks on rank 0.
+  void leave() noexcept;
 
   // -- what the report needs
   report::RankFigures& figures() { return figures_; }
@@ -76,10 +66,11 @@ class Core {
   [[nodiscard]] Statistics statistics() const;
 
  private:
-  void set_up_pool(bool wanted);
+  void join(const std::map<std::string, std::string>& settings);
+  [[nodiscard]] bool is_one_node() const;
+  void set_up_pool();
+  void release() noexcept;
   void write_report();
-  [[nodiscard]] bool reached(const LiveOutput& output, Level level) const;
-  [[nodiscard]] std::string diagnose(const LiveOutput& output) const;
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
@@ -91,11 +82,14 @@ class Core {
   double begin_realtime_seconds_ = 0;
   std::unique_ptr<pool::Pool> pool_;
   std::unique_ptr<pool::Recorder> recorder_;
+  std::unique_ptr<PoolOutputs> outputs_;
   store::SystemCalls calls_;
   std::unique_ptr<drain::Engine> engine_;
-  std::vector<std::shared_ptr<LiveOutput>> outputs_;
+  std::vector<Backend*> direct_;
   report::RankFigures figures_;
   std::vector<report::PassthroughFigures> passthrough_;
+  base::Bytes pool_budget_bytes_ = 0;       // stay when the pool is gone
+  base::Bytes pool_high_water_bytes_ = 0;
   bool closed_ = false;
 };
 

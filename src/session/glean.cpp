@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <exception>
 #include <utility>
 
 #include "base/log.hpp"
@@ -39,6 +40,9 @@ auto output_call(Output::Impl* impl, OnError on_error, Call call) {
       return call(*impl);
     } catch (const base::Error& error) {
       if (on_error == OnError::poison) impl->poison(error);
+      throw;
+    } catch (const std::exception& error) {   // such as bad_alloc
+      impl->poison(base::Error(base::Errc::io, error.what()));
       throw;
     }
   });
@@ -135,46 +139,63 @@ class Session::Impl {
  public:
   Impl(MPI_Comm comm, const std::map<std::string, std::string>& settings)
       : core_(std::make_shared<session::Core>(comm, settings)) {}
+  ~Impl() { end(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   Output open(std::string_view path, Format format, OutputOptions options) {
-    require_open("open");
-    const std::string text(path);
-    const auto opening = session::on_root<session::Opening>(core_->comm(), [&](session::Opening& value) {
-      if (core_->has_pool()) {
-        if (const auto earlier = core_->undelivered_error()) throw base::Error(*earlier);
-        core_->forget_finished();
-      }
-      value.settings = core_->settings().for_output(text);
+    core_->require_usable("open");
+    session::Opening opening{std::string(path), {}, {}};
+    struct Decision {
+      base::OutputSettings settings;
+      std::uint64_t failed_before;   // closed outputs; if there are any, nothing is opened
+    };
+    const auto decision = session::on_root<Decision>(core_->comm(), [&](Decision& value) {
+      value.failed_before = core_->has_pool() ? core_->outputs().failed_unnoticed() : 0;
+      if (value.failed_before != 0) return;
+      value.settings = core_->settings().for_output(opening.path);
       if (!core_->has_pool()) value.settings.mode = base::Mode::passthrough;
-      const auto names = store::choose_names(text, value.settings.publish, options.existing == Existing::refuse,
-                                             std::to_string(getpid()) + "-" + std::to_string(opened_));
-      if (names.working_path.size() >= sizeof value.working_path || names.final_path.size() >= sizeof value.final_path) {
-        throw base::Error(base::Errc::invalid_argument, "the path '" + text + "' is too long");
-      }
-      names.working_path.copy(value.working_path, names.working_path.size());
-      names.final_path.copy(value.final_path, names.final_path.size());
+      // Also told from those of other sessions and of other machines that share the directory.
+      opening.names = store::choose_names(opening.path, value.settings.publish, options.existing == Existing::refuse,
+                                          std::to_string(getpid()) + "-" + std::to_string(base::now_ns()));
     });
-    ++opened_;
+    if (decision.failed_before != 0) throw base::Error(core_->outputs().announce(decision.failed_before));
+    if (core_->has_pool()) core_->outputs().forget_finished();
+    opening.settings = decision.settings;
     auto backend = opening.settings.mode == base::Mode::threaded
-                       ? session::make_threaded_backend(core_, text, opening)
-                       : session::make_passthrough_backend(core_, text, opening);
-    return Output(std::make_unique<Output::Impl>(core_, text, static_cast<store::Format>(format), std::move(backend)));
+                       ? session::make_threaded_backend(core_, opening)
+                       : session::make_passthrough_backend(core_, opening);
+    return Output(std::make_unique<Output::Impl>(core_, opening.path, static_cast<store::Format>(format),
+                                                 std::move(backend)));
   }
 
   void wait(Level level, double seconds) {
-    require_open("wait");
-    session::agree(core_->comm(), session::caught([&] { core_->wait_for_all(level, seconds); }));
-  }
-
-  void require_open(const char* call) const {
-    if (core_->closed()) throw base::Error(base::Errc::invalid_state, std::string(call) + ": the session is closed");
+    core_->require_usable("wait");
+    core_->wait(level, seconds);
   }
 
   [[nodiscard]] session::Core& core() { return *core_; }
 
  private:
+  void end() noexcept {
+    if (core_->closed()) return;
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized != 0) {
+      base::log(base::LogLevel::error, "the session was not closed before MPI_Finalize: no report is written");
+    } else if (std::uncaught_exceptions() == exceptions_) {
+      const auto error = session::caught([&] { core_->close(); });
+      if (error) base::log(base::LogLevel::error, "closing the session: {}", error->what());
+    } else {
+      // The other ranks may know nothing of the exception: a collective call could wait forever.
+      base::log(base::LogLevel::error, "an exception ends the session of rank {}: outputs that are not closed are lost",
+                core_->rank());
+    }
+    core_->leave();
+  }
+
   std::shared_ptr<session::Core> core_;
-  int opened_ = 0;
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 namespace {
@@ -182,10 +203,7 @@ namespace {
 template <class Impl, class Call>
 auto session_call(Impl* impl, Call call) {
   if (impl == nullptr) throw Error(Errc::invalid_state, "this session was moved from");
-  return translated([&] {
-    const session::Blocked blocked(impl->core());
-    return call(*impl);
-  });
+  return translated([&] { return call(*impl); });
 }
 
 }  // namespace
@@ -194,38 +212,28 @@ Session::Session(MPI_Comm comm, const std::map<std::string, std::string>& settin
     : impl_(translated([&] { return std::make_unique<Impl>(comm, settings); })) {}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
-
-Session::~Session() {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (impl_ == nullptr) return;
-  if (finalized != 0) {
-    if (!impl_->core().closed()) {
-      base::log(base::LogLevel::error, "the session was not closed before MPI_Finalize: its last outputs may be lost");
-    }
-    return;
-  }
-  if (const auto error = session::caught([&] { impl_->core().close(); })) {
-    base::log(base::LogLevel::error, "closing the session: {}", error->what());
-  }
-}
+Session::~Session() = default;
 
 Output Session::open(std::string_view path, Format format, OutputOptions options) {
-  return session_call(impl_.get(), [&](Impl& impl) { return impl.open(path, format, options); });
+  return session_call(impl_.get(), [&](Impl& impl) {
+    const session::Blocked blocked(impl.core());
+    return impl.open(path, format, options);
+  });
 }
 
 void Session::wait(Level level, double seconds) {
-  session_call(impl_.get(), [&](Impl& impl) { impl.wait(level, seconds); });
+  session_call(impl_.get(), [&](Impl& impl) {
+    const session::Blocked blocked(impl.core());
+    impl.wait(level, seconds);
+  });
 }
 
 void Session::close() {
-  if (impl_ == nullptr) throw Error(Errc::invalid_state, "this session was moved from");
-  translated([&] { impl_->core().close(); });
+  session_call(impl_.get(), [&](Impl& impl) { impl.core().close(); });
 }
 
 Statistics Session::statistics() const {
-  if (impl_ == nullptr) throw Error(Errc::invalid_state, "this session was moved from");
-  return impl_->core().statistics();
+  return session_call(impl_.get(), [](Impl& impl) { return impl.core().statistics(); });
 }
 
 }  // namespace glean

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Grids as dimensions and variables of the file.
-#include <cstring>
+#include <limits>
 
 #include "session/output_impl.hpp"
 
@@ -64,6 +64,9 @@ Grid Output::Impl::define_grid(const AmrGrid& grid) {
   for (const auto& block : grid.blocks) {
     require_argument(block.lower.size() == dimensions && block.upper.size() == dimensions,
                      "the bounding box of an AMR block needs " + std::to_string(dimensions) + " lower and upper bounds");
+    require_argument(block.parent >= -1 && block.parent < static_cast<std::int64_t>(grid.blocks_total) &&
+                         block.parent <= std::numeric_limits<std::int32_t>::max(),
+                     "parent " + std::to_string(block.parent) + " of an AMR block is no block of the grid");
     levels.push_back(block.level);
     parents.push_back(static_cast<std::int32_t>(block.parent));
     for (std::size_t d = 0; d < dimensions; ++d) {

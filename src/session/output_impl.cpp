@@ -32,21 +32,32 @@ Output::Impl::Impl(std::shared_ptr<session::Core> core, std::string path, store:
 }
 
 Output::Impl::~Impl() {
-  if (phase_ != Phase::closed && !core_->closed()) backend_->abandon();
+  const bool open = phase_ == Phase::between_steps || phase_ == Phase::in_step;
+  if (open && !core_->closed()) backend_->abandon();
 }
 
 void Output::Impl::poison(const base::Error& error) noexcept {
-  if (phase_ == Phase::closed) return;
-  if (phase_ == Phase::defining) {
-    if (!early_error_) early_error_ = error;
-  } else {
-    backend_->poison(error);
+  switch (phase_) {
+    case Phase::defining:
+      if (!early_error_) {
+        early_error_ = base::Error(error.code(), "rank " + std::to_string(core_->rank()) + ": " + error.what(),
+                                   error.hint());
+      }
+      break;
+    case Phase::between_steps:
+    case Phase::in_step:
+      if (!core_->closed()) backend_->poison(error);
+      break;
+    case Phase::closed:
+    case Phase::failed: break;
   }
 }
 
 void Output::Impl::require_open(const char* call) const {
-  if (core_->closed()) refuse(base::Errc::invalid_state, std::string(call) + ": the session of '" + path_ + "' is closed");
-  if (phase_ == Phase::closed) refuse(base::Errc::invalid_state, std::string(call) + ": '" + path_ + "' is closed");
+  const std::string named = std::string(call) + " of '" + path_ + "': ";
+  if (core_->closed()) refuse(base::Errc::invalid_state, named + "the session is closed");
+  if (phase_ == Phase::closed) refuse(base::Errc::invalid_state, named + "it is closed");
+  if (phase_ == Phase::failed) refuse(base::Errc::invalid_state, named + "there is no file: " + creation_error_);
 }
 
 void Output::Impl::require(Phase phase, const char* call) const {
@@ -128,6 +139,10 @@ Variable Output::Impl::define_variable(std::string_view name, Type external, std
     variable.dimensions.push_back(id);
     if (!dimension.unlimited) info.shape.push_back(dimension.length);
   }
+  if (options.per_step && info.shape.size() == dimensions.size()) {
+    refuse(base::Errc::invalid_argument, "variable '" + text_name + "' is per step, but has no unlimited dimension",
+           "put what define_unlimited returned in front of its dimensions");
+  }
   for (const auto& block : blocks) {
     if (block.start.size() != info.shape.size() || block.count.size() != info.shape.size()) {
       refuse(base::Errc::invalid_argument, "a block of variable '" + text_name + "' has " + std::to_string(block.count.size()) +
@@ -155,8 +170,14 @@ void Output::Impl::define_attribute(Variable variable, std::string_view name, Ty
 
 void Output::Impl::end_definitions() {
   require(Phase::defining, "end_definitions");
-  session::agree(core_->comm(), early_error_);
-  backend_->create(definitions_);
+  core_->require_usable("end_definitions");
+  try {
+    backend_->create(definitions_, early_error_);
+  } catch (const base::Error& error) {
+    phase_ = Phase::failed;
+    creation_error_ = error.what();
+    throw;
+  }
   phase_ = Phase::between_steps;
 }
 
@@ -165,10 +186,19 @@ void Output::Impl::begin_step() {
   if (phase_ == Phase::defining) end_definitions();
   require(Phase::between_steps, "begin_step");
   phase_ = Phase::in_step;
-  for (const auto& coordinates : coordinates_) {
-    const auto& definition = definitions_.variables[static_cast<std::size_t>(coordinates.variable.id)];
-    put_all(coordinates.variable, static_cast<Type>(definition.external), coordinates.values.data(),
-            coordinates.values.size() / mesh::size_of(definition.external));
+  if (!coordinates_.empty()) put_coordinates();
+}
+
+void Output::Impl::put_coordinates() {
+  try {
+    for (const auto& coordinates : coordinates_) {
+      const auto& definition = definitions_.variables[static_cast<std::size_t>(coordinates.variable.id)];
+      put_all(coordinates.variable, static_cast<Type>(definition.external), coordinates.values.data(),
+              coordinates.values.size() / mesh::size_of(definition.external));
+    }
+  } catch (const base::Error& error) {
+    poison(error);
+    throw;
   }
   coordinates_.clear();
 }
@@ -239,17 +269,29 @@ Variable Output::Impl::find_variable(std::string_view name) const {
 }
 
 void Output::Impl::wait(Level level, double seconds) {
-  if (core_->closed()) return;   // closing the session has waited
-  if (phase_ != Phase::closed) require(Phase::between_steps, "wait");
-  backend_->wait(level, seconds);
+  if (core_->closed() && phase_ == Phase::closed) {   // closing the session has waited
+    if (const auto failure = backend_->failure()) throw base::Error(*failure);
+    return;
+  }
+  if (phase_ != Phase::closed) require_open("wait");
+  core_->require_usable("wait");
+  // Only this rank may have left a step open; the others wait for it in the call.
+  const auto misuse = session::caught([&] {
+    if (phase_ != Phase::closed) require(Phase::between_steps, "wait");
+  });
+  backend_->wait(level, seconds, misuse);
 }
 
 void Output::Impl::close() {
   require_open("close");
+  core_->require_usable("close");
   if (phase_ == Phase::defining) end_definitions();   // a file without steps is a file
-  require(Phase::between_steps, "close");
+  // With a step open this rank has not put what it wanted; it closes all the same, so that nobody waits for it.
+  const auto misuse = session::caught([&] { require(Phase::between_steps, "close"); });
+  if (misuse) backend_->poison(*misuse);
   phase_ = Phase::closed;
   backend_->close();
+  if (misuse) throw base::Error(*misuse);
 }
 
 }  // namespace glean

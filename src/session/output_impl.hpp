@@ -40,7 +40,7 @@ class Output::Impl {
   void poison(const base::Error& error) noexcept;
 
  private:
-  enum class Phase { defining, between_steps, in_step, closed };
+  enum class Phase { defining, between_steps, in_step, closed, failed };   // failed: there is no file
   struct GridInfo {
     std::vector<Dimension> dimensions;
     std::vector<mesh::Box> blocks;
@@ -55,6 +55,7 @@ class Output::Impl {
   };
 
   void require(Phase phase, const char* call) const;
+  void put_coordinates();
   void require_open(const char* call) const;
   [[nodiscard]] const VariableInfo& info(Variable variable, const char* call) const;
   [[nodiscard]] const std::string& name(Variable variable) const;
@@ -71,7 +72,8 @@ class Output::Impl {
   std::vector<Coordinates> coordinates_;
   Phase phase_ = Phase::defining;
   std::uint64_t steps_ = 0;   // ended
-  std::optional<base::Error> early_error_;   // of a definition, before there is a file to poison
+  std::optional<base::Error> early_error_;   // of a definition of this rank, before there is a file to poison
+  std::string creation_error_;               // why there is no file
 };
 
 }  // namespace glean

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <exception>
 #include <optional>
 
 #include "base/clock.hpp"
@@ -17,20 +18,32 @@ namespace {
 
 class PassthroughBackend final : public Backend {
  public:
-  PassthroughBackend(std::shared_ptr<Core> core, std::string path, const Opening& opening)
-      : core_(std::move(core)), path_(std::move(path)), opening_(opening) {}
+  PassthroughBackend(std::shared_ptr<Core> core, Opening opening)
+      : core_(std::move(core)), opening_(std::move(opening)) {}
+  ~PassthroughBackend() override {
+    core_->delist(this);
+    if (!closed_) forsake();
+  }
 
-  void create(const store::Definitions& definitions) override {
-    struct Fingerprint { std::uint64_t value; };
-    const auto root = on_root<Fingerprint>(core_->comm(), [&](Fingerprint& mine) { mine.value = definitions.fingerprint(); });
-    agree(core_->comm(), caught([&] {
-      if (root.value != definitions.fingerprint()) {
-        throw base::Error(base::Errc::invalid_argument, "rank " + std::to_string(core_->rank()) + " has defined '" +
-                                                            path_ + "' otherwise than rank 0");
+  void create(const store::Definitions& definitions, const std::optional<base::Error>& earlier) override {
+    const Outcome outcome =
+        settle(core_->comm(), {fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier});
+    if (outcome.error) {
+      throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
+                        outcome.error->hint());
+    }
+    struct Path { char text[4096]; };
+    const auto path = on_root<Path>(core_->comm(), [&](Path& value) {
+      const std::string& working = opening_.names.working_path;
+      if (working.size() >= sizeof value.text) {
+        throw base::Error(base::Errc::invalid_argument, "the path '" + opening_.path + "' is too long");
       }
+      working.copy(value.text, working.size());
+    });
+    core_->enlist(this);
+    agree_or_give_up(caught([&] {
+      file_ = std::make_unique<store::PassthroughFile>(core_->comm(), path.text, definitions);
     }));
-    const auto error = caught([&] { file_.emplace(core_->comm(), opening_.working_path, definitions); });
-    agree_or_give_up(error);
   }
 
   void put(std::uint32_t variable, std::uint64_t step, const mesh::Box& box, mesh::Type memory,
@@ -38,79 +51,110 @@ class PassthroughBackend final : public Backend {
     std::vector<std::byte> packed(box.elements() * source.element_bytes);
     pool::copy_elements(source, 0, box.elements(), packed.data());
     bytes_ += packed.size();
-    file_->put(static_cast<int>(variable), step, box, memory, packed.data());
+    if (file_) file_->put(static_cast<int>(variable), step, box, memory, packed.data());
   }
 
   void end_step(std::uint64_t step) override {
+    if (!file_) return;
     auto error = caught([&] { file_->end_step(step); });
     if (error && error->code() == base::Errc::out_of_range && opening_.settings.range == base::RangeRule::fill) {
       error.reset();
     }
-    if (error && !failure_) failure_ = error;
+    if (error) note(*error);
   }
 
-  void wait(Level level, double) override {
-    auto error = failure_;
-    if (level == Level::durable) {
-      const auto failed = caught([&] { file_->synchronize(); });
-      if (!error) error = failed;
+  void wait(Level level, double, const std::optional<base::Error>& misuse) override {
+    if (failure_) throw base::Error(*failure_);
+    if (closed_) return;   // and published
+    const auto unsynchronized =
+        level == Level::durable ? caught([&] { file_->synchronize(); }) : std::nullopt;
+    if (unsynchronized) note(*unsynchronized);
+    const bool only_misuse = misuse && !mine_;
+    try {
+      agree(core_->comm(), only_misuse ? misuse : mine_);
+    } catch (const base::Error& error) {
+      // Misuse harms nothing. Whether it was that is known only to the rank that did it, so all ask.
+      int harmless = only_misuse || !mine_ ? 1 : 0;
+      MPI_Allreduce(MPI_IN_PLACE, &harmless, 1, MPI_INT, MPI_LAND, core_->comm());
+      if (harmless == 0) failure_ = error;
+      throw;
     }
-    agree(core_->comm(), error);
   }
 
   void close() override {
-    auto error = failure_;
-    const auto failed = caught([&] { file_->close(); });
-    if (!error) error = failed;
-    agree_or_give_up(error);
+    closed_ = true;
+    core_->delist(this);
+    if (failure_) return abandon();   // everybody knows
+    const auto unclosed = caught([&] { file_->close(); });
+    if (unclosed) note(*unclosed);
+    agree_or_give_up(mine_);
     const std::uint64_t mine = bytes_;
     std::uint64_t all = 0;
     MPI_Reduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, 0, core_->comm());
     struct Nothing {};
-    static_cast<void>(on_root<Nothing>(core_->comm(), [&](Nothing&) {
-      store::File(calls_, {opening_.working_path, opening_.final_path}, base::DirectIo::off).publish();
-      core_->passthrough().push_back({path_, all, base::seconds(base::now_ns() - begin_ns_)});
-    }));
-  }
-
-  void abandon() noexcept override {
-    file_.reset();
-    remove_working_file();
-  }
-
-  void poison(const base::Error& error) noexcept override {
-    if (!failure_) failure_ = base::Error(error.code(), "rank " + std::to_string(core_->rank()) + ": " + error.what(), error.hint());
-  }
-
- private:
-  void agree_or_give_up(const std::optional<base::Error>& error) {
     try {
-      agree(core_->comm(), error);
-    } catch (...) {
+      static_cast<void>(on_root<Nothing>(core_->comm(), [&](Nothing&) {
+        store::File(calls_, opening_.names, base::DirectIo::off).publish();
+        core_->passthrough().push_back({opening_.path, all, base::seconds(base::now_ns() - begin_ns_)});
+      }));
+    } catch (const base::Error& error) {
+      failure_ = error;
       abandon();
       throw;
     }
   }
 
-  void remove_working_file() noexcept {
-    if (core_->is_root() && opening_.settings.publish == base::Publish::rename) unlink(opening_.working_path);
+  // PnetCDF closes a file collectively, whatever became of it. While an exception passes, the other ranks may be
+  // somewhere else.
+  void abandon() noexcept override {
+    closed_ = true;
+    core_->delist(this);
+    if (std::uncaught_exceptions() != 0) forsake();
+    file_.reset();
+    if (core_->is_root() && opening_.settings.publish == base::Publish::rename) {
+      unlink(opening_.names.working_path.c_str());
+    }
+  }
+
+  void poison(const base::Error& error) noexcept override { note(error); }
+
+  [[nodiscard]] std::optional<base::Error> failure() const override { return failure_; }
+
+ private:
+  void note(const base::Error& error) {
+    if (mine_) return;
+    mine_ = base::Error(error.code(), "'" + opening_.path + "' cannot be completed and is not published: rank " +
+                                          std::to_string(core_->rank()) + ": " + error.what(), error.hint());
+  }
+
+  // The file stays open until the process ends.
+  void forsake() noexcept { static_cast<void>(file_.release()); }
+
+  void agree_or_give_up(const std::optional<base::Error>& error) {
+    try {
+      agree(core_->comm(), error);
+    } catch (const base::Error& agreed) {
+      failure_ = agreed;
+      abandon();
+      throw;
+    }
   }
 
   std::shared_ptr<Core> core_;
-  std::string path_;
   Opening opening_;
   store::SystemCalls calls_;
-  std::optional<store::PassthroughFile> file_;
-  std::optional<base::Error> failure_;
+  std::unique_ptr<store::PassthroughFile> file_;
+  std::optional<base::Error> mine_;      // of this rank
+  std::optional<base::Error> failure_;   // what all ranks have been told
+  bool closed_ = false;
   std::uint64_t begin_ns_ = base::now_ns();
   std::uint64_t bytes_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_passthrough_backend(std::shared_ptr<Core> core, std::string path,
-                                                  const Opening& opening) {
-  return std::make_unique<PassthroughBackend>(std::move(core), std::move(path), opening);
+std::unique_ptr<Backend> make_passthrough_backend(std::shared_ptr<Core> core, Opening opening) {
+  return std::make_unique<PassthroughBackend>(std::move(core), std::move(opening));
 }
 
 }  // namespace glean::session

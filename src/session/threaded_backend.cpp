@@ -13,38 +13,27 @@
 namespace glean::session {
 namespace {
 
+std::uint64_t as_word(pool::OutputKey key) { return std::uint64_t{key.generation} << 32 | key.slot; }
+pool::OutputKey as_key(std::uint64_t word) {
+  return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
+}
+
 class ThreadedBackend final : public Backend {
  public:
-  ThreadedBackend(std::shared_ptr<Core> core, std::string path, const Opening& opening)
-      : core_(std::move(core)), path_(std::move(path)), opening_(opening) {}
+  ThreadedBackend(std::shared_ptr<Core> core, Opening opening) : core_(std::move(core)), opening_(std::move(opening)) {}
 
-  void create(const store::Definitions& definitions) override {
-    struct Created {
-      pool::OutputKey key;
-      std::uint64_t fingerprint;
-    };
-    const auto created = on_root<Created>(core_->comm(), [&](Created& value) {
-      value.fingerprint = definitions.fingerprint();
-      try {
-        drain::OutputDescription description{
-            path_, {opening_.working_path, opening_.final_path}, core_->settings().drain.direct_io, {}};
-        description.layout = store::create_netcdf(opening_.working_path, definitions, opening_.settings.range);
-        value.key = core_->claim_slot();
-        core_->recorder().describe(value.key, description.encode());
-      } catch (...) {
-        if (opening_.settings.publish == base::Publish::rename) unlink(opening_.working_path);
-        throw;
-      }
-    });
-    live_ = core_->add(created.key, path_);
-    agree(core_->comm(), caught([&] {
-      if (created.fingerprint == definitions.fingerprint()) return;
-      const base::Error error(base::Errc::invalid_argument,
-                              "rank " + std::to_string(core_->rank()) + " has defined '" + path_ + "' otherwise than rank 0",
-                              "dimensions, variables and attributes must be the same on all ranks");
-      poison(error);
-      throw base::Error(error);
-    }));
+  // Rank 0 makes the file while the others come along: one reduction for everything.
+  void create(const store::Definitions& definitions, const std::optional<base::Error>& earlier) override {
+    Proposal mine{fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier};
+    if (core_->is_root() && !earlier) mine.error = caught([&] { mine.root_word = as_word(make_file(definitions)); });
+    const Outcome outcome = settle(core_->comm(), mine);
+    if (outcome.root_word != Proposal::no_word) {
+      output_ = core_->outputs().add(as_key(outcome.root_word), opening_.path, opening_.names.final_path);
+    }
+    if (!outcome.error) return;
+    abandon();   // by all ranks: the drain removes the file
+    throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
+                      outcome.error->hint());
   }
 
   void put(std::uint32_t variable, std::uint64_t step, const mesh::Box& box, mesh::Type memory,
@@ -58,70 +47,70 @@ class ThreadedBackend final : public Backend {
       const auto room = core_->recorder().reserve(wanted, std::min(wanted, chunk_bytes / 32));
       const std::uint64_t now = room.bytes / size;
       pool::copy_elements(source, done, now, room.data);
-      core_->recorder().commit_put(room, now * size, {live_->key, step, variable, memory, &box, done, now});
+      core_->recorder().commit_put(room, now * size, {output_->key, step, variable, memory, &box, done, now});
       done += now;
     }
     core_->figures().captured_bytes += elements * size;
   }
 
   void end_step(std::uint64_t step) override {
-    live_->steps_ended = static_cast<std::uint32_t>(step + 1);
-    core_->report_progress(*live_);
+    core_->outputs().end_step(*output_, step);
+    core_->recorder().ring_the_drain();
   }
 
-  void wait(Level level, double seconds) override {
-    agree_on([&] { core_->wait_for(*live_, level, seconds); });
+  void wait(Level level, double seconds, const std::optional<base::Error>& misuse) override {
+    if (output_->failure) throw base::Error(*output_->failure);
+    const auto verdict = core_->outputs().wait(output_.get(), level, seconds, misuse);
+    if (verdict.error) throw base::Error(*verdict.error);
   }
 
+  // No rank waits for another: what goes wrong, here or later, the next call that is for that brings to all.
   void close() override {
-    leave(pool::rank_closed);
-    agree_on([&] { core_->wait_for(*live_, Level::captured, 0); });
+    core_->outputs().close(*output_);
+    core_->recorder().ring_the_drain();
   }
 
   void abandon() noexcept override {
-    if (live_ == nullptr || live_->closed) return;
-    leave(pool::rank_closed | pool::rank_abandoned);
-    live_->delivered = true;
+    if (output_ == nullptr || output_->closed) return;
+    core_->outputs().abandon(*output_);
+    core_->recorder().ring_the_drain();
   }
 
   void poison(const base::Error& error) noexcept override {
-    if (live_ == nullptr) return;
+    if (output_ == nullptr) return;
     static_cast<void>(caught([&] {
-      pool::fail(core_->pool().slot(live_->key.slot), static_cast<std::uint32_t>(error.code()),
+      pool::fail(core_->pool().slot(output_->key.slot), static_cast<std::uint32_t>(error.code()),
                  "rank " + std::to_string(core_->rank()) + ": " + error.what(), error.hint());
     }));
   }
 
- private:
-  void leave(std::uint32_t flags) {
-    live_->closed = true;
-    core_->report_progress(*live_, flags);
-  }
+  [[nodiscard]] std::optional<base::Error> failure() const override { return output_->failure; }
 
-  template <class Action>
-  void agree_on(Action action) {
-    const auto mine = caught(action);
+ private:
+  pool::OutputKey make_file(const store::Definitions& definitions) {
+    const auto& names = opening_.names;
+    const pool::OutputKey key = core_->outputs().claim_slot(names.final_path);
     try {
-      agree(core_->comm(), mine);
-    } catch (const base::Error& error) {
-      if (error.code() != base::Errc::timeout) {
-        live_->delivered = true;
-        live_->failure = error;
-      }
+      drain::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}};
+      description.layout = store::create_netcdf(names.working_path, definitions, opening_.settings.range);
+      core_->recorder().describe(key, description.encode());
+      return key;
+    } catch (...) {
+      if (opening_.settings.publish == base::Publish::rename) unlink(names.working_path.c_str());
+      core_->outputs().release_slot(key);
       throw;
     }
   }
 
   std::shared_ptr<Core> core_;
-  std::string path_;
   Opening opening_;
-  std::shared_ptr<LiveOutput> live_;
+  std::shared_ptr<PoolOutput> output_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_threaded_backend(std::shared_ptr<Core> core, std::string path, const Opening& opening) {
-  return std::make_unique<ThreadedBackend>(std::move(core), std::move(path), opening);
+std::unique_ptr<Backend> make_threaded_backend(std::shared_ptr<Core> core, Opening opening) {
+  return std::make_unique<ThreadedBackend>(std::move(core), std::move(opening));
 }
 
 }  // namespace glean::session

@@ -26,10 +26,14 @@ using Types = std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
 static_assert(std::tuple_size_v<Types> == mesh::type_count);
 constexpr int text_index = static_cast<int>(mesh::Type::text);
 
+template <std::size_t size>
+struct Unsigned;
+template <> struct Unsigned<1> { using Type = std::uint8_t; };
+template <> struct Unsigned<2> { using Type = std::uint16_t; };
+template <> struct Unsigned<4> { using Type = std::uint32_t; };
+template <> struct Unsigned<8> { using Type = std::uint64_t; };
 template <class T>
-using BitsOf = std::conditional_t<
-    sizeof(T) == 1, std::uint8_t,
-    std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+using BitsOf = typename Unsigned<sizeof(T)>::Type;
 
 template <class Bits>
 [[gnu::always_inline]] inline Bits big_endian(Bits bits) {
@@ -80,7 +84,7 @@ template <class Memory, class External>
     const bool nan = value != value;
     // Where the limit can be represented the comparison above has dealt with it.
     const bool limit = sizeof(External) == 8 && static_cast<double>(value) == largest<External>;
-    const Memory safe = in_range & !nan & !limit ? value : Memory{0};
+    const Memory safe = (in_range & !nan & !limit) ? value : Memory{0};
     External result{};
     if constexpr (sizeof(External) < 4) result = static_cast<External>(static_cast<std::int32_t>(safe));
     else result = static_cast<External>(safe);

@@ -117,7 +117,8 @@ TEST(Converter, RefusesInfinityUnlessTheTypesAreTheSame) {
 TEST(Converter, RefusesDoublesBeyondTheLargestFloatEvenIfTheyRoundToIt) {
   constexpr double largest_float = std::numeric_limits<float>::max();
   EXPECT_EQ(hex<double>(Type::float64, Type::float32, largest_float), "7f7fffff");
-  EXPECT_EQ(hex<double>(Type::float64, Type::float32, std::nextafter(largest_float, infinity)), "out of range f1f2f3f4");
+  EXPECT_EQ(hex<double>(Type::float64, Type::float32, std::nextafter(largest_float, infinity)),
+            "out of range f1f2f3f4");
   EXPECT_EQ(hex<double>(Type::float64, Type::float32, 1e-60), "00000000");
 }
 

@@ -119,8 +119,8 @@ TEST(RecordCountPatch, IsBigEndianAndAsWideAsTheFormat) {
 
   const HeaderPatch wide = record_count_patch(Format::cdf5, 0x0102030405);
   EXPECT_EQ(wide.size, 8U);
-  EXPECT_EQ(wide.bytes, (std::array<std::byte, 8>{std::byte{0}, std::byte{0}, std::byte{0}, std::byte{1}, std::byte{2},
-                                                  std::byte{3}, std::byte{4}, std::byte{5}}));
+  EXPECT_EQ(wide.bytes, (std::array<std::byte, 8>{std::byte{0}, std::byte{0}, std::byte{0}, std::byte{1},
+                                                  std::byte{2}, std::byte{3}, std::byte{4}, std::byte{5}}));
 }
 
 }  // namespace

@@ -26,8 +26,23 @@ static void expect_ok(glean_status status, const char *message, const char *what
   ++failures;
   fprintf(stderr, "rank %d, line %d: %s: %s: %s\n", rank, line, what, glean_status_name(status), message);
 }
-#define OUT(call) expect_ok((call), glean_output_message(out), #call, __LINE__)
-#define SESSION(call) expect_ok((call), glean_session_message(session), #call, __LINE__)
+/* The message is asked for after the call, which an argument list does not promise. */
+#define OUT(call) \
+  do { \
+    const glean_status status_ = (call); \
+    expect_ok(status_, glean_output_message(out), #call, __LINE__); \
+  } while (0)
+#define SESSION(call) \
+  do { \
+    const glean_status status_ = (call); \
+    expect_ok(status_, glean_session_message(session), #call, __LINE__); \
+  } while (0)
+
+static void expect_no_file(const char *path) {
+  FILE *file = fopen(path, "r");
+  EXPECT(file == NULL);
+  if (file != NULL) fclose(file);
+}
 
 enum { rows = 6, columns = 10, ghosts = 2 };
 
@@ -145,12 +160,12 @@ static void an_amr_grid_arrives(glean_session *session, const char *path) {
   SESSION(glean_output_open(session, path, GLEAN_CDF2, NULL, &out));
   if (out == NULL) return;
 
-  /* Rank r holds r % 3 blocks: some have none. */
-  const size_t blocks = (size_t)(rank % 3);
+  /* 1, 2, 0, 1 blocks on ranks 0, 1, 2, 3. */
+  const size_t blocks = (size_t)((rank + 1) % 3);
   uint64_t first = 0, total = 0;
   for (int r = 0; r < ranks; ++r) {
-    if (r < rank) first += (uint64_t)(r % 3);
-    total += (uint64_t)(r % 3);
+    if (r < rank) first += (uint64_t)((r + 1) % 3);
+    total += (uint64_t)((r + 1) % 3);
   }
   const uint64_t cells[3] = {4, 4, 4};
   const int level[2] = {1, 2};
@@ -180,7 +195,6 @@ static void an_amr_grid_arrives(glean_session *session, const char *path) {
   OUT(glean_output_close(out));
   OUT(glean_output_wait(out, GLEAN_DURABLE, 60));
   glean_output_free(out);
-  if (total == 0) return;
 
   int file = -1, id = -1;
   EXPECT(ncmpi_open(MPI_COMM_SELF, path, NC_NOWRITE, MPI_INFO_NULL, &file) == NC_NOERR);
@@ -209,7 +223,7 @@ static void calls_that_must_fail_do(glean_session *session, const char *path) {
   /* Wrong on the last rank only, and yet no rank waits for ever. */
   const char *name = rank == ranks - 1 ? NULL : path;
   const glean_status opened = glean_output_open(session, name, GLEAN_CDF5, NULL, &out);
-  EXPECT(opened == (rank == ranks - 1 ? GLEAN_INVALID_ARGUMENT : GLEAN_PEER));
+  EXPECT(opened == GLEAN_INVALID_ARGUMENT);
   EXPECT(out == NULL);
   EXPECT(strlen(glean_session_message(session)) > 0);
   glean_output_options unsized = {0, GLEAN_REPLACE};
@@ -241,18 +255,19 @@ static void calls_that_must_fail_do(glean_session *session, const char *path) {
   EXPECT(glean_output_define_variable_attribute(out, variable, "a", GLEAN_TEXT, "b", 1) == GLEAN_INVALID_ARGUMENT);
   const uint64_t mine[1] = {(uint64_t)rank}, one[1] = {1};
   OUT(glean_output_define_variable(out, "v", GLEAN_INT8, &dimension, 1, mine, one, 1, NULL, &variable));
-  EXPECT(glean_output_put(out, variable, GLEAN_INT8, "a", 1) == GLEAN_INVALID_STATE);
   OUT(glean_output_begin_step(out));
   EXPECT(glean_output_put(out, variable, GLEAN_INT8, NULL, 1) == GLEAN_INVALID_ARGUMENT);
   EXPECT(glean_output_put(out, variable, GLEAN_INT8, "ab", 2) == GLEAN_INVALID_ARGUMENT);
   const uint64_t outside[1] = {(uint64_t)ranks};
   EXPECT(glean_output_put_box(out, variable, 1, outside, one, GLEAN_INT8, "a", NULL) == GLEAN_INVALID_ARGUMENT);
-  const char value = (char)rank;
-  OUT(glean_output_put(out, variable, GLEAN_INT8, &value, 1));
   OUT(glean_output_end_step(out));
-  OUT(glean_output_close(out));
-  OUT(glean_output_wait(out, GLEAN_DURABLE, 60));
+  /* What could not be put is missing, so the output is not published, and close or wait says why. */
+  glean_status failed = glean_output_close(out);
+  if (failed == GLEAN_OK) failed = glean_output_wait(out, GLEAN_DURABLE, 60);
+  EXPECT(failed == GLEAN_INVALID_ARGUMENT);
+  EXPECT(strstr(glean_output_message(out), "v") != NULL);
   glean_output_free(out);
+  expect_no_file(path);
 }
 
 static void an_abandoned_output_leaves_nothing(glean_session *session, const char *path) {
@@ -260,9 +275,7 @@ static void an_abandoned_output_leaves_nothing(glean_session *session, const cha
   SESSION(glean_output_open(session, path, GLEAN_CDF5, NULL, &out));
   glean_output_free(out);
   SESSION(glean_session_wait(session, GLEAN_DURABLE, 60));
-  FILE *file = fopen(path, "r");
-  EXPECT(file == NULL);
-  if (file != NULL) fclose(file);
+  expect_no_file(path);
 }
 
 int main(int argc, char **argv) {
@@ -272,7 +285,8 @@ int main(int argc, char **argv) {
   if (argc < 2) return 2;
   char path[4][4096];
   for (int i = 0; i < 4; ++i) snprintf(path[i], sizeof path[i], "%s/c_%d_%d.nc", argv[1], ranks, i);
-  if (rank == 0) remove(path[3]);
+  for (int i = 0; rank == 0 && i < 4; ++i) remove(path[i]);
+  MPI_Barrier(MPI_COMM_WORLD);
   EXPECT(strlen(glean_version()) > 0);
   EXPECT(strcmp(glean_status_name((glean_status)4711), "unknown status") == 0);
 
@@ -301,7 +315,7 @@ int main(int argc, char **argv) {
   EXPECT(glean_session_statistics(session, &statistics) == GLEAN_INVALID_ARGUMENT);
   statistics.size = sizeof statistics;
   SESSION(glean_session_statistics(session, &statistics));
-  EXPECT(statistics.puts >= 8 && statistics.blocked_seconds > 0);
+  EXPECT(statistics.puts >= 7 && statistics.blocked_seconds > 0);
   EXPECT(statistics.pool_budget_bytes == (uint64_t)64 << 20);
   EXPECT(statistics.pool_high_water_bytes > 0 && statistics.size == sizeof statistics);
   SESSION(glean_session_close(session));

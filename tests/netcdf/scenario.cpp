@@ -53,8 +53,9 @@ std::vector<double> float_edges() {
     limits.push_back(std::ldexp(1.0, bits) - 1);
   }
   for (const double limit : limits) {
+    const auto float_below = static_cast<double>(std::nextafterf(static_cast<float>(limit), 0.0F));
     for (const double value : {limit, limit + 0.5, limit - 0.5, limit + 1, std::nextafter(limit, INFINITY),
-                               std::nextafter(limit, 0.0), static_cast<double>(std::nextafterf(static_cast<float>(limit), 0.0F))}) {
+                               std::nextafter(limit, 0.0), float_below}) {
       edges.push_back(value);
     }
   }

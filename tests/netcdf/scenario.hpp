@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "store/pnetcdf/definitions.hpp"
 
 namespace glean::test {
@@ -36,13 +37,16 @@ struct Scenario {
 // Numbers of a type: the limits of all types and what is next to them, specials, and random bits.
 [[nodiscard]] std::vector<std::byte> values_of(mesh::Type type, std::size_t count, std::uint64_t seed);
 
-// Each returns how many puts had a value out of range (of this rank).
-
-// PnetCDF's blocking collective calls; put number i is made by rank i % size.
+// PnetCDF's blocking collective calls; put number i is made by rank i % size. Returns how many puts of this rank
+// had a value out of range.
 int write_with_pnetcdf(MPI_Comm comm, const std::string& path, const Scenario& scenario);
-// store::PassthroughFile. Counts steps, not puts.
+// store::PassthroughFile. Returns how many steps of this rank had a value out of range.
 int write_with_passthrough(MPI_Comm comm, const std::string& path, const Scenario& scenario);
+struct Written {
+  int puts_out_of_range = 0;
+  std::vector<base::Extent> extents;   // header, elements put, elements filled; they may overlap
+};
 // create_netcdf, converters and one pwrite per element: what a drain does, as simply as can be. Local.
-int write_plainly(const std::string& path, const Scenario& scenario);
+Written write_plainly(const std::string& path, const Scenario& scenario);
 
 }  // namespace glean::test

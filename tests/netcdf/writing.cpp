@@ -92,34 +92,56 @@ void for_each_element(const mesh::Box& box, const mesh::Shape& shape, const Visi
   }
 }
 
-void write_at(int descriptor, const std::byte* data, std::size_t size, base::Bytes offset) {
-  if (pwrite(descriptor, data, size, static_cast<off_t>(offset)) != static_cast<ssize_t>(size)) {
-    throw std::runtime_error("cannot write");
+// A file that remembers what was written.
+class PlainFile {
+ public:
+  explicit PlainFile(const std::string& path) : descriptor_(open(path.c_str(), O_WRONLY)) {
+    if (descriptor_ < 0) throw std::runtime_error("cannot open " + path);
   }
-}
+  ~PlainFile() { close(descriptor_); }
+  PlainFile(const PlainFile&) = delete;
+  PlainFile& operator=(const PlainFile&) = delete;
+
+  void write(const std::byte* data, std::size_t size, base::Bytes offset) {
+    if (pwrite(descriptor_, data, size, static_cast<off_t>(offset)) != static_cast<ssize_t>(size)) {
+      throw std::runtime_error("cannot write");
+    }
+    written.extents.push_back({offset, offset + size});
+  }
+  // Longer than it ends up before, as a file with reserved room is.
+  void cut(base::Bytes size) {
+    const auto length = static_cast<off_t>(size);
+    if (ftruncate(descriptor_, length + 5000) != 0 || ftruncate(descriptor_, length) != 0) {
+      throw std::runtime_error("cannot cut");
+    }
+  }
+  Written written;
+
+ private:
+  int descriptor_;
+};
 
 // Returns the end of the last element that was written.
-base::Bytes write_put(int descriptor, const store::FileLayout& layout, const Put& put, std::uint64_t record,
-                      int& out_of_range) {
+base::Bytes write_put(PlainFile& file, const store::FileLayout& layout, const Put& put, std::uint64_t record) {
   const store::VariableLayout& variable = layout.variables[static_cast<std::size_t>(put.variable)];
   const std::size_t size = mesh::size_of(variable.external);
   std::vector<std::byte> external(put.box.elements() * size);
   const store::OutOfRange out = store::converter(put.memory, variable.external, layout.format)(
       put.data.data(), external.data(), put.box.elements(), variable.fill_value.data());
-  out_of_range += out.count > 0 ? 1 : 0;
+  file.written.puts_out_of_range += out.count > 0 ? 1 : 0;
   base::Bytes end = 0;
   for_each_element(put.box, variable.shape, [&](std::uint64_t position, std::uint64_t element) {
     const base::Bytes offset = variable.record_begin_bytes(record) + position * size;
-    write_at(descriptor, external.data() + element * size, size, offset);
+    file.write(external.data() + element * size, size, offset);
     end = std::max(end, offset + size);
   });
   return end;
 }
 
-void write_fill(int descriptor, const store::VariableLayout& variable, std::uint64_t record) {
+void write_fill(PlainFile& file, const store::VariableLayout& variable, std::uint64_t record) {
   const std::size_t size = mesh::size_of(variable.external);
   for (base::Bytes done = 0; done < variable.record_bytes(); done += size) {
-    write_at(descriptor, variable.fill_value.data(), size, variable.record_begin_bytes(record) + done);
+    file.write(variable.fill_value.data(), size, variable.record_begin_bytes(record) + done);
   }
 }
 
@@ -133,7 +155,8 @@ int write_with_pnetcdf(MPI_Comm comm, const std::string& path, const Scenario& s
   const int file = create_and_define(comm, path, definitions);
   for (std::size_t step = 0; step < scenario.steps.size(); ++step) {
     for (int variable = 0; variable < static_cast<int>(definitions.variables.size()); ++variable) {
-      if (!definitions.per_step(variable) || !definitions.variables[static_cast<std::size_t>(variable)].fill) continue;
+      const bool fill = definitions.variables[static_cast<std::size_t>(variable)].fill;
+      if (!fill || !definitions.per_step(variable)) continue;
       expect_no_error(ncmpi_fill_var_rec(file, variable, static_cast<MPI_Offset>(step)), "fill_var_rec");
     }
     for (const Put& put : scenario.steps[step]) {
@@ -144,19 +167,15 @@ int write_with_pnetcdf(MPI_Comm comm, const std::string& path, const Scenario& s
         start.insert(start.begin(), static_cast<MPI_Offset>(step));
         count.insert(count.begin(), 1);
       }
-      // A scalar cannot be put in part: the other ranks take part with no elements of the buffer.
+      // A scalar cannot be put in part: every rank puts the same.
+      const bool scalar = count.empty();
       if (!mine) std::ranges::fill(count, 0);
-      if (!mine && count.empty()) {
-        expect_no_error(ncmpi_put_varn_all(file, put.variable, 0, nullptr, nullptr, nullptr, 0, MPI_BYTE), "put_varn");
-        continue;
-      }
-      const auto elements = static_cast<MPI_Offset>(mine ? put.box.elements() : 0);
-      const int status = count.empty()
-          ? ncmpi_put_varn_all(file, put.variable, 1, nullptr, nullptr, put.data.data(), 1,
-                               pnetcdf_type(put.memory).memory)
-          : ncmpi_put_vara_all(file, put.variable, start.data(), count.data(), put.data.data(), elements,
-                               pnetcdf_type(put.memory).memory);
-      if (status == NC_ERANGE) ++out_of_range;
+      const MPI_Offset elements = mine || scalar ? static_cast<MPI_Offset>(put.box.elements()) : 0;
+      const MPI_Datatype memory = pnetcdf_type(put.memory).memory;
+      const int status = scalar ? ncmpi_put_var_all(file, put.variable, put.data.data(), elements, memory)
+                                : ncmpi_put_vara_all(file, put.variable, start.data(), count.data(),
+                                                     put.data.data(), elements, memory);
+      if (status == NC_ERANGE) out_of_range += mine ? 1 : 0;
       else expect_no_error(status, "put_vara_all");
     }
   }
@@ -185,37 +204,30 @@ int write_with_passthrough(MPI_Comm comm, const std::string& path, const Scenari
   return out_of_range;
 }
 
-int write_plainly(const std::string& path, const Scenario& scenario) {
-  const store::FileLayout layout =
-      store::create_netcdf(path, scenario.definitions, base::RangeRule::fill);
-  const int descriptor = open(path.c_str(), O_WRONLY);
-  if (descriptor < 0) throw std::runtime_error("cannot open " + path);
-  int out_of_range = 0;
+Written write_plainly(const std::string& path, const Scenario& scenario) {
+  const store::FileLayout layout = store::create_netcdf(path, scenario.definitions, base::RangeRule::fill);
+  PlainFile file(path);
+  file.written.extents.push_back({0, layout.header_bytes});
   std::uint64_t records = 0;
   base::Bytes end = 0;
   for (const store::VariableLayout& variable : layout.variables) {
-    if (variable.fill && !variable.per_step()) write_fill(descriptor, variable, 0);
+    if (variable.fill && !variable.per_step()) write_fill(file, variable, 0);
   }
   for (std::size_t step = 0; step < scenario.steps.size(); ++step) {
     for (const store::VariableLayout& variable : layout.variables) {
       if (!variable.fill || !variable.per_step()) continue;
-      write_fill(descriptor, variable, step);
+      write_fill(file, variable, step);
       records = step + 1;
     }
     for (const Put& put : scenario.steps[step]) {
-      end = std::max(end, write_put(descriptor, layout, put, step, out_of_range));
+      end = std::max(end, write_put(file, layout, put, step));
       if (layout.variables[static_cast<std::size_t>(put.variable)].per_step()) records = step + 1;
     }
   }
   const store::HeaderPatch patch = store::record_count_patch(layout.format, records);
-  write_at(descriptor, patch.bytes.data(), patch.size, patch.offset);
-  // Longer than it ends up, as a file with reserved room is.
-  const auto final_bytes = static_cast<off_t>(store::final_size(layout, records, end));
-  if (ftruncate(descriptor, final_bytes + 5000) != 0 || ftruncate(descriptor, final_bytes) != 0) {
-    throw std::runtime_error("cannot cut " + path);
-  }
-  close(descriptor);
-  return out_of_range;
+  file.write(patch.bytes.data(), patch.size, patch.offset);
+  file.cut(store::final_size(layout, records, end));
+  return file.written;
 }
 
 }  // namespace glean::test

@@ -93,5 +93,6 @@ def whole_domain(file, name):
     counts = place.max(axis=0) + 1
     domain = np.empty(tuple(counts[::-1] * cells), blocks.dtype.newbyteorder("="))
     for number, (x, y, z) in enumerate(place):
-        domain[z * cells:(z + 1) * cells, y * cells:(y + 1) * cells, x * cells:(x + 1) * cells] = blocks[number]
+        z, y, x = z * cells, y * cells, x * cells
+        domain[z:z + cells, y:y + cells, x:x + cells] = blocks[number]
     return domain, width / cells

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds the files of two directories against each other: byte by byte, by their values, and against the format."""
+"""Holds the files of two directories against each other: bytes, values, and the rules of the format."""
 
 import pathlib
 import shutil
@@ -26,7 +26,7 @@ def complaint(command):
 
 
 def compare(expected, actual, say=print):
-    """Returns one entry per file: name, bytes, and the problems found, which is an empty list if all is well."""
+    """Returns one entry per file: name, bytes, and the problems found: an empty list if all is well."""
     check_tools()
     expected, actual = pathlib.Path(expected), pathlib.Path(actual)
     names = sorted({path.name for path in [*expected.glob("*.nc"), *actual.glob("*.nc")]})
@@ -41,7 +41,8 @@ def compare(expected, actual, say=print):
                 "ncvalidator": complaint(["ncvalidator", "-q", str(second)]),
             }
             problems = [f"{tool}: {text}" for tool, text in checks.items() if text]
-        entries.append({"name": name, "bytes": second.stat().st_size if second.exists() else 0, "problems": problems})
+        size = second.stat().st_size if second.exists() else 0
+        entries.append({"name": name, "bytes": size, "problems": problems})
         for problem in problems:
             say(f"DIFFERENT {name}: {problem}")
     extra = [path.name for path in actual.iterdir()

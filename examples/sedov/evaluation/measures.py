@@ -13,7 +13,8 @@ def total_bytes(trace):
 def intervals(trace, activity, rank=None):
     """[begin, end, label] of one rank, or of all."""
     chosen = trace["per_rank"] if rank is None else [trace["per_rank"][rank]]
-    return [[begin, end, label] for r in chosen for begin, end, kind, label in r["intervals"] if kind == activity]
+    return [[begin, end, label] for r in chosen for begin, end, kind, label in r["intervals"]
+            if kind == activity]
 
 
 def union(spans):
@@ -31,12 +32,16 @@ def length(spans):
     return sum(end - begin for begin, end in spans)
 
 
-def step_seconds(trace):
-    """Of each step: from its first to its last rank, and the span itself."""
+def step_spans(trace):
+    """Of each step, from when its last rank began to when its last rank ended.
+
+    Ranks that come back early from an output call wait in their first step for the others; that is blocked
+    time of those, not a slower computation.
+    """
     steps = {}
     for begin, end, label in intervals(trace, "compute"):
         low, high = steps.get(int(label), (begin, end))
-        steps[int(label)] = (min(low, begin), max(high, end))
+        steps[int(label)] = (max(low, begin), max(high, end))
     return steps
 
 
@@ -49,7 +54,7 @@ def on_trace_clock(report, trace):
     shift = report["epoch_realtime_s"] - trace["epoch_realtime_s"]
     busy = [[begin + shift, end + shift] for begin, end in report["drain"]["intervals"]]
     outputs = [[out["first_capture_s"] + shift, out["durable_s"] + shift] for out in report["outputs"]
-               if out["state"] in ("durable", "published")]
+               if out["first_capture_s"] is not None and out["durable_s"] is not None]
     return union(busy), outputs
 
 
@@ -63,18 +68,46 @@ def spans_of_files(trace):
     return files
 
 
-def slow_down(trace, baseline, spans=None):
-    """How much longer steps took than in the run without output, as a fraction; only those that `spans` touch."""
-    own, reference = step_seconds(trace), step_seconds(baseline)
-    chosen = [step for step in own if step in reference and (spans is None or overlaps(own[step], spans))]
-    if not chosen:
+def disturbed_steps(trace, spans):
+    """The steps that are computed while one of `spans` lasts."""
+    return {step for step, span in step_spans(trace).items() if overlaps(span, spans)}
+
+
+def slow_down(trace, disturbed, undisturbed_each=20):
+    """What the `disturbed` steps took longer than those that follow; None without any.
+
+    All steps cost the same, so the steps right after a disturbance are the fairest measure: the machine is
+    then as busy with other things as during it.
+    """
+    spans = step_spans(trace)
+    duration = {step: end - begin for step, (begin, end) in spans.items()}
+    taken = expected = 0.0
+    count = 0
+    for group in groups(disturbed & duration.keys()):
+        after = [step for step in range(group[-1] + 1, group[-1] + 1 + undisturbed_each)
+                 if step in duration and step not in disturbed]
+        if after:
+            taken += sum(duration[step] for step in group)
+            expected += len(group) * sum(duration[step] for step in after) / len(after)
+            count += len(group)
+    if count == 0:
         return None
-    taken = sum(own[step][1] - own[step][0] for step in chosen)
-    expected = sum(reference[step][1] - reference[step][0] for step in chosen)
-    return taken / expected - 1
+    return {"steps": count, "fraction": taken / expected - 1,
+            "fraction_of_all_steps": (taken - expected) / sum(duration.values())}
 
 
-def of_run(trace, baseline):
+def groups(steps):
+    """Runs of consecutive numbers."""
+    runs = []
+    for step in sorted(steps):
+        if runs and step == runs[-1][-1] + 1:
+            runs[-1].append(step)
+        else:
+            runs.append([step])
+    return runs
+
+
+def of_run(trace):
     """What every way of output has."""
     data = total_bytes(trace)
     blocked = slowest(trace, "output")
@@ -90,31 +123,34 @@ def of_run(trace, baseline):
         "run_seconds": trace["run_seconds"],
         "compute_seconds": slowest(trace, "compute"),
         "cpu_seconds": sum(rank["cpu_seconds"] for rank in trace["per_rank"]),
-        "computation_slow_down": slow_down(trace, baseline),
         "checks": trace["checks"],
     }
 
 
-def of_pnetcdf(trace, durable_trace, baseline):
-    """`durable_trace`: of the same run with --fsync, which is when PnetCDF's bytes are as safe as GLEAN's."""
+def of_pnetcdf(trace, durable_trace, drained_steps):
+    """`durable_trace`: of a run that wrote as much with --fsync, when PnetCDF's bytes are as safe as GLEAN's.
+
+    `drained_steps`: those that GLEAN's drain overlapped. Here the kernel may be writing in the same steps.
+    """
     calls = sum(rank["write_calls"] for rank in trace["per_rank"])
     size = sum(rank["written_bytes"] for rank in trace["per_rank"])
-    return of_run(trace, baseline) | {
-        "raw_bytes_per_second": total_bytes(durable_trace) / length(union(spans_of_files(durable_trace).values())),
+    writing = length(union(spans_of_files(durable_trace).values()))
+    return of_run(trace) | {
+        "raw_bytes_per_second": total_bytes(durable_trace) / writing,
         "blocked_with_fsync_seconds": slowest(durable_trace, "output"),
-        "run_with_fsync_seconds": durable_trace["run_seconds"],
-        "drain_slow_down": None,
+        "drain_slow_down": slow_down(trace, drained_steps),
         "pool_high_water_bytes": None,
         "pool_budget_bytes": None,
         "requests": [{"kind": "write", "count": calls, "bytes": size}],
     }
 
 
-def of_glean(trace, report, baseline):
+def of_glean(trace, report):
     busy, outputs = on_trace_clock(report, trace)
-    return of_run(trace, baseline) | {
+    return of_run(trace) | {
         "raw_bytes_per_second": total_bytes(trace) / length(union(outputs)) if outputs else None,
-        "drain_slow_down": slow_down(trace, baseline, busy),
+        "drain_slow_down": slow_down(trace, disturbed_steps(trace, busy)),
+        "drained_steps": sorted(disturbed_steps(trace, busy)),
         "drain_busy_seconds": report["drain"]["busy_seconds"],
         "drain_cpu_seconds": report["drain"]["cpu_seconds"],
         "pool_high_water_bytes": report["pool"]["high_water_bytes"],
@@ -123,7 +159,7 @@ def of_glean(trace, report, baseline):
     }
 
 
-# --- the table ---------------------------------------------------------------------------------------------------
+# --- the table
 
 def seconds(value):
     return "-" if value is None else f"{value * 1e3:.1f} ms" if value < 1 else f"{value:.2f} s"
@@ -145,6 +181,10 @@ def rate(value):
 
 def percent(value):
     return "-" if value is None else f"{100 * value:+.1f} %"
+
+
+def slowed(found, which=""):
+    return "-" if found is None else f"{percent(found['fraction'])} of {which}{found['steps']} steps"
 
 
 def requests(entries):
@@ -169,9 +209,12 @@ def table(direct, glean):
     row("raw throughput, to durable", rate, "raw_bytes_per_second",
         rate(direct["raw_bytes_per_second"]) + " (with fsync)")
     row("run time", seconds, "run_seconds")
+    row("  of it computing", seconds, "compute_seconds")
     row("CPU time, all ranks", seconds, "cpu_seconds")
-    row("computation, against no output", percent, "computation_slow_down")
-    row("  while draining", percent, "drain_slow_down")
+    rows.append(("slow-down of steps while draining", slowed(direct["drain_slow_down"], "the same "),
+                 slowed(glean["drain_slow_down"])))
+    rows.append(("  of all steps", *(percent((way["drain_slow_down"] or {}).get("fraction_of_all_steps"))
+                                     for way in (direct, glean))))
     row("pool high-water mark", size, "pool_high_water_bytes")
     row("  of a budget of", size, "pool_budget_bytes")
     left, right = requests(direct["requests"]), requests(glean["requests"])
@@ -182,7 +225,8 @@ def table(direct, glean):
     heads = ("", "PnetCDF direct", "GLEAN")
     widths = [max(len(cells[i]) for cells in [heads, *rows]) for i in range(3)]
     rule = "  ".join("-" * width for width in widths)
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip() for cells in [heads, *rows]]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip()
+             for cells in [heads, *rows]]
     ratio = direct["blocked_seconds"] / glean["blocked_seconds"] if glean["blocked_seconds"] > 0 else None
     closing = [f"Blocked time: 1/{ratio:.1f} of PnetCDF's."] if ratio and ratio > 1 else []
     return [lines[0], rule, *lines[1:], rule, *closing]

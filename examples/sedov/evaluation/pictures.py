@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from . import cdf, measures
 
 INK, QUIET = "#22303c", "#8a97a3"
-COMPUTE, BLOCKED, DRAIN, DURABLE = "#cfdbe4", "#d1495b", "#2e86ab", "#1b4965"
+COMPUTE, BLOCKED, START, DRAIN, DURABLE = "#cfdbe4", "#d1495b", "#edae49", "#2e86ab", "#1b4965"
 
 plt.rcParams.update({
     "font.family": "DejaVu Sans", "font.size": 10, "axes.edgecolor": QUIET, "axes.labelcolor": INK,
@@ -73,7 +73,8 @@ def radial_profile(path, trace, picture):
         axes.scatter(radius.ravel()[some], values[some], s=1.2, color=DRAIN, alpha=0.20, linewidths=0,
                      rasterized=True, label="cells")
         mean = np.bincount(shell, values[inside], minlength=len(shells)) / np.maximum(counts, 1)
-        axes.plot((shells + 0.5 * width)[counts > 0], mean[counts > 0], color=INK, linewidth=1.0, label="mean of cells")
+        axes.plot((shells + 0.5 * width)[counts > 0], mean[counts > 0], color=INK, linewidth=1.0,
+                  label="mean of cells")
         axes.plot([0, *exact["radius"], shock, far], [curve[0], *curve, ambient, ambient], color=BLOCKED,
                   linewidth=1.6, label="Sedov–Taylor, exact")
         axes.set(ylabel=label, xlim=(0, far))
@@ -90,25 +91,30 @@ def lanes(axes, trace, begin, end):
     """One lane per rank: computing, or standing in output calls. Returns their number."""
     ranks = len(trace["per_rank"])
     for rank in range(ranks):
-        for activities, colour in ((("compute",), COMPUTE), (("start", "output", "pack", "finish"), BLOCKED)):
+        # An edge makes the shortest visible.
+        for activities, colour, edge in ((("compute",), COMPUTE, 0), (("start",), START, 0),
+                                         (("output", "pack", "finish"), BLOCKED, 0.7)):
             spans = measures.union([s for a in activities for s in measures.intervals(trace, a, rank)])
             bars = [(low, high - low) for low, high in spans if high > begin and low < end]
-            axes.broken_barh(bars, (rank - 0.31, 0.62), facecolors=colour, linewidth=0)
+            axes.broken_barh(bars, (rank - 0.31, 0.62), facecolors=colour, edgecolors=colour, linewidth=edge)
     return ranks
 
 
 def drain_lanes(axes, busy, outputs, lane):
-    axes.broken_barh([(low, high - low) for low, high in busy], (lane - 0.31, 0.62), facecolors=DRAIN, linewidth=0)
+    axes.broken_barh([(low, high - low) for low, high in busy], (lane - 0.31, 0.62), facecolors=DRAIN,
+                     edgecolors=DRAIN, linewidth=0.7)
     for begin, durable in outputs:
         axes.plot([begin, durable], [lane + 1, lane + 1], color=DURABLE, linewidth=1.2, solid_capstyle="butt")
-    axes.plot([durable for _, durable in outputs], [lane + 1] * len(outputs), "|", color=DURABLE, markersize=9)
+    axes.plot([durable for _, durable in outputs], [lane + 1] * len(outputs), "|", color=DURABLE,
+              markersize=9)
 
 
 def timeline(direct, glean, report, picture):
     """Both runs from their start, and the output in the middle of each enlarged."""
     busy, outputs = measures.on_trace_clock(report, glean)
     end = 1.01 * max(direct["run_seconds"], glean["run_seconds"])
-    middle = direct["files"][len(direct["files"]) // 2 & ~1]["name"]   # a checkpoint; its plot file follows it
+    # A checkpoint; its plot file follows it.
+    middle = direct["files"][len(direct["files"]) // 2 & ~1]["name"]
     starts, window = [], 0.1
     for trace in (direct, glean):
         files = measures.spans_of_files(trace)
@@ -136,9 +142,11 @@ def timeline(direct, glean, report, picture):
         grid[row][0].axvspan(start, start + window, color=QUIET, alpha=0.18, linewidth=0)
     for axes in grid[1]:
         axes.set_xlabel("seconds since the start")
-    figure.legend(handles=[Patch(color=COMPUTE, label="compute"), Patch(color=BLOCKED, label="blocked in output"),
+    figure.legend(handles=[Patch(color=COMPUTE, label="compute"),
+                           Patch(color=BLOCKED, label="blocked in output"),
+                           Patch(color=START, label="start of the session"),
                            Patch(color=DRAIN, label="drain threads write"),
                            Patch(color=DURABLE, label="file, from first capture to durable")],
-                  loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=4)
+                  loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=5)
     figure.savefig(picture, bbox_inches="tight")
     plt.close(figure)

@@ -41,7 +41,7 @@ class Problem:
 
 
 def run(sedov, problem, way, directory, extra=(), say=print, launcher="mpirun"):
-    """Runs one way of output into an empty `directory`. Returns the trace, and GLEAN's report if it wrote one."""
+    """Runs one way of output into an empty `directory`. Returns the trace, and GLEAN's report or None."""
     directory = pathlib.Path(directory)
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
@@ -69,6 +69,11 @@ def run(sedov, problem, way, directory, extra=(), say=print, launcher="mpirun"):
     return trace, report
 
 
-def settle():
-    """Lets the kernel finish with the disk, so that one run does not pay for the one before it."""
-    os.sync()
+def settle(directory):
+    """Waits until the disk has the files of a run, so that the next one does not pay for it.
+
+    Not by sync, which waits for every file system of the machine.
+    """
+    for path in pathlib.Path(directory).iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())

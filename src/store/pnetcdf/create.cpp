@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/pnetcdf/create.hpp"
 
+#include <sys/statvfs.h>
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+
+#include "base/error.hpp"
 #include "store/convert.hpp"
 #include "store/pnetcdf/define.hpp"
 
@@ -31,6 +38,20 @@ VariableLayout variable_layout(int file, const Definitions& definitions, int var
           .fill_value = fill_value(file, variable, definition.external, what)};
 }
 
+// MPI-IO may keep a failed write to itself (ompio of Open MPI 4.1 does), and PnetCDF then knows nothing of it.
+void check_header_arrived(const std::string& path, Bytes header_bytes, const std::string& what) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 3> magic{};
+  file.read(magic.data(), magic.size());
+  const bool starts = file && magic == std::array{'C', 'D', 'F'};
+  file.seekg(0, std::ios::end);
+  if (starts && static_cast<Bytes>(file.tellg()) >= header_bytes) return;
+  struct statvfs status {};
+  const bool full = statvfs(path.c_str(), &status) == 0 && status.f_bavail * status.f_frsize < header_bytes + 4096;
+  if (full) throw base::system_error(ENOSPC, what);
+  throw base::Error(base::Errc::io, what + ": its header did not arrive, and MPI-IO reported no error");
+}
+
 }  // namespace
 
 FileLayout create_netcdf(const std::string& path, const Definitions& definitions, base::RangeRule range) {
@@ -53,6 +74,7 @@ FileLayout create_netcdf(const std::string& path, const Definitions& definitions
         variable_layout(id, definitions, variable, static_cast<Bytes>(record_bytes), what));
   }
   check(file.close(), what);
+  check_header_arrived(path, layout.header_bytes, what);
   return layout;
 }
 

@@ -17,7 +17,10 @@ int created(MPI_Comm comm, const std::string& path, const Definitions& definitio
   check(ncmpi_create(comm, path.c_str(), creation_mode(definitions.format), MPI_INFO_NULL, &id), what);
   OpenFile file(id);
   define(id, definitions, FillMode::defined);
-  check(ncmpi_enddef(id), what);
+  // The header is written by one rank only, and only that rank hears of a failure.
+  int status = ncmpi_enddef(id);
+  MPI_Allreduce(MPI_IN_PLACE, &status, 1, MPI_INT, MPI_MIN, comm);
+  check(status, what);
   return file.release();
 }
 
@@ -60,7 +63,8 @@ void PassthroughFile::put(int variable, std::uint64_t record, const mesh::Box& b
 void PassthroughFile::end_step(std::uint64_t record) {
   int fill_status = NC_NOERR;
   for (int variable = 0; variable < static_cast<int>(definitions_.variables.size()); ++variable) {
-    if (!definitions_.variables[static_cast<std::size_t>(variable)].fill || !definitions_.per_step(variable)) continue;
+    const bool fill = definitions_.variables[static_cast<std::size_t>(variable)].fill;
+    if (!fill || !definitions_.per_step(variable)) continue;
     const int status = ncmpi_fill_var_rec(id_, variable, static_cast<MPI_Offset>(record));
     if (fill_status == NC_NOERR) fill_status = status;
   }

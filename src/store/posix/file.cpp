@@ -76,21 +76,31 @@ Bytes File::current_size() const {
   return static_cast<Bytes>(status.st_size);
 }
 
-void File::reserve(Bytes size_bytes) {
+void File::reserve(Bytes size_bytes, Bytes data_bytes) {
   check_usable();
   const Bytes current = current_size();
   if (size_bytes <= current) return;
+  const Bytes added = size_bytes - current;
+  if (data_bytes < added / 2) return extend(size_bytes);
+
   int result = 0;
   do {
-    result = calls_.allocate(buffered_, static_cast<off_t>(current), static_cast<off_t>(size_bytes - current));
+    result = calls_.allocate(buffered_, static_cast<off_t>(current), static_cast<off_t>(added));
   } while (result == -EINTR);
+  if (result == 0) return;
   // File systems that cannot allocate can still be long.
-  if (result == -EOPNOTSUPP || result == -ENOSYS || result == -EINVAL) {
-    result = calls_.ftruncate(buffered_, static_cast<off_t>(size_bytes));
+  if (result == -EOPNOTSUPP || result == -ENOSYS || result == -EINVAL) return extend(size_bytes);
+  if (result == -ENOSPC && data_bytes < added) {
+    // The holes need no room: what was allocated goes back, and the writes will tell.
+    calls_.ftruncate(buffered_, static_cast<off_t>(current));
+    return extend(size_bytes);
   }
-  if (result < 0) {
-    throw base::system_error(-result, message("reserve", names_) + " (" + std::to_string(size_bytes) + " bytes)");
-  }
+  throw base::system_error(-result, message("reserve room for", names_));
+}
+
+void File::extend(Bytes size_bytes) {
+  const int result = calls_.ftruncate(buffered_, static_cast<off_t>(size_bytes));
+  if (result < 0) throw base::system_error(-result, message("extend", names_));
 }
 
 void File::truncate(Bytes size_bytes) {

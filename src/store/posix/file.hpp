@@ -3,7 +3,9 @@
 // The file that an output becomes: written under a working name, then published.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -44,9 +46,10 @@ class File {
   [[nodiscard]] Bytes block_bytes() const { return block_bytes_; }  // alignment of direct requests; at least 4 KiB
   [[nodiscard]] const FileNames& names() const { return names_; }
 
-  // Makes the file at least `size_bytes` long, with room on the file system where that can be had, so that
-  // requests in any order never extend it and a full disk is found before they are made.
-  void reserve(Bytes size_bytes);
+  // Makes the file at least `size_bytes` long, so that requests in any order never extend it. `data_bytes` of what
+  // is added will be written: if that is most of it the room is allocated, which finds a full disk at once (throws
+  // no_space if all of it will be written) and makes direct writes cheaper. A file with large holes keeps them.
+  void reserve(Bytes size_bytes, Bytes data_bytes = std::numeric_limits<Bytes>::max());
   // Cuts the file to `size_bytes`, if it is longer.
   void truncate(Bytes size_bytes);
   // Writes all of `data` through the page cache. Blocks.
@@ -63,13 +66,14 @@ class File {
   void check_usable() const;
   [[nodiscard]] Bytes current_size() const;
   void synchronize_directory();
+  void extend(Bytes size_bytes);
 
   SystemCalls& calls_;
   FileNames names_;
   int buffered_ = -1;
   int direct_ = -1;
   Bytes block_bytes_ = 4096;
-  bool failed_ = false;      // an fsync did
+  std::atomic<bool> failed_ = false;      // an fsync did
   bool published_ = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -222,6 +223,41 @@ TEST_F(FileOnDisk, FindsAFullDiskWhenReserving) {
   calls_.results["allocate"] = {-ENOSPC};
 
   EXPECT_EQ(code_of([&] { file->reserve(1000); }), Errc::no_space);
+}
+
+TEST_F(FileOnDisk, KeepsLargeHolesAsHoles) {
+  const auto file = open();
+
+  file->reserve(1 << 20, 400000);
+
+  EXPECT_EQ(calls_.log, Log{"ftruncate"});
+  EXPECT_EQ(std::filesystem::file_size(names_.working_path), std::uintmax_t{1} << 20);
+}
+
+TEST_F(FileOnDisk, DoesNotFailForWantOfRoomThatHolesDoNotNeed) {
+  const auto file = open();
+  calls_.results["allocate"] = {-ENOSPC};
+
+  file->reserve(1 << 20, 800000);
+
+  EXPECT_EQ(std::filesystem::file_size(names_.working_path), std::uintmax_t{1} << 20);
+}
+
+TEST_F(FileOnDisk, FindsAFullFileSystemBeforeAnythingIsWritten) {
+  const std::string mount_point = directory_ / "small";
+  std::filesystem::create_directory(mount_point);
+  if (mount("tmpfs", mount_point.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "mounting needs root";
+  names_ = {mount_point + "/part", mount_point + "/final"};
+  write_text(names_.working_path, "header");
+  {
+    const auto file = open();
+    file->reserve(500000);
+    EXPECT_EQ(code_of([&] { file->reserve(2000000); }), Errc::no_space);
+    file->write(bytes_of("still here"), 400000);
+    file->discard();
+  }
+  EXPECT_FALSE(std::filesystem::exists(names_.working_path));
+  EXPECT_EQ(umount(mount_point.c_str()), 0);
 }
 
 TEST_F(FileOnDisk, CutsALongerFileOnly) {

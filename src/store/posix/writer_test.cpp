@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <ostream>
 #include <random>
 #include <set>
 
@@ -23,6 +24,7 @@ using base::KiB;
 struct Maker {
   const char* name;
   std::unique_ptr<Writer> (*make)(SystemCalls&, int depth);
+  friend void PrintTo(const Maker& maker, std::ostream* out) { *out << maker.name; }
 };
 
 // Memory whose address is 0 modulo every alignment that file systems ask for.
@@ -308,6 +310,15 @@ TEST_P(WriterContract, EndsOnlyWhenTheKernelHasLetGoOfTheBuffers) {
   submit(0, 256 * KiB);
   writer_.reset();
   expect_image(0, 256 * KiB);
+}
+
+TEST_P(WriterContract, ReportsAFullDevice) {
+  File full(calls_, {"/dev/full", "/dev/full"}, base::DirectIo::automatic);
+
+  writer_->submit({.file = &full, .data = {image_.data(), 10 * KiB}, .offset = 0, .tag = 1});
+  reap_all();
+
+  EXPECT_EQ(errors_.at(1), ENOSPC);
 }
 
 TEST_P(WriterContract, WritesToSeveralFilesAtOnce) {

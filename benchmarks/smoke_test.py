@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All benchmarks run with tiny sizes and print what benchmarks/README.md promises. Never looks at a speed.
+
+  smoke_test.py BUILD_DIR
+"""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(sys.argv.pop())
+
+RECIPE = {"processor", "cores", "memory", "kernel", "file_system", "mpi", "mpi_io", "pnetcdf", "glean", "ranks",
+          "repetitions"}
+PUT = {"bytes_per_put", "puts_per_rank", "memcpy_seconds", "put_seconds", "step_seconds", "memcpy_gb_per_s_rank",
+       "put_gb_per_s_rank", "memcpy_gb_per_s", "put_gb_per_s", "step_gb_per_s", "put_to_memcpy", "step_to_memcpy"}
+CHECKPOINT = {"contender", "blocked_seconds", "durable_seconds", "cpu_seconds", "blocked_cpu_seconds",
+              "observed_mb_per_s", "raw_mb_per_s", "blocked_shorter_by", "durable_to_reference", "cpu_to_reference",
+              "each_blocked_seconds", "each_durable_seconds", "each_cpu_seconds"}
+
+
+class Benchmarks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # A build directory of its own, so that a real run's results stay.
+        cls.build = pathlib.Path(tempfile.mkdtemp(prefix="bench-smoke-", dir=BUILD))
+        cls.addClassCleanup(shutil.rmtree, cls.build)
+        (cls.build / "bin").symlink_to(BUILD.resolve() / "bin")
+        cls.ran = subprocess.run(
+            [sys.executable, HERE / "run", cls.build, "--quick", "--no-slow", "--repetitions", "2"],
+            capture_output=True, text=True, check=False)
+        cls.bench = cls.build / "bench"
+
+    def results(self, name):
+        path = self.bench / f"{name}.json"
+        self.assertTrue(path.exists(), self.ran.stdout + self.ran.stderr)
+        return json.loads(path.read_text())
+
+    def check_head(self, result, ranks):
+        self.assertEqual(set(result["recipe"]), RECIPE)
+        self.assertEqual(result["recipe"]["ranks"], ranks)
+        self.assertTrue(result["recipe"]["file_system"])
+        self.assertTrue(result["quick"])
+
+    def test_all_succeed(self):
+        self.assertEqual(self.ran.returncode, 0, self.ran.stdout + self.ran.stderr)
+
+    def test_put_reports_every_size_for_every_number_of_ranks(self):
+        for ranks in (1, 2, 4, 8):
+            result = self.results(f"put_{ranks}")
+            self.check_head(result, ranks)
+            self.assertEqual([r["bytes_per_put"] for r in result["results"]], [4096, 16384, 65536])
+            for r in result["results"]:
+                self.assertEqual(set(r), PUT)
+                self.assertGreater(r["put_seconds"], 0)
+                self.assertGreaterEqual(r["step_seconds"], r["put_seconds"])
+
+    @unittest.skipUnless(shutil.which("fio"), "fio is not installed")
+    def test_drain_reports_glean_beside_fio(self):
+        for ranks in (1, 8):
+            result = self.results(f"drain_{ranks}")
+            self.check_head(result, ranks)
+            self.assertEqual([r["contender"] for r in result["results"]],
+                             ["glean", "fio, allocated file", "fio, huge pages, allocated file",
+                              "fio, huge pages, new file"])
+            for r in result["results"]:
+                self.assertEqual(len(r["each_seconds"]), 2)
+                self.assertGreater(r["gb_per_s"], 0)
+
+    def test_checkpoint_reports_three_contenders_with_identical_files(self):
+        for workload, files in (("flash", 2), ("s3d", 2)):
+            for layer in ("ompio", "romio"):
+                result = self.results(f"{workload}_plain_{layer}")
+                self.check_head(result, 2)
+                self.assertEqual(result["files"], files)
+                self.assertEqual([r["contender"] for r in result["results"]],
+                                 ["PnetCDF blocking", "PnetCDF nonblocking", "GLEAN"])
+                for r in result["results"]:
+                    self.assertEqual(set(r), CHECKPOINT)
+                    self.assertGreaterEqual(r["durable_seconds"], r["blocked_seconds"])
+                self.assertTrue(result["identical_files"], result["different_files"])
+                self.assertGreater(result["pool_high_water_bytes"], 0)
+
+    def test_a_table_of_targets_is_printed_and_stored(self):
+        targets = json.loads((self.bench / "targets.json").read_text())
+        self.assertTrue(any("blocked shorter by" in t["target"] for t in targets))
+        for target in targets:
+            self.assertIn(target["target"], self.ran.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drain/description.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace glean::drain {
+namespace {
+
+OutputDescription example() {
+  OutputDescription description{"chk_0001.nc", {"/data/.chk_0001.nc.part", "/data/chk_0001.nc"}, base::DirectIo::off, {}};
+  description.layout.format = store::Format::cdf2;
+  description.layout.header_bytes = 512;
+  description.layout.variables.push_back({"dens", mesh::Type::float32, {4, 16, 16, 16}, 512, 0, false, {}});
+  description.layout.variables.push_back({"time", mesh::Type::float64, {}, 66048, 8, true, {}});
+  return description;
+}
+
+TEST(OutputDescription, SurvivesEncoding) {
+  EXPECT_EQ(OutputDescription::decode(example().encode()), example());
+  EXPECT_EQ(OutputDescription::decode(OutputDescription{}.encode()), OutputDescription{});
+}
+
+TEST(OutputDescription, ThatIsCutOrLongerThanItShouldBeIsRefused) {
+  auto bytes = example().encode();
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_THROW(static_cast<void>(OutputDescription::decode(std::span(bytes).first(size))), base::Error) << size;
+  }
+  bytes.push_back(std::byte{0});
+  EXPECT_THROW(static_cast<void>(OutputDescription::decode(bytes)), base::Error);
+}
+
+TEST(OutputDescription, ThatIsDamagedAnywhereIsRefused) {
+  const auto sound = example().encode();
+  for (std::size_t at = 0; at < sound.size(); ++at) {
+    for (const int damage : {0x01, 0x80, 0xff}) {
+      auto bytes = sound;
+      bytes[at] ^= static_cast<std::byte>(damage);
+
+      EXPECT_THROW(static_cast<void>(OutputDescription::decode(bytes)), base::Error) << "byte " << at << " " << damage;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace glean::drain

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/pool_outputs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "pool/futex.hpp"
+#include "session/agreement.hpp"
+
+namespace glean::session {
+namespace {
+
+constexpr std::uint64_t nap_ns = 100'000'000;
+static_assert(pool::output_slots <= 64);   // a set of slots is a word
+
+base::Error joined(const std::optional<base::Error>& first, const base::Error& second) {
+  if (!first) return second;
+  return {first->code(), std::string(first->what()) + "; " + second.what(), first->hint()};
+}
+
+}  // namespace
+
+// How long a wait may last: as long as it was told, or else until the drain has stood still for the deadline.
+class PoolOutputs::Patience {
+ public:
+  Patience(const pool::PoolHeader& header, double deadline_seconds, double seconds)
+      : header_(header), restarts_(!(seconds >= 0)), seconds_(restarts_ ? deadline_seconds : seconds),
+        limit_ns_(static_cast<std::uint64_t>(std::min(seconds_, 1e9) * 1e9)), done_(done()) {}
+
+  [[nodiscard]] bool is_over() {
+    const std::uint64_t now = base::now_ns();
+    if (const std::uint64_t latest = done(); restarts_ && latest != done_) {
+      done_ = latest;
+      since_ns_ = now;
+    }
+    left_ns_ = limit_ns_ - std::min(limit_ns_, now - since_ns_);
+    return left_ns_ == 0;
+  }
+  [[nodiscard]] std::uint64_t nap() const { return std::min(nap_ns, left_ns_); }
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{:g} s{}", seconds_, restarts_ ? " without progress" : "");
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t done() const {
+    return header_.written_bytes.load(std::memory_order_relaxed) + header_.progress.load(std::memory_order_relaxed);
+  }
+  const pool::PoolHeader& header_;
+  bool restarts_;
+  double seconds_;
+  std::uint64_t limit_ns_;
+  std::uint64_t left_ns_ = nap_ns;
+  std::uint64_t since_ns_ = base::now_ns();
+  std::uint64_t done_;
+};
+
+PoolOutputs::PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds)
+    : pool_(pool), comm_(comm), deadline_seconds_(deadline_seconds) {
+  MPI_Comm_rank(comm_, &rank_);
+  MPI_Comm_size(comm_, &ranks_);
+}
+
+// --- making and ending
+
+pool::OutputKey PoolOutputs::claim_slot(const std::string& final_path) {
+  Patience patience(pool_.header(), deadline_seconds_, -1);
+  for (;;) {
+    const std::uint32_t seen = pool_.header().progress.load(std::memory_order_acquire);
+    forget_finished();
+    const auto earlier = std::find_if(outputs_.begin(), outputs_.end(), [&](const auto& output) {
+      return output->final_path == final_path && is_current(*output) &&
+             pool_.slot(output->key.slot).state.load(std::memory_order_acquire) == pool::OutputState::open;
+    });
+    if (earlier != outputs_.end() && !(*earlier)->closed) {
+      throw base::Error(base::Errc::invalid_state, "'" + (*earlier)->path + "' is an open output of this session",
+                        "close it before it is written anew");
+    }
+    for (std::uint32_t index = 0; earlier == outputs_.end() && index < pool::output_slots; ++index) {
+      pool::OutputSlot& slot = pool_.slot(index);
+      if (slot.state.load(std::memory_order_acquire) != pool::OutputState::free) continue;
+      // Ranks that still look at the output before this one go by the generation.
+      slot.generation.fetch_add(1, std::memory_order_release);
+      slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
+      slot.range_errors = 0;
+      slot.error = slot.error_claimed = 0;
+      for (int rank = 0; rank < ranks_; ++rank) pool_.rank_progress(index, rank) = 0;
+      slot.state.store(pool::OutputState::open, std::memory_order_release);
+      return {index, slot.generation};
+    }
+    if (patience.is_over()) {
+      if (earlier != outputs_.end()) {
+        throw base::Error(base::Errc::timeout,
+                          "waited " + patience.text() + " for the output before it: " + diagnose(**earlier));
+      }
+      throw base::Error(base::Errc::timeout, fmt::format("all {} places for outputs are taken: {}",
+                                                         pool::output_slots, diagnose()),
+                        "close outputs, or wait for them, before opening more");
+    }
+    pool::futex_wait(pool_.header().progress, seen, patience.nap());
+  }
+}
+
+void PoolOutputs::release_slot(pool::OutputKey key) {
+  pool_.slot(key.slot).state.store(pool::OutputState::free, std::memory_order_release);
+}
+
+std::shared_ptr<PoolOutput> PoolOutputs::add(pool::OutputKey key, const std::string& path,
+                                             const std::string& final_path) {
+  outputs_.push_back(
+      std::make_shared<PoolOutput>(PoolOutput{.key = key, .path = path, .final_path = final_path, .failure = {}}));
+  return outputs_.back();
+}
+
+void PoolOutputs::report_progress(const PoolOutput& output, std::uint32_t flags) {
+  pool_.rank_progress(output.key.slot, rank_).store(output.steps_ended | flags, std::memory_order_release);
+}
+
+void PoolOutputs::end_step(PoolOutput& output, std::uint64_t step) {
+  output.steps_ended = static_cast<std::uint32_t>(step + 1);
+  report_progress(output, 0);
+}
+
+void PoolOutputs::close(PoolOutput& output) {
+  output.closed = true;
+  report_progress(output, pool::rank_closed);
+}
+
+void PoolOutputs::abandon(PoolOutput& output) {
+  output.closed = output.abandoned = true;
+  report_progress(output, pool::rank_closed | pool::rank_abandoned);
+}
+
+std::vector<std::string> PoolOutputs::abandon_open() {
+  std::vector<std::string> paths;
+  for (const auto& output : outputs_) {
+    if (output->closed) continue;
+    abandon(*output);
+    paths.push_back(output->path);
+  }
+  return paths;
+}
+
+void PoolOutputs::forget_finished() {
+  std::erase_if(outputs_, [&](const std::shared_ptr<PoolOutput>& output) {
+    if (!is_over(*output)) return false;
+    if (rank_ == 0) release_slot(output->key);
+    return true;
+  });
+}
+
+// --- what has become of them
+
+bool PoolOutputs::is_current(const PoolOutput& output) const {
+  return pool_.slot(output.key.slot).generation.load(std::memory_order_acquire) == output.key.generation;
+}
+
+bool PoolOutputs::all_ranks(const PoolOutput& output, std::uint32_t flag) const {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if ((pool_.rank_progress(output.key.slot, rank).load(std::memory_order_acquire) & flag) == 0) return false;
+  }
+  return true;
+}
+
+// A slot is not used again before everybody who cares knows what became of its output.
+bool PoolOutputs::is_over(const PoolOutput& output) const {
+  if (!output.closed) return false;
+  const auto state = pool_.slot(output.key.slot).state.load(std::memory_order_acquire);
+  if (!is_current(output)) return rank_ != 0;   // rank 0 releases what it forgets
+  switch (state) {
+    case pool::OutputState::open: return false;
+    case pool::OutputState::published:
+    case pool::OutputState::free: return true;
+    case pool::OutputState::failed:
+    case pool::OutputState::abandoned: break;
+  }
+  return output.failure || all_ranks(output, pool::rank_abandoned);
+}
+
+std::uint64_t PoolOutputs::failed(const PoolOutput& output) const {
+  if (output.failure || output.abandoned) return 0;
+  // The error first: when it is another generation's, the generation shows it.
+  const std::uint32_t error = pool_.slot(output.key.slot).error.load(std::memory_order_acquire);
+  return error != 0 && is_current(output) ? std::uint64_t{1} << output.key.slot : 0;
+}
+
+std::uint64_t PoolOutputs::failed_unnoticed() const {
+  std::uint64_t slots = 0;
+  for (const auto& output : outputs_) slots |= output->closed ? failed(*output) : 0;
+  return slots;
+}
+
+base::Error PoolOutputs::error_in_slot(const PoolOutput& output) const {
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const std::uint32_t error = slot.error.load(std::memory_order_acquire);
+  return {static_cast<base::Errc>(error - 1),
+          "'" + output.path + "' cannot be completed and is not published: " + slot.message.data(), slot.hint.data()};
+}
+
+base::Error PoolOutputs::announce(std::uint64_t slots) {
+  std::optional<base::Error> all;
+  for (; slots != 0; slots &= slots - 1) {
+    const auto slot = static_cast<std::uint32_t>(std::countr_zero(slots));
+    // The newest of a slot: rank 0 does not use it again before the ranks have met here.
+    const auto output = std::find_if(outputs_.rbegin(), outputs_.rend(),
+                                     [&](const auto& candidate) { return candidate->key.slot == slot; });
+    const bool known = output != outputs_.rend();
+    const base::Error error =
+        error_of(comm_, 0, rank_ == 0 && known ? std::optional(error_in_slot(**output)) : std::nullopt);
+    if (known) (*output)->failure = error;
+    all = joined(all, error);
+  }
+  return *all;
+}
+
+bool PoolOutputs::reached(const PoolOutput& output, Level level) const {
+  if (!is_current(output)) return true;   // long published
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const auto state = slot.state.load(std::memory_order_acquire);
+  if (state == pool::OutputState::published || state == pool::OutputState::free) return true;
+  const std::uint64_t steps = output.steps_ended;
+  switch (level) {
+    case Level::captured: return true;
+    case Level::staged: return slot.steps_staged.load(std::memory_order_acquire) >= steps;
+    case Level::written: return slot.steps_written.load(std::memory_order_acquire) >= steps;
+    case Level::durable:
+      return !output.closed && slot.steps_synchronized.load(std::memory_order_acquire) >= steps;
+  }
+  return true;
+}
+
+// --- waiting
+
+std::optional<base::Error> PoolOutputs::wait_for(PoolOutput& output, Level level, Patience& patience) {
+  pool::PoolHeader& header = pool_.header();
+  if (level == Level::durable && !output.closed) {
+    auto& up_to = pool_.slot(output.key.slot).synchronize_up_to;
+    std::uint64_t wanted = up_to.load(std::memory_order_relaxed);
+    while (wanted < output.steps_ended && !up_to.compare_exchange_weak(wanted, output.steps_ended)) {}
+  }
+  for (bool rung = false;; rung = true) {
+    const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
+    if (failed(output) != 0 || reached(output, level)) return std::nullopt;
+    if (!rung) pool::futex_signal(header.work);
+    if (patience.is_over()) {
+      return base::Error(base::Errc::timeout, "waited " + patience.text() + " for " + diagnose(output),
+                         "the output goes on draining; wait again, or raise pool.deadline");
+    }
+    pool::futex_wait(header.progress, seen, patience.nap());
+  }
+}
+
+PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double seconds,
+                                       const std::optional<base::Error>& misuse) {
+  Patience patience(pool_.header(), deadline_seconds_, seconds);
+  std::optional<base::Error> mine = misuse;
+  std::uint64_t slots = 0;
+  for (const auto& output : outputs_) {
+    if (output->failure || output->abandoned || (only != nullptr && output.get() != only)) continue;
+    const auto late = misuse ? std::nullopt : wait_for(*output, level, patience);
+    if (late) mine = joined(mine, *late);
+    slots |= failed(*output);
+  }
+  std::uint64_t trouble[2] = {slots, mine ? 1U : 0U};
+  MPI_Allreduce(MPI_IN_PLACE, trouble, 2, MPI_UINT64_T, MPI_BOR, comm_);
+
+  Verdict verdict;
+  if (trouble[0] != 0) verdict.error = announce(trouble[0]);
+  if (trouble[1] != 0) {
+    const base::Error other = *caught([&] { agree(comm_, mine); });
+    verdict.timed_out = other.code() == base::Errc::timeout;
+    verdict.error = joined(verdict.error, other);
+  }
+  forget_finished();
+  return verdict;
+}
+
+std::vector<std::string> PoolOutputs::wait_alone() {
+  Patience patience(pool_.header(), deadline_seconds_, -1);
+  std::vector<std::string> errors;
+  for (const auto& output : outputs_) {
+    if (output->failure || output->abandoned || !all_ranks(*output, pool::rank_closed)) continue;
+    if (const auto late = wait_for(*output, Level::durable, patience)) errors.emplace_back(late->what());
+    else if (failed(*output) != 0) errors.emplace_back(error_in_slot(*output).what());
+  }
+  return errors;
+}
+
+std::string PoolOutputs::diagnose(const PoolOutput& output) const {
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  std::vector<int> behind, open;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const std::uint32_t progress = pool_.rank_progress(output.key.slot, rank).load(std::memory_order_acquire);
+    if ((progress & pool::rank_steps) < output.steps_ended) behind.push_back(rank);
+    if (output.closed && (progress & pool::rank_closed) == 0) open.push_back(rank);
+  }
+  const auto ranks = [](const std::vector<int>& these) {
+    return fmt::format("{} {} {}", these.size() == 1 ? "rank" : "ranks", fmt::join(these, ", "),
+                       these.size() == 1 ? "has" : "have");
+  };
+  if (!behind.empty()) {
+    return fmt::format("'{}': {} not ended step {}", output.path, ranks(behind), output.steps_ended - 1);
+  }
+  if (!open.empty()) return fmt::format("'{}': {} not closed it", output.path, ranks(open));
+  return fmt::format("'{}': the drain has written {} of {} steps, {} MiB wait in the pool", output.path,
+                     slot.steps_written.load(), output.steps_ended, pool_.used_bytes() / base::MiB);
+}
+
+std::string PoolOutputs::diagnose() const {
+  std::vector<std::string> texts;
+  for (const auto& output : outputs_) {
+    if (!output->failure && !output->abandoned) texts.push_back(diagnose(*output));
+  }
+  return texts.empty() ? "no output is open" : fmt::format("{}", fmt::join(texts, "; "));
+}
+
+}  // namespace glean::session

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The outputs in the node's pool as one rank sees them: how far the drain is, and what went wrong.
+//
+// What went wrong stands in shared memory, and ranks look at it at different times. So no rank acts on what it alone has
+// seen: the ranks agree which outputs have failed, and with that all of them have been told.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "glean/glean.hpp"
+#include "pool/journal.hpp"
+
+namespace glean::session {
+
+// One output that is open or draining.
+struct PoolOutput {
+  pool::OutputKey key;
+  std::string path;                     // as the application calls it
+  std::string final_path;               // on rank 0
+  std::uint32_t steps_ended = 0;        // by this rank
+  bool closed = false;                  // by this rank
+  bool abandoned = false;               // by this rank, which is not interested in its fate
+  std::optional<base::Error> failure;   // what all ranks have been told
+};
+
+class PoolOutputs {
+ public:
+  // `pool` and `comm` must live as long.
+  PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds);
+
+  // A slot for a new output that becomes `final_path`. Rank 0 only. Blocks while all slots are in use, and while an
+  // earlier output of that name drains: the later one must win. Throws timeout, and invalid_state when the earlier one
+  // is not even closed.
+  [[nodiscard]] pool::OutputKey claim_slot(const std::string& final_path);
+  // The slot was claimed for nothing. Rank 0 only.
+  void release_slot(pool::OutputKey key);
+  [[nodiscard]] std::shared_ptr<PoolOutput> add(pool::OutputKey key, const std::string& path,
+                                                const std::string& final_path);
+
+  // This rank ends a step, closes or abandons. Local, one system call (of the caller, who rings the drain).
+  void end_step(PoolOutput& output, std::uint64_t step);
+  void close(PoolOutput& output);
+  void abandon(PoolOutput& output);
+  // Gives up all that is not closed. Returns their paths. Local.
+  std::vector<std::string> abandon_open();
+
+  // Waits until `only` (nullptr: every output) is at `level`, then agrees. `seconds` < 0: the configured deadline, which
+  // starts anew whenever the drain makes progress. `misuse`: as Backend::wait. Collective, blocks, one reduction.
+  struct Verdict {
+    std::optional<base::Error> error;   // the same on all ranks
+    bool timed_out = false;
+  };
+  [[nodiscard]] Verdict wait(PoolOutput* only, Level level, double seconds, const std::optional<base::Error>& misuse);
+
+  // The closed outputs that have failed and of which nobody knows, as a set of slots. Local.
+  [[nodiscard]] std::uint64_t failed_unnoticed() const;
+  // Makes the failures in `slots` known: returns them as one error on all ranks. Collective, one broadcast each.
+  [[nodiscard]] base::Error announce(std::uint64_t slots);
+
+  // Waits until the outputs that all ranks have closed are finished. Local: for a rank that cannot talk to the others
+  // any more. Returns the errors.
+  [[nodiscard]] std::vector<std::string> wait_alone();
+
+  // Lets go of what is finished; on rank 0 its slots can be used again. Local.
+  void forget_finished();
+  // Who is missing, and what the drain still has to do. Local.
+  [[nodiscard]] std::string diagnose() const;
+
+ private:
+  class Patience;
+  [[nodiscard]] std::optional<base::Error> wait_for(PoolOutput& output, Level level, Patience& patience);
+  [[nodiscard]] bool reached(const PoolOutput& output, Level level) const;
+  [[nodiscard]] bool is_current(const PoolOutput& output) const;
+  [[nodiscard]] bool is_over(const PoolOutput& output) const;
+  [[nodiscard]] bool all_ranks(const PoolOutput& output, std::uint32_t flag) const;
+  [[nodiscard]] std::uint64_t failed(const PoolOutput& output) const;   // its slot, or no slot
+  [[nodiscard]] base::Error error_in_slot(const PoolOutput& output) const;
+  [[nodiscard]] std::string diagnose(const PoolOutput& output) const;
+  void report_progress(const PoolOutput& output, std::uint32_t flags);
+
+  pool::Pool& pool_;
+  MPI_Comm comm_;
+  int rank_ = 0;
+  int ranks_ = 1;
+  double deadline_seconds_;
+  std::vector<std::shared_ptr<PoolOutput>> outputs_;
+};
+
+}  // namespace glean::session

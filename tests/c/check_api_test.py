@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""check_api finds what it is there for: each case changes one line of the headers or of the table."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+FILES = ("include/glean/glean.hpp", "include/glean/glean.h", "docs/api.md")
+
+
+class CheckApi(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = pathlib.Path(directory.name)
+        for name in FILES:
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(SOURCE / name, self.root / name)
+
+    def change(self, name, old, new):
+        text = (self.root / name).read_text()
+        self.assertIn(old, text)
+        (self.root / name).write_text(text.replace(old, new, 1))
+
+    def problems(self):
+        run = subprocess.run([sys.executable, "-B", SOURCE / "tools" / "check_api", self.root],
+                             capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+        return run.stdout
+
+    def test_a_call_that_only_cpp_has(self):
+        self.change(FILES[0], "  void end_step();", "  void end_step();\n  void skip_step();")
+        self.assertIn("C++ call Output::skip_step is not in docs/api.md", self.problems())
+
+    def test_a_call_that_cpp_lost(self):
+        self.change(FILES[0], "  void end_step();", "")
+        self.assertIn("C++ call Output::end_step is not in glean.hpp", self.problems())
+
+    def test_a_call_that_only_c_has(self):
+        self.change(FILES[1], "/* --- session ---", "/* Local. */\nGLEAN_API int glean_more(void);\n\n/* --- session ---")
+        self.assertIn("C call glean_more is not in docs/api.md", self.problems())
+
+    def test_a_row_that_is_gone(self):
+        self.change(FILES[2], "| end a step |", "| --- |")
+        self.change(FILES[2], "`glean_output_end_step`", "")
+        self.assertIn("C call glean_output_end_step is not in docs/api.md", self.problems())
+
+    def test_a_type_that_only_cpp_has(self):
+        self.change(FILES[0], "struct OutputOptions {", "struct StepOptions {\n};\n\nstruct OutputOptions {")
+        self.assertIn("C++ type StepOptions is not in docs/api.md", self.problems())
+
+    def test_a_comment_that_does_not_say_who_calls(self):
+        self.change(FILES[1], "the drain starts on it when all ranks have. Local. */", "it starts. */")
+        self.assertIn("the comment of glean_output_end_step does not say Local", self.problems())
+
+
+if __name__ == "__main__":
+    unittest.main()

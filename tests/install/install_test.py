@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Installs into a directory of its own and uses what is there as a user would."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.environ["BUILD"]
+CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
+README = CONSUMER.parents[2] / "README.md"
+
+
+def run(*command, cwd=None, **variables):
+    result = subprocess.run(list(map(str, command)), cwd=cwd, env=os.environ | variables, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, check=False)
+    if result.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}\n{result.stdout}")
+    return result.stdout
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(directory.cleanup)
+        cls.directory = pathlib.Path(directory.name)
+        cls.prefix = cls.directory / "prefix"
+        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+        cls.version = run(cls.prefix / "bin/glean", "--version").split()[1]
+
+    def use_with_cmake(self, languages, *programs):
+        build = self.directory / languages.replace(";", "-")
+        run("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DLANGUAGES={languages}")
+        run("cmake", "--build", build)
+        for program in programs:
+            self.assertEqual(run(build / program).strip(), self.version)
+
+    def test_a_project_in_both_languages_finds_it(self):
+        self.use_with_cmake("C;CXX", "in_c", "in_cxx")
+
+    def test_a_project_in_one_language_finds_it(self):
+        self.use_with_cmake("CXX", "in_cxx")
+
+    def build_with_pkg_config(self, source):
+        places = {"PKG_CONFIG_PATH": ":".join(map(str, self.prefix.glob("lib/**/pkgconfig")))}
+        flags = run("pkg-config", f"--define-variable=prefix={self.prefix}", "--cflags", "--libs", "glean", **places)
+        program = self.directory / f"{source.stem}_by_pkg_config"
+        run("mpicxx", "-std=c++20", source, "-o", program, *flags.split())
+        return program
+
+    def test_pkg_config_finds_it(self):
+        self.assertEqual(run(self.build_with_pkg_config(CONSUMER / "in_cxx.cpp")).strip(), self.version)
+
+    def test_the_program_of_the_readme_runs(self):
+        source = self.directory / "readme.cpp"
+        source.write_text(re.search(r"```cpp\n(.*?)```", README.read_text(encoding="utf-8"), re.S)[1])
+        program = self.build_with_pkg_config(source)
+        run("mpirun", "--oversubscribe", "--bind-to", "none", "-n", 2, program, cwd=self.directory)
+        self.assertIn(b"temperature", (self.directory / "heat.nc").read_bytes())
+
+    def test_the_readme_has_every_key_with_its_default(self):
+        keys = json.loads(run(self.prefix / "bin/glean", "config", "--keys", "--json"))
+        rows = re.findall(r"^\| `(\S+)` \| `(GLEAN_\S+)` \| (?:`(\S+)`)? ?\|", README.read_text(encoding="utf-8"), re.M)
+        self.assertEqual(rows, [(key["key"], key["environment"], key["default"]) for key in keys])
+
+    def test_only_public_headers_are_there(self):
+        headers = sorted(path.name for path in (self.prefix / "include").rglob("*.*"))
+        self.assertEqual(headers, ["glean.h", "glean.hpp"])
+
+    def test_manual_pages_are_there(self):
+        self.assertTrue((self.prefix / "share/man/man1/glean.1").is_file())
+        self.assertTrue((self.prefix / "share/man/man5/glean.toml.5").is_file())
+
+    def test_the_library_shows_nothing_but_its_interface(self):
+        library = next(self.prefix.glob("lib/**/libglean.so"))
+        names = run("nm", "-DC", "--defined-only", library).splitlines()
+        functions = [name.split(" ", 2)[2].partition("(")[0] for name in names]
+        inside = re.compile(r"\bglean::(base|mesh|topology|plan|pool|store|drain|report|session)::")
+        self.assertTrue(any("glean::Session::open" in name for name in functions))
+        self.assertEqual([name for name in functions if inside.match(name)], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
