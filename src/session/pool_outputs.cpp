@@ -244,7 +244,11 @@ std::optional<base::Error> PoolOutputs::wait_for(PoolOutput& output, Level level
   }
   for (bool rung = false;; rung = true) {
     const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
-    if (failed(output) != 0 || reached(output, level)) return std::nullopt;
+    if (reached(output, level)) return std::nullopt;
+    // The file of a closed output is gone, and with it the space that it took, before anybody is told.
+    const bool kept = output.closed && pool_.slot(output.key.slot).state.load(std::memory_order_acquire) ==
+                                           pool::OutputState::open;
+    if (failed(output) != 0 && !kept) return std::nullopt;
     if (!rung) pool::futex_signal(header.work);
     if (patience.is_over()) {
       return base::Error(base::Errc::timeout, "waited " + patience.text() + " for " + diagnose(output),
