@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SHELL  := /bin/bash
 JOBS   ?= $(shell nproc)
 
-.PHONY: all setup configure build test demo bench install sanitize clean help
+.PHONY: all setup configure build test demo bench soak install sanitize clean help
 
 all: build
 
@@ -15,6 +15,7 @@ help:
 	@echo 'make test        set up, build, run all tests'
 	@echo 'make demo        set up, build, run the Sedov blast wave with and without GLEAN; results in build/demo/'
 	@echo 'make bench       set up, build, run the benchmarks; results in build/bench/'
+	@echo 'make soak        the long form of tests that cut power at random: fifty cuts, about a minute'
 	@echo 'make sanitize    build and test with address, undefined and thread sanitizers'
 	@echo 'make install     install below PREFIX=$(PREFIX)'
 	@echo 'make clean       remove build/ and build-*/'
@@ -45,6 +46,10 @@ demo: setup
 bench: setup
 	@$(MAKE) --no-print-directory build
 	@benchmarks/run build
+
+soak: setup
+	@$(MAKE) --no-print-directory build
+	@tests/powercut/run --cuts 50
 
 sanitize: setup
 	@set -e; for preset in asan tsan; do \

@@ -110,6 +110,7 @@ void Engine::stop() {
                                                             output->description().display_path + "' was complete"));
     output->discard_file();
     output->discarded();
+    output->finish_failed();
     trace_.outputs.push_back(output->trace());
   }
   outputs_.clear();

@@ -185,7 +185,6 @@ void OutputDrain::synchronized(std::uint64_t steps) {
 void OutputDrain::fail(const base::Error& error) {
   if (failed_) return;
   failed_ = true;
-  last_job_queued_ = false;   // a failed publish is followed by a discard
   pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
   gathered_.clear();
   const auto mine = [this](const Job& job) { return job.output == this; };
@@ -221,12 +220,10 @@ void OutputDrain::progress() {
     fail(base::Error(base::Errc::invalid_state, "a put of '" + trace_.path + "' failed"));   // the rank has said more
   }
   if (failed_) {
-    if (jobs_in_flight_ != 0 || last_job_queued_) return;
+    if (jobs_in_flight_ != 0) return;
     drop_everything();
-    if (all_closed_) {
-      last_job_queued_ = true;
-      queue(Job::Kind::discard);
-    }
+    if (!discarded_) queue(Job::Kind::discard);   // at once: others may need the space
+    else if (all_closed_) finish_failed();
     return;
   }
   const std::uint64_t staged = steps_staged_, written = steps_written_;
@@ -284,6 +281,13 @@ void OutputDrain::published() {
 }
 
 void OutputDrain::discarded() {
+  file_.reset();   // an open file would keep its space
+  discarded_ = true;
+  slot_.discarded.store(1, std::memory_order_release);
+  pool::futex_signal(pool_.header().progress);
+}
+
+void OutputDrain::finish_failed() {
   drop_everything();
   if (abandoned_) finish("abandoned", pool::OutputState::abandoned);
   else finish("failed", pool::OutputState::failed);

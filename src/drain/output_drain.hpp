@@ -54,8 +54,9 @@ class OutputDrain {
   void window_done(const Window& window);
   void synchronized(std::uint64_t steps);
   void published();
-  void discarded();
+  void discarded();               // its file is
   void discard_file() noexcept;   // without the lock
+  void finish_failed();           // all ranks have left it, or the drain ends
   void job_ended() { --jobs_in_flight_; }
   // First failure wins; what was captured is dropped as soon as no job uses it.
   void fail(const base::Error& error);
@@ -121,6 +122,7 @@ class OutputDrain {
   bool fixed_filled_ = false;
   bool last_job_queued_ = false;
   bool failed_ = false;
+  bool discarded_ = false;
   bool abandoned_ = false;
   bool finished_ = false;
   bool space_returned_ = false;

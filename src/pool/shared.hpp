@@ -70,6 +70,7 @@ struct alignas(64) OutputSlot {
   std::atomic<std::uint64_t> range_errors;      // values replaced by the fill value
   std::atomic<std::uint32_t> error_claimed;     // the first to fail writes code and message
   std::atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
+  std::atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
   std::atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
   std::array<char, 768> message;
   std::array<char, 256> hint;

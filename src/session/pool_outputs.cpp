@@ -87,7 +87,7 @@ pool::OutputKey PoolOutputs::claim_slot(const std::string& final_path) {
       slot.generation.fetch_add(1, std::memory_order_release);
       slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
       slot.range_errors = 0;
-      slot.error = slot.error_claimed = 0;
+      slot.error = slot.error_claimed = slot.discarded = 0;
       for (int rank = 0; rank < ranks_; ++rank) pool_.rank_progress(index, rank) = 0;
       slot.state.store(pool::OutputState::open, std::memory_order_release);
       return {index, slot.generation};
@@ -245,9 +245,10 @@ std::optional<base::Error> PoolOutputs::wait_for(PoolOutput& output, Level level
   for (bool rung = false;; rung = true) {
     const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
     if (reached(output, level)) return std::nullopt;
-    // The file of a closed output is gone, and with it the space that it took, before anybody is told.
-    const bool kept = output.closed && pool_.slot(output.key.slot).state.load(std::memory_order_acquire) ==
-                                           pool::OutputState::open;
+    // Nobody is told before the file is gone, and with it the space that it took.
+    const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+    const bool kept = slot.discarded.load(std::memory_order_acquire) == 0 &&
+                      slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
     if (failed(output) != 0 && !kept) return std::nullopt;
     if (!rung) pool::futex_signal(header.work);
     if (patience.is_over()) {
