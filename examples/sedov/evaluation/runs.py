@@ -48,6 +48,8 @@ def run(sedov, problem, way, directory, extra=(), say=print, launcher="mpirun"):
     trace_file, report_file = directory / "trace.json", directory / "glean_report.json"
     command, environment = mpirun(problem.ranks, launcher)
     environment["GLEAN_REPORT_FILE"] = str(report_file.resolve())
+    # One checkpoint with its plot file takes about 100 MiB; touching the default of up to 1 GiB would cost seconds.
+    environment.setdefault("GLEAN_POOL_BUDGET", "256MiB")
     command += [str(sedov), "--output", way, "--directory", str(directory), "--trace", str(trace_file),
                 *problem.arguments(), *extra]
 
