@@ -57,7 +57,7 @@ consteval Type type_of() {
 // How safe captured data is. Each level includes the ones before it.
 enum class Level {
   captured,  // the application's buffer can be reused
-  staged,    // held outside the application's process (the node's pool and journal)
+  staged,    // held outside the application's process (the node's pool and journal), by all ranks
   written,   // handed to the file system
   durable,   // fsynced, and published under the final name if the output is closed
 };
