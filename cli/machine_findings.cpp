@@ -5,8 +5,6 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <thread>
@@ -35,20 +33,16 @@ bool queues_count_as_locked_memory() {
   return major < 5 || (major == 5 && minor < 12);
 }
 
-bool is_alive(pid_t process) { return kill(process, 0) == 0 || errno == EPERM; }
-
 void find_pool(Findings& findings, const std::string& file_name) {
   const std::string path = fmt::format("{}/{}", shared_memory, file_name);
   try {
     const pool::Pool pool = pool::Pool::attach("/" + file_name);
-    const auto process = static_cast<pid_t>(pool.header().aggregator_pid);
     const std::string size = readable_bytes(pool.header().pool_bytes);
-    if (is_alive(process)) {
+    if (const int process = pool.other_user(); process != 0) {
       findings.push_back({"pool", Verdict::ok, fmt::format("{}: {}, in use by process {}", path, size, process), {}});
     } else {
-      findings.push_back({"pool", Verdict::warn,
-                          fmt::format("{}: {}, left by process {}, which is gone", path, size, process),
-                          fmt::format("`rm {}` gives the memory back; what it still holds is lost then", path)});
+      findings.push_back({"pool", Verdict::warn, fmt::format("{}: {}, left by a job that was killed", path, size),
+                          "`glean recover` completes what is whole, and gives the memory back"});
     }
   } catch (const base::Error& error) {
     findings.push_back({"pool", Verdict::warn, fmt::format("{}: {}", path, error.what()),

@@ -32,35 +32,70 @@ std::string take_text(std::span<const std::byte>& bytes) {
   return text;
 }
 
+// Length and checksum of the names go before them.
+struct NamesHeader {
+  std::uint64_t checksum;
+  std::uint32_t bytes;
+  std::uint32_t direct_io;
+};
+
+NamesHeader header_of(std::span<const std::byte> bytes) {
+  NamesHeader header{};
+  if (bytes.size() < sizeof header) refuse();
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.bytes > bytes.size() - sizeof header) refuse();
+  return header;
+}
+
+std::uint64_t checksum_of(NamesHeader header, std::span<const std::byte> names) {
+  return XXH3_64bits_withSeed(names.data(), names.size(), std::uint64_t{header.direct_io} << 32 | header.bytes);
+}
+
 }  // namespace
 
-std::vector<std::byte> OutputDescription::encode() const {
-  std::vector<std::byte> bytes;
-  bytes.push_back(static_cast<std::byte>(direct_io));
-  append_text(bytes, display_path);
-  append_text(bytes, names.working_path);
-  append_text(bytes, names.final_path);
-  const auto encoded_layout = layout.encode();
-  bytes.insert(bytes.end(), encoded_layout.begin(), encoded_layout.end());
-  const XXH64_hash_t checksum = XXH3_64bits(bytes.data(), bytes.size());
-  bytes.resize(bytes.size() + sizeof checksum);
-  std::memcpy(bytes.data() + bytes.size() - sizeof checksum, &checksum, sizeof checksum);
+std::vector<std::byte> OutputDescription::encode_names() const {
+  std::vector<std::byte> texts;
+  append_text(texts, display_path);
+  append_text(texts, names.working_path);
+  append_text(texts, names.final_path);
+  NamesHeader header{0, static_cast<std::uint32_t>(texts.size()), static_cast<std::uint32_t>(direct_io)};
+  header.checksum = checksum_of(header, texts);
+  std::vector<std::byte> bytes(sizeof header);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  bytes.insert(bytes.end(), texts.begin(), texts.end());
+  return bytes;
+}
+
+OutputDescription OutputDescription::decode_names(std::span<const std::byte> bytes) {
+  const NamesHeader header = header_of(bytes);
+  std::span<const std::byte> texts = bytes.subspan(sizeof header, header.bytes);
+  if (header.checksum != checksum_of(header, texts)) refuse();
+  if (header.direct_io > static_cast<std::uint32_t>(base::DirectIo::off)) refuse();
+  OutputDescription description;
+  description.direct_io = static_cast<base::DirectIo>(header.direct_io);
+  description.display_path = take_text(texts);
+  description.names.working_path = take_text(texts);
+  description.names.final_path = take_text(texts);
+  return description;
+}
+
+std::vector<std::byte> OutputDescription::encode_layout() const {
+  const auto encoded = layout.encode();
+  const std::uint64_t checksum = XXH3_64bits(encoded.data(), encoded.size());
+  std::vector<std::byte> bytes(sizeof checksum);
+  std::memcpy(bytes.data(), &checksum, sizeof checksum);
+  bytes.insert(bytes.end(), encoded.begin(), encoded.end());
   return bytes;
 }
 
 OutputDescription OutputDescription::decode(std::span<const std::byte> bytes) {
-  XXH64_hash_t checksum = 0;
-  if (bytes.size() <= sizeof checksum) refuse();
-  std::memcpy(&checksum, bytes.last(sizeof checksum).data(), sizeof checksum);
-  bytes = bytes.first(bytes.size() - sizeof checksum);
+  OutputDescription description = decode_names(bytes);
+  bytes = bytes.subspan(sizeof(NamesHeader) + header_of(bytes).bytes);
+  std::uint64_t checksum = 0;
+  if (bytes.size() < sizeof checksum) refuse();
+  std::memcpy(&checksum, bytes.data(), sizeof checksum);
+  bytes = bytes.subspan(sizeof checksum);
   if (checksum != XXH3_64bits(bytes.data(), bytes.size())) refuse();
-  if (bytes[0] > static_cast<std::byte>(base::DirectIo::off)) refuse();
-  OutputDescription description;
-  description.direct_io = static_cast<base::DirectIo>(bytes[0]);
-  bytes = bytes.subspan(1);
-  description.display_path = take_text(bytes);
-  description.names.working_path = take_text(bytes);
-  description.names.final_path = take_text(bytes);
   description.layout = store::FileLayout::decode(bytes);
   return description;
 }

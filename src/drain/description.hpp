@@ -19,8 +19,13 @@ struct OutputDescription {
   base::DirectIo direct_io = base::DirectIo::automatic;
   store::FileLayout layout;
 
-  [[nodiscard]] std::vector<std::byte> encode() const;
-  // Throws io when `bytes` is not what encode() made.
+  // In two parts: what is known before there is a file, so that whoever comes after a killed process knows what to remove,
+  // and the layout.
+  [[nodiscard]] std::vector<std::byte> encode_names() const;
+  [[nodiscard]] std::vector<std::byte> encode_layout() const;
+  // All but the layout. Throws io when `bytes` does not begin with what encode_names() made.
+  [[nodiscard]] static OutputDescription decode_names(std::span<const std::byte> bytes);
+  // Throws io when `bytes` is not what encode_names() and encode_layout() made.
   [[nodiscard]] static OutputDescription decode(std::span<const std::byte> bytes);
   friend bool operator==(const OutputDescription&, const OutputDescription&) = default;
 };

@@ -17,13 +17,31 @@ OutputDescription example() {
   return description;
 }
 
+std::vector<std::byte> encoded(const OutputDescription& description) {
+  auto bytes = description.encode_names();
+  const auto layout = description.encode_layout();
+  bytes.insert(bytes.end(), layout.begin(), layout.end());
+  return bytes;
+}
+
 TEST(OutputDescription, SurvivesEncoding) {
-  EXPECT_EQ(OutputDescription::decode(example().encode()), example());
-  EXPECT_EQ(OutputDescription::decode(OutputDescription{}.encode()), OutputDescription{});
+  EXPECT_EQ(OutputDescription::decode(encoded(example())), example());
+  EXPECT_EQ(OutputDescription::decode(encoded(OutputDescription{})), OutputDescription{});
+}
+
+TEST(OutputDescription, ItsNamesCanBeReadWithoutTheLayout) {
+  const auto names = example().encode_names();
+  OutputDescription expected = example();
+  expected.layout = {};
+
+  EXPECT_EQ(OutputDescription::decode_names(names), expected);
+  for (std::size_t size = 0; size < names.size(); ++size) {
+    EXPECT_THROW(static_cast<void>(OutputDescription::decode_names(std::span(names).first(size))), base::Error) << size;
+  }
 }
 
 TEST(OutputDescription, ThatIsCutOrLongerThanItShouldBeIsRefused) {
-  auto bytes = example().encode();
+  auto bytes = encoded(example());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_THROW(static_cast<void>(OutputDescription::decode(std::span(bytes).first(size))), base::Error) << size;
   }
@@ -32,7 +50,7 @@ TEST(OutputDescription, ThatIsCutOrLongerThanItShouldBeIsRefused) {
 }
 
 TEST(OutputDescription, ThatIsDamagedAnywhereIsRefused) {
-  const auto sound = example().encode();
+  const auto sound = encoded(example());
   for (std::size_t at = 0; at < sound.size(); ++at) {
     for (const int damage : {0x01, 0x80, 0xff}) {
       auto bytes = sound;

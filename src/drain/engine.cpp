@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "drain/worker.hpp"
+#include "pool/description.hpp"
 #include "pool/futex.hpp"
 
 namespace glean::drain {
@@ -21,8 +22,6 @@ namespace {
 
 constexpr std::uint64_t nap_ns = 100'000'000;
 constexpr std::size_t intervals_max = 4096;
-
-std::pair<std::uint32_t, std::uint32_t> key_of(const pool::Record& record) { return {record.slot, record.generation}; }
 
 // A launcher may have bound the rank, and with it every thread that it starts, to one core.
 void place_thread(const std::vector<int>& cores, int thread) {
@@ -60,8 +59,8 @@ std::uint64_t thread_cpu_ns() {
 
 }  // namespace
 
-Engine::Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls)
-    : pool_(pool), plan_(plan), calls_(calls), damages_(pool.header().ranks) {
+Engine::Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls, Ranks ranks)
+    : pool_(pool), plan_(plan), calls_(calls), ranks_(ranks), damages_(pool.header().ranks) {
   for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) journals_.emplace_back(pool, rank);
   trace_.threads = plan.drain_threads;
   for (int thread = 0; thread < plan.drain_threads; ++thread) workers_.push_back(make_worker());
@@ -93,10 +92,11 @@ std::unique_ptr<Worker> Engine::make_worker() {
 
 Engine::~Engine() { stop(); }
 
-void Engine::stop() {
+void Engine::stop(Unfinished unfinished) {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    leaving_ = unfinished == Unfinished::leave;
   }
   for (auto& thread : threads_) {
     pool::futex_signal(pool_.header().work);
@@ -106,18 +106,21 @@ void Engine::stop() {
   workers_.clear();
   const std::lock_guard lock(mutex_);
   for (auto& [key, output] : outputs_) {
-    output->fail(base::Error(base::Errc::invalid_state, "the drain has ended before '" +
-                                                            output->description().display_path + "' was complete"));
-    output->discard_file();
-    output->discarded();
-    output->finish_failed();
+    if (unfinished == Unfinished::discard) {
+      output->fail(base::Error(base::Errc::invalid_state, "the drain has ended before '" +
+                                                              output->description().display_path + "' was complete"));
+      output->discard_file();
+      output->discarded();
+      output->finish_failed();
+    }
     trace_.outputs.push_back(output->trace());
   }
   outputs_.clear();
-  for (const auto& [key, description] : descriptions_) {
-    for (const std::uint32_t chunk : description.chunks) pool_.drop_reference(chunk);
-  }
-  descriptions_.clear();
+}
+
+void Engine::wait_until_idle() {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return has_read_all_ && outputs_.empty(); });
 }
 
 DrainTrace Engine::trace() const {
@@ -135,7 +138,7 @@ void Engine::run(int thread, Worker& worker) {
   bool busy = false;
   for (;;) {
     const std::uint32_t seen = pool_.header().work.load(std::memory_order_acquire);
-    std::optional<Job> job = next_job();
+    std::optional<Job> job = leaving_ ? std::nullopt : next_job();
     if (job) {
       if (!std::exchange(busy, true)) enter_busy();
       lock.unlock();
@@ -177,92 +180,68 @@ std::optional<Job> Engine::next_job() {
 }
 
 void Engine::read_journals() {
-  // A description may stand in a journal that was read a moment before it came; the second look finds it.
+  // An output may be described while the journals are read; the second look finds it.
   for (int look = 0; look < 2; ++look) {
+    adopt_outputs();
     const std::size_t known = outputs_.size();
     for (auto& [key, output] : outputs_) output->look_at_ranks();
     bool complete = true;
     for (int rank = 0; rank < static_cast<int>(journals_.size()); ++rank) complete = read_journal(rank) && complete;
     if (complete && outputs_.size() == known) break;
   }
-  drop_given_up_descriptions();
-  fail_unreadable_outputs();
   tell_of_space();
   for (auto it = outputs_.begin(); it != outputs_.end();) after_change(*(it++)->second);
+  has_read_all_ = true;
+  if (outputs_.empty()) idle_.notify_all();
 }
 
 bool Engine::read_journal(int rank) {
   auto& journal = journals_[static_cast<std::size_t>(rank)];
-  if (damages_[static_cast<std::size_t>(rank)]) return true;
+  auto& damage = damages_[static_cast<std::size_t>(rank)];
+  if (damage) return true;
   try {
     while (const pool::Record* record = journal.peek()) {
-      OutputDrain* output = find(*record);
-      if (record->kind != pool::RecordKind::describe && output == nullptr) return false;
+      OutputDrain* output = find({record->slot, record->generation});
+      if (output == nullptr && ranks_ == Ranks::working) return false;
       journal.advance();
-      if (record->kind == pool::RecordKind::describe) describe(*record, rank);
-      else output->on_put(*record, journal, rank);
+      if (output != nullptr) output->on_put(*record, journal, rank);
+      else journal.retire(*record);   // of an output that is finished
     }
   } catch (const base::Error& error) {
-    damages_[static_cast<std::size_t>(rank)].emplace(error.code(),
-                                                     "journal of rank " + std::to_string(rank) + ": " + error.what());
-    for (auto& [key, output] : outputs_) output->fail(*damages_[static_cast<std::size_t>(rank)]);
+    damage.emplace(error.code(), "journal of rank " + std::to_string(rank) + ": " + error.what());
+    for (auto& [key, output] : outputs_) output->fail(*damage);
   }
   return true;
 }
 
-OutputDrain* Engine::find(const pool::Record& record) {
-  const auto it = outputs_.find(key_of(record));
+OutputDrain* Engine::find(pool::OutputKey key) {
+  const auto it = outputs_.find(key);
   return it == outputs_.end() ? nullptr : it->second.get();
 }
 
-void Engine::describe(const pool::Record& record, int rank) {
-  const auto key = key_of(record);
-  Description& description = descriptions_[key];
-  pool::DescriptionPart part{};
-  std::memcpy(&part, pool_.at(record.payload_offset), std::min<Bytes>(sizeof part, record.payload_bytes));
-  const std::byte* bytes = pool_.at(record.payload_offset) + sizeof part;
-  // Parts come in order; bytes that do not fit end in a description that cannot be decoded.
-  const Bytes there = record.payload_bytes < sizeof part ? 0 : std::min(part.bytes, record.payload_bytes - sizeof part);
-  description.bytes.insert(description.bytes.end(), bytes, bytes + there);
-  description.chunks.push_back(pool_.chunk_at(record.payload_offset));
-  journals_[static_cast<std::size_t>(rank)].retire_keeping_payload(record);   // from now on it is the rank's again
-  space_returned_ = true;
-  if (description.bytes.size() < part.total && there != 0) return;
+void Engine::adopt_outputs() {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool_.slot(index);
+    if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
+    const pool::OutputKey key{index, slot.generation.load(std::memory_order_acquire)};
+    if (!postponed_.contains(key) && find(key) == nullptr) adopt(key);
+  }
+}
 
-  auto output = std::make_unique<OutputDrain>(pool_, pool::OutputKey{key.first, key.second}, description.bytes, calls_,
-                                              plan_.request_bytes, jobs_);
-  for (const std::uint32_t chunk : description.chunks) output->keep(chunk);
+void Engine::adopt(pool::OutputKey key) {
+  pool::DescriptionInPool description;
+  try {
+    description = pool::read_description(pool_, key);
+    // Its rank is at it, unless there is none any more.
+    if (!description.complete && ranks_ == Ranks::working) return;
+  } catch (const base::Error&) {
+    description = {};   // cannot be decoded either, which fails the output
+  }
+  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, ranks_);
   for (const auto& damage : damages_) {
     if (damage) output->fail(*damage);
   }
   outputs_.emplace(key, std::move(output));
-  descriptions_.erase(key);
-}
-
-// Whoever describes an output frees its slot when there is no room for all of the description.
-void Engine::drop_given_up_descriptions() {
-  std::erase_if(descriptions_, [&](const auto& entry) {
-    const auto& [key, description] = entry;
-    const pool::OutputSlot& slot = pool_.slot(key.first);
-    const bool open = slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
-    if (open && slot.generation == key.second) return false;
-    for (const std::uint32_t chunk : description.chunks) pool_.drop_reference(chunk);
-    space_returned_ = true;
-    return true;
-  });
-}
-
-// A new output whose description stands in a journal that cannot be read on would be waited for in vain.
-void Engine::fail_unreadable_outputs() {
-  if (!damages_[0]) return;
-  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-    pool::OutputSlot& slot = pool_.slot(index);
-    if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
-    if (outputs_.contains({index, slot.generation})) continue;
-    pool::fail(slot, static_cast<std::uint32_t>(damages_[0]->code()), damages_[0]->what(), damages_[0]->hint());
-    slot.state.store(pool::OutputState::failed, std::memory_order_release);
-    pool::futex_signal(pool_.header().progress);
-  }
 }
 
 void Engine::relieve_if_full() {
@@ -276,6 +255,11 @@ void Engine::relieve_if_full() {
       if (output.failed()) after_change(output);   // it could not make room in the file, but it can in the pool
     }
   }
+  if (!jobs_.empty()) return;
+  // Records that only recovery would need must not keep a rank from going on.
+  for (auto& [key, output] : outputs_) output->forget_kept_records();
+  for (auto& [key, output] : outputs_) space_returned_ |= output->space_returned();
+  tell_of_space();
 }
 
 void Engine::after_change(OutputDrain& output) {
@@ -283,7 +267,9 @@ void Engine::after_change(OutputDrain& output) {
   space_returned_ |= output.space_returned();
   if (output.finished()) {
     trace_.outputs.push_back(output.trace());
-    outputs_.erase({output.key().slot, output.key().generation});
+    if (output.postponed()) postponed_.insert(output.key());
+    outputs_.erase(output.key());
+    if (outputs_.empty()) idle_.notify_all();
   }
   tell_of_space();
 }
@@ -302,7 +288,7 @@ void Engine::finish_job(const Job& job, const base::Error* error) {
   if (job.kind == Job::Kind::window) --windows_in_flight_;
   output.job_ended();
   if (error != nullptr) {
-    output.fail(*error);
+    output.storage_failed(*error);
   } else if (job.kind == Job::Kind::discard) {
     output.discarded();
   } else if (!output.failed()) {
@@ -335,6 +321,7 @@ void Engine::perform(Job job) {
       file->synchronize();
     } else {
       file->truncate(store::final_size(description.layout, records, end));
+      job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
       file->publish();
     }
   } catch (const base::Error& error) {

@@ -2,8 +2,8 @@
 //
 // The drain: threads that turn what a node's ranks have captured into complete files. Never calls MPI.
 //
-// The same engine is meant to serve in the aggregator's process, in a helper process and in a stager: all it needs is
-// a mapped pool.
+// The same engine serves in the aggregator's process, in a helper process and in `glean recover`: all it needs is a mapped
+// pool. What it knows beyond the pool it can work out again, so another engine goes on where one was killed.
 #pragma once
 
 #include <condition_variable>
@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -23,16 +24,21 @@ namespace glean::drain {
 
 class Engine {
  public:
-  // Starts plan.drain_threads threads. `pool` and `calls` must outlive the engine. Throws when the buffers or threads
-  // cannot be had.
-  Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls);
-  // Stops the threads; the working files of outputs that are not finished are removed. Blocks.
+  // Starts plan.drain_threads threads, which take up what is in the pool. `pool` and `calls` must outlive the engine. Throws
+  // when the buffers or threads cannot be had. With Ranks::gone nobody captures any more: outputs are completed with the
+  // steps that all ranks have ended, and what the storage refuses stays as it is for another try.
+  Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls, Ranks ranks = Ranks::working);
+  // stop(Unfinished::discard).
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Lets the threads finish what they do, and ends them. What is not finished then is discarded. Blocks.
-  void stop();
+  // Lets the threads finish what they do, and ends them. What is not finished then is discarded, or left in the pool for
+  // another engine. Blocks.
+  enum class Unfinished { discard, leave };
+  void stop(Unfinished unfinished = Unfinished::discard);
+  // Waits until nothing is open any more: with Ranks::gone it comes to that. Blocks.
+  void wait_until_idle();
   // So far; complete after stop(). Local.
   [[nodiscard]] DrainTrace trace() const;
 
@@ -44,9 +50,8 @@ class Engine {
   void read_journals();
   // Whether all of it could be read: false when it speaks of an output that is not described yet.
   [[nodiscard]] bool read_journal(int rank);
-  void describe(const pool::Record& record, int rank);
-  void drop_given_up_descriptions();
-  void fail_unreadable_outputs();
+  void adopt_outputs();
+  void adopt(pool::OutputKey key);
   void relieve_if_full();
   void after_change(OutputDrain& output);
   void tell_of_space();
@@ -54,25 +59,25 @@ class Engine {
   void perform(Job job);
   void enter_busy();
   void leave_busy();
-  [[nodiscard]] OutputDrain* find(const pool::Record& record);
+  [[nodiscard]] OutputDrain* find(pool::OutputKey key);
 
   pool::Pool& pool_;
   plan::Plan plan_;
   store::SystemCalls& calls_;
+  Ranks ranks_;
 
   mutable std::mutex mutex_;   // everything below, and the outputs
   std::vector<pool::JournalReader> journals_;
   std::vector<std::optional<base::Error>> damages_;  // of journals that cannot be read on
-  struct Description {
-    std::vector<std::byte> bytes;        // as far as it was read
-    std::vector<std::uint32_t> chunks;   // references to where it lies
-  };
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Description> descriptions_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::unique_ptr<OutputDrain>> outputs_;
+  std::map<pool::OutputKey, std::unique_ptr<OutputDrain>> outputs_;
+  std::set<pool::OutputKey> postponed_;   // what the storage has refused, with Ranks::gone
   Jobs jobs_;
   int windows_in_flight_ = 0;
   bool space_returned_ = false;
   bool stopping_ = false;
+  bool leaving_ = false;        // whatever is left to do
+  bool has_read_all_ = false;   // at least once
+  std::condition_variable idle_;
   int busy_threads_ = 0;
   DrainTrace trace_;
   std::vector<std::unique_ptr<Worker>> workers_;   // one of each thread

@@ -10,16 +10,15 @@
 
 namespace glean::drain {
 
-OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, std::span<const std::byte> description,
-                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs)
-    : pool_(pool), key_(key), slot_(pool.slot(key.slot)), calls_(calls), request_bytes_(request_bytes), jobs_(jobs) {
+OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
+                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Ranks ranks)
+    : pool_(pool), key_(key), slot_(pool.slot(key.slot)), calls_(calls), request_bytes_(request_bytes), jobs_(jobs),
+      ranks_(ranks), description_chunks_(description.chunks) {
   try {
-    description_ = OutputDescription::decode(description);
-    trace_.path = description_.display_path;
-    highest_end_ = description_.layout.header_bytes;
-    file_ = std::make_unique<store::File>(calls, description_.names, description_.direct_io);
+    take_over(description);
+    open_file();
   } catch (const base::Error& error) {
-    fail(error);
+    storage_failed(error);
   }
 }
 
@@ -30,6 +29,7 @@ Claims& OutputDrain::claims(std::uint32_t variable, std::uint64_t step) {
 }
 
 void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journal, int rank) {
+  if (postponed_) return;
   if (failed_) return retire(record, journal);
   const auto& variables = description_.layout.variables;
   const mesh::Box box{{record.box(), record.box() + record.dimensions},
@@ -38,6 +38,10 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     const auto refuse = [&] { throw base::Error(base::Errc::io, "damaged journal record of '" + trace_.path + "'"); };
     if (record.variable >= variables.size() || record.memory_type >= mesh::type_count) refuse();
     const auto& variable = variables[record.variable];
+    if (ranks_ == Ranks::gone && record.step >= steps_complete_) {
+      return undo(record, journal, box);
+    }
+    if (record.state == pool::RecordState::written) return take_kept(record, journal, box, rank);
     const auto memory = static_cast<mesh::Type>(record.memory_type);
     const auto convert = store::converter(memory, variable.external, description_.layout.format);
     if (convert == nullptr || record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
@@ -55,7 +59,9 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     pending->unwritten_bytes = pending->piece.file_bytes();
     gather(*pending);
     ++unwritten_[record.step];
-    if (variable.per_step()) records_ = std::max(records_, record.step + 1);
+    StepReach& reach = reaches_[record.step];
+    reach.end = std::max(reach.end, pending->piece.file_extent().end);
+    reach.has_records |= variable.per_step();
     if (trace_.first_capture_ns == 0 || record.captured_ns < trace_.first_capture_ns) {
       trace_.first_capture_ns = record.captured_ns;
     }
@@ -87,6 +93,7 @@ void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
   const auto& layout = description_.layout.variables[variable];
   for (const Extent& hole : claims(variable, step).unclaimed(layout, layout.per_step() ? step : 0)) {
     highest_end_ = std::max(highest_end_, hole.end);
+    settled_end_ = std::max(settled_end_, hole.end);
     unreserved_bytes_ += hole.size();
     for (std::uint64_t index = hole.begin / request_bytes_; index * request_bytes_ < hole.end; ++index) {
       Window& window = gathered_[index];
@@ -112,6 +119,7 @@ void OutputDrain::look_at_ranks() {
                                                       std::to_string(rank) + " before it was closed"));
     }
   }
+  if (ranks_ == Ranks::gone) return judge_without_ranks(steps, most, all_closed);
   steps_complete_ = steps;
   steps_begun_ = most;
   all_closed_ = all_closed;
@@ -128,11 +136,11 @@ void OutputDrain::queue_window(std::map<std::uint64_t, Window>::iterator it) {
 }
 
 void OutputDrain::relieve(Relief relief) {
-  if (gathered_.empty() || failed_) return;
+  if (gathered_.empty() || failed_ || postponed_) return;
   try {
     file_->reserve(highest_end_, std::exchange(unreserved_bytes_, 0));
   } catch (const base::Error& error) {
-    return fail(error);
+    return storage_failed(error);
   }
   for (auto it = gathered_.begin(); it != gathered_.end();) {
     const auto next = std::next(it);
@@ -152,9 +160,9 @@ void OutputDrain::stage_steps() {
       }
       claims_.erase({v, steps_staged_});
     }
-    ++steps_staged_;
+    settle(steps_staged_++);
     relieve(Relief::everything);
-    if (failed_) return;
+    if (failed_ || postponed_) return;
   }
 }
 
@@ -169,9 +177,8 @@ void OutputDrain::window_done(const Window& window) {
     pending.unwritten_bytes -= part.bytes;
     if (pending.unwritten_bytes != 0) continue;
     --unwritten_[pending.step];
-    const pool::Record* record = pending.record;
-    retire(*record, *pending.journal);
-    pieces_.erase(record);
+    written(pending);
+    pieces_.erase(pending.record);
   }
 }
 
@@ -185,6 +192,7 @@ void OutputDrain::synchronized(std::uint64_t steps) {
 void OutputDrain::fail(const base::Error& error) {
   if (failed_) return;
   failed_ = true;
+  trace_.note = error.what();
   pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
   gathered_.clear();
   const auto mine = [this](const Job& job) { return job.output == this; };
@@ -210,14 +218,19 @@ bool OutputDrain::space_returned() { return std::exchange(space_returned_, false
 void OutputDrain::drop_everything() {
   for (const auto& [record, pending] : pieces_) retire(*record, *pending->journal);
   pieces_.clear();
+  while (!kept_.empty()) release_kept(kept_.begin()->first);
   claims_.clear();
   unwritten_.clear();
 }
 
 void OutputDrain::progress() {
   if (finished_) return;   // the slot may be another output's by now
+  if (postponed_) {
+    finished_ = jobs_in_flight_ == 0;
+    return;
+  }
   if (!failed_ && slot_.error.load(std::memory_order_acquire) != 0) {
-    fail(base::Error(base::Errc::invalid_state, "a put of '" + trace_.path + "' failed"));   // the rank has said more
+    fail(base::Error(base::Errc::invalid_state, slot_.message.data()));   // a put has
   }
   if (failed_) {
     if (jobs_in_flight_ != 0) return;
@@ -228,10 +241,12 @@ void OutputDrain::progress() {
   }
   const std::uint64_t staged = steps_staged_, written = steps_written_;
   stage_steps();
-  if (failed_) return progress();
+  if (failed_ || postponed_) return progress();
   while (steps_written_ < steps_staged_ && unwritten_[steps_written_] == 0) unwritten_.erase(steps_written_++);
   slot_.steps_staged.store(steps_staged_, std::memory_order_release);
   slot_.steps_written.store(steps_written_, std::memory_order_release);
+  // After what says that they are written, for whoever takes over.
+  while (!kept_.empty() && kept_.begin()->first < steps_written_) release_kept(kept_.begin()->first);
   if (staged != steps_staged_ || written != steps_written_) pool::futex_signal(pool_.header().progress);
 
   const std::uint64_t wanted = slot_.synchronize_up_to.load(std::memory_order_acquire);
@@ -266,7 +281,7 @@ void OutputDrain::complete() {
       if (variables[v].fill && !variables[v].per_step()) gather_fill(v, no_step);
     }
     relieve(Relief::everything);
-    if (failed_) return progress();
+    if (failed_ || postponed_) return progress();
   }
   if (jobs_in_flight_ != 0 || last_job_queued_) return;
   last_job_queued_ = true;
@@ -295,11 +310,11 @@ void OutputDrain::finish_failed() {
 
 void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
   trace_.state = trace_state;
-  for (const std::uint32_t chunk : kept_chunks_) pool_.drop_reference(chunk);
-  kept_chunks_.clear();
+  while (!kept_.empty()) release_kept(kept_.begin()->first);
   space_returned_ = true;
   finished_ = true;
-  slot_.state.store(state, std::memory_order_release);   // last: the slot may be another output's from now on
+  slot_.state.store(state, std::memory_order_release);   // the slot may be another output's from now on
+  for (const std::uint32_t chunk : std::exchange(description_chunks_, {})) pool_.drop_reference(chunk);
   pool::futex_signal(pool_.header().progress);
 }
 

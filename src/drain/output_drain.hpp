@@ -19,6 +19,7 @@
 #include "drain/description.hpp"
 #include "drain/trace.hpp"
 #include "drain/window.hpp"
+#include "pool/description.hpp"
 
 namespace glean::drain {
 
@@ -33,22 +34,26 @@ struct Job {
 };
 using Jobs = std::deque<Job>;
 
+// Whether the ranks still capture. `gone`: they do not and will not.
+enum class Ranks { working, gone };
+
 class OutputDrain {
  public:
-  // Opens the working file. An output whose file cannot be opened has failed; it still takes its records.
-  OutputDrain(pool::Pool& pool, pool::OutputKey key, std::span<const std::byte> description,
-              store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs);
+  // Opens the working file, and goes on where an earlier drain has stopped. An output whose file cannot be opened has
+  // failed; it still takes its records.
+  OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description, store::SystemCalls& calls,
+              Bytes request_bytes, Jobs& jobs, Ranks ranks);
 
   // -- what the ranks have done
   // Reads how far they are. Call it before the journals are read: only then is what it says all there.
   void look_at_ranks();
-  // A reference to a chunk that holds a part of the description: for those who would finish the work, until the end.
-  void keep(std::uint32_t chunk) { kept_chunks_.push_back(chunk); }
   void on_put(const pool::Record& record, pool::JournalReader& journal, int rank);
 
   // Queues the windows that are full, or all that there are, although their step is not complete: the pool has run full.
   enum class Relief { full_windows, everything };
   void relieve(Relief relief);
+  // Gives up records that only recovery would need, of journals that are full.
+  void forget_kept_records();
 
   // -- results of jobs
   void window_done(const Window& window);
@@ -60,6 +65,8 @@ class OutputDrain {
   void job_ended() { --jobs_in_flight_; }
   // First failure wins; what was captured is dropped as soon as no job uses it.
   void fail(const base::Error& error);
+  // The same, but when nobody waits for it any more and the storage may come back, everything stays for another try.
+  void storage_failed(const base::Error& error);
   // Counts values out of range, and fails the output where the rule says so.
   void range_error(const Assembled& assembled);
 
@@ -69,11 +76,13 @@ class OutputDrain {
   [[nodiscard]] store::File* file() { return file_.get(); }   // nullptr: it could not be opened
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] bool finished() const { return finished_; }   // nothing refers to it any more
+  [[nodiscard]] bool postponed() const { return postponed_; }  // finished for this engine
   [[nodiscard]] bool space_returned();                        // since the last call
   [[nodiscard]] pool::OutputKey key() const { return key_; }
   // Of the steps that are written.
   [[nodiscard]] std::uint64_t records() const { return std::min(records_, steps_written_); }
-  [[nodiscard]] Bytes highest_end() const { return highest_end_; }
+  // Of the file, by what was put or filled in steps that are staged.
+  [[nodiscard]] Bytes highest_end() const { return settled_end_; }
   [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
   [[nodiscard]] const OutputDescription& description() const { return description_; }
   [[nodiscard]] const OutputTrace& trace() const { return trace_; }
@@ -88,6 +97,15 @@ class OutputDrain {
   void queue_window(std::map<std::uint64_t, Window>::iterator it);
   void queue(Job::Kind kind, std::shared_ptr<Window> window = nullptr);
   void drop_everything();
+  // -- output_takeover.cpp: for the drain that would come after this one, and after the one before
+  void take_over(const pool::DescriptionInPool& description);
+  void open_file();
+  void take_kept(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box, int rank);
+  void undo(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box);
+  void written(const PendingPiece& pending);
+  void settle(std::uint64_t step);
+  void release_kept(std::uint64_t step);
+  void judge_without_ranks(std::uint32_t steps, std::uint32_t most, bool all_closed);
   void retire(const pool::Record& record, pool::JournalReader& journal);
   void stage_steps();
   void complete();
@@ -102,8 +120,9 @@ class OutputDrain {
   std::unique_ptr<store::File> file_;
   Bytes request_bytes_;
   Jobs& jobs_;
+  Ranks ranks_;
 
-  std::vector<std::uint32_t> kept_chunks_;
+  std::vector<std::uint32_t> description_chunks_;
   std::unordered_map<const pool::Record*, std::unique_ptr<PendingPiece>> pieces_;
   std::map<std::uint64_t, Window> gathered_;   // by index
   std::map<std::pair<std::uint32_t, std::uint64_t>, Claims> claims_;
@@ -114,8 +133,23 @@ class OutputDrain {
   std::uint64_t steps_staged_ = 0;
   std::uint64_t steps_written_ = 0;
   std::uint64_t steps_synchronized_ = 0;
-  std::uint64_t records_ = 0;
-  Bytes highest_end_ = 0;
+  std::uint64_t records_ = 0;   // of staged steps
+  Bytes settled_end_ = 0;       // of staged steps
+  Bytes highest_end_ = 0;       // of all
+  // What a step that is not staged has put.
+  struct StepReach {
+    Bytes end = 0;
+    bool has_records = false;
+  };
+  std::map<std::uint64_t, StepReach> reaches_;
+  // Records whose payload is in the file, but of which the holes to fill, or what to undo, can be told. By the step that
+  // they are kept for; no_step: as long as the output.
+  struct Kept {
+    const pool::Record* record;
+    pool::JournalReader* journal;
+  };
+  std::map<std::uint64_t, std::vector<Kept>> kept_;
+  std::vector<std::unique_ptr<store::VariableLayout>> zeros_;   // for what is undone
   Bytes unreserved_bytes_ = 0;     // put or to be filled since the file was last made longer
   int jobs_in_flight_ = 0;
   bool synchronizing_ = false;
@@ -125,6 +159,8 @@ class OutputDrain {
   bool discarded_ = false;
   bool abandoned_ = false;
   bool finished_ = false;
+  bool postponed_ = false;
+  bool judged_ = false;
   bool space_returned_ = false;
   OutputTrace trace_;
 };

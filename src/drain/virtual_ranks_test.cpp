@@ -158,7 +158,8 @@ pool::Recorder VirtualRanks::recorder(int rank) const {
 pool::OutputKey VirtualRanks::open(pool::Recorder& recorder, const VirtualOutput& output) {
   output.create_working_file();
   const pool::OutputKey key = pool_.claim_slot();
-  recorder.describe(key, output.description.encode());
+  recorder.describe(key, output.description.encode_names(), pool::Recorder::More::follow);
+  recorder.describe(key, output.description.encode_layout(), pool::Recorder::More::none);
   return key;
 }
 

@@ -42,7 +42,10 @@ TEST_P(WorkerWhoseWriterBreaks, LosesWhatIsInFlightAndWritesOnWithoutIt) {
   auto output = VirtualOutput::random(random, 1, 1, directory / "out.nc");
   output.create_working_file();
   Jobs jobs;
-  OutputDrain drain(made.pool, made.claim_slot(), output.description.encode(), calls, plan.request_bytes, jobs);
+  pool::DescriptionInPool description{output.description.encode_names(), true, {}};
+  const auto layout = output.description.encode_layout();
+  description.bytes.insert(description.bytes.end(), layout.begin(), layout.end());
+  OutputDrain drain(made.pool, made.claim_slot(), description, calls, plan.request_bytes, jobs, Ranks::working);
   int good = 0, bad = 0;
   Worker worker(
       plan, calls, std::make_unique<BreakingWriter>(2, GetParam()), [](const Job&, const Assembled&) { return true; },

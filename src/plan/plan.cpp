@@ -24,12 +24,14 @@ constexpr Bytes chunks_per_rank = 8;
 constexpr Bytes journal_min = 16 * KiB;     // about a hundred puts
 constexpr Bytes journal_max = MiB;          // about eight thousand; more would only delay noticing a slow disk
 constexpr Bytes journal_share = 8;          // at most 1/8 of the budget
-constexpr Bytes outputs_table = 128 * KiB;  // what the pool needs for itself
+
+// What the pool needs for itself: header, outputs, and how far each rank is with each.
+constexpr Bytes outputs_table(Bytes ranks) { return 128 * KiB + ranks * 256; }
 
 Bytes smallest_budget(const topology::Node& node, Bytes ranks) {
   const Bytes page = node.page_bytes;
   const Bytes journal = base::align_up(journal_min, page);
-  return base::align_up(std::max(journal_share * ranks * journal, outputs_table + ranks * (journal + page)), page);
+  return base::align_up(std::max(journal_share * ranks * journal, outputs_table(ranks) + ranks * (journal + page)), page);
 }
 
 Bytes default_budget(const topology::Node& node, Bytes ranks) {
@@ -74,7 +76,7 @@ Plan make_plan(const topology::Node& node, const Request& request, const base::S
                                                     : given_budget(node, ranks, settings.pool.budget_bytes);
   const Bytes journal = std::min(plan.pool_bytes / journal_share / ranks, journal_max);
   plan.journal_bytes_per_rank = base::align_down(journal, page);
-  const Bytes room = plan.pool_bytes - outputs_table - ranks * plan.journal_bytes_per_rank;
+  const Bytes room = plan.pool_bytes - outputs_table(ranks) - ranks * plan.journal_bytes_per_rank;
   plan.chunk_bytes = std::max(chunk_max, page);
   while (plan.chunk_bytes > page && room / plan.chunk_bytes < chunks_per_rank * ranks) plan.chunk_bytes /= 2;
   plan.drain_threads = settings.drain.threads;

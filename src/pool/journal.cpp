@@ -4,8 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstring>
 
 #include "base/clock.hpp"
@@ -28,7 +26,7 @@ Bytes record_bytes(std::uint16_t dimensions) {
 std::uint32_t checksum_of(const Record& record) {
   alignas(8) std::array<std::byte, sizeof(Record)> fixed;
   std::memcpy(fixed.data(), &record, sizeof(Record));
-  std::memset(fixed.data() + offsetof(Record, checksum), 0, sizeof(record.checksum) + sizeof(record.retired));
+  std::memset(fixed.data() + offsetof(Record, checksum), 0, sizeof(record.checksum) + sizeof(record.state));
   const XXH64_hash_t of_fixed = XXH3_64bits(fixed.data(), fixed.size());
   const Bytes box_bytes = 2 * sizeof(std::uint64_t) * record.dimensions;
   return static_cast<std::uint32_t>(XXH3_64bits_withSeed(record.box(), box_bytes, of_fixed));
@@ -71,9 +69,9 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
                             base::exact_seconds(deadline_seconds_) + ": " + diagnosis_(),
                         "raise pool.budget or pool.deadline, or write less often");
     }
-    if (kill(header.aggregator_pid, 0) != 0 && errno == ESRCH) {
-      throw base::Error(base::Errc::io, "the process that drains the pool (pid " +
-                                            std::to_string(header.aggregator_pid) + ") is gone");
+    // Rank 0 would notice that the drain is gone, and go on with its work.
+    if (node_rank_ != 0 && pool_.drainer() == 0 && pool_.process_of_rank(0) == 0) {
+      throw base::Error(base::Errc::io, std::string(what) + " is full, and the processes that drain it are gone");
     }
     futex_signal(header.work);
     futex_wait(header.space, seen, nap_ns);
@@ -110,61 +108,67 @@ void Recorder::commit_put(const Room& room, Bytes used_bytes, const Put& put) {
   append(record, put.box);
 }
 
-void Recorder::describe(const OutputKey& output, std::span<const std::byte> description) {
+void Recorder::describe(const OutputKey& output, std::span<const std::byte> bytes, More more) {
   OutputSlot& slot = pool_.slot(output.slot);
-  slot.description.store(0, std::memory_order_relaxed);
-  try {
-    for (Bytes done = 0; done < description.size();) {
-      const Room room = reserve(sizeof(DescriptionPart) + description.size() - done, sizeof(DescriptionPart) + 1);
-      const Bytes bytes = room.bytes - sizeof(DescriptionPart);
-      const DescriptionPart part{output.slot, output.generation, slot.description.load(std::memory_order_relaxed),
-                                 done,        bytes,             description.size()};
-      std::memcpy(room.data, &part, sizeof part);
-      std::memcpy(room.data + sizeof part, description.data() + done, bytes);
-      Record record{};
-      record.kind = RecordKind::describe;
-      record.slot = output.slot;
-      record.generation = output.generation;
-      record.payload_offset = room.offset;
-      record.payload_bytes = room.bytes;
-      append(record, nullptr);
-      slot.description.store(room.offset, std::memory_order_release);
-      done += bytes;
-    }
-  } catch (const base::Error&) {
-    slot.state.store(OutputState::free, std::memory_order_release);   // the drain forgets what it has of it
-    throw;
+  DescriptionPart last{};
+  if (const Bytes at = slot.description; at != 0) std::memcpy(&last, pool_.at(at), sizeof last);
+  const Bytes begin = last.begin + last.bytes;
+  for (Bytes done = 0; done < bytes.size();) {
+    const Room room = reserve(sizeof(DescriptionPart) + bytes.size() - done, sizeof(DescriptionPart) + 1);
+    const DescriptionPart part{.slot = output.slot,
+                               .generation = output.generation,
+                               .previous_offset = slot.description.load(std::memory_order_relaxed),
+                               .begin = begin + done,
+                               .bytes = room.bytes - sizeof(DescriptionPart),
+                               .total = more == More::follow ? 0 : begin + bytes.size()};
+    std::memcpy(room.data, &part, sizeof part);
+    std::memcpy(room.data + sizeof part, bytes.data() + done, part.bytes);
+    take_room(room.offset, room.bytes);
+    slot.description.store(room.offset, std::memory_order_release);
+    done += part.bytes;
   }
+}
+
+// What lies there has a reference of its own now; what follows can be reserved.
+void Recorder::take_room(Bytes offset, Bytes bytes) {
+  pool_.add_reference(chunk_);
+  chunk_used_ = base::align_up(offset + bytes - pool_.offset_of_chunk(chunk_), payload_alignment);
+  if (chunk_used_ >= pool_.header().chunk_bytes) leave_chunk();
 }
 
 void Recorder::append(Record record, const mesh::Box* box) {
   Journal& journal = pool_.journal(node_rank_);
   std::byte* ring = pool_.ring(node_rank_);
+  const Bytes ring_bytes = pool_.ring_bytes();
   record.size_bytes = static_cast<std::uint32_t>(record_bytes(record.dimensions));
   record.captured_ns = base::now_ns();
   // With what may have to be skipped at the end of the ring, a larger one might never find room.
-  if (2 * Bytes{record.size_bytes} > journal.ring_bytes) {
+  if (2 * Bytes{record.size_bytes} > ring_bytes) {
     throw base::Error(base::Errc::unsupported, "an array of " + std::to_string(record.dimensions) +
                                                    " dimensions is too much for the journal", "raise pool.budget");
   }
 
   std::uint64_t head = journal.head.load(std::memory_order_relaxed);
-  const Bytes to_end = journal.ring_bytes - head % journal.ring_bytes;
+  const Bytes to_end = ring_bytes - head % ring_bytes;
   const Bytes skipped = to_end < record.size_bytes ? to_end : 0;
   const auto fits = [&] {
-    return journal.ring_bytes - (head - journal.tail.load(std::memory_order_acquire)) >= skipped + record.size_bytes;
+    return ring_bytes - (head - journal.tail.load(std::memory_order_acquire)) >= skipped + record.size_bytes;
   };
-  if (!fits()) wait_for_space(fits, "the journal of the pool");
+  if (!fits()) {
+    journal.is_full.store(1, std::memory_order_relaxed);   // before waiting_for_space, which the drain looks at first
+    wait_for_space(fits, "the journal of the pool");
+    journal.is_full.store(0, std::memory_order_relaxed);
+  }
 
   if (skipped != 0) {
     // A skip record may be shorter than Record: only the first 64 bytes are there.
-    auto* skip = reinterpret_cast<Record*>(ring + head % journal.ring_bytes);
+    auto* skip = reinterpret_cast<Record*>(ring + head % ring_bytes);
     skip->size_bytes = static_cast<std::uint32_t>(skipped);
     skip->kind = RecordKind::skip;
-    skip->retired = 1;
+    skip->state = RecordState::retired;
     head += skipped;
   }
-  auto* place = reinterpret_cast<Record*>(ring + head % journal.ring_bytes);
+  auto* place = reinterpret_cast<Record*>(ring + head % ring_bytes);
   std::memcpy(static_cast<void*>(place), &record, sizeof(Record));
   if (box != nullptr) {
     std::copy(box->start.begin(), box->start.end(), place->box());
@@ -172,12 +176,7 @@ void Recorder::append(Record record, const mesh::Box* box) {
   }
   place->checksum = checksum_of(*place);
 
-  if (record.payload_bytes != 0) {
-    pool_.add_reference(chunk_);
-    chunk_used_ = base::align_up(record.payload_offset + record.payload_bytes - pool_.offset_of_chunk(chunk_),
-                                 payload_alignment);
-    if (chunk_used_ >= pool_.header().chunk_bytes) leave_chunk();
-  }
+  if (record.place == PayloadPlace::pool) take_room(record.payload_offset, record.payload_bytes);
   journal.head.store(head + record.size_bytes, std::memory_order_release);
 }
 
@@ -189,52 +188,56 @@ void Recorder::ring_the_drain() {
 
 JournalReader::JournalReader(Pool& pool, int node_rank)
     : pool_(pool), journal_(pool.journal(node_rank)), ring_(pool.ring(node_rank)),
-      read_(journal_.tail.load(std::memory_order_acquire)) {}
+      ring_bytes_(pool.ring_bytes()), read_(journal_.tail.load(std::memory_order_acquire)) {}
 
 const Record* JournalReader::peek() {
   for (;;) {
     const std::uint64_t captured = journal_.head.load(std::memory_order_acquire) - read_;
     if (captured == 0) return nullptr;
-    const auto* record = reinterpret_cast<const Record*>(ring_ + read_ % journal_.ring_bytes);
-    const Bytes left = std::min(captured, journal_.ring_bytes - read_ % journal_.ring_bytes);
-    if (!is_sound(*record, left)) {
+    const auto* record = reinterpret_cast<const Record*>(ring_ + read_ % ring_bytes_);
+    const Bytes left = std::min(captured, ring_bytes_ - read_ % ring_bytes_);
+    if (captured > ring_bytes_ || read_ % record_alignment != 0 || !is_sound(*record, left)) {
       throw base::Error(base::Errc::io, "damaged journal record at byte " + std::to_string(read_));
     }
-    // Retired: by a reader before this one.
-    if (record->kind != RecordKind::skip && record->retired == 0) return record;
+    if (record->kind != RecordKind::skip && record->state != RecordState::retired) return record;
     read_ += record->size_bytes;
   }
 }
 
 bool JournalReader::is_sound(const Record& record, Bytes left) const {
   if (record.kind == RecordKind::skip) {
-    return record.size_bytes == journal_.ring_bytes - read_ % journal_.ring_bytes && record.size_bytes <= left;
+    return record.size_bytes == ring_bytes_ - read_ % ring_bytes_ && record.size_bytes <= left;
   }
-  return record.size_bytes == record_bytes(record.dimensions) && record.size_bytes <= left &&
-         record.checksum == checksum_of(record) && record.slot < output_slots &&
-         (record.kind == RecordKind::put || record.kind == RecordKind::describe) &&
-         pool_.is_payload(record.payload_offset, record.payload_bytes);
+  // What is not there must not be looked at.
+  return left >= sizeof(Record) && record.size_bytes == record_bytes(record.dimensions) && record.size_bytes <= left &&
+         record.checksum == checksum_of(record) && record.slot < output_slots && record.kind == RecordKind::put &&
+         record.state <= RecordState::retired && record.place <= PayloadPlace::file &&
+         (record.place != PayloadPlace::pool || pool_.is_payload(record.payload_offset, record.payload_bytes));
 }
 
-void JournalReader::advance() {
-  read_ += reinterpret_cast<const Record*>(ring_ + read_ % journal_.ring_bytes)->size_bytes;
+void JournalReader::advance() { read_ += reinterpret_cast<const Record*>(ring_ + read_ % ring_bytes_)->size_bytes; }
+
+void JournalReader::give_payload_back(const Record& record) {
+  if (record.state != RecordState::live) return;
+  const_cast<Record&>(record).state = RecordState::written;
+  // After the record: killed in between, a chunk is lost, but none is free twice.
+  if (record.place == PayloadPlace::pool) pool_.drop_reference(pool_.chunk_at(record.payload_offset));
 }
 
 void JournalReader::retire(const Record& record) {
-  const std::uint32_t chunk = pool_.chunk_at(record.payload_offset);
-  retire_keeping_payload(record);
-  pool_.drop_reference(chunk);   // after the record: killed in between, a chunk is lost, but none is free twice
-}
-
-void JournalReader::retire_keeping_payload(const Record& record) {
-  const_cast<Record&>(record).retired = 1;
+  const bool holds_payload = record.state == RecordState::live && record.place == PayloadPlace::pool;
+  const std::uint32_t chunk = holds_payload ? pool_.chunk_at(record.payload_offset) : 0;
+  const_cast<Record&>(record).state = RecordState::retired;
   std::uint64_t tail = journal_.tail.load(std::memory_order_relaxed);
   while (tail != read_) {
-    const auto* oldest = reinterpret_cast<const Record*>(ring_ + tail % journal_.ring_bytes);
-    if (oldest->retired == 0) break;
+    const auto* oldest = reinterpret_cast<const Record*>(ring_ + tail % ring_bytes_);
+    if (oldest->state != RecordState::retired) break;
     tail += oldest->size_bytes;
   }
   journal_.tail.store(tail, std::memory_order_release);
+  if (holds_payload) pool_.drop_reference(chunk);
 }
+
+bool JournalReader::is_full() const { return journal_.is_full.load(std::memory_order_relaxed) != 0; }
 
 }  // namespace glean::pool

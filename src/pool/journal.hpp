@@ -13,13 +13,6 @@
 
 namespace glean::pool {
 
-// The output that records belong to.
-struct OutputKey {
-  std::uint32_t slot = 0;
-  std::uint32_t generation = 0;
-  friend bool operator==(const OutputKey&, const OutputKey&) = default;
-};
-
 // Tells who is missing when a wait for pool space passes its deadline.
 using WaitDiagnosis = std::function<std::string()>;
 
@@ -33,8 +26,8 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   // Room for payload in one chunk: at most `wanted` bytes, at least `minimum` (which is not more than a chunk).
-  // Valid until the next call. Throws timeout with the diagnosis when the pool stays full, and io when the process that
-  // drains is gone.
+  // Valid until the next call. Throws timeout with the diagnosis when the pool stays full, and io when neither a process
+  // that drains nor rank 0, which would see to that, is there.
   struct Room {
     std::byte* data;
     Bytes offset;
@@ -53,14 +46,16 @@ class Recorder {
     std::uint64_t elements;
   };
   void commit_put(const Room& room, Bytes used_bytes, const Put& put);
-  // Publishes the description of an output: opaque bytes that the drain decodes. They stay in the pool until the output
-  // is finished. If it throws, the output's slot is free again.
-  void describe(const OutputKey& output, std::span<const std::byte> description);
+  // Appends to the description of an output: opaque bytes that the drain decodes when the last have come, and that stay in
+  // the pool until the output is finished. If it throws, call forget_description().
+  enum class More { follow, none };
+  void describe(const OutputKey& output, std::span<const std::byte> bytes, More more);
   // Wakes the drain, and hands over the rest of this rank's chunk if another rank waits for one. One system call.
   void ring_the_drain();
 
  private:
   void leave_chunk();
+  void take_room(Bytes offset, Bytes bytes);
   void append(Record record, const mesh::Box* box);
   template <class Attempt> void wait_for_space(Attempt attempt, const char* what);
 
@@ -80,14 +75,17 @@ class JournalReader {
 
   // The next record, or nullptr. It stays valid until it is retired. Throws io when a record is damaged: the journal
   // cannot be read past it.
+  // Records that an earlier reader has retired are passed over.
   [[nodiscard]] const Record* peek();
   void advance();   // past the record that peek() gave
 
-  // The record and its payload are needed no more: the payload's space is returned at once, the record's when all
-  // records before it are retired too. It must not be looked at any more. Whoever waits for space must be told.
+  // The payload is in the file: its space is returned at once, the record stays. Whoever waits for space must be told.
+  void give_payload_back(const Record& record);
+  // The record is needed no more, nor is its payload: the record's space is returned when all records before it are
+  // retired too. It must not be looked at any more. Whoever waits for space must be told.
   void retire(const Record& record);
-  // The same, but the caller keeps the reference to the payload's chunk.
-  void retire_keeping_payload(const Record& record);
+  // The rank waits for room in it.
+  [[nodiscard]] bool is_full() const;
 
  private:
   [[nodiscard]] bool is_sound(const Record& record, Bytes left) const;
@@ -95,10 +93,11 @@ class JournalReader {
   Pool& pool_;
   Journal& journal_;
   std::byte* ring_;
+  Bytes ring_bytes_;
   std::uint64_t read_ = 0;
 };
 
-// XXH3 over a record as it lies in the journal, checksum and retired left out.
+// XXH3 over a record as it lies in the journal, checksum and state left out.
 [[nodiscard]] std::uint32_t checksum_of(const Record& record);
 
 }  // namespace glean::pool

@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "pool/futex.hpp"
+#include "pool/description.hpp"
 #include "pool/test_pool.hpp"
 
 namespace glean::pool {
@@ -108,7 +109,7 @@ TEST(Journal, NoticesEveryDamagedBit) {
   const Bytes bytes = reinterpret_cast<Record*>(ring)->size_bytes;
 
   for (Bytes at = 0; at < bytes; ++at) {
-    if (at >= offsetof(Record, retired) && at < offsetof(Record, retired) + sizeof(Record::retired)) continue;
+    if (at >= offsetof(Record, state) && at < offsetof(Record, state) + sizeof(Record::state)) continue;
     for (int bit = 0; bit < 8; ++bit) {
       ring[at] ^= static_cast<std::byte>(1 << bit);
       JournalReader reader(made.pool, 0);
@@ -171,27 +172,30 @@ TEST(Journal, ThatIsFullBlocksUntilARecordIsRetired) {
   rank.join();
 }
 
-TEST(Journal, IsNotHeldUpByTheDescriptionOfAnOutputThatStaysOpen) {
-  plan::Plan plan = small_plan();
-  plan.journal_bytes_per_rank = 4 * base::KiB;
-  TestPool made(1, plan);
-  Recorder recorder = recorder_of(made, 0.2);
-  JournalReader reader(made.pool, 0);
-  recorder.describe(made.claim_slot(), std::vector<std::byte>(100));
-  const Record* description = reader.peek();
-  reader.advance();
-  const std::uint32_t chunk = made.pool.chunk_at(description->payload_offset);
-  reader.retire_keeping_payload(*description);
-
-  for (std::uint64_t step = 0; step < 500; ++step) {
-    ASSERT_NO_THROW(put(recorder, step, 8, box_of(3)));
-    const Record* record = reader.peek();
-    reader.advance();
-    reader.retire(*record);
+TEST(Journal, KeepsARecordWhosePayloadIsGivenBackForTheNextReader) {
+  TestPool made(1);
+  {
+    Recorder recorder = recorder_of(made);
+    put(recorder, 7, 4096, box_of(1));
+  }
+  {
+    JournalReader first(made.pool, 0);
+    const Record* record = first.peek();
+    first.advance();
+    first.give_payload_back(*record);
+    first.give_payload_back(*record);   // twice is once
+    EXPECT_EQ(made.pool.header().used_chunks, 0u);
   }
 
-  made.pool.drop_reference(chunk);
-  EXPECT_LE(made.pool.header().used_chunks, 1u);   // what the recorder fills
+  JournalReader second(made.pool, 0);
+  const Record* record = second.peek();
+  ASSERT_NE(record, nullptr);
+  EXPECT_EQ(record->step, 7u);
+  EXPECT_EQ(record->state, RecordState::written);
+  second.advance();
+  second.retire(*record);
+  EXPECT_EQ(made.pool.header().used_chunks, 0u);
+  EXPECT_TRUE(made.journals_are_empty());
 }
 
 TEST(Journal, SkipsWhatAReaderBeforeHasRetired) {
@@ -278,19 +282,25 @@ TEST(Recorder, WaitsOnWhileTheDrainWrites) {
 }
 
 TEST(Recorder, NoticesAtOnceThatNobodyDrainsAnyMore) {
-  TestPool made(1);
-  Recorder recorder = recorder_of(made, 60);
-  while (made.pool.take_chunk()) {}
-  const pid_t child = fork();
-  if (child == 0) _exit(0);
-  waitpid(child, nullptr, 0);
-  made.pool.header().aggregator_pid = child;
+  const std::string name = unique_pool_name();
+  const pid_t root = fork();
+  if (root == 0) {
+    Pool made = Pool::create(name, small_plan(), 2);
+    _exit(made.claim_drain() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(root, &status, 0);
+  ASSERT_EQ(status, 0);
+  Pool pool = Pool::attach(name);
+  pool.remove();
+  Recorder recorder(pool, 1, 60, [] { return std::string("nobody"); });
+  while (pool.take_chunk()) {}
   const std::uint64_t begin = base::now_ns();
 
   const base::Error error = error_of([&] { static_cast<void>(recorder.reserve(8, 8)); });
 
   EXPECT_EQ(error.code(), base::Errc::io);
-  EXPECT_NE(std::string(error.what()).find(std::to_string(child)), std::string::npos);
+  EXPECT_NE(std::string(error.what()).find("gone"), std::string::npos);
   EXPECT_LT(base::now_ns() - begin, 5'000'000'000u);
 }
 
@@ -310,46 +320,77 @@ TEST(Recorder, HandsTheRestOfItsChunkOverWhenAnotherRankWaits) {
   EXPECT_EQ(made.pool.header().used_chunks, 0u);
 }
 
-// As a process would that has only the pool.
-std::vector<std::byte> description_in(const Pool& pool, const OutputKey& key) {
-  std::vector<std::byte> bytes;
-  for (Bytes at = pool.slot(key.slot).description; at != 0;) {
-    DescriptionPart part;
-    std::memcpy(&part, pool.at(at), sizeof part);
-    if (part.slot != key.slot || part.generation != key.generation) return {};
-    bytes.resize(part.total);
-    std::memcpy(bytes.data() + part.begin, pool.at(at) + sizeof part, part.bytes);
-    at = part.previous_offset;
-  }
-  return bytes;
-}
-
-TEST(Recorder, DescribesAnOutputInAsManyChunksAsItTakesForWhoeverFindsThePool) {
+TEST(Description, IsThereForWhoeverFindsThePool) {
   TestPool made(1);
   Recorder recorder = recorder_of(made);
-  for (const std::size_t size : {1u, 500u, 4000u, 4096u, 50'000u}) {
-    std::vector<std::byte> description(size);
-    for (std::size_t i = 0; i < size; ++i) description[i] = pattern(i / 1000, i);
+  for (const std::size_t size : {2u, 500u, 4000u, 4096u, 50'000u}) {
+    std::vector<std::byte> bytes(size);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = pattern(i / 1000, i);
     const OutputKey key = made.claim_slot();
+    EXPECT_TRUE(read_description(made.pool, key).bytes.empty());
 
-    recorder.describe(key, description);
+    recorder.describe(key, std::span(bytes).first(size / 2), Recorder::More::follow);
+    const DescriptionInPool first = read_description(made.pool, key);
+    recorder.describe(key, std::span(bytes).subspan(size / 2), Recorder::More::none);
+    const DescriptionInPool all = read_description(made.pool, key);
 
-    EXPECT_EQ(description_in(made.pool, key), description) << size;
+    EXPECT_FALSE(first.complete);
+    EXPECT_EQ(first.bytes, std::vector(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size / 2)));
+    EXPECT_TRUE(all.complete);
+    EXPECT_EQ(all.bytes, bytes);
   }
 }
 
-TEST(Recorder, FreesTheSlotOfAnOutputThatItCannotDescribe) {
+TEST(Description, GivesItsChunksBackWhenItIsForgotten) {
   TestPool made(1);
   Recorder recorder = recorder_of(made, 0.1);
-  for (int i = 0; i < 3; ++i) made.pool.drop_reference(*made.pool.take_chunk());
   while (made.pool.used_bytes() < made.pool.header().chunk_bytes * (made.pool.header().chunk_count - 2)) {
     static_cast<void>(made.pool.take_chunk());
   }
+  const std::uint32_t used = made.pool.header().used_chunks;
   const OutputKey key = made.claim_slot();
 
-  EXPECT_EQ(error_of([&] { recorder.describe(key, std::vector<std::byte>(20'000)); }).code(), base::Errc::timeout);
+  EXPECT_EQ(error_of([&] { recorder.describe(key, std::vector<std::byte>(20'000), Recorder::More::none); }).code(),
+            base::Errc::timeout);
+  EXPECT_FALSE(read_description(made.pool, key).complete);
+  forget_description(made.pool, key);
+  recorder.ring_the_drain();   // it may sit on the rest of a chunk
 
-  EXPECT_EQ(made.pool.slot(key.slot).state, OutputState::free);
+  EXPECT_LE(made.pool.header().used_chunks, used + 1);
+  EXPECT_TRUE(read_description(made.pool, key).bytes.empty());
+}
+
+// Whatever stands there, reading it ends, and nothing outside of the pool is touched.
+TEST(Description, ThatIsDamagedIsRefused) {
+  TestPool made(1);
+  Recorder recorder = recorder_of(made);
+  const OutputKey key = made.claim_slot();
+  recorder.describe(key, std::vector<std::byte>(9000), Recorder::More::none);
+  const Bytes newest = made.pool.slot(key.slot).description;
+  const auto refused = [&] {
+    return error_of([&] { static_cast<void>(read_description(made.pool, key)); }).code() == base::Errc::io;
+  };
+  DescriptionPart part{};
+  std::memcpy(&part, made.pool.at(newest), sizeof part);
+  const auto with = [&](auto change) {
+    DescriptionPart changed = part;
+    change(changed);
+    std::memcpy(made.pool.at(newest), &changed, sizeof changed);
+    const bool result = refused();
+    std::memcpy(made.pool.at(newest), &part, sizeof part);
+    return result;
+  };
+
+  EXPECT_TRUE(with([&](DescriptionPart& p) { p.previous_offset = newest; }));
+  EXPECT_TRUE(with([](DescriptionPart& p) { p.previous_offset = 0; }));
+  EXPECT_TRUE(with([](DescriptionPart& p) { p.previous_offset = ~0ull; }));
+  EXPECT_TRUE(with([](DescriptionPart& p) { p.bytes = 0; }));
+  EXPECT_TRUE(with([](DescriptionPart& p) { p.bytes = ~0ull - 8; }));
+  EXPECT_TRUE(with([](DescriptionPart& p) { ++p.generation; }));
+  made.pool.slot(key.slot).description = 7;
+  EXPECT_TRUE(refused());
+  made.pool.slot(key.slot).description = ~0ull;
+  EXPECT_TRUE(refused());
 }
 
 }  // namespace

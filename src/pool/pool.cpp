@@ -20,21 +20,9 @@ namespace {
 
 constexpr Bytes page = 4096;
 
-// Open as long as it lives.
-struct Descriptor {
-  Descriptor(int opened, const char* action, const std::string& name) : number(opened) {
-    if (number < 0) throw base::system_error(errno, std::string("cannot ") + action + " the pool '" + name + "'");
-  }
-  ~Descriptor() { close(number); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  const int number;
-};
-
-std::byte* map(int descriptor, Bytes bytes, const std::string& name) {
-  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (base == MAP_FAILED) throw base::system_error(errno, "cannot map the pool '" + name + "'");
-  return static_cast<std::byte*>(base);
+int checked(int descriptor, const char* action, const std::string& name) {
+  if (descriptor < 0) throw base::system_error(errno, std::string("cannot ") + action + " the pool '" + name + "'");
+  return descriptor;
 }
 
 // Makes the pages exist.
@@ -54,18 +42,70 @@ void copy_text(char* target, std::size_t size, const std::string& text) {
   target[length] = '\0';
 }
 
+struct flock range(Bytes first, Bytes count) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(first);
+  lock.l_len = static_cast<off_t>(count);
+  return lock;
+}
+
+// Where everything lies.
+struct Places {
+  Bytes progress, journals, chunk_states, chunks;
+  std::uint32_t chunk_count;
+};
+
+Places places(Bytes pool_bytes, Bytes ranks, Bytes chunk_bytes, Bytes journal_bytes) {
+  Places at{};
+  at.progress = base::align_up(sizeof(PoolHeader), 64) + output_slots * sizeof(OutputSlot);
+  at.journals = base::align_up(at.progress + output_slots * ranks * sizeof(RankProgress), page);
+  at.chunk_states = at.journals + ranks * journal_bytes;
+  const Bytes rest = pool_bytes > at.chunk_states ? pool_bytes - at.chunk_states : 0;
+  Bytes chunks = rest / (chunk_bytes + sizeof(ChunkState));
+  at.chunks = base::align_up(at.chunk_states + chunks * sizeof(ChunkState), page);
+  while (chunks > 0 && at.chunks + chunks * chunk_bytes > pool_bytes) --chunks;
+  at.chunk_count = static_cast<std::uint32_t>(chunks);
+  return at;
+}
+
+// Nothing in a pool is trusted that could lead out of it.
+bool header_is_sound(const PoolHeader& header, Bytes bytes) {
+  constexpr Bytes most = Bytes{1} << 48;
+  if (header.pool_bytes != bytes || bytes > most || header.ranks == 0 || header.ranks > bytes ||
+      header.chunk_bytes < page || header.chunk_bytes % page != 0 || header.chunk_bytes > bytes ||
+      header.journal_bytes <= sizeof(Journal) + record_alignment || header.journal_bytes > bytes / header.ranks ||
+      header.drain_core_count > header.drain_cores.size()) {
+    return false;
+  }
+  const Places at = places(bytes, header.ranks, header.chunk_bytes, header.journal_bytes);
+  return at.chunk_count != 0 && header.chunk_count == at.chunk_count && header.progress_offset == at.progress &&
+         header.journals_offset == at.journals && header.chunk_states_offset == at.chunk_states &&
+         header.chunks_offset == at.chunks && at.chunks + at.chunk_count * header.chunk_bytes <= bytes;
+}
+
 }  // namespace
 
+Pool::Pool(std::string name, int descriptor, Bytes bytes) : name_(std::move(name)), descriptor_(descriptor), bytes_(bytes) {}
+
+void Pool::map() {
+  void* base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (base == MAP_FAILED) throw base::system_error(errno, "cannot map the pool '" + name_ + "'");
+  base_ = static_cast<std::byte*>(base);
+}
+
 Pool Pool::create(const std::string& name, const plan::Plan& plan, int ranks) {
-  const Descriptor descriptor(shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600), "make", name);
+  Pool pool(name, checked(shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600), "make", name), plan.pool_bytes);
   try {
-    if (ftruncate(descriptor.number, static_cast<off_t>(plan.pool_bytes)) != 0) {
+    static_cast<void>(pool.claim_rank(0));   // nobody may take it for the remains of a job
+    if (ftruncate(pool.descriptor_, static_cast<off_t>(plan.pool_bytes)) != 0) {
       throw base::system_error(errno, "cannot size the pool '" + name + "'");
     }
     // What is touched must exist before: a full /dev/shm is an error, not a signal.
-    allocate(descriptor.number, 0, page, name);
-    Pool pool(name, map(descriptor.number, plan.pool_bytes, name), plan.pool_bytes);
-    pool.lay_out(descriptor.number, plan, ranks);
+    allocate(pool.descriptor_, 0, std::min(base::align_up(sizeof(PoolHeader), page), plan.pool_bytes), name);
+    pool.map();
+    pool.lay_out(plan, ranks);
     return pool;
   } catch (...) {
     shm_unlink(name.c_str());
@@ -73,40 +113,37 @@ Pool Pool::create(const std::string& name, const plan::Plan& plan, int ranks) {
   }
 }
 
-void Pool::lay_out(int descriptor, const plan::Plan& plan, int ranks) {
-  PoolHeader& header = this->header();
-  header.pool_bytes = plan.pool_bytes;
-  header.ranks = static_cast<std::uint32_t>(ranks);
-  header.chunk_bytes = plan.chunk_bytes;
-  header.journal_bytes = plan.journal_bytes_per_rank;
+void Pool::lay_out(const plan::Plan& plan, int ranks) {
   const auto rank_count = static_cast<Bytes>(ranks);
-  const Bytes slots_end = base::align_up(sizeof(PoolHeader), 64) + output_slots * sizeof(OutputSlot);
-  header.progress_offset = slots_end;
-  header.journals_offset =
-      base::align_up(slots_end + output_slots * rank_count * sizeof(RankProgress), page);
-  header.chunk_states_offset = header.journals_offset + rank_count * plan.journal_bytes_per_rank;
-  const Bytes rest = plan.pool_bytes > header.chunk_states_offset ? plan.pool_bytes - header.chunk_states_offset : 0;
-  Bytes chunks = rest / (plan.chunk_bytes + sizeof(ChunkState));
-  header.chunks_offset = base::align_up(header.chunk_states_offset + chunks * sizeof(ChunkState), page);
-  while (chunks > 0 && header.chunks_offset + chunks * plan.chunk_bytes > plan.pool_bytes) --chunks;
+  const Places at = places(plan.pool_bytes, rank_count, plan.chunk_bytes, plan.journal_bytes_per_rank);
   // Every rank may sit on a chunk that it has half filled, and one holds descriptions.
-  if (chunks <= rank_count) {
+  if (at.chunk_count <= rank_count) {
     throw base::Error(base::Errc::invalid_config, "the pool budget of " + std::to_string(plan.pool_bytes) +
                                                       " bytes leaves no room for data of " + std::to_string(ranks) +
                                                       " ranks", "raise pool.budget");
   }
-  header.chunk_count = static_cast<std::uint32_t>(chunks);
+  PoolHeader& header = this->header();
   header.version = pool_version;
+  header.ranks = static_cast<std::uint32_t>(ranks);
+  header.pool_bytes = plan.pool_bytes;
+  header.chunk_bytes = plan.chunk_bytes;
+  header.chunk_count = at.chunk_count;
+  header.journal_bytes = plan.journal_bytes_per_rank;
+  header.progress_offset = at.progress;
+  header.journals_offset = at.journals;
+  header.chunk_states_offset = at.chunk_states;
+  header.chunks_offset = at.chunks;
+  header.request_bytes = plan.request_bytes;
+  header.drain_threads = static_cast<std::uint32_t>(plan.drain_threads);
+  header.drain_depth = static_cast<std::uint32_t>(plan.depth);
+  header.drain_core_count = static_cast<std::uint32_t>(std::min(plan.drain_cores.size(), header.drain_cores.size()));
+  std::copy_n(plan.drain_cores.begin(), header.drain_core_count, header.drain_cores.begin());
   header.created_realtime_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
 
   // Everything up to the data is small.
-  allocate(descriptor, 0, header.chunks_offset, name_);
+  allocate(descriptor_, 0, header.chunks_offset, name_);
 
-  for (int rank = 0; rank < ranks; ++rank) {
-    Journal& journal = this->journal(rank);
-    journal.ring_bytes = base::align_down(plan.journal_bytes_per_rank - sizeof(Journal), record_alignment);
-  }
   // Low chunks on top of the stack, so that a small job touches little memory.
   for (std::uint32_t chunk = 0; chunk < header.chunk_count; ++chunk) {
     chunk_state(chunk).next_free.store(chunk + 1 < header.chunk_count ? chunk + 2 : 0, std::memory_order_relaxed);
@@ -117,24 +154,28 @@ void Pool::lay_out(int descriptor, const plan::Plan& plan, int ranks) {
 }
 
 Pool Pool::attach(const std::string& name) {
-  const Descriptor descriptor(shm_open(name.c_str(), O_RDWR, 0), "open", name);
-  struct stat status{};
-  if (fstat(descriptor.number, &status) != 0 || static_cast<Bytes>(status.st_size) < sizeof(PoolHeader)) {
-    throw base::Error(base::Errc::io, "'" + name + "' is too small to be a pool");
-  }
-  Pool pool(name, map(descriptor.number, static_cast<Bytes>(status.st_size), name), static_cast<Bytes>(status.st_size));
+  const int descriptor = checked(shm_open(name.c_str(), O_RDWR, 0), "open", name);
+  struct stat status {};
+  const bool known = fstat(descriptor, &status) == 0;
+  Pool pool(name, descriptor, known ? static_cast<Bytes>(status.st_size) : 0);
+  if (pool.bytes_ < sizeof(PoolHeader)) throw base::Error(base::Errc::io, "'" + name + "' is too small to be a pool");
+  pool.map();
   const PoolHeader& header = pool.header();
-  if (header.magic != pool_magic || header.version != pool_version || header.pool_bytes != pool.bytes_) {
+  if (header.magic != pool_magic || header.version != pool_version) {
     throw base::Error(base::Errc::io, "'" + name + "' is not a pool of version " + std::to_string(pool_version));
   }
+  if (!header_is_sound(header, pool.bytes_)) throw base::Error(base::Errc::io, "the header of '" + name + "' is damaged");
   return pool;
 }
 
 Pool::Pool(Pool&& other) noexcept
-    : name_(std::move(other.name_)), base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_) {}
+    : name_(std::move(other.name_)), descriptor_(std::exchange(other.descriptor_, -1)), is_drainer_(other.is_drainer_),
+      own_rank_(other.own_rank_),
+      base_(std::exchange(other.base_, nullptr)), bytes_(other.bytes_) {}
 
 Pool::~Pool() {
   if (base_ != nullptr) munmap(base_, bytes_);
+  if (descriptor_ >= 0) close(descriptor_);
 }
 
 void Pool::fault_in(int part, int parts) {
@@ -142,14 +183,70 @@ void Pool::fault_in(int part, int parts) {
   const Bytes begin = pages * static_cast<Bytes>(part) / static_cast<Bytes>(parts) * page;
   const Bytes end = part + 1 == parts ? bytes_ : pages * static_cast<Bytes>(part + 1) / static_cast<Bytes>(parts) * page;
   if (end == begin) return;
-  const Descriptor descriptor(shm_open(name_.c_str(), O_RDWR, 0), "open", name_);
-  allocate(descriptor.number, begin, end, name_);
+  allocate(descriptor_, begin, end, name_);
   madvise(base_ + begin, end - begin, MADV_POPULATE_WRITE);   // an old kernel populates on first use instead
 }
 
 void Pool::map_all() { madvise(base_, bytes_, MADV_POPULATE_WRITE); }
 
 void Pool::remove() noexcept { shm_unlink(name_.c_str()); }
+
+// Byte 0 is the drain's, byte 1 + r rank r's.
+bool Pool::claim(Bytes first, Bytes count) {
+  const struct flock lock = range(first, count);
+  return fcntl(descriptor_, F_SETLK, &lock) == 0;
+}
+
+int Pool::claimed_by(Bytes first, Bytes count) const {
+  struct flock lock = range(first, count);
+  if (fcntl(descriptor_, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
+  return lock.l_pid > 0 ? static_cast<int>(lock.l_pid) : -1;   // a process of another container has no number here
+}
+
+bool Pool::claim_drain() { return is_drainer_ = claim(0, 1); }
+
+bool Pool::claim_rank(int rank) {
+  if (!claim(1 + static_cast<Bytes>(rank), 1)) return false;
+  own_rank_ = rank;
+  return true;
+}
+
+bool Pool::claim_all() { return is_drainer_ = claim(0, 1 + Bytes{header().ranks}); }
+
+int Pool::drainer() const { return is_drainer_ ? getpid() : claimed_by(0, 1); }
+
+int Pool::process_of_rank(int rank) const {
+  return rank == own_rank_ ? getpid() : claimed_by(1 + static_cast<Bytes>(rank), 1);
+}
+
+int Pool::other_user() const { return claimed_by(0, 1 + Bytes{header().ranks}); }
+
+plan::Plan Pool::plan() const {
+  const PoolHeader& header = this->header();
+  plan::Plan plan;
+  plan.pool_bytes = header.pool_bytes;
+  plan.chunk_bytes = header.chunk_bytes;
+  plan.journal_bytes_per_rank = header.journal_bytes;
+  plan.drain_threads = static_cast<int>(header.drain_threads);
+  plan.drain_cores.assign(header.drain_cores.begin(), header.drain_cores.begin() + header.drain_core_count);
+  plan.request_bytes = header.request_bytes;
+  plan.depth = static_cast<int>(header.drain_depth);
+  return plan;
+}
+
+OutputKey Pool::open_slot(std::uint32_t index) {
+  OutputSlot& slot = this->slot(index);
+  // Ranks that still look at the output before this one go by the generation.
+  slot.generation.fetch_add(1, std::memory_order_release);
+  slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
+  slot.range_errors = 0;
+  slot.error = slot.error_claimed = slot.discarded = slot.forgotten = 0;
+  slot.description = slot.records = slot.highest_end = slot.publishing_inode = slot.steps_dropped = 0;
+  for (auto& decision : slot.decisions) decision = 0;
+  for (std::uint32_t rank = 0; rank < header().ranks; ++rank) rank_progress(index, static_cast<int>(rank)) = 0;
+  slot.state.store(OutputState::open, std::memory_order_release);
+  return {index, slot.generation};
+}
 
 OutputSlot& Pool::slot(std::uint32_t index) const {
   return reinterpret_cast<OutputSlot*>(base_ + base::align_up(sizeof(PoolHeader), 64))[index];
@@ -164,6 +261,8 @@ Journal& Pool::journal(int rank) const {
   return *reinterpret_cast<Journal*>(base_ + header().journals_offset +
                                      static_cast<Bytes>(rank) * header().journal_bytes);
 }
+
+Bytes Pool::ring_bytes() const { return base::align_down(header().journal_bytes - sizeof(Journal), record_alignment); }
 
 std::byte* Pool::ring(int rank) const { return reinterpret_cast<std::byte*>(&journal(rank) + 1); }
 

@@ -15,17 +15,26 @@
 
 namespace glean::pool {
 
+// The output that something belongs to.
+struct OutputKey {
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+  friend bool operator==(const OutputKey&, const OutputKey&) = default;
+  friend auto operator<=>(const OutputKey&, const OutputKey&) = default;
+};
+
 class Pool {
  public:
   // Makes the shared memory object `name` ("/glean.…") of plan.pool_bytes and lays it out. Only this process's part of
   // the memory is touched. Throws no_space when the node does not have the memory, exists when the name is taken.
   [[nodiscard]] static Pool create(const std::string& name, const plan::Plan& plan, int ranks);
-  // Maps a pool that another process has made. Throws not_found, or io when it is not a pool of this version.
+  // Maps a pool that another process has made. Throws not_found, or io when it is not a pool of this version or its header
+  // is damaged.
   [[nodiscard]] static Pool attach(const std::string& name);
 
   Pool(Pool&& other) noexcept;
   Pool& operator=(Pool&&) = delete;
-  ~Pool();   // unmaps; the object stays until remove()
+  ~Pool();   // unmaps, and ends what this process has claimed; the object stays until remove()
 
   // Touches part `part` of `parts` of the memory, so that it exists and is zero. Throws no_space. Blocks.
   void fault_in(int part, int parts);
@@ -34,12 +43,32 @@ class Pool {
   // Takes the name away; the memory goes with the last process that maps it.
   void remove() noexcept;
 
+  // -- who uses it. Each claim is a record lock on a byte of the object: the kernel ends it with the process, however
+  // that ends, and a child does not inherit it. (A process loses its claims when it closes the object anywhere: it maps a
+  // pool once.) Local, one system call.
+  // This process drains from now on, or captures as `rank`. False: another one does.
+  [[nodiscard]] bool claim_drain();
+  [[nodiscard]] bool claim_rank(int rank);
+  // No other process drains or captures, and none will. False: one does.
+  [[nodiscard]] bool claim_all();
+  // The process that drains or captures; 0: none.
+  [[nodiscard]] int drainer() const;
+  [[nodiscard]] int process_of_rank(int rank) const;
+  // Another process that does; 0: none.
+  [[nodiscard]] int other_user() const;
+
+  // How the node is drained, for whoever does.
+  [[nodiscard]] plan::Plan plan() const;
+  // A free slot becomes an open output's, with everything at zero.
+  OutputKey open_slot(std::uint32_t index);
+
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] PoolHeader& header() const { return *reinterpret_cast<PoolHeader*>(base_); }
   [[nodiscard]] OutputSlot& slot(std::uint32_t index) const;
   [[nodiscard]] RankProgress& rank_progress(std::uint32_t slot, int rank) const;
   [[nodiscard]] Journal& journal(int rank) const;
   [[nodiscard]] std::byte* ring(int rank) const;
+  [[nodiscard]] Bytes ring_bytes() const;
   [[nodiscard]] std::byte* at(Bytes offset) const { return base_ + offset; }
   [[nodiscard]] Bytes offset_of_chunk(std::uint32_t chunk) const {
     return header().chunks_offset + chunk * header().chunk_bytes;
@@ -60,11 +89,18 @@ class Pool {
   [[nodiscard]] Bytes high_water_bytes() const;  // chunks, and the fixed part
 
  private:
-  Pool(std::string name, std::byte* base, Bytes bytes) : name_(std::move(name)), base_(base), bytes_(bytes) {}
-  void lay_out(int descriptor, const plan::Plan& plan, int ranks);
+  // Takes the descriptor over.
+  Pool(std::string name, int descriptor, Bytes bytes);
+  void map();
+  void lay_out(const plan::Plan& plan, int ranks);
+  [[nodiscard]] bool claim(Bytes first, Bytes count);
+  [[nodiscard]] int claimed_by(Bytes first, Bytes count) const;
   [[nodiscard]] ChunkState& chunk_state(std::uint32_t chunk) const;
 
   std::string name_;
+  int descriptor_ = -1;
+  bool is_drainer_ = false;
+  int own_rank_ = -1;
   std::byte* base_ = nullptr;
   Bytes bytes_ = 0;
 };

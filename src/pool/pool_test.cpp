@@ -135,10 +135,10 @@ TEST(Pool, LaysEverythingOutWithoutOverlapInsideOfItsBudget) {
       EXPECT_LE(reinterpret_cast<std::byte*>(&made.pool.rank_progress(output_slots - 1, ranks - 1) + 1),
                 made.pool.at(header.journals_offset));
       for (int rank = 0; rank < ranks; ++rank) {
-        const std::byte* end = made.pool.ring(rank) + made.pool.journal(rank).ring_bytes;
+        const std::byte* end = made.pool.ring(rank) + made.pool.ring_bytes();
         EXPECT_LE(end, rank + 1 < ranks ? reinterpret_cast<std::byte*>(&made.pool.journal(rank + 1))
                                         : made.pool.at(header.chunk_states_offset));
-        EXPECT_EQ(made.pool.journal(rank).ring_bytes % record_alignment, 0u);
+        EXPECT_EQ(made.pool.ring_bytes() % record_alignment, 0u);
       }
       EXPECT_LE(header.chunk_states_offset + header.chunk_count * sizeof(ChunkState), header.chunks_offset);
       EXPECT_EQ(header.chunks_offset % 4096, 0u);

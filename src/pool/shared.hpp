@@ -14,8 +14,8 @@ namespace glean::pool {
 
 using base::Bytes;
 
-inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '1'};
-inline constexpr std::uint32_t pool_version = 1;
+inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '2'};
+inline constexpr std::uint32_t pool_version = 2;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // The start of the pool. `work`, `space` and `progress` are futex words.
@@ -26,13 +26,21 @@ struct PoolHeader {
   Bytes pool_bytes;                // all of it
   Bytes chunk_bytes;
   std::uint32_t chunk_count;
-  std::int32_t aggregator_pid;     // whose threads drain
+  std::uint32_t drain_core_count;  // how to drain: plan::Plan, for another process
+  std::array<std::uint16_t, 64> drain_cores;
+  std::uint32_t drain_threads;
+  std::uint32_t drain_depth;
+  Bytes request_bytes;
   Bytes journal_bytes;             // of one rank
   Bytes progress_offset;           // RankProgress[output_slots][ranks]
   Bytes journals_offset;           // Journal and ring, per rank
   Bytes chunk_states_offset;       // ChunkState[chunk_count]
   Bytes chunks_offset;             // the data
   std::uint64_t created_realtime_ns;
+  std::uint64_t job_end_realtime_ns;        // when the job's time is over; 0: not known
+  Bytes spill_budget_bytes;                 // 0: no spilling
+  std::array<char, 256> job;                // whose pool it is, for people
+  std::array<char, 4096> spill_directory;   // absolute
 
   alignas(64) std::atomic<std::uint64_t> free_chunks;     // top of the free stack: change count << 32 | index + 1
   alignas(64) std::atomic<std::uint32_t> used_chunks;
@@ -42,7 +50,13 @@ struct PoolHeader {
   std::atomic<std::uint32_t> waiting_for_space;           // ranks that sleep on `space`
   alignas(64) std::atomic<std::uint32_t> progress;        // an output reached another level
   std::atomic<std::uint64_t> written_bytes;               // into files, since the pool was made
+  std::atomic<std::uint64_t> spilled_bytes;               // in spill files now
+  std::atomic<std::uint64_t> spill_high_water_bytes;
+  std::atomic<std::uint32_t> session_state;               // SessionState
+  std::atomic<std::uint32_t> hurry;                       // 1: the job's time is nearly over
 };
+
+enum class SessionState : std::uint32_t { starting, running, closed };
 
 struct ChunkState {
   std::atomic<std::uint32_t> references;   // pieces that are not written yet, and one while its rank fills it
@@ -72,50 +86,72 @@ struct alignas(64) OutputSlot {
   std::atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
   std::atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
   std::atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
+  // What another drain needs to go on where this one was killed.
+  std::atomic<std::uint64_t> records;           // 1 + the last record with data, of settled steps
+  std::atomic<std::uint64_t> highest_end;       // of the file, by data of settled steps
+  std::atomic<std::uint32_t> forgotten;         // 1: records that recovery would need are gone, the journal was too small
+  std::atomic<std::uint64_t> publishing_inode;  // of the working file, before it is renamed
+  // Outputs that drop: whole steps, decided by the first rank that begins one. step << 2 | DropDecision, at step % size.
+  std::array<std::atomic<std::uint64_t>, 64> decisions;
+  std::atomic<std::uint64_t> steps_dropped;
   std::array<char, 768> message;
   std::array<char, 256> hint;
 };
 
 // Stands before each part of an output's description, in a chunk that is kept until the output is finished. Parts are
-// linked from the newest to the oldest, so that nothing changes once a part is published.
+// linked from the newest to the oldest, so that nothing changes once a part is published. The output is described when
+// the newest part ends at `total`.
 struct DescriptionPart {
   std::uint32_t slot;
   std::uint32_t generation;
   Bytes previous_offset;   // of the part before, from the start of the pool; 0: this is the first
   Bytes begin;             // position in the description of the bytes that follow
   Bytes bytes;             // that follow
-  Bytes total;             // of the description
+  Bytes total;             // of the description; 0: it is not known yet, more will follow
 };
 
 // A rank's journal: a ring of records. `head` belongs to the rank, `tail` to the drain. Both count bytes since the
 // beginning and never wrap.
 struct Journal {
   alignas(64) std::atomic<std::uint64_t> head;
+  std::atomic<std::uint32_t> is_full;   // 1: the rank waits for room in the ring
   alignas(64) std::atomic<std::uint64_t> tail;
-  Bytes ring_bytes;
 };
 
 enum class RecordKind : std::uint16_t {
   skip = 1,   // nothing: the rest of the ring up to its end
-  describe,   // payload: a DescriptionPart and its bytes
   put,        // payload: elements of a box
 };
 
-// Records start at multiples of 64 bytes. All but `retired` is constant once `head` has passed it.
+enum class RecordState : std::uint32_t {
+  live,      // its payload is not in the file yet
+  written,   // its payload is in the file and given back; the record is kept for what may still have to be undone
+  retired,   // the drain needs it no more
+};
+
+// Where the payload of a record is.
+enum class PayloadPlace : std::uint8_t {
+  pool,
+  spill,   // in the rank's spill file
+  file,    // the rank has written it itself, or does so before it ends the step
+};
+
+// Records start at multiples of 64 bytes. All but `state` is constant once `head` has passed it.
 struct Record {
   std::uint32_t size_bytes;        // with everything that follows, a multiple of 64
   RecordKind kind;
   std::uint16_t dimensions;        // of the box
   std::uint32_t checksum;          // low half of XXH3 over the record with checksum and retired zero
-  std::uint32_t retired;           // the drain needs it no more; only the drain touches it
+  RecordState state;               // only the drain changes it
   std::uint32_t slot;
   std::uint32_t generation;
   std::uint64_t step;
   std::uint64_t captured_ns;       // CLOCK_MONOTONIC
   std::uint32_t variable;
   std::uint8_t memory_type;        // mesh::Type
-  std::uint8_t reserved[3];
-  Bytes payload_offset;            // from the start of the pool
+  PayloadPlace place;
+  std::uint8_t reserved[2];
+  Bytes payload_offset;            // pool: from its start; spill: of the block in the rank's spill file; file: 0
   Bytes payload_bytes;
   // put: the payload holds elements [first_element, first_element + elements) of the box in row-major order.
   std::uint64_t first_element;

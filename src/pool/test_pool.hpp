@@ -30,7 +30,7 @@ inline plan::Plan small_plan() {
 struct TestPool {
   explicit TestPool(int ranks, const plan::Plan& plan = small_plan())
       : pool(Pool::create(unique_pool_name(), plan, ranks)) {
-    pool.header().aggregator_pid = getpid();
+    static_cast<void>(pool.claim_drain());
   }
   ~TestPool() { pool.remove(); }
   TestPool(const TestPool&) = delete;
@@ -39,15 +39,7 @@ struct TestPool {
   // As the session does it when an output is opened.
   OutputKey claim_slot() {
     for (std::uint32_t index = 0; index < output_slots; ++index) {
-      OutputSlot& slot = pool.slot(index);
-      if (slot.state != OutputState::free) continue;
-      slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
-      slot.range_errors = 0;
-      slot.error_claimed = slot.error = 0;
-      for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) pool.rank_progress(index, rank) = 0;
-      slot.generation.fetch_add(1);
-      slot.state = OutputState::open;
-      return {index, slot.generation};
+      if (pool.slot(index).state == OutputState::free) return pool.open_slot(index);
     }
     return {};
   }

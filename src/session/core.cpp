@@ -110,11 +110,14 @@ void Core::set_up_pool() {
     plan_ = plan::make_plan(topology::discover_node(), {.ranks_on_node = ranks_}, settings());
     const std::string text = new_pool_name();
     pool_ = std::make_unique<pool::Pool>(pool::Pool::create(text, plan_, ranks_));
-    pool_->header().aggregator_pid = getpid();
+    static_cast<void>(pool_->claim_drain());
     std::copy(text.begin(), text.end(), value.text);
   });
   agree(comm_, caught([&] {
     if (!pool_) pool_ = std::make_unique<pool::Pool>(pool::Pool::attach(name.text));
+    if (!pool_->claim_rank(rank_)) {
+      throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
+    }
     pool_->fault_in(rank_, ranks_);
     outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, deadline_seconds_);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, rank_, deadline_seconds_,

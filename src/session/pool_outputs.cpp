@@ -81,16 +81,7 @@ pool::OutputKey PoolOutputs::claim_slot(const std::string& final_path) {
                         "close it before it is written anew");
     }
     for (std::uint32_t index = 0; earlier == outputs_.end() && index < pool::output_slots; ++index) {
-      pool::OutputSlot& slot = pool_.slot(index);
-      if (slot.state.load(std::memory_order_acquire) != pool::OutputState::free) continue;
-      // Ranks that still look at the output before this one go by the generation.
-      slot.generation.fetch_add(1, std::memory_order_release);
-      slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
-      slot.range_errors = 0;
-      slot.error = slot.error_claimed = slot.discarded = 0;
-      for (int rank = 0; rank < ranks_; ++rank) pool_.rank_progress(index, rank) = 0;
-      slot.state.store(pool::OutputState::open, std::memory_order_release);
-      return {index, slot.generation};
+      if (pool_.slot(index).state.load(std::memory_order_acquire) == pool::OutputState::free) return pool_.open_slot(index);
     }
     if (patience.is_over()) {
       if (earlier != outputs_.end()) {

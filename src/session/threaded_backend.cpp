@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "drain/description.hpp"
+#include "pool/description.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "store/pnetcdf/create.hpp"
@@ -92,11 +93,14 @@ class ThreadedBackend final : public Backend {
     const pool::OutputKey key = core_->outputs().claim_slot(names.final_path);
     try {
       drain::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}};
+      // Before there is a file: whoever comes after a killed process knows what to remove.
+      core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       description.layout = store::create_netcdf(names.working_path, definitions, opening_.settings.range);
-      core_->recorder().describe(key, description.encode());
+      core_->recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);
       return key;
     } catch (...) {
       if (opening_.settings.publish == base::Publish::rename) unlink(names.working_path.c_str());
+      pool::forget_description(core_->pool(), key);
       core_->outputs().release_slot(key);
       throw;
     }

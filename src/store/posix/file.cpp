@@ -70,11 +70,13 @@ void File::check_usable() const {
   if (failed_) throw Error(Errc::io, message("use", names_) + ": the storage has failed to keep what was written");
 }
 
-Bytes File::current_size() const {
+struct stat File::status() const {
   struct stat status {};
   if (fstat(buffered_, &status) != 0) throw base::system_error(errno, message("inspect", names_));
-  return static_cast<Bytes>(status.st_size);
+  return status;
 }
+
+Bytes File::current_size() const { return static_cast<Bytes>(status().st_size); }
 
 void File::reserve(Bytes size_bytes, Bytes data_bytes) {
   check_usable();
@@ -158,6 +160,8 @@ void File::synchronize_directory() {
   failed_ = true;
   throw base::system_error(-result, message("publish", names_));
 }
+
+std::uint64_t File::inode() const { return status().st_ino; }
 
 void File::discard() noexcept {
   if (published_ || names_.working_path == names_.final_path) return;

@@ -3,8 +3,11 @@
 // The file that an output becomes: written under a working name, then published.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
@@ -59,11 +62,16 @@ class File {
   // synchronize, rename to the final name, fsync of the directory. A file that is replaced hands its permission
   // bits on. Blocks.
   void publish();
+  // False once an fsync has failed.
+  [[nodiscard]] bool is_trusted() const { return !failed_; }
+  // Tells whether a file of the final name is this one.
+  [[nodiscard]] std::uint64_t inode() const;
   // Removes the working file (unless in place). Does not throw.
   void discard() noexcept;
 
  private:
   void check_usable() const;
+  [[nodiscard]] struct stat status() const;
   [[nodiscard]] Bytes current_size() const;
   void synchronize_directory();
   void extend(Bytes size_bytes);

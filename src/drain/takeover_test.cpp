@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A drain that is killed at any moment is followed by another that goes on; and when the ranks are killed, what they had
+// captured as complete steps becomes files.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "drain/virtual_ranks.hpp"
+#include "store/posix/temporary_directory.hpp"
+
+namespace glean::drain {
+namespace {
+
+using store::TemporaryDirectory;
+
+plan::Plan tight_plan() {
+  plan::Plan plan = pool::small_plan();
+  plan.journal_bytes_per_rank = 128 * base::KiB;
+  plan.pool_bytes = 640 * base::KiB;   // few chunks: steps are written before they are complete
+  return plan;
+}
+
+plan::Plan roomy_plan() {
+  plan::Plan plan = pool::small_plan();
+  plan.pool_bytes = 4 * base::MiB;
+  plan.journal_bytes_per_rank = 128 * base::KiB;
+  return plan;
+}
+
+// Processes that are there before any thread is, and drain a pool when they are told to.
+class DrainProcesses {
+ public:
+  DrainProcesses(pool::Pool& pool, const plan::Plan& plan, int count) {
+    for (int i = 0; i < count; ++i) {
+      int ends[2];
+      if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+      const pid_t child = fork();
+      if (child == 0) {
+        char go = 0;
+        if (read(ends[0], &go, 1) == 1) {
+          store::SystemCalls calls;
+          Engine engine(pool, plan, calls);
+          pause();
+        }
+        _exit(0);
+      }
+      close(ends[0]);
+      waiting_.push_back({child, ends[1]});
+    }
+  }
+  ~DrainProcesses() {
+    for (const auto& [child, end] : waiting_) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+      close(end);
+    }
+  }
+  // Lets the next one drain.
+  void start() { EXPECT_EQ(write(waiting_.back().second, "g", 1), 1); }
+  // Kills it.
+  void stop() {
+    const auto [child, end] = waiting_.back();
+    waiting_.pop_back();
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    close(end);
+  }
+
+ private:
+  std::vector<std::pair<pid_t, int>> waiting_;
+};
+
+std::vector<VirtualOutput> random_outputs(std::mt19937& random, int ranks, const TemporaryDirectory& directory) {
+  std::vector<VirtualOutput> outputs;
+  for (int o = 0; o < 3; ++o) {
+    outputs.push_back(VirtualOutput::random(random, ranks, 1 + random() % 4, directory / std::to_string(o) + ".nc"));
+  }
+  return outputs;
+}
+
+class KilledDrain : public testing::TestWithParam<int> {};
+
+TEST_P(KilledDrain, IsFollowedByOneThatGoesOn) {
+  std::mt19937 random(static_cast<unsigned>(GetParam()));
+  const TemporaryDirectory directory;
+  constexpr int rank_count = 3, kills = 4;
+  pool::TestPool made(rank_count, tight_plan());
+  DrainProcesses processes(made.pool, tight_plan(), kills);
+  const auto outputs = random_outputs(random, rank_count, directory);
+  VirtualRanks ranks(made);
+  std::vector<std::string> errors;
+  std::thread program([&] { errors = ranks.run(outputs); });
+  for (int i = 0; i < kills; ++i) {
+    processes.start();
+    usleep(static_cast<unsigned>(random() % 8000));
+    processes.stop();
+  }
+
+  store::SystemCalls calls;
+  Engine engine(made.pool, tight_plan(), calls);
+  program.join();
+  EXPECT_EQ(errors, std::vector<std::string>{});
+  ASSERT_TRUE(wait_until_finished(made.pool, ranks.keys()));
+
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const auto& output = outputs[o];
+    EXPECT_TRUE(bytes_of_file(output.description.names.final_path) == output.file())
+        << made.pool.slot(ranks.keys()[o].slot).message.data();
+    EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, KilledDrain, testing::Range(0, 12));
+
+// The same output, had it ended after so many steps.
+VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps) {
+  output.steps = steps;
+  std::erase_if(output.puts, [&](const VirtualPut& put) { return put.step >= steps; });
+  return output;
+}
+
+class KilledRanks : public testing::TestWithParam<int> {};
+
+TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
+  std::mt19937 random(static_cast<unsigned>(GetParam()));
+  const TemporaryDirectory directory;
+  constexpr int rank_count = 2;
+  const bool drained_meanwhile = random() % 2 == 0;
+  const plan::Plan plan = drained_meanwhile ? tight_plan() : roomy_plan();
+  pool::TestPool made(rank_count, plan);
+  DrainProcesses processes(made.pool, plan, rank_count);
+  VirtualRanks ranks(made);
+  const auto output = VirtualOutput::random(random, rank_count, 4, directory / "killed.nc");
+  // Each rank comes as far as it comes, and is then no more.
+  std::uint64_t complete = output.steps;
+  pool::OutputKey key;
+  {
+    auto recorder = ranks.recorder(0);
+    key = ranks.open(recorder, output);
+  }
+  for (int rank = 0; rank < rank_count; ++rank) {
+    const std::uint64_t ended = random() % (output.steps + 1);
+    complete = std::min(complete, ended);
+    if (drained_meanwhile) processes.start();
+    auto recorder = ranks.recorder(rank);
+    for (const auto& put : output.puts) {
+      if (put.rank == rank && put.step <= ended && (put.step < ended || random() % 2 == 0)) {
+        VirtualRanks::put(made, recorder, key, output, put);
+      }
+    }
+    ranks.report(recorder, key, rank, static_cast<std::uint32_t>(ended));
+    if (drained_meanwhile) processes.stop();
+  }
+
+  store::SystemCalls calls;
+  {
+    Engine first(made.pool, plan, calls, Ranks::gone);
+    usleep(static_cast<unsigned>(random() % 500));
+    first.stop(Engine::Unfinished::leave);
+  }
+  Engine engine(made.pool, plan, calls, Ranks::gone);
+  engine.wait_until_idle();
+
+  const auto file = bytes_of_file(output.description.names.final_path);
+  if (complete == 0) {
+    EXPECT_EQ(file, std::nullopt);
+    EXPECT_NE(std::string(made.pool.slot(key.slot).message.data()).find("had not ended step 0"), std::string::npos);
+  } else {
+    EXPECT_TRUE(file == first_steps(output, complete).file()) << complete << " steps; " <<
+        made.pool.slot(key.slot).message.data();
+  }
+  EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, KilledRanks, testing::Range(0, 40));
+
+TEST(RanksGone, AnOutputThatWasJustBeingOpenedLeavesNoFile) {
+  const TemporaryDirectory directory;
+  pool::TestPool made(1);
+  std::mt19937 random(1);
+  const auto output = VirtualOutput::random(random, 1, 1, directory / "opened.nc");
+  pool::Recorder recorder(made.pool, 0, 1, [] { return ""; });
+  output.create_working_file();
+  const auto key = made.claim_slot();
+  recorder.describe(key, output.description.encode_names(), pool::Recorder::More::follow);
+  store::SystemCalls calls;
+
+  Engine engine(made.pool, pool::small_plan(), calls, Ranks::gone);
+  engine.wait_until_idle();
+
+  EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
+  engine.stop();
+  ASSERT_EQ(engine.trace().outputs.size(), 1u);
+  EXPECT_NE(engine.trace().outputs[0].note.find("just being opened"), std::string::npos);
+}
+
+TEST(RanksGone, WhatTheStorageRefusesStaysForAnotherTry) {
+  struct Full : store::SystemCalls {
+    bool full = true;
+    int allocate(int descriptor, off_t offset, off_t size) override {
+      return full ? -ENOSPC : SystemCalls::allocate(descriptor, offset, size);
+    }
+    ssize_t result_of_write(int, std::size_t, off_t, ssize_t result) override { return full ? -ENOSPC : result; }
+  } calls;
+  const TemporaryDirectory directory;
+  pool::TestPool made(2);
+  std::mt19937 random(3);
+  const std::vector outputs{VirtualOutput::random(random, 2, 2, directory / "refused.nc")};
+  VirtualRanks ranks(made);
+  EXPECT_TRUE(ranks.run(outputs).empty());
+  {
+    Engine engine(made.pool, pool::small_plan(), calls, Ranks::gone);
+    engine.wait_until_idle();
+    engine.stop(Engine::Unfinished::leave);
+    ASSERT_EQ(engine.trace().outputs.size(), 1u);
+    EXPECT_EQ(engine.trace().outputs[0].state, "postponed");
+    EXPECT_NE(engine.trace().outputs[0].note.find("No space"), std::string::npos);
+  }
+  EXPECT_TRUE(std::filesystem::exists(outputs[0].description.names.working_path));
+
+  calls.full = false;
+  Engine engine(made.pool, pool::small_plan(), calls, Ranks::gone);
+  engine.wait_until_idle();
+
+  EXPECT_EQ(bytes_of_file(outputs[0].description.names.final_path), outputs[0].file());
+}
+
+TEST(RanksGone, AFileThatWasRenamedButNotYetSafeIsMadeSafe) {
+  struct DiesAfterRename : store::SystemCalls {
+    int rename(const char* from, const char* to) override {
+      SystemCalls::rename(from, to);
+      _exit(7);
+    }
+  };
+  const TemporaryDirectory directory;
+  pool::TestPool made(1, roomy_plan());
+  std::mt19937 random(5);
+  const std::vector outputs{VirtualOutput::random(random, 1, 2, directory / "renamed.nc")};
+  VirtualRanks ranks(made);
+  const pid_t child = fork();
+  if (child == 0) {
+    DiesAfterRename calls;
+    Engine engine(made.pool, pool::small_plan(), calls, Ranks::working);
+    sleep(20);
+    _exit(0);
+  }
+  EXPECT_TRUE(ranks.run(outputs).empty());
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(WEXITSTATUS(status), 7);
+  struct Counting : store::SystemCalls {
+    std::atomic<int> fsyncs = 0, renames = 0;
+    int fsync(int descriptor) override { return ++fsyncs, SystemCalls::fsync(descriptor); }
+    int rename(const char* from, const char* to) override { return ++renames, SystemCalls::rename(from, to); }
+  } calls;
+
+  Engine engine(made.pool, pool::small_plan(), calls, Ranks::gone);
+  engine.wait_until_idle();
+
+  EXPECT_TRUE(bytes_of_file(outputs[0].description.names.final_path) == outputs[0].file());
+  EXPECT_STREQ(made.pool.slot(ranks.keys()[0].slot).message.data(), "");
+  EXPECT_EQ(calls.renames, 0);
+  EXPECT_GE(calls.fsyncs, 2);   // the file and its directory
+  EXPECT_EQ(made.pool.slot(ranks.keys()[0].slot).state, pool::OutputState::published);
+}
+
+}  // namespace
+}  // namespace glean::drain

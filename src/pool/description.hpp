@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What an output's description in the pool consists of: opaque bytes, in parts, in chunks that stay until the output is
+// finished. Recorder::describe() writes them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "pool/pool.hpp"
+
+namespace glean::pool {
+
+struct DescriptionInPool {
+  std::vector<std::byte> bytes;        // as far as they have come
+  bool complete = false;
+  std::vector<std::uint32_t> chunks;   // where the parts lie, one reference each
+};
+
+// Any process may ask. Throws io when what is there is no description of this output.
+[[nodiscard]] DescriptionInPool read_description(const Pool& pool, const OutputKey& output);
+
+// Gives the chunks of an output that will not be drained back. Only for the rank that has described it.
+void forget_description(Pool& pool, const OutputKey& output);
+
+}  // namespace glean::pool
