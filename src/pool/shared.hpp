@@ -5,10 +5,10 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 
 #include "base/bytes.hpp"
+#include "pool/atomic.hpp"
 
 namespace glean::pool {
 
@@ -34,24 +34,24 @@ struct PoolHeader {
   Bytes chunks_offset;             // the data
   std::uint64_t created_realtime_ns;
 
-  alignas(64) std::atomic<std::uint64_t> free_chunks;     // top of the free stack: change count << 32 | index + 1
-  alignas(64) std::atomic<std::uint32_t> used_chunks;
-  std::atomic<std::uint32_t> high_water_chunks;
-  alignas(64) std::atomic<std::uint32_t> work;            // there is something to drain
-  alignas(64) std::atomic<std::uint32_t> space;           // chunks or journal space came back
-  std::atomic<std::uint32_t> waiting_for_space;           // ranks that sleep on `space`
-  alignas(64) std::atomic<std::uint32_t> progress;        // an output reached another level
-  std::atomic<std::uint64_t> written_bytes;               // into files, since the pool was made
+  alignas(64) Atomic<std::uint64_t> free_chunks;     // top of the free stack: change count << 32 | index + 1
+  alignas(64) Atomic<std::uint32_t> used_chunks;
+  Atomic<std::uint32_t> high_water_chunks;
+  alignas(64) Atomic<std::uint32_t> work;            // there is something to drain
+  alignas(64) Atomic<std::uint32_t> space;           // chunks or journal space came back
+  Atomic<std::uint32_t> waiting_for_space;           // ranks that sleep on `space`
+  alignas(64) Atomic<std::uint32_t> progress;        // an output reached another level
+  Atomic<std::uint64_t> written_bytes;               // into files, since the pool was made
 };
 
 struct ChunkState {
-  std::atomic<std::uint32_t> references;   // pieces that are not written yet, and one while its rank fills it
-  std::atomic<std::uint32_t> next_free;    // index + 1 of the next chunk on the free stack; 0: none
+  Atomic<std::uint32_t> references;   // pieces that are not written yet, and one while its rank fills it
+  Atomic<std::uint32_t> next_free;    // index + 1 of the next chunk on the free stack; 0: none
 };
 
 // How far a rank is with an output: the number of steps that it has ended, and two flags. The rank writes it after the
 // records that it speaks of, so whoever reads it and then the journal has all of them.
-using RankProgress = std::atomic<std::uint32_t>;
+using RankProgress = Atomic<std::uint32_t>;
 inline constexpr std::uint32_t rank_closed = 1u << 31;      // no more steps
 inline constexpr std::uint32_t rank_abandoned = 1u << 30;   // closed, and the output shall not be published
 inline constexpr std::uint32_t rank_steps = rank_abandoned - 1;
@@ -61,17 +61,17 @@ enum class OutputState : std::uint32_t { free, open, published, failed, abandone
 // One output that is open or draining. A slot is claimed by rank 0 of the node and used again with the next
 // generation. The counters say how many steps have reached a level; they only grow.
 struct alignas(64) OutputSlot {
-  std::atomic<OutputState> state;
-  std::atomic<std::uint32_t> generation;
-  std::atomic<std::uint64_t> steps_staged;      // ended by all ranks
-  std::atomic<std::uint64_t> steps_written;
-  std::atomic<std::uint64_t> steps_synchronized;
-  std::atomic<std::uint64_t> synchronize_up_to; // asked for by wait(durable)
-  std::atomic<std::uint64_t> range_errors;      // values replaced by the fill value
-  std::atomic<std::uint32_t> error_claimed;     // the first to fail writes code and message
-  std::atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
-  std::atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
-  std::atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
+  Atomic<OutputState> state;
+  Atomic<std::uint32_t> generation;
+  Atomic<std::uint64_t> steps_staged;      // ended by all ranks
+  Atomic<std::uint64_t> steps_written;
+  Atomic<std::uint64_t> steps_synchronized;
+  Atomic<std::uint64_t> synchronize_up_to; // asked for by wait(durable)
+  Atomic<std::uint64_t> range_errors;      // values replaced by the fill value
+  Atomic<std::uint32_t> error_claimed;     // the first to fail writes code and message
+  Atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
+  Atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
+  Atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
   std::array<char, 768> message;
   std::array<char, 256> hint;
 };
@@ -90,8 +90,8 @@ struct DescriptionPart {
 // A rank's journal: a ring of records. `head` belongs to the rank, `tail` to the drain. Both count bytes since the
 // beginning and never wrap.
 struct Journal {
-  alignas(64) std::atomic<std::uint64_t> head;
-  alignas(64) std::atomic<std::uint64_t> tail;
+  alignas(64) Atomic<std::uint64_t> head;
+  alignas(64) Atomic<std::uint64_t> tail;
   Bytes ring_bytes;
 };
 
@@ -128,6 +128,6 @@ struct Record {
 
 inline constexpr Bytes record_alignment = 64;
 static_assert(sizeof(Record) == 80 && alignof(Record) == 8);
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(Atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace glean::pool
