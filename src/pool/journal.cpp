@@ -200,9 +200,10 @@ const Record* JournalReader::peek() {
     if (!is_sound(*record, left)) {
       throw base::Error(base::Errc::io, "damaged journal record at byte " + std::to_string(read_));
     }
-    // Retired: by a reader before this one.
-    if (record->kind != RecordKind::skip && record->retired == 0) return record;
+    const bool is_skip = record->kind == RecordKind::skip;
+    if (!is_skip && record->retired == 0) return record;
     read_ += record->size_bytes;
+    if (!is_skip) free_retired();   // a reader before this one has retired it, and died before it moved the tail
   }
 }
 
@@ -228,6 +229,10 @@ void JournalReader::retire(const Record& record) {
 
 void JournalReader::retire_keeping_payload(const Record& record) {
   const_cast<Record&>(record).retired = 1;
+  free_retired();
+}
+
+void JournalReader::free_retired() {
   std::uint64_t tail = journal_.tail.load(std::memory_order_relaxed);
   while (tail != read_) {
     const auto* oldest = reinterpret_cast<const Record*>(ring_ + tail % journal_.ring_bytes);
