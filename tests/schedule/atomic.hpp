@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The pool's words for a program in which the scheduler decides, before each operation, who goes on. Every operation is
+// The pool's words for a program in which the scheduler decides, before each operation and after each that writes, who
+// goes on: what is not atomic can be too late for a write before it or too early for one behind it. Every operation is
 // sequentially consistent: weaker orders are ThreadSanitizer's business.
 #pragma once
 
@@ -10,9 +11,10 @@
 
 namespace glean::schedule {
 
-// The running process is about to do `operation` on `word`. Others may run before it returns; it may never return.
-// Outside of a schedule nothing happens.
+// The running process is about to do `operation` on `word`, or has done it. Others may run before this returns; it may
+// never return. Outside of a schedule nothing happens.
 void point(const char* operation, const void* word);
+void point_after(const char* operation, const void* word);
 
 }  // namespace glean::schedule
 
@@ -32,40 +34,42 @@ class Atomic {
     return value_;
   }
   void store(T value, std::memory_order = std::memory_order_seq_cst) {
-    schedule::point("store", this);
-    value_ = value;
+    change("store", [&] { return value; });
   }
   T exchange(T value, std::memory_order = std::memory_order_seq_cst) {
-    schedule::point("exchange", this);
-    return std::exchange(value_, value);
+    return change("exchange", [&] { return value; });
   }
   bool compare_exchange_strong(T& expected, T desired, std::memory_order = std::memory_order_seq_cst,
                                std::memory_order = std::memory_order_seq_cst) {
-    schedule::point("compare_exchange", this);
-    const bool equal = value_ == expected;
-    (equal ? value_ : expected) = equal ? desired : value_;
-    return equal;
+    const T before = change("compare_exchange", [&] { return value_ == expected ? desired : value_; });
+    return before == std::exchange(expected, before);
   }
   bool compare_exchange_weak(T& expected, T desired, std::memory_order = std::memory_order_seq_cst,
                              std::memory_order = std::memory_order_seq_cst) {
     return compare_exchange_strong(expected, desired);
   }
   T fetch_add(T value, std::memory_order = std::memory_order_seq_cst) requires std::integral<T> {
-    schedule::point("fetch_add", this);
-    return std::exchange(value_, static_cast<T>(value_ + value));
+    return change("fetch_add", [&] { return static_cast<T>(value_ + value); });
   }
   T fetch_sub(T value, std::memory_order = std::memory_order_seq_cst) requires std::integral<T> {
-    schedule::point("fetch_sub", this);
-    return std::exchange(value_, static_cast<T>(value_ - value));
+    return change("fetch_sub", [&] { return static_cast<T>(value_ - value); });
   }
   T fetch_or(T value, std::memory_order = std::memory_order_seq_cst) requires std::integral<T> {
-    schedule::point("fetch_or", this);
-    return std::exchange(value_, static_cast<T>(value_ | value));
+    return change("fetch_or", [&] { return static_cast<T>(value_ | value); });
   }
   T operator=(T value) { return store(value), value; }
   operator T() const { return load(); }
 
  private:
+  // Returns what was there.
+  template <class Next>
+  T change(const char* operation, Next next) {
+    schedule::point(operation, this);
+    const T before = std::exchange(value_, next());
+    schedule::point_after(operation, this);
+    return before;
+  }
+
   T value_{};
   static_assert(sizeof(T) == sizeof(std::atomic<T>) && alignof(T) == alignof(std::atomic<T>));
 };

@@ -96,7 +96,7 @@ TEST(ChunkStack, FreesASharedChunkOnceWhoeverDropsItLast) {
 
 TEST(ChunkStack, LosesOneChunkAtMostWithAProcessThatDies) {
   SmallPool small(1, 3);
-  explore_all(takers(small, {"ttrr", "trtr"}, Fate::may_die), {.interruptions = 2});
+  explore_all(takers(small, {"ttrr", "trr"}, Fate::may_die), {.interruptions = 2});
   explore_all(takers(small, {"dtr", "dtr"}, Fate::may_die), {.interruptions = 2});
 }
 

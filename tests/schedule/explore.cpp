@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <charconv>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -151,7 +151,8 @@ void report(const MakeScenario& make, const Deviations& found, Waits waits) {
   const Outcome outcome = replay(make, deviations, waits, Trace::yes);
   std::ostringstream text;
   for (const std::string& step : outcome.trace) text << "  " << step << '\n';
-  ADD_FAILURE() << outcome.failure << "\n" << text.str() << "again with GLEAN_SCHEDULE='" << text_of(deviations, waits) << "'";
+  ADD_FAILURE() << outcome.failure << "\n" << text.str() << "again with GLEAN_SCHEDULE='"
+                << text_of(deviations, waits) << "'";
 }
 
 // What GLEAN_SCHEDULE asks for.
@@ -183,11 +184,12 @@ void explore_all(const MakeScenario& make, Bounds bounds) {
   if (replayed_from_environment(make)) return;
   const std::size_t factor = length_factor();
   const int interruptions = bounds.interruptions + (factor > 1 ? 1 : 0);
+  const std::size_t schedules_max = factor * 100'000;
   Search search(interruptions);
   std::size_t schedules = 0;
   std::size_t points = 0;
   bool more = true;
-  for (; more && schedules < bounds.schedules_max * factor; ++schedules) {
+  for (; more && schedules < schedules_max; ++schedules) {
     const auto scenario = make();
     const Outcome outcome = run(*scenario, search, Waits::until_signalled, Trace::no);
     if (!outcome.failure.empty()) return report(make, search.deviations(), Waits::until_signalled);
@@ -195,8 +197,8 @@ void explore_all(const MakeScenario& make, Bounds bounds) {
     more = search.advance();
   }
   EXPECT_TRUE(!more || factor > 1) << "more than " << schedules << " schedules: give it a smaller bound";
-  std::cout << schedules << " schedules of up to " << points << " operations, " << (more ? "not " : "") << "all with at most "
-            << interruptions << " interruptions\n";
+  std::cout << schedules << " schedules, " << (more ? "some" : "all") << " with at most " << interruptions
+            << " interruptions; up to " << points << " points where one can be\n";
 }
 
 void explore_at_random(const MakeScenario& make, std::size_t schedules) {
@@ -210,8 +212,7 @@ void explore_at_random(const MakeScenario& make, std::size_t schedules) {
     Random random(seed, decisions);
     const Outcome outcome = run(*scenario, random, waits, Trace::no);
     if (!outcome.failure.empty()) return report(make, random.deviations(), waits);
-    if (!outcome.died) decisions = random.decisions();
-    else if (random.decisions() > decisions) decisions = random.decisions();
+    decisions = outcome.died ? std::max(decisions, random.decisions()) : random.decisions();
     deaths += outcome.died ? 1 : 0;
   }
   std::cout << schedules << " random schedules, " << deaths << " with a death\n";

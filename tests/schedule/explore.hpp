@@ -3,8 +3,8 @@
 // Which schedules of a scenario are run.
 //
 // A schedule that fails is made as plain as it goes, printed step by step, and run again when the environment variable
-// GLEAN_SCHEDULE holds what was printed. GLEAN_SCHEDULES=n is for long runs: n times as many random schedules, and one
-// interruption more in the exhaustive search, up to n times as many schedules.
+// GLEAN_SCHEDULE holds what was printed. GLEAN_SCHEDULES=n is for long runs: n times as many random schedules, and the
+// exhaustive search goes on with one interruption more, for 100,000 n schedules at most.
 #pragma once
 
 #include "scheduler.hpp"
@@ -12,8 +12,7 @@
 namespace glean::schedule {
 
 struct Bounds {
-  int interruptions;              // of a process that could go on
-  std::size_t schedules_max = 50'000;
+  int interruptions;   // of a process that could go on
 };
 
 // All schedules with at most so many interruptions and, where a process may die, at most one death. Sleeps last until

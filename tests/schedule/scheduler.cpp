@@ -39,12 +39,15 @@ class Scheduler {
 
   Outcome run();
   [[nodiscard]] bool in_process() const { return current_ >= 0; }
-  void point(const char* operation, const void* word);
+  void point(const char* when, const char* operation, const void* word);
   void sleep(const void* word);
   void wake(const void* word);
   void join(int process);
   [[nodiscard]] bool is_dead(int process) const { return fiber(process).state == Fiber::State::dead; }
   [[noreturn]] void fail(std::string why);
+  void note_operation(const char* operation, const void* word) {
+    if (trace_ == Trace::yes) note(current_, std::string(operation) + " " + scenario_.name_of(word));
+  }
 
  private:
   [[nodiscard]] Fiber& fiber(int process) { return fibers_[static_cast<std::size_t>(process)]; }
@@ -139,13 +142,14 @@ void Scheduler::fail(std::string why) {
   std::abort();   // nobody comes back here
 }
 
-void Scheduler::point(const char* operation, const void* word) {
+void Scheduler::point(const char* when, const char* operation, const void* word) {
   if (++outcome_.points > points_max) fail("does not come to an end");
   const int self = current_;
   const int next = decide();
-  if (is_dead(self)) note(self, std::string("is killed before ") + operation + " " + scenario_.name_of(word));
+  if (is_dead(self) && trace_ == Trace::yes) {
+    note(self, std::string("is killed ") + when + " " + operation + " " + scenario_.name_of(word));
+  }
   switch_to(next);
-  if (trace_ == Trace::yes) note(self, std::string(operation) + " " + scenario_.name_of(word));
 }
 
 void Scheduler::leave(Fiber::State state) {
@@ -247,7 +251,13 @@ int Scheduler::decide() {
 }  // namespace
 
 void point(const char* operation, const void* word) {
-  if (running != nullptr && running->in_process()) running->point(operation, word);
+  if (running == nullptr || !running->in_process()) return;
+  running->point("before", operation, word);
+  running->note_operation(operation, word);
+}
+
+void point_after(const char* operation, const void* word) {
+  if (running != nullptr && running->in_process()) running->point("after", operation, word);
 }
 
 Outcome run(Scenario& scenario, Chooser& chooser, Waits waits, Trace trace) {

@@ -14,7 +14,7 @@ namespace glean::schedule {
 class SmallPool {
  public:
   // Only the last `chunks` chunks are in play, the others are taken for good.
-  SmallPool(int ranks, std::uint32_t chunks, base::Bytes chunk_bytes = 128, base::Bytes ring_bytes = 320);
+  SmallPool(int ranks, std::uint32_t chunks, base::Bytes chunk_bytes = 128, base::Bytes ring_bytes = 448);
 
   void reset();
   [[nodiscard]] pool::Pool& pool() { return pool_; }

@@ -13,6 +13,10 @@ std::byte pattern(int rank, std::uint64_t step, base::Bytes at) {
   return static_cast<std::byte>(static_cast<std::uint64_t>(rank) * 101 + step * 31 + at);
 }
 
+// Records of 128 and 192 bytes: the third does not fit at the end of a ring of 448, nor at its begin before the second
+// is retired.
+std::size_t dimensions_of(std::uint64_t step) { return step % 3 == 0 ? 0 : 4; }
+
 std::string who(int rank, std::uint64_t step) {
   return "put " + std::to_string(step) + " of rank " + std::to_string(rank);
 }
@@ -43,8 +47,7 @@ void Traffic::put_all(int rank) {
     for (std::uint64_t step = 0; step < static_cast<std::uint64_t>(plan_.puts); ++step) {
       const auto room = recorder.reserve(plan_.payload_bytes, plan_.payload_bytes);
       for (base::Bytes i = 0; i < plan_.payload_bytes; ++i) room.data[i] = pattern(rank, step, i);
-      // Boxes of none and of three dimensions: records of 128 bytes, and skips at the end of a ring of 320.
-      const mesh::Box box{mesh::Shape(step % 2 * 3, step), mesh::Shape(step % 2 * 3, 4)};
+      const mesh::Box box{mesh::Shape(dimensions_of(step), step), mesh::Shape(dimensions_of(step), 4)};
       recorder.commit_put(room, plan_.payload_bytes, {output, step, static_cast<std::uint32_t>(rank), mesh::Type::int8,
                                                      &box, 0, plan_.payload_bytes});
       put(rank, step).published = true;
@@ -64,7 +67,7 @@ bool Traffic::all_ended() const {
 void Traffic::check_record(const pool::Record& record, int rank) const {
   const std::string name = who(rank, record.step);
   require(record.variable == static_cast<std::uint32_t>(rank) && record.slot == output.slot &&
-              record.generation == output.generation && record.dimensions == record.step % 2 * 3,
+              record.generation == output.generation && record.dimensions == dimensions_of(record.step),
           name + ": something else is in its place");
   for (std::size_t d = 0; d < record.dimensions; ++d) {
     require(record.box()[d] == record.step && record.box()[record.dimensions + d] == 4, name + ": its box is spoiled");
