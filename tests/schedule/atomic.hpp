@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The pool's words for a program in which the scheduler decides, before each operation and after each that writes, who
-// goes on: what is not atomic can be too late for a write before it or too early for one behind it. Every operation is
-// sequentially consistent: weaker orders are ThreadSanitizer's business.
+// The pool's words for a program in which the scheduler decides who goes on: before each operation, and after each but a
+// relaxed load, since what is not atomic can be too late for the one before it or too early for the one behind it. Every
+// operation is sequentially consistent: weaker orders are ThreadSanitizer's business.
 #pragma once
 
 #include <atomic>
@@ -29,9 +29,11 @@ class Atomic {
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
 
-  [[nodiscard]] T load(std::memory_order = std::memory_order_seq_cst) const {
+  [[nodiscard]] T load(std::memory_order order = std::memory_order_seq_cst) const {
     schedule::point("load", this);
-    return value_;
+    const T value = value_;
+    if (order != std::memory_order_relaxed) schedule::point_after("load", this);   // what it leads to may change
+    return value;
   }
   void store(T value, std::memory_order = std::memory_order_seq_cst) {
     change("store", [&] { return value; });

@@ -277,7 +277,8 @@ void wait_for_end(int process) { running->join(process); }
 namespace glean::pool {
 
 void futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t /*timeout_ns*/) {
-  if (word.load() == expected) schedule::running->sleep(&word);
+  // Nobody comes in between the look and the sleep.
+  if (word.load(std::memory_order_relaxed) == expected) schedule::running->sleep(&word);
 }
 
 void futex_signal(Atomic<std::uint32_t>& word) {
