@@ -50,7 +50,7 @@ bench: setup
 soak: setup
 	@$(MAKE) --no-print-directory build
 	@tests/powercut/run --cuts 50
-	@GLEAN_SCHEDULES=20 build/bin/schedule_test --gtest_brief=1
+	@GLEAN_SCHEDULES=5 build/bin/schedule_test --gtest_brief=1
 
 sanitize: setup
 	@set -e; for preset in asan tsan; do \
