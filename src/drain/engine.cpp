@@ -275,11 +275,7 @@ void Engine::after_change(OutputDrain& output) {
 }
 
 void Engine::tell_of_space() {
-  if (!std::exchange(space_returned_, false)) return;
-  pool_.header().space.fetch_add(1, std::memory_order_seq_cst);
-  if (pool_.header().waiting_for_space.load(std::memory_order_seq_cst) != 0) {
-    pool::futex_signal(pool_.header().space);
-  }
+  if (std::exchange(space_returned_, false)) pool_.announce_space();
 }
 
 void Engine::finish_job(const Job& job, const base::Error* error) {

@@ -201,6 +201,7 @@ const Record* JournalReader::peek() {
     }
     if (record->kind != RecordKind::skip && record->state != RecordState::retired) return record;
     read_ += record->size_bytes;
+    if (!is_skip) free_retired();   // a reader before this one has retired it, and died before it moved the tail
   }
 }
 

@@ -89,6 +89,7 @@ class JournalReader {
 
  private:
   [[nodiscard]] bool is_sound(const Record& record, Bytes left) const;
+  void free_retired();
 
   Pool& pool_;
   Journal& journal_;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -311,6 +312,12 @@ void Pool::drop_reference(std::uint32_t chunk) {
     state.next_free.store(static_cast<std::uint32_t>(top), std::memory_order_relaxed);
     changed = ((top >> 32) + 1) << 32 | (chunk + 1);
   } while (!header.free_chunks.compare_exchange_weak(top, changed, std::memory_order_acq_rel));
+}
+
+void Pool::announce_space() {
+  PoolHeader& header = this->header();
+  header.space.fetch_add(1, std::memory_order_seq_cst);
+  if (header.waiting_for_space.load(std::memory_order_seq_cst) != 0) futex_signal(header.space);
 }
 
 Bytes Pool::used_bytes() const {

@@ -84,6 +84,8 @@ class Pool {
   void add_reference(std::uint32_t chunk);
   // The chunk is free again when the last reference goes.
   void drop_reference(std::uint32_t chunk);
+  // Wakes who waits for chunks or journal space; the drain's, after it has returned some. A system call if anybody waits.
+  void announce_space();
 
   [[nodiscard]] Bytes used_bytes() const;        // chunks only
   [[nodiscard]] Bytes high_water_bytes() const;  // chunks, and the fixed part

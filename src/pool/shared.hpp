@@ -5,10 +5,10 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 
 #include "base/bytes.hpp"
+#include "pool/atomic.hpp"
 
 namespace glean::pool {
 
@@ -59,13 +59,13 @@ struct PoolHeader {
 enum class SessionState : std::uint32_t { starting, running, closed };
 
 struct ChunkState {
-  std::atomic<std::uint32_t> references;   // pieces that are not written yet, and one while its rank fills it
-  std::atomic<std::uint32_t> next_free;    // index + 1 of the next chunk on the free stack; 0: none
+  Atomic<std::uint32_t> references;   // pieces that are not written yet, and one while its rank fills it
+  Atomic<std::uint32_t> next_free;    // index + 1 of the next chunk on the free stack; 0: none
 };
 
 // How far a rank is with an output: the number of steps that it has ended, and two flags. The rank writes it after the
 // records that it speaks of, so whoever reads it and then the journal has all of them.
-using RankProgress = std::atomic<std::uint32_t>;
+using RankProgress = Atomic<std::uint32_t>;
 inline constexpr std::uint32_t rank_closed = 1u << 31;      // no more steps
 inline constexpr std::uint32_t rank_abandoned = 1u << 30;   // closed, and the output shall not be published
 inline constexpr std::uint32_t rank_steps = rank_abandoned - 1;
@@ -164,6 +164,6 @@ struct Record {
 
 inline constexpr Bytes record_alignment = 64;
 static_assert(sizeof(Record) == 80 && alignof(Record) == 8);
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(Atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace glean::pool
