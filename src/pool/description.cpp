@@ -1,39 +1,58 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pool/description.hpp"
 
-#include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <optional>
 
 #include "base/error.hpp"
 
 namespace glean::pool {
 
-DescriptionInPool read_description(const Pool& pool, const OutputKey& output) {
-  const auto refuse = [] { throw base::Error(base::Errc::io, "damaged description of an output in the pool"); };
+namespace {
+
+// What the parts from `newest` on say; nothing when they are no description of this output.
+std::optional<DescriptionInPool> read_parts(const Pool& pool, const OutputKey& output, Bytes newest) {
   DescriptionInPool description;
   std::vector<std::pair<DescriptionPart, const std::byte*>> parts;   // newest first
-  for (Bytes at = pool.slot(output.slot).description.load(std::memory_order_acquire); at != 0;) {
+  for (Bytes at = newest; at != 0;) {
     DescriptionPart part{};
-    if (!pool.is_payload(at, sizeof part)) refuse();
+    if (!pool.is_payload(at, sizeof part)) return std::nullopt;
     std::memcpy(&part, pool.at(at), sizeof part);
     // Positions only fall, so a chain of parts ends.
     const bool follows = parts.empty() || part.begin + part.bytes == parts.back().first.begin;
     if (part.slot != output.slot || part.generation != output.generation || part.bytes == 0 || !follows ||
         part.bytes > pool.header().chunk_bytes || !pool.is_payload(at, sizeof part + part.bytes) ||
         (part.previous_offset == 0) != (part.begin == 0)) {
-      refuse();
+      return std::nullopt;
     }
     parts.emplace_back(part, pool.at(at) + sizeof part);
     description.chunks.push_back(pool.chunk_at(at));
     at = part.previous_offset;
   }
   if (parts.empty()) return description;
-  const DescriptionPart& newest = parts.front().first;
-  description.complete = newest.total != 0 && newest.begin + newest.bytes >= newest.total;
+  const DescriptionPart& last = parts.front().first;
+  description.complete = last.total != 0 && last.begin + last.bytes >= last.total;
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     description.bytes.insert(description.bytes.end(), part->second, part->second + part->first.bytes);
   }
   return description;
+}
+
+}  // namespace
+
+DescriptionInPool read_description(const Pool& pool, const OutputKey& output) {
+  const OutputSlot& slot = pool.slot(output.slot);
+  for (;;) {
+    const Bytes newest = slot.description.load(std::memory_order_acquire);
+    auto description = read_parts(pool, output, newest);
+    // Its rank may have given it up, and the chunks may be somebody else's by now: look whether it is still there.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (slot.generation.load(std::memory_order_relaxed) != output.generation) return {};
+    if (slot.description.load(std::memory_order_relaxed) != newest) continue;
+    if (!description) throw base::Error(base::Errc::io, "damaged description of an output in the pool");
+    return *std::move(description);
+  }
 }
 
 void forget_description(Pool& pool, const OutputKey& output) {

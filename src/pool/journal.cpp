@@ -199,7 +199,8 @@ const Record* JournalReader::peek() {
     if (captured > ring_bytes_ || read_ % record_alignment != 0 || !is_sound(*record, left)) {
       throw base::Error(base::Errc::io, "damaged journal record at byte " + std::to_string(read_));
     }
-    if (record->kind != RecordKind::skip && record->state != RecordState::retired) return record;
+    const bool is_skip = record->kind == RecordKind::skip;
+    if (!is_skip && record->state != RecordState::retired) return record;
     read_ += record->size_bytes;
     if (!is_skip) free_retired();   // a reader before this one has retired it, and died before it moved the tail
   }
@@ -229,6 +230,11 @@ void JournalReader::retire(const Record& record) {
   const bool holds_payload = record.state == RecordState::live && record.place == PayloadPlace::pool;
   const std::uint32_t chunk = holds_payload ? pool_.chunk_at(record.payload_offset) : 0;
   const_cast<Record&>(record).state = RecordState::retired;
+  free_retired();
+  if (holds_payload) pool_.drop_reference(chunk);
+}
+
+void JournalReader::free_retired() {
   std::uint64_t tail = journal_.tail.load(std::memory_order_relaxed);
   while (tail != read_) {
     const auto* oldest = reinterpret_cast<const Record*>(ring_ + tail % ring_bytes_);
@@ -236,7 +242,6 @@ void JournalReader::retire(const Record& record) {
     tail += oldest->size_bytes;
   }
   journal_.tail.store(tail, std::memory_order_release);
-  if (holds_payload) pool_.drop_reference(chunk);
 }
 
 bool JournalReader::is_full() const { return journal_.is_full.load(std::memory_order_relaxed) != 0; }

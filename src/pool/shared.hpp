@@ -42,18 +42,18 @@ struct PoolHeader {
   std::array<char, 256> job;                // whose pool it is, for people
   std::array<char, 4096> spill_directory;   // absolute
 
-  alignas(64) std::atomic<std::uint64_t> free_chunks;     // top of the free stack: change count << 32 | index + 1
-  alignas(64) std::atomic<std::uint32_t> used_chunks;
-  std::atomic<std::uint32_t> high_water_chunks;
-  alignas(64) std::atomic<std::uint32_t> work;            // there is something to drain
-  alignas(64) std::atomic<std::uint32_t> space;           // chunks or journal space came back
-  std::atomic<std::uint32_t> waiting_for_space;           // ranks that sleep on `space`
-  alignas(64) std::atomic<std::uint32_t> progress;        // an output reached another level
-  std::atomic<std::uint64_t> written_bytes;               // into files, since the pool was made
-  std::atomic<std::uint64_t> spilled_bytes;               // in spill files now
-  std::atomic<std::uint64_t> spill_high_water_bytes;
-  std::atomic<std::uint32_t> session_state;               // SessionState
-  std::atomic<std::uint32_t> hurry;                       // 1: the job's time is nearly over
+  alignas(64) Atomic<std::uint64_t> free_chunks;     // top of the free stack: change count << 32 | index + 1
+  alignas(64) Atomic<std::uint32_t> used_chunks;
+  Atomic<std::uint32_t> high_water_chunks;
+  alignas(64) Atomic<std::uint32_t> work;            // there is something to drain
+  alignas(64) Atomic<std::uint32_t> space;           // chunks or journal space came back
+  Atomic<std::uint32_t> waiting_for_space;           // ranks that sleep on `space`
+  alignas(64) Atomic<std::uint32_t> progress;        // an output reached another level
+  Atomic<std::uint64_t> written_bytes;               // into files, since the pool was made
+  Atomic<std::uint64_t> spilled_bytes;               // in spill files now
+  Atomic<std::uint64_t> spill_high_water_bytes;
+  Atomic<std::uint32_t> session_state;               // SessionState
+  Atomic<std::uint32_t> hurry;                       // 1: the job's time is nearly over
 };
 
 enum class SessionState : std::uint32_t { starting, running, closed };
@@ -75,25 +75,25 @@ enum class OutputState : std::uint32_t { free, open, published, failed, abandone
 // One output that is open or draining. A slot is claimed by rank 0 of the node and used again with the next
 // generation. The counters say how many steps have reached a level; they only grow.
 struct alignas(64) OutputSlot {
-  std::atomic<OutputState> state;
-  std::atomic<std::uint32_t> generation;
-  std::atomic<std::uint64_t> steps_staged;      // ended by all ranks
-  std::atomic<std::uint64_t> steps_written;
-  std::atomic<std::uint64_t> steps_synchronized;
-  std::atomic<std::uint64_t> synchronize_up_to; // asked for by wait(durable)
-  std::atomic<std::uint64_t> range_errors;      // values replaced by the fill value
-  std::atomic<std::uint32_t> error_claimed;     // the first to fail writes code and message
-  std::atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
-  std::atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
-  std::atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
+  Atomic<OutputState> state;
+  Atomic<std::uint32_t> generation;
+  Atomic<std::uint64_t> steps_staged;      // ended by all ranks
+  Atomic<std::uint64_t> steps_written;
+  Atomic<std::uint64_t> steps_synchronized;
+  Atomic<std::uint64_t> synchronize_up_to; // asked for by wait(durable)
+  Atomic<std::uint64_t> range_errors;      // values replaced by the fill value
+  Atomic<std::uint32_t> error_claimed;     // the first to fail writes code and message
+  Atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
+  Atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
+  Atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
   // What another drain needs to go on where this one was killed.
-  std::atomic<std::uint64_t> records;           // 1 + the last record with data, of settled steps
-  std::atomic<std::uint64_t> highest_end;       // of the file, by data of settled steps
-  std::atomic<std::uint32_t> forgotten;         // 1: records that recovery would need are gone, the journal was too small
-  std::atomic<std::uint64_t> publishing_inode;  // of the working file, before it is renamed
+  Atomic<std::uint64_t> records;           // 1 + the last record with data, of settled steps
+  Atomic<std::uint64_t> highest_end;       // of the file, by data of settled steps
+  Atomic<std::uint32_t> forgotten;         // 1: records that recovery would need are gone, the journal was too small
+  Atomic<std::uint64_t> publishing_inode;  // of the working file, before it is renamed
   // Outputs that drop: whole steps, decided by the first rank that begins one. step << 2 | DropDecision, at step % size.
-  std::array<std::atomic<std::uint64_t>, 64> decisions;
-  std::atomic<std::uint64_t> steps_dropped;
+  std::array<Atomic<std::uint64_t>, 64> decisions;
+  Atomic<std::uint64_t> steps_dropped;
   std::array<char, 768> message;
   std::array<char, 256> hint;
 };
@@ -113,9 +113,9 @@ struct DescriptionPart {
 // A rank's journal: a ring of records. `head` belongs to the rank, `tail` to the drain. Both count bytes since the
 // beginning and never wrap.
 struct Journal {
-  alignas(64) std::atomic<std::uint64_t> head;
-  std::atomic<std::uint32_t> is_full;   // 1: the rank waits for room in the ring
-  alignas(64) std::atomic<std::uint64_t> tail;
+  alignas(64) Atomic<std::uint64_t> head;
+  Atomic<std::uint32_t> is_full;   // 1: the rank waits for room in the ring
+  alignas(64) Atomic<std::uint64_t> tail;
 };
 
 enum class RecordKind : std::uint16_t {

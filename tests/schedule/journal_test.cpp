@@ -54,6 +54,7 @@ TEST(Death, OfARankLeavesWhatItPublishedAndDisturbsNobody) {
 TEST(Death, OfTheDrainLeavesAllToTheNext) {
   SmallPool alone(1, 3);
   explore_at_random(traffic(alone, {.puts = 4, .dying = Dying::drain}), 3000);
+  explore_at_random(traffic(alone, {.puts = 4, .retires = Retires::payload_first, .dying = Dying::drain}), 3000);
   explore_all(traffic(alone, {.puts = 4, .retires = Retires::newest_of_two_first, .dying = Dying::drain}),
               {.interruptions = 0});
   SmallPool shared(2, 4);

@@ -27,7 +27,7 @@ pool::Pool make_pool(int ranks, base::Bytes chunk_bytes, base::Bytes ring_bytes)
 
 SmallPool::SmallPool(int ranks, std::uint32_t chunks, base::Bytes chunk_bytes, base::Bytes ring_bytes)
     : pool_(make_pool(ranks, chunk_bytes, ring_bytes)) {
-  pool_.header().aggregator_pid = getpid();
+  static_cast<void>(pool_.claim_drain());
   while (pool_.header().chunk_count - first_chunk_ > chunks) first_chunk_ = *pool_.take_chunk() + 1;
   const std::byte* begin = pool_.at(0);
   as_new_.assign(begin, begin + pool_.header().pool_bytes);

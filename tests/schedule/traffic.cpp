@@ -73,6 +73,7 @@ void Traffic::check_record(const pool::Record& record, int rank) const {
     require(record.box()[d] == record.step && record.box()[record.dimensions + d] == 4, name + ": its box is spoiled");
   }
   require(record.payload_bytes == plan_.payload_bytes, name + ": its length is spoiled");
+  if (record.state != pool::RecordState::live) return;
   for (base::Bytes i = 0; i < record.payload_bytes; ++i) {
     require(small_.pool().at(record.payload_offset)[i] == pattern(rank, record.step, i), name + ": its data are spoiled");
   }
@@ -94,6 +95,8 @@ bool Traffic::read(Drain& drain) {
       ++next;
       require(!put(rank, record->step).retired, who(rank, record->step) + " is found although it was retired");
       put(rank, record->step).found = true;
+      require(record->state == pool::RecordState::written || !put(rank, record->step).given_back,
+              who(rank, record->step) + " seems to have its payload");
       check_record(*record, rank);
       journal.advance();
       drain.held.push_back({rank, record});
@@ -109,8 +112,14 @@ void Traffic::retire_one(Drain& drain) {
   drain.held.erase(drain.held.begin() + (newest ? 1 : 0));
   check_record(*held.record, held.rank);   // still
   Put& put = this->put(held.rank, held.record->step);
+  auto& journal = drain.journals[static_cast<std::size_t>(held.rank)];
+  if (plan_.retires == Retires::payload_first) {
+    journal.give_payload_back(*held.record);
+    put.given_back = true;
+    small_.pool().announce_space();
+  }
   put.being_retired = true;
-  drain.journals[static_cast<std::size_t>(held.rank)].retire(*held.record);
+  journal.retire(*held.record);
   put.retired = true;
   small_.pool().announce_space();
 }
@@ -124,7 +133,7 @@ void Traffic::drain() {
     const std::uint32_t seen = header.work.load(std::memory_order_acquire);
     const bool ended = all_ended();
     const bool found = read(drain);
-    const std::size_t keep = ended || plan_.retires == Retires::at_once ||
+    const std::size_t keep = ended || plan_.retires == Retires::at_once || plan_.retires == Retires::payload_first ||
                                      header.waiting_for_space.load(std::memory_order_seq_cst) != 0
                                  ? 0
                                  : plan_.retires == Retires::newest_of_two_first ? 1 : drain.held.size();

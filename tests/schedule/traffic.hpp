@@ -13,7 +13,7 @@
 
 namespace glean::schedule {
 
-enum class Retires { at_once, newest_of_two_first, when_somebody_waits };
+enum class Retires { at_once, payload_first, newest_of_two_first, when_somebody_waits };
 enum class Dying { nobody, ranks, drain };   // whoever takes the place of a drain that dies survives
 
 struct TrafficPlan {
@@ -36,6 +36,7 @@ class Traffic : public Scenario {
   struct Put {
     bool published = false;
     bool found = false;
+    bool given_back = false;      // its payload
     bool being_retired = false;
     bool retired = false;
   };
