@@ -37,6 +37,7 @@ std::string take_text(std::span<const std::byte>& bytes) {
 std::vector<std::byte> OutputDescription::encode() const {
   std::vector<std::byte> bytes;
   bytes.push_back(static_cast<std::byte>(direct_io));
+  bytes.push_back(static_cast<std::byte>(checksums));
   append_text(bytes, display_path);
   append_text(bytes, names.working_path);
   append_text(bytes, names.final_path);
@@ -54,10 +55,11 @@ OutputDescription OutputDescription::decode(std::span<const std::byte> bytes) {
   std::memcpy(&checksum, bytes.last(sizeof checksum).data(), sizeof checksum);
   bytes = bytes.first(bytes.size() - sizeof checksum);
   if (checksum != XXH3_64bits(bytes.data(), bytes.size())) refuse();
-  if (bytes[0] > static_cast<std::byte>(base::DirectIo::off)) refuse();
+  if (bytes.size() < 2 || bytes[0] > static_cast<std::byte>(base::DirectIo::off) || bytes[1] > std::byte{1}) refuse();
   OutputDescription description;
   description.direct_io = static_cast<base::DirectIo>(bytes[0]);
-  bytes = bytes.subspan(1);
+  description.checksums = bytes[1] == std::byte{1};
+  bytes = bytes.subspan(2);
   description.display_path = take_text(bytes);
   description.names.working_path = take_text(bytes);
   description.names.final_path = take_text(bytes);

@@ -18,6 +18,7 @@ struct OutputDescription {
   store::FileNames names;
   base::DirectIo direct_io = base::DirectIo::automatic;
   store::FileLayout layout;
+  bool checksums = false;       // a sidecar is published with the file
 
   [[nodiscard]] std::vector<std::byte> encode() const;
   // Throws io when `bytes` is not what encode() made.

@@ -20,6 +20,10 @@ OutputDescription example() {
 TEST(OutputDescription, SurvivesEncoding) {
   EXPECT_EQ(OutputDescription::decode(example().encode()), example());
   EXPECT_EQ(OutputDescription::decode(OutputDescription{}.encode()), OutputDescription{});
+  OutputDescription with_checksums = example();
+  with_checksums.checksums = true;
+  EXPECT_EQ(OutputDescription::decode(with_checksums.encode()), with_checksums);
+  EXPECT_NE(with_checksums, example());
 }
 
 TEST(OutputDescription, ThatIsCutOrLongerThanItShouldBeIsRefused) {

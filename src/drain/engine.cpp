@@ -334,8 +334,9 @@ void Engine::perform(Job job) {
     if (job.kind == Job::Kind::synchronize) {
       file->synchronize();
     } else {
-      file->truncate(store::final_size(description.layout, records, end));
-      file->publish();
+      const Bytes file_bytes = store::final_size(description.layout, records, end);
+      file->truncate(file_bytes);
+      publish(calls_, *file, description.layout, file_bytes, job.output->checksums());
     }
   } catch (const base::Error& error) {
     const base::Error named(error.code(), "'" + description.display_path + "': " + error.what(), error.hint());

@@ -16,6 +16,7 @@ OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, std::span<const 
   try {
     description_ = OutputDescription::decode(description);
     trace_.path = description_.display_path;
+    if (description_.checksums) checksums_ = Checksums(SumsState::recorded);
     highest_end_ = description_.layout.header_bytes;
     file_ = std::make_unique<store::File>(calls, description_.names, description_.direct_io);
   } catch (const base::Error& error) {
@@ -162,6 +163,7 @@ void OutputDrain::window_done(const Window& window) {
   const std::uint64_t now = base::now_ns();
   trace_.written_ns = now;
   trace_.bytes += window.bytes;
+  checksums_.add(window.sums);
   pool_.header().written_bytes.fetch_add(window.bytes, std::memory_order_relaxed);
   for (const auto& fill : window.fills) --unwritten_[fill.step];
   for (const auto& part : window.parts) {
@@ -275,6 +277,7 @@ void OutputDrain::complete() {
 
 void OutputDrain::published() {
   trace_.steps = steps_written_;
+  trace_.checksums = name_of(checksums_.state());
   trace_.durable_ns = base::now_ns();
   slot_.steps_synchronized.store(steps_written_, std::memory_order_release);
   finish("published", pool::OutputState::published);

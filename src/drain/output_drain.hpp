@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "drain/checksums.hpp"
 #include "drain/claims.hpp"
 #include "drain/description.hpp"
 #include "drain/trace.hpp"
@@ -76,6 +77,7 @@ class OutputDrain {
   [[nodiscard]] Bytes highest_end() const { return highest_end_; }
   [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
   [[nodiscard]] const OutputDescription& description() const { return description_; }
+  [[nodiscard]] Checksums& checksums() { return checksums_; }
   [[nodiscard]] const OutputTrace& trace() const { return trace_; }
   [[nodiscard]] pool::OutputSlot& slot() const { return slot_; }
 
@@ -103,6 +105,7 @@ class OutputDrain {
   Bytes request_bytes_;
   Jobs& jobs_;
 
+  Checksums checksums_;
   std::vector<std::uint32_t> kept_chunks_;
   std::unordered_map<const pool::Record*, std::unique_ptr<PendingPiece>> pieces_;
   std::map<std::uint64_t, Window> gathered_;   // by index
