@@ -16,9 +16,7 @@ class Latest(WrittenTest):
 
     def family(self, count=3, **variables):
         """chk_1.nc to chk_<count>.nc, the last the newest."""
-        source = self.directory / "source"
-        source.mkdir()
-        heat = self.write_heat(source, **variables)
+        heat = self.heat(**variables)
         return [self.copy(heat, f"chk_{i}.nc", 1000 + i) for i in range(1, count + 1)]
 
     def refused_for(self, name):

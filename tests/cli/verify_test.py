@@ -15,7 +15,7 @@ class Verify(WrittenTest):
         return run.returncode, json.loads(run.stdout)
 
     def test_a_file_as_it_was_published_is_good(self):
-        heat = self.write_heat(GLEAN_CHECKSUMS="true")
+        heat = self.heat(GLEAN_CHECKSUMS="true")
         run = self.glean("verify", "heat.nc")
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "heat.nc: good\n", ""))
         self.assertEqual(self.glean("verify", "--quiet", "heat.nc").stdout, "")
@@ -35,7 +35,7 @@ class Verify(WrittenTest):
                 self.assertEqual(self.verdict("heat.nc")[0], 1)
 
     def test_every_flipped_byte_is_found_and_named(self):
-        heat = self.write_heat(GLEAN_CHECKSUMS="true", GLEAN_DRAIN_REQUEST="64KiB")
+        heat = self.heat(GLEAN_CHECKSUMS="true", GLEAN_DRAIN_REQUEST="64KiB")
         chosen = random.Random(1)
         for at in [0, 5, 100, heat.stat().st_size - 1] + [chosen.randrange(heat.stat().st_size) for _ in range(20)]:
             with self.subTest(at=at):
@@ -51,7 +51,7 @@ class Verify(WrittenTest):
         self.assertEqual(self.verdict("heat.nc")[0], 0)
 
     def test_the_text_names_offsets_and_record(self):
-        heat = self.write_heat(GLEAN_CHECKSUMS="true", GLEAN_DRAIN_REQUEST="64KiB")
+        heat = self.heat(GLEAN_CHECKSUMS="true", GLEAN_DRAIN_REQUEST="64KiB")
         self.flip(heat, heat.stat().st_size - 1)
         lines = self.glean("verify", "heat.nc").stdout.splitlines()
         self.assertEqual(lines[0], "heat.nc: differs")
@@ -60,7 +60,7 @@ class Verify(WrittenTest):
         self.assertIn(": header", self.glean("verify", "--quiet", "heat.nc").stdout)
 
     def test_a_file_that_was_cut_or_appended_to_or_replaced_differs(self):
-        heat = self.write_heat(GLEAN_CHECKSUMS="true")
+        heat = self.heat(GLEAN_CHECKSUMS="true")
         whole = heat.read_bytes()
         for content in (whole[:-1], whole[:1000], b"", whole + b"\0", bytes(len(whole)), os.urandom(len(whole))):
             heat.write_bytes(content)
@@ -69,20 +69,20 @@ class Verify(WrittenTest):
         self.assertIn("modified after", self.glean("verify", "heat.nc").stdout)
 
     def test_a_file_without_checksums_exits_with_3_and_says_so(self):
-        self.write_heat()
+        self.heat()
         run = self.glean("verify", "heat.nc")
         self.assertEqual(run.returncode, 3)
         self.assertIn("heat.nc: no checksums", run.stdout)
 
     def test_a_sidecar_that_is_damaged_is_none_and_named(self):
-        heat = self.write_heat(GLEAN_CHECKSUMS="true")
+        heat = self.heat(GLEAN_CHECKSUMS="true")
         self.flip(self.sidecar(heat), 60)
         run = self.glean("verify", "heat.nc")
         self.assertEqual(run.returncode, 3)
         self.assertIn("sidecar is damaged", run.stdout)
 
     def test_of_several_files_the_worst_decides(self):
-        heat = self.write_heat(GLEAN_CHECKSUMS="true")
+        heat = self.heat(GLEAN_CHECKSUMS="true")
         self.copy(heat, "bad.nc", 1)
         self.flip(self.directory / "bad.nc", 5000)
         self.copy(heat, "bare.nc", 1, with_sums=False)
@@ -93,7 +93,7 @@ class Verify(WrittenTest):
         self.assertEqual(self.glean("verify", "--fast", "heat.nc").returncode, 2)
 
     def test_a_file_is_checked_through_a_link(self):
-        self.write_heat(GLEAN_CHECKSUMS="true")
+        self.heat(GLEAN_CHECKSUMS="true")
         (self.directory / "link.nc").symlink_to("heat.nc")
         self.assertEqual(self.verdict("link.nc")[0], 0)
 

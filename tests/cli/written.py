@@ -2,8 +2,10 @@
 """Files that a real program has written: examples/minimal, on one rank."""
 
 import os
+import pathlib
 import shutil
 import subprocess
+import tempfile
 
 from command import CommandTest
 
@@ -12,6 +14,21 @@ ROOT_MAY = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 
 
 class WrittenTest(CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(directory.cleanup)
+        cls.kept, cls.kept_in = {}, pathlib.Path(directory.name)
+
+    def heat(self, **variables):
+        """heat.nc as write_heat leaves it; the program runs once for all tests."""
+        key = tuple(sorted(variables.items()))
+        if key not in self.kept:
+            self.kept[key] = self.kept_in / str(len(self.kept))
+            self.kept[key].mkdir()
+            self.write_heat(self.kept[key], **variables)
+        return self.copy(self.kept[key] / "heat.nc", "heat.nc", 1000)
+
     def write_heat(self, directory=None, **variables):
         """heat.nc: 4 records of 1 MiB."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
