@@ -9,11 +9,14 @@ namespace glean::cli {
 
 enum ExitCode : int {
   success = 0,
-  found_a_failure = 1,   // `doctor`: something has to be mended
+  found_a_failure = 1,   // `doctor`: something has to be mended; `latest`: nothing is complete; `verify`: a file differs
   bad_input = 2,         // a command line or configuration that cannot be
+  no_checksums = 3,      // `verify`: a file has none
 };
 
 void add_config(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
+void add_latest(CLI::App& app, int& exit_code);
+void add_verify(CLI::App& app, int& exit_code);
 
 }  // namespace glean::cli

@@ -99,7 +99,7 @@ bool assign_cores(Settings& settings, std::string_view text) {
   return true;
 }
 
-constexpr std::array<Key, 13> table{{
+constexpr std::array<Key, 14> table{{
     {"mode", Scope::output, "threaded or passthrough",
      "Who writes: drain threads in the background, or PnetCDF's own collective calls.",
      [](Settings& s, std::string_view text) { return assign_name(mode_names, s.output.mode, text); },
@@ -112,6 +112,10 @@ constexpr std::array<Key, 13> table{{
      "A value that the external type cannot hold: an error, or only the fill value in the file.",
      [](Settings& s, std::string_view text) { return assign_name(range_names, s.output.range, text); },
      [](const Settings& s) { return print_name(range_names, s.output.range); }},
+    {"checksums", Scope::output, "true or false",
+     "Record checksums of each file in a sidecar, for `glean verify` and `glean latest`.",
+     [](Settings& s, std::string_view text) { return assign_name(bool_names, s.output.checksums, text); },
+     [](const Settings& s) { return print_name(bool_names, s.output.checksums); }},
     {"pool.budget", Scope::session, "bytes from 1MiB, or auto",
      "All shared memory that GLEAN uses on a node; auto takes a quarter of what is free, at most 1 GiB.",
      assign_budget,

@@ -22,6 +22,7 @@ struct OutputSettings {
   Mode mode = Mode::threaded;
   Publish publish = Publish::rename;
   RangeRule range = RangeRule::error;
+  bool checksums = false;   // recorded in a sidecar of each file
   friend bool operator==(const OutputSettings&, const OutputSettings&) = default;
 };
 
@@ -51,7 +52,7 @@ struct Rule {
 };
 
 struct Settings {
-  OutputSettings output;  // keys `mode`, `publish`, `range`
+  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`
   PoolSettings pool;
   DrainSettings drain;
   ReportSettings report;

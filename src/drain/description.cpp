@@ -36,7 +36,8 @@ std::string take_text(std::span<const std::byte>& bytes) {
 struct NamesHeader {
   std::uint64_t checksum;
   std::uint32_t bytes;
-  std::uint32_t direct_io;
+  std::uint16_t direct_io;
+  std::uint16_t checksums;
 };
 
 NamesHeader header_of(std::span<const std::byte> bytes) {
@@ -48,7 +49,8 @@ NamesHeader header_of(std::span<const std::byte> bytes) {
 }
 
 std::uint64_t checksum_of(NamesHeader header, std::span<const std::byte> names) {
-  return XXH3_64bits_withSeed(names.data(), names.size(), std::uint64_t{header.direct_io} << 32 | header.bytes);
+  header.checksum = 0;
+  return XXH3_64bits_withSeed(names.data(), names.size(), XXH3_64bits(&header, sizeof header));
 }
 
 }  // namespace
@@ -58,7 +60,7 @@ std::vector<std::byte> OutputDescription::encode_names() const {
   append_text(texts, display_path);
   append_text(texts, names.working_path);
   append_text(texts, names.final_path);
-  NamesHeader header{0, static_cast<std::uint32_t>(texts.size()), static_cast<std::uint32_t>(direct_io)};
+  NamesHeader header{0, static_cast<std::uint32_t>(texts.size()), static_cast<std::uint16_t>(direct_io), checksums};
   header.checksum = checksum_of(header, texts);
   std::vector<std::byte> bytes(sizeof header);
   std::memcpy(bytes.data(), &header, sizeof header);
@@ -70,9 +72,10 @@ OutputDescription OutputDescription::decode_names(std::span<const std::byte> byt
   const NamesHeader header = header_of(bytes);
   std::span<const std::byte> texts = bytes.subspan(sizeof header, header.bytes);
   if (header.checksum != checksum_of(header, texts)) refuse();
-  if (header.direct_io > static_cast<std::uint32_t>(base::DirectIo::off)) refuse();
+  if (header.direct_io > static_cast<std::uint16_t>(base::DirectIo::off) || header.checksums > 1) refuse();
   OutputDescription description;
   description.direct_io = static_cast<base::DirectIo>(header.direct_io);
+  description.checksums = header.checksums != 0;
   description.display_path = take_text(texts);
   description.names.working_path = take_text(texts);
   description.names.final_path = take_text(texts);

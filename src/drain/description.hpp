@@ -18,6 +18,7 @@ struct OutputDescription {
   store::FileNames names;
   base::DirectIo direct_io = base::DirectIo::automatic;
   store::FileLayout layout;
+  bool checksums = false;       // a sidecar is published with the file
 
   // In two parts: what is known before there is a file, so that whoever comes after a killed process knows what to remove,
   // and the layout.

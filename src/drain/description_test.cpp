@@ -27,6 +27,10 @@ std::vector<std::byte> encoded(const OutputDescription& description) {
 TEST(OutputDescription, SurvivesEncoding) {
   EXPECT_EQ(OutputDescription::decode(encoded(example())), example());
   EXPECT_EQ(OutputDescription::decode(encoded(OutputDescription{})), OutputDescription{});
+  OutputDescription with_checksums = example();
+  with_checksums.checksums = true;
+  EXPECT_EQ(OutputDescription::decode(encoded(with_checksums)), with_checksums);
+  EXPECT_NE(with_checksums, example());
 }
 
 TEST(OutputDescription, ItsNamesCanBeReadWithoutTheLayout) {

@@ -62,6 +62,7 @@ std::uint64_t thread_cpu_ns() {
 Engine::Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls, Ranks ranks)
     : pool_(pool), plan_(plan), calls_(calls), ranks_(ranks), damages_(pool.header().ranks) {
   for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) journals_.emplace_back(pool, rank);
+  inherits_ = pool.header().drains.fetch_add(1, std::memory_order_relaxed) != 0;
   trace_.threads = plan.drain_threads;
   for (int thread = 0; thread < plan.drain_threads; ++thread) workers_.push_back(make_worker());
   const SignalsBlocked blocked;   // threads inherit it
@@ -237,7 +238,8 @@ void Engine::adopt(pool::OutputKey key) {
   } catch (const base::Error&) {
     description = {};   // cannot be decoded either, which fails the output
   }
-  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, ranks_);
+  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, ranks_,
+                                              inherits_ && !has_read_all_);
   for (const auto& damage : damages_) {
     if (damage) output->fail(*damage);
   }
@@ -316,9 +318,10 @@ void Engine::perform(Job job) {
     if (job.kind == Job::Kind::synchronize) {
       file->synchronize();
     } else {
-      file->truncate(store::final_size(description.layout, records, end));
+      const Bytes file_bytes = store::final_size(description.layout, records, end);
+      file->truncate(file_bytes);
       job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
-      file->publish();
+      publish(calls_, *file, description.layout, file_bytes, job.output->checksums());
     }
   } catch (const base::Error& error) {
     const base::Error named(error.code(), "'" + description.display_path + "': " + error.what(), error.hint());

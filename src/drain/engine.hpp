@@ -76,6 +76,7 @@ class Engine {
   bool space_returned_ = false;
   bool stopping_ = false;
   bool leaving_ = false;        // whatever is left to do
+  bool inherits_ = false;       // the outputs that it finds
   bool has_read_all_ = false;   // at least once
   std::condition_variable idle_;
   int busy_threads_ = 0;

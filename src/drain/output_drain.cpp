@@ -11,9 +11,9 @@
 namespace glean::drain {
 
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
-                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Ranks ranks)
+                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Ranks ranks, bool inherited)
     : pool_(pool), key_(key), slot_(pool.slot(key.slot)), calls_(calls), request_bytes_(request_bytes), jobs_(jobs),
-      ranks_(ranks), description_chunks_(description.chunks) {
+      ranks_(ranks), inherited_(inherited), description_chunks_(description.chunks) {
   try {
     take_over(description);
     open_file();
@@ -170,6 +170,7 @@ void OutputDrain::window_done(const Window& window) {
   const std::uint64_t now = base::now_ns();
   trace_.written_ns = now;
   trace_.bytes += window.bytes;
+  checksums_.add(window.sums);
   pool_.header().written_bytes.fetch_add(window.bytes, std::memory_order_relaxed);
   for (const auto& fill : window.fills) --unwritten_[fill.step];
   for (const auto& part : window.parts) {
@@ -290,6 +291,7 @@ void OutputDrain::complete() {
 
 void OutputDrain::published() {
   trace_.steps = steps_written_;
+  trace_.checksums = name_of(checksums_.state());
   trace_.durable_ns = base::now_ns();
   slot_.steps_synchronized.store(steps_written_, std::memory_order_release);
   finish("published", pool::OutputState::published);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "drain/checksums.hpp"
 #include "drain/claims.hpp"
 #include "drain/description.hpp"
 #include "drain/trace.hpp"
@@ -40,9 +41,9 @@ enum class Ranks { working, gone };
 class OutputDrain {
  public:
   // Opens the working file, and goes on where an earlier drain has stopped. An output whose file cannot be opened has
-  // failed; it still takes its records.
+  // failed; it still takes its records. `inherited`: another drain may have written some of it.
   OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description, store::SystemCalls& calls,
-              Bytes request_bytes, Jobs& jobs, Ranks ranks);
+              Bytes request_bytes, Jobs& jobs, Ranks ranks, bool inherited);
 
   // -- what the ranks have done
   // Reads how far they are. Call it before the journals are read: only then is what it says all there.
@@ -85,6 +86,7 @@ class OutputDrain {
   [[nodiscard]] Bytes highest_end() const { return settled_end_; }
   [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
   [[nodiscard]] const OutputDescription& description() const { return description_; }
+  [[nodiscard]] Checksums& checksums() { return checksums_; }
   [[nodiscard]] const OutputTrace& trace() const { return trace_; }
   [[nodiscard]] pool::OutputSlot& slot() const { return slot_; }
 
@@ -121,7 +123,9 @@ class OutputDrain {
   Bytes request_bytes_;
   Jobs& jobs_;
   Ranks ranks_;
+  bool inherited_;
 
+  Checksums checksums_;
   std::vector<std::uint32_t> description_chunks_;
   std::unordered_map<const pool::Record*, std::unique_ptr<PendingPiece>> pieces_;
   std::map<std::uint64_t, Window> gathered_;   // by index

@@ -29,6 +29,8 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
   } catch (const base::Error& error) {
     return fail(error);
   }
+  if (description_.checksums) checksums_ = Checksums(SumsState::recorded);
+  if (description_.checksums && inherited_) checksums_.lose();   // those of what was written before are gone
   highest_end_ = settled_end_ =
       std::max(description_.layout.header_bytes, slot_.highest_end.load(std::memory_order_acquire));
   if (slot_.error_claimed.load(std::memory_order_acquire) != 0 && slot_.error.load(std::memory_order_acquire) == 0 &&

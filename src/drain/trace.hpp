@@ -20,6 +20,7 @@ struct OutputTrace {
   std::string note;                // what is missing, or why it failed
   base::Bytes bytes = 0;           // written into the file
   std::uint64_t steps = 0;
+  std::string checksums = "off";   // of a published file: off, recorded, failed
   std::uint64_t range_errors = 0;
   std::uint64_t first_capture_ns = 0;
   std::uint64_t last_capture_ns = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "drain/piece.hpp"
+#include "store/sums/checksum.hpp"
 
 namespace glean::drain {
 
@@ -41,6 +42,7 @@ struct Window {
   };
   std::vector<FillPart> fills;
   Bytes bytes = 0;   // of all parts and fills
+  std::vector<store::StridedSum> sums = {};   // of what was assembled, if the output wants them
 };
 
 // A value that the external type could not hold.

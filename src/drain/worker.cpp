@@ -42,6 +42,9 @@ void Worker::write(const Job& job) {
   const Assembled assembled = assemble(*job.window, buffer);
   if (!inspect_(job, assembled)) return done_(job, nullptr);
 
+  if (job.output->description().checksums) {
+    job.window->sums = store::checksums_of(assembled.runs, buffer, job.window->extent.begin);
+  }
   free_buffers_.pop_back();
   const std::uint64_t tag = next_tag_++;
   in_flight_.emplace(tag, InFlight{job, buffer, assembled.runs.size()});

@@ -52,6 +52,7 @@ struct PoolHeader {
   Atomic<std::uint64_t> written_bytes;               // into files, since the pool was made
   Atomic<std::uint64_t> spilled_bytes;               // in spill files now
   Atomic<std::uint64_t> spill_high_water_bytes;
+  Atomic<std::uint32_t> drains;                      // so far
   Atomic<std::uint32_t> session_state;               // SessionState
   Atomic<std::uint32_t> hurry;                       // 1: the job's time is nearly over
 };

@@ -38,6 +38,7 @@ ordered_json outputs_json(const Report& report) {
                        {"state", output.state},
                        {"bytes", output.bytes},
                        {"steps", output.steps},
+                       {"checksums", output.checksums},
                        {"range_errors", output.range_errors},
                        {"first_capture_s", time(output.first_capture_ns)},
                        {"last_capture_s", time(output.last_capture_ns)},
@@ -172,6 +173,9 @@ std::string to_table(const Report& report) {
                                      [&](const auto& output) { return output.state == state; });
     if (count != 0) line(std::string("outputs ") + state, std::to_string(count));
   }
+  const auto without_sums = std::count_if(report.drain.outputs.begin(), report.drain.outputs.end(),
+                                          [](const auto& output) { return output.checksums == "failed"; });
+  if (without_sums != 0) line("checksums not recorded", fmt::format("of {} outputs", without_sums));
   if (!report.passthrough.empty()) line("outputs passed through", std::to_string(report.passthrough.size()));
   return text;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "drain/checksums.hpp"
 #include "session/agreement.hpp"
 #include "session/output_impl.hpp"
 
@@ -158,6 +159,8 @@ class Session::Impl {
       // Also told from those of other sessions and of other machines that share the directory.
       opening.names = store::choose_names(opening.path, value.settings.publish, options.existing == Existing::refuse,
                                           std::to_string(getpid()) + "-" + std::to_string(base::now_ns()));
+      store::SystemCalls calls;
+      if (value.settings.publish == base::Publish::in_place) drain::forget_sums(calls, opening.names.final_path);
     });
     if (decision.failed_before != 0) throw base::Error(core_->outputs().announce(decision.failed_before));
     if (core_->has_pool()) core_->outputs().forget_finished();

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
+#include "drain/checksums.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "store/pnetcdf/passthrough.hpp"
@@ -94,7 +95,9 @@ class PassthroughBackend final : public Backend {
     struct Nothing {};
     try {
       static_cast<void>(on_root<Nothing>(core_->comm(), [&](Nothing&) {
-        store::File(calls_, opening_.names, base::DirectIo::off).publish();
+        store::File file(calls_, opening_.names, base::DirectIo::off);
+        drain::Checksums none;
+        drain::publish(calls_, file, {}, 0, none);
         core_->passthrough().push_back({opening_.path, all, base::seconds(base::now_ns() - begin_ns_)});
       }));
     } catch (const base::Error& error) {

@@ -92,7 +92,8 @@ class ThreadedBackend final : public Backend {
     const auto& names = opening_.names;
     const pool::OutputKey key = core_->outputs().claim_slot(names.final_path);
     try {
-      drain::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}};
+      drain::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {},
+                                           opening_.settings.checksums};
       // Before there is a file: whoever comes after a killed process knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       description.layout = store::create_netcdf(names.working_path, definitions, opening_.settings.range);

@@ -150,6 +150,11 @@ Bytes final_size(const FileLayout& layout, std::uint64_t records, Bytes put_end_
   return end;
 }
 
+Bytes whole_size(FileLayout layout, std::uint64_t records) {
+  for (VariableLayout& variable : layout.variables) variable.fill = true;
+  return final_size(layout, records, 0);
+}
+
 HeaderPatch record_count_patch(Format format, std::uint64_t records) {
   HeaderPatch patch;
   patch.size = format == Format::cdf5 ? 8 : 4;

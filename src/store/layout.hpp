@@ -60,6 +60,9 @@ struct FileLayout {
 // `records`: as in the header. `put_end_bytes`: end of the last element that was put, 0 if none was.
 [[nodiscard]] Bytes final_size(const FileLayout& layout, std::uint64_t records, Bytes put_end_bytes);
 
+// Length of a file whose elements were all put: that of one that was put in part may be less.
+[[nodiscard]] Bytes whole_size(FileLayout layout, std::uint64_t records);
+
 // The bytes that hold the number of records in a classic NetCDF header, and what to write there.
 // CDF-1 and CDF-2: 4 bytes at offset 4, CDF-5: 8 bytes, big-endian.
 struct HeaderPatch {

@@ -16,6 +16,7 @@
 #include "scenario.hpp"
 #include "store/pnetcdf/create.hpp"
 #include "store/pnetcdf/passthrough.hpp"
+#include "store/pnetcdf/read.hpp"
 
 namespace glean::test {
 
@@ -118,6 +119,37 @@ TEST_F(Netcdf, EqualsPnetcdfInEveryWrittenByteWhateverMpiIoDoes) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     compare(random_scenario(seed), Bytes::written);
   }
+}
+
+TEST_F(Netcdf, HeadersAreReadAsTheyWereCreatedAndSayHowLongAWholeFileIs) {
+  int complete = 0;
+  for (std::uint64_t seed = first_seed; rank_ == 0 && seed < first_seed + seeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Scenario scenario = random_scenario(seed);
+    store::FileLayout created = store::create_netcdf(path("created.nc"), scenario.definitions, base::RangeRule::error);
+    for (auto& variable : created.variables) variable.fill = false, variable.fill_value = {};
+    EXPECT_EQ(store::read_netcdf(path("created.nc")).layout, created);
+
+    write_plainly(path("plain.nc"), scenario);
+    const store::Header header = store::read_netcdf(path("plain.nc"));
+    EXPECT_EQ(header.layout, created);
+    if (!scenario.complete()) continue;
+    ++complete;
+    EXPECT_EQ(store::whole_size(header.layout, header.records), fs::file_size(path("plain.nc")));
+  }
+  EXPECT_TRUE(seeds < 50 || rank_ != 0 || complete > 0);
+}
+
+TEST_F(Netcdf, FilesThatAreNoneAreRefusedByReading) {
+  if (rank_ != 0) return;
+  const auto refused = [&](const std::string& content) {
+    std::ofstream(path("none.nc"), std::ios::binary) << content;
+    EXPECT_THROW((void)store::read_netcdf(path("none.nc")), base::Error) << content;
+  };
+  for (const std::string content : {"", "CDF", "CDF\x05", "\x89HDF\r\n\x1a\n and more", "not a file of numbers at all"}) {
+    refused(content);
+  }
+  EXPECT_THROW((void)store::read_netcdf(path("missing.nc")), base::Error);
 }
 
 // --- what create_netcdf and PassthroughFile refuse ------------------------------------------------

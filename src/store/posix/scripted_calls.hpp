@@ -26,6 +26,14 @@ class ScriptedCalls : public SystemCalls {
   int open(const char* path, int flags, mode_t mode) override {
     return call("open", [&] { return SystemCalls::open(path, flags, mode); });
   }
+  // Not in the log: reading changes nothing.
+  ssize_t pread(int descriptor, void* data, std::size_t size, off_t offset) override {
+    auto& scripted = results["pread"];
+    if (scripted.empty()) return SystemCalls::pread(descriptor, data, size, offset);
+    const int result = scripted.front();
+    scripted.erase(scripted.begin());
+    return result;
+  }
   int fsync(int descriptor) override {
     return call("fsync", [&] { return SystemCalls::fsync(descriptor); });
   }

@@ -26,6 +26,10 @@ ssize_t SystemCalls::pwrite(int descriptor, const void* data, std::size_t size, 
   return result_of_write(descriptor, size, offset, or_errno(::pwrite(descriptor, data, size, offset)));
 }
 
+ssize_t SystemCalls::pread(int descriptor, void* data, std::size_t size, off_t offset) {
+  return or_errno(::pread(descriptor, data, size, offset));
+}
+
 int SystemCalls::fsync(int descriptor) { return or_errno(::fsync(descriptor)); }
 
 int SystemCalls::ftruncate(int descriptor, off_t size) { return or_errno(::ftruncate(descriptor, size)); }

@@ -17,6 +17,7 @@ class SystemCalls {
   virtual int open(const char* path, int flags, mode_t mode);
   virtual int close(int descriptor);
   virtual ssize_t pwrite(int descriptor, const void* data, std::size_t size, off_t offset);
+  virtual ssize_t pread(int descriptor, void* data, std::size_t size, off_t offset);
   virtual int fsync(int descriptor);
   virtual int ftruncate(int descriptor, off_t size);
   // Allocates [offset, offset + size) and makes the file that long.

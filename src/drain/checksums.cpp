@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drain/checksums.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace glean::drain {
+namespace {
+
+using base::Extent;
+using store::StridedSum;
+
+constexpr Bytes chunk_bytes = 8 * base::MiB;
+
+class Reader {
+ public:
+  Reader(store::SystemCalls& calls, const std::string& path)
+      : calls_(calls), path_(path), descriptor_(calls.open(path.c_str(), O_RDONLY | O_CLOEXEC, 0)) {
+    if (descriptor_ < 0) throw base::system_error(-descriptor_, "cannot read '" + path_ + "' back");
+  }
+  ~Reader() { calls_.close(descriptor_); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  void read(Extent extent, std::byte* buffer) const {
+    while (!extent.empty()) {
+      const ssize_t result = calls_.pread(descriptor_, buffer, extent.size(), static_cast<off_t>(extent.begin));
+      if (result == -EINTR) continue;
+      if (result == 0) throw base::Error(base::Errc::io, "'" + path_ + "' is shorter than what was written");
+      if (result < 0) throw base::system_error(static_cast<int>(-result), "cannot read '" + path_ + "' back");
+      extent.begin += static_cast<Bytes>(result);
+      buffer += result;
+    }
+  }
+
+ private:
+  store::SystemCalls& calls_;
+  const std::string& path_;
+  int descriptor_;
+};
+
+// Reads back what no sum covers, and finds out what is in there; what reads as zeros stays a hole.
+class ReadBack {
+ public:
+  ReadBack(const Reader& reader, const std::vector<StridedSum>& known) : reader_(reader) {
+    for (const StridedSum& sum : known) left_.push_back({&sum, 0});
+  }
+
+  // Sums of [0, header_bytes) and, if `everything`, of all behind it.
+  [[nodiscard]] std::vector<StridedSum> sums(Bytes header_bytes, Bytes file_bytes, bool everything) {
+    std::vector<std::byte> buffer(std::min(chunk_bytes, file_bytes));
+    std::vector<StridedSum> sums;
+    const auto add = [&](const std::vector<StridedSum>& more) { sums.insert(sums.end(), more.begin(), more.end()); };
+    for (Extent chunk{0, 0}; chunk.end < header_bytes;) {
+      chunk = {chunk.end, std::min(chunk.end + chunk_bytes, header_bytes)};
+      reader_.read(chunk, buffer.data());
+      add(store::checksums_of({{chunk}}, buffer.data(), chunk.begin, true));
+    }
+    for (Extent chunk{0, header_bytes}; everything && chunk.end < file_bytes;) {
+      chunk = {chunk.end, std::min(chunk.end + chunk_bytes, file_bytes)};
+      const std::vector<Extent> unknown = uncovered(chunk);
+      if (unknown.empty()) continue;
+      reader_.read(chunk, buffer.data());
+      std::vector<Extent> data;
+      for (const Extent& run : unknown) {
+        const std::byte* first = buffer.data() + (run.begin - chunk.begin);
+        if (std::any_of(first, first + run.size(), [](std::byte b) { return b != std::byte{0}; })) data.push_back(run);
+      }
+      add(store::checksums_of(data, buffer.data(), chunk.begin, true));
+    }
+    return sums;
+  }
+
+ private:
+  struct Left {
+    const StridedSum* sum;
+    std::uint64_t run;   // the first that has not ended
+  };
+
+  // Chunks come in order, as the sums do.
+  std::vector<Extent> uncovered(Extent chunk) {
+    std::vector<bool> covered(chunk.size());
+    for (Left& left : left_) {
+      const StridedSum& sum = *left.sum;
+      if (sum.begin >= chunk.end) break;
+      for (; left.run < sum.runs && sum.run_begin(left.run) < chunk.end; ++left.run) {
+        const Bytes begin = std::max(sum.run_begin(left.run), chunk.begin), end = sum.run_begin(left.run) + sum.length;
+        if (end <= chunk.begin) continue;
+        std::fill(covered.begin() + static_cast<std::ptrdiff_t>(begin - chunk.begin),
+                  covered.begin() + static_cast<std::ptrdiff_t>(std::min(end, chunk.end) - chunk.begin), true);
+        if (end > chunk.end) break;
+      }
+    }
+    std::erase_if(left_, [](const Left& left) { return left.run == left.sum->runs; });
+    std::vector<Extent> runs;
+    for (auto at = covered.begin(); (at = std::find(at, covered.end(), false)) != covered.end();) {
+      const auto end = std::find(at, covered.end(), true);
+      runs.push_back({chunk.begin + static_cast<Bytes>(at - covered.begin()),
+                      chunk.begin + static_cast<Bytes>(end - covered.begin())});
+      at = end;
+    }
+    return runs;
+  }
+
+  const Reader& reader_;
+  std::vector<Left> left_;
+};
+
+}  // namespace
+
+const char* name_of(SumsState state) {
+  if (state == SumsState::recorded) return "recorded";
+  return state == SumsState::failed ? "failed" : "off";
+}
+
+store::Sidecar Checksums::sidecar(store::SystemCalls& calls, const std::string& working_path,
+                                  const store::FileLayout& layout, Bytes file_bytes) {
+  const auto by_begin = [](const StridedSum& a, const StridedSum& b) { return a.begin < b.begin; };
+  store::Sidecar sidecar{file_bytes, layout.encode(), std::move(sums_)};
+  std::sort(sidecar.sums.begin(), sidecar.sums.end(), by_begin);
+  const Reader reader(calls, working_path);
+  const auto more = ReadBack(reader, sidecar.sums).sums(std::min(layout.header_bytes, file_bytes), file_bytes, lost_);
+  sidecar.sums.insert(sidecar.sums.end(), more.begin(), more.end());
+  std::sort(sidecar.sums.begin(), sidecar.sums.end(), by_begin);
+  return sidecar;
+}
+
+void forget_sums(store::SystemCalls& calls, const std::string& path) noexcept {
+  try {
+    store::remove_sidecar(calls, path);
+  } catch (const std::exception& error) {
+    base::log(base::LogLevel::warning, "{}: until it is removed, `glean verify` will find that '{}' differs",
+              error.what(), path);
+  }
+}
+
+void Checksums::failed(const std::string& path, const char* why) {
+  state_ = SumsState::failed;
+  base::log(base::LogLevel::warning, "'{}' has no checksums: {}", path, why);
+}
+
+void publish(store::SystemCalls& calls, store::File& file, const store::FileLayout& layout, Bytes file_bytes,
+             Checksums& checksums) {
+  const store::FileNames& names = file.names();
+  std::unique_ptr<store::PreparedSidecar> prepared;
+  try {
+    if (checksums.state() != SumsState::off) {
+      prepared = std::make_unique<store::PreparedSidecar>(
+          calls, names.final_path, checksums.sidecar(calls, names.working_path, layout, file_bytes));
+    }
+  } catch (const std::exception& error) {
+    checksums.failed(names.final_path, error.what());
+  }
+  forget_sums(calls, names.final_path);
+  file.publish();
+  try {
+    if (prepared) prepared->publish();
+  } catch (const std::exception& error) {
+    checksums.failed(names.final_path, error.what());
+  }
+}
+
+}  // namespace glean::drain

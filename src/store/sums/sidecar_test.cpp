@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/sums/sidecar.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "store/posix/scripted_calls.hpp"
+#include "store/posix/temporary_directory.hpp"
+
+namespace glean::store {
+namespace {
+
+using Log = std::vector<std::string>;
+
+Sidecar example() {
+  Sidecar sidecar;
+  sidecar.file_bytes = 5000;
+  sidecar.layout = {std::byte{1}, std::byte{2}, std::byte{3}};
+  sidecar.sums = {{0, 100, 0, 1, true, 0x0123456789abcdef}, {512, 16, 64, 10, false, 7}, {520, 8, 64, 70, false, 8}};
+  return sidecar;
+}
+
+TEST(Sidecar, SurvivesEncoding) {
+  EXPECT_EQ(Sidecar::decode(example().encode()), example());
+  EXPECT_EQ(Sidecar::decode(Sidecar{}.encode()), Sidecar{});
+}
+
+TEST(Sidecar, ThatIsCutLongerOrDamagedAnywhereIsRefused) {
+  const auto sound = example().encode();
+  for (std::size_t size = 0; size < sound.size(); ++size) {
+    EXPECT_THROW(static_cast<void>(Sidecar::decode(std::span(sound).first(size))), base::Error) << size;
+  }
+  auto longer = sound;
+  longer.push_back(std::byte{0});
+  EXPECT_THROW(static_cast<void>(Sidecar::decode(longer)), base::Error);
+  for (std::size_t at = 0; at < sound.size(); ++at) {
+    auto bytes = sound;
+    bytes[at] ^= std::byte{0x10};
+    EXPECT_THROW(static_cast<void>(Sidecar::decode(bytes)), base::Error) << at;
+  }
+}
+
+TEST(Sidecar, WhoseSumsLeaveTheFileOrOverflowIsRefused) {
+  constexpr Bytes huge = ~Bytes{0};
+  for (const StridedSum& wrong : {StridedSum{4990, 11, 0, 1, false, 0}, StridedSum{0, 0, 0, 1, false, 0},
+                                  StridedSum{0, 8, 0, 0, false, 0}, StridedSum{0, 8, 16, 1, false, 0},
+                                  StridedSum{0, 8, 4, 2, false, 0}, StridedSum{0, 8, 5000, 2, false, 0},
+                                  StridedSum{huge, 8, 0, 1, false, 0}, StridedSum{8, huge, 0, 1, false, 0},
+                                  StridedSum{0, 8, huge, 2, false, 0}, StridedSum{0, 8, huge / 2 + 1, 3, false, 0}}) {
+    Sidecar sidecar = example();
+    sidecar.sums = {wrong};
+    EXPECT_THROW(static_cast<void>(Sidecar::decode(sidecar.encode())), base::Error) << wrong.begin << " " << wrong.stride;
+  }
+  Sidecar unordered = example();
+  std::swap(unordered.sums[1], unordered.sums[2]);
+  EXPECT_THROW(static_cast<void>(Sidecar::decode(unordered.encode())), base::Error);
+}
+
+class SidecarOnDisk : public testing::Test {
+ protected:
+  TemporaryDirectory directory_;
+  std::string file_ = directory_ / "chk.nc";
+  ScriptedCalls calls_;
+};
+
+TEST_F(SidecarOnDisk, AppearsWhenItIsPublishedAndIsReadThroughALink) {
+  write_text(file_, "data");
+  std::filesystem::create_symlink("chk.nc", directory_ / "link.nc");
+  PreparedSidecar prepared(calls_, file_, example());
+  EXPECT_EQ(read_sidecar(calls_, file_), std::nullopt);
+
+  calls_.log.clear();
+  prepared.publish();
+
+  EXPECT_EQ(calls_.log, (Log{"rename", "open", "fsync"}));
+  EXPECT_EQ(read_sidecar(calls_, file_), example());
+  EXPECT_EQ(read_sidecar(calls_, directory_ / "link.nc"), example());
+  EXPECT_TRUE(std::filesystem::exists(directory_ / ".chk.nc.glean-sums"));
+}
+
+TEST_F(SidecarOnDisk, ThatIsNotPublishedLeavesNothing) {
+  { const PreparedSidecar prepared(calls_, file_, example()); }
+  for (const std::string call : {"open", "fsync"}) {
+    calls_.results[call] = {-EIO};
+    EXPECT_THROW(PreparedSidecar(calls_, file_, example()), base::Error);
+  }
+  calls_.on_write = [](std::size_t, std::size_t, ssize_t) { return -ENOSPC; };
+  EXPECT_THROW(PreparedSidecar(calls_, file_, example()), base::Error);
+  calls_.on_write = nullptr;
+  calls_.results["rename"] = {-EIO};
+  EXPECT_THROW(PreparedSidecar(calls_, file_, example()).publish(), base::Error);
+
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.string()));
+}
+
+TEST_F(SidecarOnDisk, IsRemovedDurably) {
+  remove_sidecar(calls_, file_);   // there is none
+  PreparedSidecar(calls_, file_, example()).publish();
+  calls_.log.clear();
+
+  remove_sidecar(calls_, file_);
+
+  EXPECT_EQ(calls_.log, (Log{"unlink", "open", "fsync"}));
+  EXPECT_EQ(read_sidecar(calls_, file_), std::nullopt);
+}
+
+TEST_F(SidecarOnDisk, ThatCannotBeReadIsAnErrorAndNotNoSidecar) {
+  PreparedSidecar(calls_, file_, example()).publish();
+  calls_.results["pread"] = {-EIO};
+  EXPECT_THROW(static_cast<void>(read_sidecar(calls_, file_)), base::Error);
+  write_text(directory_ / ".chk.nc.glean-sums", "GLEANSUM");
+  EXPECT_THROW(static_cast<void>(read_sidecar(calls_, file_)), base::Error);
+}
+
+TEST_F(SidecarOnDisk, OfALongNameHasAShortEnoughOneOfItsOwn) {
+  const std::string first = directory_ / std::string(255, 'a'), second = directory_ / (std::string(254, 'a') + "b");
+  PreparedSidecar(calls_, first, example()).publish();
+  EXPECT_NE(sidecar_path(first), sidecar_path(second));
+  EXPECT_EQ(read_sidecar(calls_, second), std::nullopt);
+  EXPECT_EQ(read_sidecar(calls_, first), example());
+}
+
+}  // namespace
+}  // namespace glean::store

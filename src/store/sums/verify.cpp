@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/sums/verify.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace glean::store {
+namespace {
+
+constexpr Bytes chunk_bytes = 8 * base::MiB;
+
+class OpenedFile {
+ public:
+  OpenedFile(SystemCalls& calls, const std::string& path)
+      : calls_(calls), path_(path), descriptor_(calls.open(path.c_str(), O_RDONLY | O_CLOEXEC, 0)) {
+    if (descriptor_ < 0) throw base::system_error(-descriptor_, "cannot read '" + path_ + "'");
+  }
+  ~OpenedFile() { calls_.close(descriptor_); }
+  OpenedFile(const OpenedFile&) = delete;
+  OpenedFile& operator=(const OpenedFile&) = delete;
+
+  [[nodiscard]] Bytes size() const {
+    struct stat status {};
+    if (fstat(descriptor_, &status) != 0) throw base::system_error(errno, "cannot inspect '" + path_ + "'");
+    return static_cast<Bytes>(status.st_size);
+  }
+  [[nodiscard]] bool is_hole(Extent extent) const {
+    const off_t data = lseek(descriptor_, static_cast<off_t>(extent.begin), SEEK_DATA);
+    return data < 0 ? errno == ENXIO : static_cast<Bytes>(data) >= extent.end;
+  }
+  // What lies behind the end of the file reads as zeros.
+  void read(Extent extent, std::byte* buffer) const {
+    Bytes done = 0;
+    while (done < extent.size()) {
+      const ssize_t result = calls_.pread(descriptor_, buffer + done, extent.size() - done,
+                                          static_cast<off_t>(extent.begin + done));
+      if (result == -EINTR) continue;
+      if (result < 0) throw base::system_error(static_cast<int>(-result), "cannot read '" + path_ + "'");
+      if (result == 0) break;
+      done += static_cast<Bytes>(result);
+    }
+    std::memset(buffer + done, 0, extent.size() - done);
+  }
+
+ private:
+  SystemCalls& calls_;
+  const std::string& path_;
+  int descriptor_;
+};
+
+// A sum on its way through the file.
+class Running {
+ public:
+  explicit Running(const StridedSum& sum) : sum_(&sum) {}
+
+  // Takes its bytes out of a chunk: they are added, and zeros in the buffer afterwards, so that what is left there
+  // belongs to nobody. Two sums of one byte would differ.
+  void take(Extent chunk, std::byte* buffer) {
+    for (; run_ < sum_->runs; ++run_, done_ = 0) {
+      const Bytes begin = sum_->run_begin(run_) + done_;
+      if (begin >= chunk.end) return;
+      const Bytes bytes = std::min(sum_->length - done_, chunk.end - begin);
+      std::byte* first = buffer + (begin - chunk.begin);
+      streaming_.add({first, bytes});
+      std::memset(first, 0, bytes);
+      done_ += bytes;
+      if (done_ < sum_->length) return;
+    }
+  }
+  [[nodiscard]] bool finished() const { return run_ == sum_->runs; }
+  [[nodiscard]] bool differs() const { return streaming_.value() != sum_->sum; }
+  [[nodiscard]] const StridedSum& sum() const { return *sum_; }
+
+ private:
+  const StridedSum* sum_;
+  StreamingSum streaming_;
+  std::uint64_t run_ = 0;
+  Bytes done_ = 0;   // of that run
+};
+
+bool is_zero(const std::byte* bytes, Bytes size) {
+  return size == 0 || (bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+void find_leftovers(Extent chunk, const std::byte* buffer, std::vector<Difference>& differences) {
+  const Bytes size = chunk.size();
+  if (is_zero(buffer, size)) return;
+  Bytes first = 0, last = size - 1;
+  while (buffer[first] == std::byte{0}) ++first;
+  while (buffer[last] == std::byte{0}) --last;
+  differences.push_back({Difference::Kind::not_zero, {chunk.begin + first, chunk.begin + last + 1}, {}});
+}
+
+}  // namespace
+
+Verification verify(SystemCalls& calls, const std::string& path, const Sidecar& sidecar) {
+  const OpenedFile file(calls, path);
+  Verification result;
+  result.expected_bytes = sidecar.file_bytes;
+  result.found_bytes = file.size();
+  for (const StridedSum& sum : sidecar.sums) {
+    result.summed_bytes += sum.bytes();
+    if (sum.read_back) result.read_back_bytes += sum.bytes();
+  }
+  std::vector<std::byte> buffer(std::min(chunk_bytes, sidecar.file_bytes));
+  std::vector<Running> running;
+  auto next = sidecar.sums.begin();
+  for (Extent chunk{0, 0}; chunk.end < sidecar.file_bytes;) {
+    chunk = {chunk.end, std::min(chunk.end + chunk_bytes, sidecar.file_bytes)};
+    for (; next != sidecar.sums.end() && next->begin < chunk.end; ++next) running.emplace_back(*next);
+    if (running.empty() && file.is_hole(chunk)) continue;
+    file.read(chunk, buffer.data());
+    for (Running& sum : running) {
+      sum.take(chunk, buffer.data());
+      if (!sum.finished() || !sum.differs()) continue;
+      result.differences.push_back({Difference::Kind::changed, {sum.sum().begin, sum.sum().end()}, sum.sum()});
+    }
+    std::erase_if(running, [](const Running& sum) { return sum.finished(); });
+    find_leftovers(chunk, buffer.data(), result.differences);
+  }
+  return result;
+}
+
+std::string place_in(const FileLayout& layout, Bytes offset) {
+  if (offset < layout.header_bytes) return "header";
+  for (const VariableLayout& variable : layout.variables) {
+    if (offset < variable.begin_bytes) continue;
+    const Bytes distance = offset - variable.begin_bytes;
+    const std::uint64_t record = variable.per_step() ? distance / variable.record_stride_bytes : 0;
+    if (distance - record * variable.record_stride_bytes >= variable.record_bytes()) continue;
+    return (variable.per_step() ? "record " + std::to_string(record) + " of " : "") + "'" + variable.name + "'";
+  }
+  return {};
+}
+
+}  // namespace glean::store
