@@ -33,6 +33,7 @@ struct PoolHeader {
   Bytes chunk_states_offset;       // ChunkState[chunk_count]
   Bytes chunks_offset;             // the data
   std::uint64_t created_realtime_ns;
+  std::uint64_t job_end_realtime_ns;        // when the job's time is over; 0: not known
 
   alignas(64) std::atomic<std::uint64_t> free_chunks;     // top of the free stack: change count << 32 | index + 1
   alignas(64) std::atomic<std::uint32_t> used_chunks;
@@ -42,6 +43,7 @@ struct PoolHeader {
   std::atomic<std::uint32_t> waiting_for_space;           // ranks that sleep on `space`
   alignas(64) std::atomic<std::uint32_t> progress;        // an output reached another level
   std::atomic<std::uint64_t> written_bytes;               // into files, since the pool was made
+  std::atomic<std::uint32_t> hurry;                       // 1: the job's time is nearly over
 };
 
 struct ChunkState {
