@@ -23,8 +23,8 @@ namespace glean::drain {
 
 class Engine {
  public:
-  // Starts plan.drain_threads threads. `pool` and `calls` must outlive the engine. Throws when the buffers or threads
-  // cannot be had.
+  // Starts plan.drain_threads threads, and one that watches the clock where the pool says when the job ends. `pool`
+  // and `calls` must outlive the engine. Throws when the buffers or threads cannot be had.
   Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls);
   // Stops the threads; the working files of outputs that are not finished are removed. Blocks.
   ~Engine();
@@ -38,6 +38,7 @@ class Engine {
 
  private:
   [[nodiscard]] std::unique_ptr<Worker> make_worker();
+  void start_thread();
   void run(int thread, Worker& worker);
   // Reads the journals and hands out the next job, if there is one. With the lock held.
   [[nodiscard]] std::optional<Job> next_job();
@@ -54,6 +55,10 @@ class Engine {
   void perform(Job job);
   void enter_busy();
   void leave_busy();
+  // -- engine_hurry.cpp: before the job ends
+  void watch_end_of_job();
+  [[nodiscard]] DrainPosition position() const;
+  void add_threads();
   [[nodiscard]] OutputDrain* find(const pool::Record& record);
 
   pool::Pool& pool_;
@@ -77,6 +82,9 @@ class Engine {
   DrainTrace trace_;
   std::vector<std::unique_ptr<Worker>> workers_;   // one of each thread
   std::vector<std::thread> threads_;
+  EndOfJob end_of_job_;
+  std::condition_variable stop_watching_;
+  std::thread watch_;
 };
 
 }  // namespace glean::drain

@@ -74,6 +74,7 @@ class OutputDrain {
   // Of the steps that are written.
   [[nodiscard]] std::uint64_t records() const { return std::min(records_, steps_written_); }
   [[nodiscard]] Bytes highest_end() const { return highest_end_; }
+  [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written
   [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
   [[nodiscard]] const OutputDescription& description() const { return description_; }
   [[nodiscard]] const OutputTrace& trace() const { return trace_; }
@@ -116,6 +117,7 @@ class OutputDrain {
   std::uint64_t steps_synchronized_ = 0;
   std::uint64_t records_ = 0;
   Bytes highest_end_ = 0;
+  Bytes waiting_bytes_ = 0;
   Bytes unreserved_bytes_ = 0;     // put or to be filled since the file was last made longer
   int jobs_in_flight_ = 0;
   bool synchronizing_ = false;
