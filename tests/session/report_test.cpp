@@ -227,7 +227,8 @@ TEST_F(Report, IsPrintedAsATable) {
   if (rank_ != 0) return;
   const std::string table = content("table");
   for (const char* line : {"GLEAN report", "blocked time", "observed throughput", "raw throughput",
-                           "pool high-water mark", "requests, whole blocks", "end of the job             ", "outputs published          1"}) {
+                           "pool high-water mark", "requests, whole blocks", "end of the job             ",
+                           "outputs published          1"}) {
     EXPECT_NE(table.find(line), std::string::npos) << line << " is not in\n" << table;
   }
 }
