@@ -47,6 +47,7 @@ Findings examine(const Options& options) {
   } catch (const base::Error& error) {
     findings.push_back({"node", Verdict::fail, error.what(), error.hint()});
   }
+  find_job_end(findings, settings);
   find_pools(findings);
   for (const std::string& directory : options.directories) find_storage(findings, directory, settings);
   return findings;

@@ -34,6 +34,8 @@ void find_mpi(Findings& findings);
 void find_pnetcdf(Findings& findings);
 void find_kernel(Findings& findings);
 void find_node(Findings& findings, const topology::Node& node, const base::Settings& settings);
+// When the job ends, where this runs in one or one is set.
+void find_job_end(Findings& findings, const base::Settings& settings);
 // The plan of a session of `ranks` ranks on this node.
 void find_plan(Findings& findings, const topology::Node& node, const base::Settings& settings, int ranks);
 // Pools in shared memory: whose job runs, and what killed jobs have left.

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/job_end.hpp"
 #include "base/units.hpp"
 #include "cli/findings.hpp"
 #include "plan/plan.hpp"
@@ -87,6 +89,23 @@ void find_node(Findings& findings, const topology::Node& node, const base::Setti
                                           "--shm-size, gives more",
                                           shared_memory)
                             : ""});
+}
+
+void find_job_end(Findings& findings, const base::Settings& settings) {
+  const std::uint64_t now = base::realtime_ns();
+  const auto end = base::find_job_end(settings.job.end, now, std::getenv(base::slurm_end_variable));
+  if (!end.ignored.empty()) {
+    findings.push_back({"end of the job", Verdict::warn, fmt::format("not known: {}: {}", end.source, end.ignored),
+                        "set job.end, to \"none\" if it does not matter"});
+    return;
+  }
+  findings.push_back({"end of the job", Verdict::ok,
+                      end.realtime_ns == 0
+                          ? std::string("not known: no batch system has said it, and job.end does not")
+                          : fmt::format("{}, in {:.0f} min ({})",
+                                        base::utc_text(static_cast<std::int64_t>(end.realtime_ns / 1'000'000'000)),
+                                        static_cast<double>(end.realtime_ns - now) / 60e9, end.source),
+                      {}});
 }
 
 void find_plan(Findings& findings, const topology::Node& node, const base::Settings& settings, int ranks) {

@@ -64,6 +64,11 @@ std::optional<std::string> text_of(const toml::node& node) {
   if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
   if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
   if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  if (const auto* moment = node.as_date_time()) {
+    std::ostringstream text;
+    text << moment->get();
+    return text.str();
+  }
   if (const auto* list = node.as_array()) {
     std::vector<std::string> parts;
     for (const toml::node& element : *list) {

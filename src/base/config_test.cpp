@@ -79,6 +79,8 @@ cores = [0, 2]
 request = "4MiB"
 depth = 8
 direct_io = "off"
+[job]
+end = "55min"
 [report]
 table = true
 file = "report.json"
@@ -96,6 +98,7 @@ level = "debug"
   EXPECT_EQ(settings.drain.request_bytes, 4 * MiB);
   EXPECT_EQ(settings.drain.depth, 8);
   EXPECT_EQ(settings.drain.direct_io, DirectIo::off);
+  EXPECT_EQ(settings.job.end, (JobEnd{.kind = JobEnd::Kind::after, .seconds = 3300}));
   EXPECT_TRUE(settings.report.table);
   EXPECT_EQ(settings.report.file, "report.json");
   EXPECT_EQ(settings.log_level, LogLevel::debug);
@@ -168,9 +171,20 @@ TEST_F(Config, ValuesThatCannotBeAreRefused) {
       {"pool.deadline", "-1s"},  {"drain.threads", "1.5"}, {"drain.threads", "65"}, {"drain.cores", "a"},
       {"drain.cores", "3-1"},    {"drain.cores", "1,"},  {"drain.cores", "-1"},   {"drain.request", "5000"},
       {"drain.request", "2GiB"}, {"drain.request", "0"}, {"drain.depth", "0"},    {"drain.direct_io", "yes"},
-      {"report.table", "maybe"}};
+      {"report.table", "maybe"}, {"job.end", "soon"},    {"job.end", "0s"},       {"job.end", "2026-01-31T12:00:00"}};
   for (const auto& [key, value] : cases) {
     EXPECT_NE(refusal({{key, value}}), "") << key << " = " << value;
+  }
+}
+
+TEST_F(Config, TheEndOfTheJobMayBeADateAndTimeOfToml) {
+  for (const char* line : {"end = 2026-01-31T13:00:00+01:00", "end = '2026-01-31T12:00:00Z'", "end = 2026-01-31 12:00:00Z"}) {
+    write_file(std::string("[job]\n") + line + "\n");
+    EXPECT_EQ(entry(load(), "job.end"), (Entry{"job.end", "2026-01-31T12:00:00Z", directory_ + "/glean.toml:2"})) << line;
+  }
+  for (const char* line : {"end = 2026-01-31T12:00:00", "end = 2026-01-31", "end = 12:00:00", "end = true"}) {
+    write_file(std::string("[job]\n") + line + "\n");
+    EXPECT_NE(refusal().find("glean.toml:2: job.end"), std::string::npos) << line << ": " << refusal();
   }
 }
 

@@ -80,6 +80,13 @@ bool assign_request(Settings& settings, std::string_view text) {
   return true;
 }
 
+bool assign_job_end(Settings& settings, std::string_view text) {
+  const auto end = parse_job_end(text);
+  if (!end) return false;
+  settings.job.end = *end;
+  return true;
+}
+
 // "0,2,4-7"
 bool assign_cores(Settings& settings, std::string_view text) {
   std::vector<int> cores;
@@ -99,7 +106,7 @@ bool assign_cores(Settings& settings, std::string_view text) {
   return true;
 }
 
-constexpr std::array<Key, 14> table{{
+constexpr auto table = std::to_array<Key>({
     {"mode", Scope::output, "threaded or passthrough",
      "Who writes: drain threads in the background, or PnetCDF's own collective calls.",
      [](Settings& s, std::string_view text) { return assign_name(mode_names, s.output.mode, text); },
@@ -141,6 +148,9 @@ constexpr std::array<Key, 14> table{{
      "Write whole blocks past the page cache (O_DIRECT); auto does where the file system allows it.",
      [](Settings& s, std::string_view text) { return assign_name(direct_names, s.drain.direct_io, text); },
      [](const Settings& s) { return print_name(direct_names, s.drain.direct_io); }},
+    {"job.end", Scope::session, "auto, none, a duration from the start of the session, or a time as 2026-01-31T12:00:00Z",
+     "When the job's time is over: the drain hurries before, and warns; auto takes what Slurm says.",
+     assign_job_end, [](const Settings& s) { return exact_job_end(s.job.end); }},
     {"report.table", Scope::session, "true or false", "Print a table of what happened when the session closes.",
      [](Settings& s, std::string_view text) { return assign_name(bool_names, s.report.table, text); },
      [](const Settings& s) { return print_name(bool_names, s.report.table); }},
@@ -151,7 +161,7 @@ constexpr std::array<Key, 14> table{{
     {"log.level", Scope::session, "debug, info, warning, error or off", "What is said on standard error.",
      [](Settings& s, std::string_view text) { return assign_name(level_names, s.log_level, text); },
      [](const Settings& s) { return print_name(level_names, s.log_level); }},
-}};
+});
 
 }  // namespace
 

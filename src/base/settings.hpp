@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/job_end.hpp"
 
 namespace glean::base {
 
@@ -39,6 +40,10 @@ struct DrainSettings {
   DirectIo direct_io = DirectIo::automatic;
 };
 
+struct JobSettings {
+  JobEnd end;                      // when its time is over
+};
+
 struct ReportSettings {
   bool table = false;              // printed by rank 0 when the session closes
   std::string file;                // JSON; empty: none
@@ -55,6 +60,7 @@ struct Settings {
   OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`
   PoolSettings pool;
   DrainSettings drain;
+  JobSettings job;
   ReportSettings report;
   LogLevel log_level = LogLevel::warning;
   std::vector<Rule> rules;

@@ -67,9 +67,8 @@ Engine::Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& cal
   for (int thread = 0; thread < plan.drain_threads; ++thread) workers_.push_back(make_worker());
   const SignalsBlocked blocked;   // threads inherit it
   try {
-    for (int thread = 0; thread < plan.drain_threads; ++thread) {
-      threads_.emplace_back([this, thread] { run(thread, *workers_[static_cast<std::size_t>(thread)]); });
-    }
+    while (threads_.size() < workers_.size()) start_thread();
+    if (pool.header().job_end_realtime_ns != 0) watch_ = std::thread([this] { watch_end_of_job(); });
   } catch (const std::system_error& error) {
     stop();
     throw base::Error(base::Errc::unsupported, std::string("cannot start a drain thread: ") + error.what());
@@ -91,6 +90,12 @@ std::unique_ptr<Worker> Engine::make_worker() {
       [this](const Job& job, const base::Error* error) { finish_job(job, error); });
 }
 
+// With the lock, or before there are others.
+void Engine::start_thread() {
+  const int thread = static_cast<int>(threads_.size());
+  threads_.emplace_back([this, thread, &worker = *workers_[threads_.size()]] { run(thread, worker); });
+}
+
 Engine::~Engine() { stop(); }
 
 void Engine::stop(Unfinished unfinished) {
@@ -99,6 +104,8 @@ void Engine::stop(Unfinished unfinished) {
     stopping_ = true;
     leaving_ = unfinished == Unfinished::leave;
   }
+  stop_watching_.notify_all();
+  if (watch_.joinable()) watch_.join();   // from now on there are no more threads
   for (auto& thread : threads_) {
     pool::futex_signal(pool_.header().work);
     if (thread.joinable()) thread.join();

@@ -24,8 +24,8 @@ namespace glean::drain {
 
 class Engine {
  public:
-  // Starts plan.drain_threads threads, which take up what is in the pool. `pool` and `calls` must outlive the engine. Throws
-  // when the buffers or threads cannot be had. With Ranks::gone nobody captures any more: outputs are completed with the
+  // Starts plan.drain_threads threads, which take up what is in the pool, and one that watches the clock where the pool says
+  // when the job ends. `pool` and `calls` must outlive the engine. Throws when the buffers or threads cannot be had. With Ranks::gone nobody captures any more: outputs are completed with the
   // steps that all ranks have ended, and what the storage refuses stays as it is for another try.
   Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls, Ranks ranks = Ranks::working);
   // stop(Unfinished::discard).
@@ -44,6 +44,7 @@ class Engine {
 
  private:
   [[nodiscard]] std::unique_ptr<Worker> make_worker();
+  void start_thread();
   void run(int thread, Worker& worker);
   // Reads the journals and hands out the next job, if there is one. With the lock held.
   [[nodiscard]] std::optional<Job> next_job();
@@ -59,6 +60,10 @@ class Engine {
   void perform(Job job);
   void enter_busy();
   void leave_busy();
+  // -- engine_hurry.cpp: before the job ends
+  void watch_end_of_job();
+  [[nodiscard]] DrainPosition position() const;
+  void add_threads();
   [[nodiscard]] OutputDrain* find(pool::OutputKey key);
 
   pool::Pool& pool_;
@@ -83,6 +88,9 @@ class Engine {
   DrainTrace trace_;
   std::vector<std::unique_ptr<Worker>> workers_;   // one of each thread
   std::vector<std::thread> threads_;
+  EndOfJob end_of_job_;
+  std::condition_variable stop_watching_;
+  std::thread watch_;
 };
 
 }  // namespace glean::drain

@@ -84,6 +84,7 @@ void OutputDrain::gather(PendingPiece& pending) {
     const Bytes up_to_end = pending.piece.bytes_before(window.extent.end);
     window.parts.push_back({&pending, up_to_end - before});
     window.bytes += up_to_end - before;
+    waiting_bytes_ += up_to_end - before;
     before = up_to_end;
     at = before == pending.piece.file_bytes() ? std::nullopt : pending.piece.next_byte(window.extent.end);
   }
@@ -99,7 +100,9 @@ void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
       Window& window = gathered_[index];
       window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
       window.fills.push_back({&layout, hole, step});
-      window.bytes += std::min(hole.end, window.extent.end) - std::max(hole.begin, window.extent.begin);
+      const Bytes bytes = std::min(hole.end, window.extent.end) - std::max(hole.begin, window.extent.begin);
+      window.bytes += bytes;
+      waiting_bytes_ += bytes;
       ++unwritten_[step];
     }
   }
@@ -171,6 +174,7 @@ void OutputDrain::window_done(const Window& window) {
   trace_.written_ns = now;
   trace_.bytes += window.bytes;
   checksums_.add(window.sums);
+  waiting_bytes_ -= std::min(waiting_bytes_, window.bytes);
   pool_.header().written_bytes.fetch_add(window.bytes, std::memory_order_relaxed);
   for (const auto& fill : window.fills) --unwritten_[fill.step];
   for (const auto& part : window.parts) {
@@ -194,6 +198,7 @@ void OutputDrain::fail(const base::Error& error) {
   if (failed_) return;
   failed_ = true;
   trace_.note = error.what();
+  waiting_bytes_ = 0;
   pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
   gathered_.clear();
   const auto mine = [this](const Job& job) { return job.output == this; };

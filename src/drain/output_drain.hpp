@@ -84,6 +84,7 @@ class OutputDrain {
   [[nodiscard]] std::uint64_t records() const { return std::min(records_, steps_written_); }
   // Of the file, by what was put or filled in steps that are staged.
   [[nodiscard]] Bytes highest_end() const { return settled_end_; }
+  [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written
   [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
   [[nodiscard]] const OutputDescription& description() const { return description_; }
   [[nodiscard]] Checksums& checksums() { return checksums_; }
@@ -154,6 +155,7 @@ class OutputDrain {
   };
   std::map<std::uint64_t, std::vector<Kept>> kept_;
   std::vector<std::unique_ptr<store::VariableLayout>> zeros_;   // for what is undone
+  Bytes waiting_bytes_ = 0;
   Bytes unreserved_bytes_ = 0;     // put or to be filled since the file was last made longer
   int jobs_in_flight_ = 0;
   bool synchronizing_ = false;

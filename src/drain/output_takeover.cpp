@@ -135,7 +135,9 @@ void OutputDrain::undo(const pool::Record& record, pool::JournalReader& journal,
       Window& window = gathered_[index];
       window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
       window.fills.push_back({zeros.get(), extent, no_step});
-      window.bytes += std::min(extent.end, window.extent.end) - std::max(extent.begin, window.extent.begin);
+      const Bytes inside = std::min(extent.end, window.extent.end) - std::max(extent.begin, window.extent.begin);
+      window.bytes += inside;
+      waiting_bytes_ += inside;
       ++unwritten_[no_step];
     }
   });
@@ -176,6 +178,7 @@ void OutputDrain::storage_failed(const base::Error& error) {
   trace_.state = "postponed";
   trace_.note = error.what();
   postponed_ = true;
+  waiting_bytes_ = 0;
   gathered_.clear();
   const auto mine = [this](const Job& job) { return job.output == this; };
   jobs_in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));

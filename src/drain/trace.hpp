@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "drain/end_of_job.hpp"
 #include "store/posix/writer.hpp"
 
 namespace glean::drain {
@@ -28,6 +29,14 @@ struct OutputTrace {
   std::uint64_t durable_ns = 0;
 };
 
+struct EndOfJobTrace {
+  std::uint64_t end_realtime_ns = 0;   // CLOCK_REALTIME; 0: not known, and nothing of the rest
+  std::uint64_t hurried_ns = 0;        // when it began to hurry, the first time
+  int added_threads = 0;
+  int warnings = 0;                    // that not all would be written
+  Forecast worst;
+};
+
 struct DrainTrace {
   int threads = 0;
   bool io_uring = false;
@@ -41,6 +50,7 @@ struct DrainTrace {
   struct Interval { std::uint64_t begin_ns, end_ns; };
   std::vector<Interval> intervals;   // when at least one thread was busy; neighbours merged
   std::vector<OutputTrace> outputs;
+  EndOfJobTrace end_of_job;
 };
 
 }  // namespace glean::drain

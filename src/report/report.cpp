@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
@@ -71,6 +72,45 @@ ordered_json drain_json(const Report& report) {
           {"intervals", intervals}};
 }
 
+// null where the end is not known.
+ordered_json end_of_job_json(const Report& report) {
+  const auto& end = report.drain.end_of_job;
+  if (end.end_realtime_ns == 0) return nullptr;
+  const auto time = [&](std::uint64_t ns) {
+    return ns == 0 ? ordered_json(nullptr) : ordered_json(base::seconds(ns - report.begin_ns));
+  };
+  ordered_json worst = nullptr;
+  if (end.worst.at_ns != 0) {
+    const auto number = [](std::optional<double> value) { return value ? ordered_json(*value) : ordered_json(nullptr); };
+    worst = {{"at_s", time(end.worst.at_ns)},
+             {"seconds_left", end.worst.seconds_left},
+             {"waiting_bytes", end.worst.waiting_bytes},
+             {"bytes_per_second", number(end.worst.bytes_per_second)},
+             {"needed_seconds", number(end.worst.needed_seconds())},
+             {"lost_bytes", end.worst.lost_bytes()}};
+  }
+  return {{"end_s", base::seconds(end.end_realtime_ns) - report.begin_realtime_seconds},
+          {"hurried_s", time(end.hurried_ns)},
+          {"added_threads", end.added_threads},
+          {"warnings", end.warnings},
+          {"worst", worst}};
+}
+
+// How it stood when the session ended, and at the worst moment.
+std::string end_of_job_text(const Report& report) {
+  const auto& end = report.drain.end_of_job;
+  const double left = base::seconds(end.end_realtime_ns) - report.begin_realtime_seconds - report.run_seconds;
+  std::string text = fmt::format("{:.0f} s {} the session", std::abs(left), left < 0 ? "before the end of" : "after");
+  if (end.hurried_ns != 0) {
+    text += fmt::format(", hurried for {:.1f} s", report.run_seconds - base::seconds(end.hurried_ns - report.begin_ns));
+  }
+  if (end.worst.lost_bytes() != 0) {
+    text += fmt::format(", {} at risk {:.0f} s before it", size_text(static_cast<double>(end.worst.lost_bytes())),
+                        end.worst.seconds_left);
+  }
+  return text;
+}
+
 }  // namespace
 
 double Report::blocked_seconds() const { return of_slowest(ranks, &RankFigures::blocked_ns); }
@@ -134,6 +174,7 @@ std::string to_json(const Report& report) {
         {"high_water_bytes", report.pool_high_water_bytes},
         {"chunk_bytes", report.plan.chunk_bytes}}},
       {"drain", drain_json(report)},
+      {"end_of_job", end_of_job_json(report)},
       {"outputs", outputs_json(report)},
       {"passthrough", passthrough}};
   // Paths need not be UTF-8.
@@ -168,6 +209,7 @@ std::string to_table(const Report& report) {
                                            mean(requests.buffered_bytes, requests.buffered_requests)));
   line("drain", fmt::format("{} thread(s), busy {:.2f} s, {:.2f} s of processor", report.drain.threads,
                             base::seconds(report.drain.busy_ns), base::seconds(report.drain.cpu_ns)));
+  if (report.drain.end_of_job.end_realtime_ns != 0) line("end of the job", end_of_job_text(report));
   for (const char* state : {"published", "failed", "abandoned"}) {
     const auto count = std::count_if(report.drain.outputs.begin(), report.drain.outputs.end(),
                                      [&](const auto& output) { return output.state == state; });

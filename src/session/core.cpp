@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 
+#include "base/job_end.hpp"
 #include "base/log.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
@@ -30,6 +32,15 @@ bool any_rule_captures(const base::Settings& settings) {
     return std::any_of(rule.values.begin(), rule.values.end(),
                        [](const auto& value) { return value.first == "mode" && value.second == "threaded"; });
   });
+}
+
+// From now on; says what it cannot use.
+std::uint64_t job_end(const base::JobEnd& setting) {
+  const base::KnownEnd end = base::find_job_end(setting, base::realtime_ns(), std::getenv(base::slurm_end_variable));
+  if (!end.ignored.empty()) {
+    base::log(base::LogLevel::warning, "the end of the job is not known, {} does not count: {}", end.source, end.ignored);
+  }
+  return end.realtime_ns;
 }
 
 bool mpi_runs() {
@@ -111,6 +122,7 @@ void Core::set_up_pool() {
     const std::string text = new_pool_name();
     pool_ = std::make_unique<pool::Pool>(pool::Pool::create(text, plan_, ranks_));
     static_cast<void>(pool_->claim_drain());
+    pool_->header().job_end_realtime_ns = job_end(settings().job.end);
     std::copy(text.begin(), text.end(), value.text);
   });
   agree(comm_, caught([&] {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import datetime
 import json
 import pathlib
+import time
 import unittest
 import uuid
 
@@ -31,6 +33,21 @@ class Doctor(CommandTest):
     def test_shows_the_plan_for_the_ranks_that_are_asked_for(self):
         found = self.findings("--ranks", 16, GLEAN_POOL_BUDGET="32MiB")[2]
         self.assertIn("32 MiB", found["plan, 16 ranks"]["text"])
+
+    def test_says_when_the_job_ends(self):
+        end = int(time.time()) + 600
+        found = self.findings(SLURM_JOB_END_TIME=str(end))[2]["end of the job"]
+        self.assertEqual(found["verdict"], "ok")
+        moment = datetime.datetime.fromtimestamp(end, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.assertEqual(found["text"], f"{moment}, in 10 min (SLURM_JOB_END_TIME)")
+        self.assertIn("in 55 min (job.end)", self.findings(GLEAN_JOB_END="55min")[2]["end of the job"]["text"])
+        self.assertIn("not known", self.findings(GLEAN_JOB_END="none")[2]["end of the job"]["text"])
+
+    def test_warns_of_an_end_of_the_job_that_does_not_count(self):
+        for variables in ({"SLURM_JOB_END_TIME": "soon"}, {"GLEAN_JOB_END": "2020-01-31T12:00:00Z"}):
+            found = self.findings(**variables)[2]["end of the job"]
+            self.assertEqual(found["verdict"], "warn", variables)
+            self.assertIn(next(iter(variables.values())), found["text"])
 
     def test_a_budget_that_is_too_small_fails_with_the_one_that_works(self):
         run, document, found = self.findings("--ranks", 64, GLEAN_POOL_BUDGET="1MiB")

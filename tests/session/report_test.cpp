@@ -3,6 +3,8 @@
 // The report says what happened, and its figures add up.
 #include <unistd.h>
 
+#include <cstdlib>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "ranks.hpp"
@@ -128,6 +130,56 @@ TEST_F(Report, TellsOutputsAndRequests) {
   EXPECT_GT(end, 0);
 }
 
+// As Slurm sets it for a job that has 40 s left: the drain hurries, because nothing tells it that it is fast.
+TEST_F(Report, TellsHowTheEndOfTheJobWasMet) {
+  setenv("SLURM_JOB_END_TIME", std::to_string(std::time(nullptr) + 40).c_str(), 1);
+  {
+    Session session(MPI_COMM_WORLD, reporting({{"log.level", "off"}}));
+    Simple file(session, path("a.nc"), 10'000);
+    file.whole_step(1);
+    file.out.close();
+    session.wait(Level::durable);
+    session.close();
+  }
+  unsetenv("SLURM_JOB_END_TIME");
+  if (rank_ != 0) return;
+
+  const json end = report()["end_of_job"];
+
+  ASSERT_TRUE(end.is_object());
+  EXPECT_GT(end["end_s"], 30);
+  EXPECT_LE(end["end_s"], 40);
+  EXPECT_GE(end["hurried_s"], 0);
+  EXPECT_LE(end["hurried_s"], report()["run_seconds"]);
+  EXPECT_EQ(end["warnings"], 0);
+  EXPECT_EQ(report()["drain"]["threads"], 1 + end["added_threads"].get<int>());
+  EXPECT_TRUE(exists("a.nc"));
+}
+
+TEST_F(Report, TellsWhatTheJobWasAboutToLose) {
+  const auto run = [&](const Settings& more) {
+    Session session(MPI_COMM_WORLD, reporting(more));
+    Simple file(session, path("a.nc"), 50'000);
+    file.step(1);   // it cannot be written before the step has ended
+    usleep(2'500'000);
+    file.out.end_step();
+    file.out.close();
+    session.close();
+    return rank_ == 0 ? report()["end_of_job"] : json();
+  };
+
+  const json worst = run({{"log.level", "off"}, {"job.end", "100s"}})["worst"];
+  const json none = run({{"job.end", "none"}});
+
+  if (rank_ != 0) return;
+  EXPECT_EQ(worst["waiting_bytes"], 2 * 50'000 * 8 * size_);
+  EXPECT_GT(worst["seconds_left"], 90);
+  EXPECT_TRUE(worst["bytes_per_second"].is_null()) << "it had written nothing";
+  EXPECT_TRUE(worst["needed_seconds"].is_null());
+  EXPECT_EQ(worst["lost_bytes"], 0);
+  EXPECT_TRUE(none.is_null());
+}
+
 TEST_F(Report, TellsWhatPassedThrough) {
   {
     Session session(MPI_COMM_WORLD, reporting({{"mode", "passthrough"}}));
@@ -163,7 +215,7 @@ TEST_F(Report, IsPrintedAsATable) {
   const int saved = dup(STDERR_FILENO);
   if (rank_ == 0) ASSERT_NE(freopen(path("table").c_str(), "w", stderr), nullptr);
   {
-    Session session(MPI_COMM_WORLD, with({{"report.table", "true"}}));
+    Session session(MPI_COMM_WORLD, with({{"report.table", "true"}, {"job.end", "1h"}}));
     Simple file(session, path("a.nc"), 1000);
     file.whole_step(1);
     file.out.close();
@@ -175,7 +227,8 @@ TEST_F(Report, IsPrintedAsATable) {
   if (rank_ != 0) return;
   const std::string table = content("table");
   for (const char* line : {"GLEAN report", "blocked time", "observed throughput", "raw throughput",
-                           "pool high-water mark", "requests, whole blocks", "outputs published          1"}) {
+                           "pool high-water mark", "requests, whole blocks", "end of the job             ",
+                           "outputs published          1"}) {
     EXPECT_NE(table.find(line), std::string::npos) << line << " is not in\n" << table;
   }
 }
