@@ -3,17 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
 
-#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "store/pnetcdf/define.hpp"
 
 namespace glean::store {
 
 namespace {
-
-// MPI counts elements in an int.
-constexpr base::Bytes request_bytes_max = base::Bytes{512} << 20;
 
 mesh::Type type_of(nc_type external) {
   for (int i = 0; i < mesh::type_count; ++i) {
@@ -49,8 +48,11 @@ int get_attribute(int file, int variable, const char* name, mesh::Type memory, v
 
 }  // namespace
 
-NetcdfReader::NetcdfReader(const std::string& path) : path_(path) {
+NetcdfReader::NetcdfReader(const std::string& path, base::Bytes request_bytes_max)
+    : path_(path), request_bytes_max_(request_bytes_max) {
   const std::string what = "cannot read '" + path + "'";
+  std::error_code missing;   // of which PnetCDF has more to say
+  file_bytes_ = std::filesystem::file_size(path, missing);
   check(ncmpi_open(MPI_COMM_SELF, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &id_), what);
   OpenFile file(id_);
   int variables = 0, record_dimension = -1;
@@ -80,10 +82,14 @@ NetcdfReader::Variable NetcdfReader::inquire(int variable, int record_dimension)
   nc_type external = NC_NAT;
   std::vector<int> dimensions(static_cast<std::size_t>(count));
   check(ncmpi_inq_var(id_, variable, name.data(), &external, &count, dimensions.data(), nullptr), what);
-  Variable result{name.data(), type_of(external), false, {}};
+  MPI_Offset begin = 0, record_bytes = 0;
+  check(ncmpi_inq_varoffset(id_, variable, &begin), what);
+  check(ncmpi_inq_recsize(id_, &record_bytes), what);
+  Variable result{name.data(), type_of(external), false, {}, static_cast<base::Bytes>(begin), 0};
   for (const int dimension : dimensions) {
     if (dimension == record_dimension) {
       result.per_step = true;
+      result.record_stride_bytes = static_cast<base::Bytes>(record_bytes);
       continue;
     }
     MPI_Offset length = 0;
@@ -106,12 +112,28 @@ void NetcdfReader::read(int variable, std::uint64_t record, const mesh::Box& box
   check(read_part(variable, record, box, memory, values), what);
 }
 
+NetcdfReader::Where NetcdfReader::place(const Variable& variable, std::uint64_t record, const mesh::Box& box) const {
+  const mesh::Rows rows(box, variable.shape);
+  const base::Bytes size = mesh::size_of(variable.external);
+  const base::Bytes begin = variable.begin_bytes + (variable.per_step ? record * variable.record_stride_bytes : 0);
+  if (begin + rows.position(0) * size >= file_bytes_) return Where::behind_the_end;
+  const std::uint64_t end = rows.position(rows.row_count() - 1) + rows.row_elements();
+  return begin + end * size <= file_bytes_ ? Where::in_the_file : Where::across_the_end;
+}
+
 int NetcdfReader::read_part(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory,
                             std::byte* values) const {
   const Variable& known = variables_[static_cast<std::size_t>(variable)];
   const base::Bytes element_bytes = std::max(mesh::size_of(memory), mesh::size_of(known.external));
+  // What is read behind the end of the file is whatever PnetCDF's buffer held, converted.
+  const Where where = place(known, record, box);
+  if (where == Where::behind_the_end) {
+    std::memset(values, 0, box.elements() * mesh::size_of(memory));
+    return NC_NOERR;
+  }
   const auto divisible = std::find_if(box.count.begin(), box.count.end(), [](auto count) { return count > 1; });
-  if (box.elements() * element_bytes > request_bytes_max && divisible != box.count.end()) {
+  const bool too_large = where == Where::across_the_end || box.elements() * element_bytes > request_bytes_max_;
+  if (too_large && divisible != box.count.end()) {
     const auto d = static_cast<std::size_t>(divisible - box.count.begin());
     mesh::Box low = box, high = box;
     low.count[d] /= 2;
