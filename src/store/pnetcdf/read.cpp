@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/pnetcdf/read.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include "base/error.hpp"
 #include "store/pnetcdf/define.hpp"
@@ -46,15 +48,50 @@ int get_attribute(int file, int variable, const char* name, mesh::Type memory, v
   return ncmpi_get_att_text(file, variable, name, static_cast<char*>(values));
 }
 
+// How long a file is that PnetCDF opens by its name. It may grow, or be renamed or replaced at any moment.
+class Sizing {
+ public:
+  Sizing() = default;
+  ~Sizing() { forget(); }
+  Sizing(const Sizing&) = delete;
+  Sizing& operator=(const Sizing&) = delete;
+
+  // A file that is not there is for PnetCDF to complain about.
+  void look_at(const std::string& path) {
+    forget();
+    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  }
+  // Another file has the name now, and PnetCDF may have opened that one.
+  [[nodiscard]] bool was_replaced(const std::string& path) const {
+    struct stat mine {}, there {};
+    if (stat(path.c_str(), &there) != 0) return false;
+    return fstat(descriptor_, &mine) != 0 || mine.st_ino != there.st_ino || mine.st_dev != there.st_dev;
+  }
+  [[nodiscard]] base::Bytes bytes() const {
+    struct stat status {};
+    return fstat(descriptor_, &status) == 0 ? static_cast<base::Bytes>(status.st_size) : 0;
+  }
+
+ private:
+  void forget() {
+    if (descriptor_ >= 0) close(descriptor_);
+    descriptor_ = -1;
+  }
+  int descriptor_ = -1;
+};
+
 }  // namespace
 
 NetcdfReader::NetcdfReader(const std::string& path, base::Bytes request_bytes_max)
     : path_(path), request_bytes_max_(request_bytes_max) {
   const std::string what = "cannot read '" + path + "'";
-  std::error_code missing;   // of which PnetCDF has more to say
-  file_bytes_ = std::filesystem::file_size(path, missing);
-  check(ncmpi_open(MPI_COMM_SELF, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &id_), what);
+  Sizing sizing;
+  do {
+    sizing.look_at(path);
+    check(ncmpi_open(MPI_COMM_SELF, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &id_), what);
+  } while (sizing.was_replaced(path) && ncmpi_close(id_) == NC_NOERR);
   OpenFile file(id_);
+  file_bytes_ = sizing.bytes();   // now: it has all that the header, which was read before, says
   int variables = 0, record_dimension = -1;
   check(ncmpi_inq_nvars(id_, &variables), what);
   check(ncmpi_inq_unlimdim(id_, &record_dimension), what);
