@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "store/pnetcdf/read.hpp"
+#include "store/pnetcdf/read_header.hpp"
 
 namespace glean::cli {
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "glean/glean.h"
 #include "glean/glean.hpp"
@@ -28,6 +29,7 @@ struct glean_session {
 
   glean::Session session;
   MPI_Comm comm = MPI_COMM_NULL;  // to agree on arguments
+  std::vector<glean::OutputStatus> outputs;  // as glean_session_outputs has seen them
   std::string message;
 };
 
@@ -36,6 +38,12 @@ struct glean_output {
   glean::Output output;
   std::string message;
   int unlimited = -1;  // id of the record dimension, which blocks do not have
+};
+
+struct glean_input {
+  glean::Input input;
+  std::vector<glean::VariableDescription> variables;
+  std::string message;
 };
 
 namespace glean::c {
@@ -133,6 +141,15 @@ Structure sized(const Structure* from, const char* name) {
     }
   }
   return known;
+}
+
+// What the caller gets back in a structure of his own size: `fill` sets the members of one that this library knows.
+template <class Structure, class Fill>
+void fill_sized(Structure* to, const char* name, Fill&& fill) {
+  Structure known = sized(required(to, name), name);
+  const std::size_t bytes = std::min(known.size, sizeof known);
+  std::forward<Fill>(fill)(known);
+  std::memcpy(static_cast<void*>(to), &known, bytes);
 }
 
 }  // namespace glean::c

@@ -71,16 +71,40 @@ void glean_session_free(glean_session* session) { delete session; }
 
 glean_status glean_session_statistics(glean_session* session, glean_statistics* statistics) {
   return glean::c::call(session, [&] {
-    glean::c::required(statistics, "statistics");
-    glean_statistics known = glean::c::sized(statistics, "statistics");
-    const std::size_t bytes = std::min(known.size, sizeof known);
-    const glean::Statistics seen = session->session.statistics();
-    known.blocked_seconds = seen.blocked_seconds;
-    known.captured_bytes = seen.captured_bytes;
-    known.puts = seen.puts;
-    known.pool_budget_bytes = seen.pool_budget_bytes;
-    known.pool_high_water_bytes = seen.pool_high_water_bytes;
-    std::memcpy(static_cast<void*>(statistics), &known, bytes);
+    glean::c::fill_sized(statistics, "statistics", [&](glean_statistics& known) {
+      const glean::Statistics seen = session->session.statistics();
+      known.blocked_seconds = seen.blocked_seconds;
+      known.captured_bytes = seen.captured_bytes;
+      known.puts = seen.puts;
+      known.pool_budget_bytes = seen.pool_budget_bytes;
+      known.pool_high_water_bytes = seen.pool_high_water_bytes;
+    });
+  });
+}
+
+glean_status glean_session_outputs(glean_session* session, size_t* count) {
+  return glean::c::call(session, [&] {
+    glean::c::required(count, "count");
+    session->outputs = session->session.outputs();
+    *count = session->outputs.size();
+  });
+}
+
+glean_status glean_session_output(glean_session* session, size_t index, glean_output_status* status) {
+  return glean::c::call(session, [&] {
+    if (index >= session->outputs.size()) {
+      throw glean::Error(glean::Errc::not_found, "no output has the number " + std::to_string(index));
+    }
+    const glean::OutputStatus& seen = session->outputs[index];
+    glean::c::fill_sized(status, "status", [&](glean_output_status& known) {
+      known.path = seen.path.c_str();
+      known.state = static_cast<glean_output_state>(seen.state);
+      known.steps_ended = seen.steps_ended;
+      known.steps_staged = seen.steps_staged;
+      known.steps_written = seen.steps_written;
+      known.steps_durable = seen.steps_durable;
+      known.error = seen.error.c_str();
+    });
   });
 }
 

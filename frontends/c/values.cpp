@@ -35,6 +35,11 @@ static_assert(same(GLEAN_CDF1, Format::cdf1) && same(GLEAN_CDF2, Format::cdf2) &
               same(GLEAN_CDF5, Format::cdf5));
 static_assert(same(GLEAN_FILL_OFF, Fill::off) && same(GLEAN_FILL_ON, Fill::on));
 static_assert(same(GLEAN_REPLACE, Existing::replace) && same(GLEAN_REFUSE, Existing::refuse));
+static_assert(same(GLEAN_OUTPUT_OPEN, OutputState::open) && same(GLEAN_OUTPUT_DRAINING, OutputState::draining) &&
+              same(GLEAN_OUTPUT_PUBLISHED, OutputState::published) &&
+              same(GLEAN_OUTPUT_FAILED, OutputState::failed) &&
+              same(GLEAN_OUTPUT_ABANDONED, OutputState::abandoned));
+static_assert(same(GLEAN_READ_PUBLISHED, Reading::published) && same(GLEAN_READ_WRITTEN, Reading::written));
 static_assert(status_of(Errc::invalid_argument) == GLEAN_INVALID_ARGUMENT &&
               status_of(Errc::invalid_state) == GLEAN_INVALID_STATE &&
               status_of(Errc::invalid_config) == GLEAN_INVALID_CONFIG &&
@@ -56,6 +61,13 @@ OutputOptions options_of(const glean_output_options* options) {
   const glean_output_options known = sized(options, "options");
   return {.existing =
               checked(static_cast<int>(known.existing), Existing::refuse, "choice for existing files")};
+}
+
+InputOptions options_of(const glean_input_options* options) {
+  const glean_input_options known = sized(options, "options");
+  // Zero is the default of every member.
+  return {.reading = checked(static_cast<int>(known.reading), Reading::written, "choice for reading"),
+          .seconds = known.seconds > 0 ? known.seconds : -1};
 }
 
 VariableOptions options_of(const glean_variable_options* options) {

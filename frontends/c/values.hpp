@@ -16,6 +16,7 @@ namespace glean::c {
 [[nodiscard]] Level level_of(glean_level level);
 [[nodiscard]] Format format_of(glean_format format);
 [[nodiscard]] OutputOptions options_of(const glean_output_options* options);
+[[nodiscard]] InputOptions options_of(const glean_input_options* options);
 [[nodiscard]] VariableOptions options_of(const glean_variable_options* options);
 // `starts` and `counts`: [blocks][dimensions].
 [[nodiscard]] std::vector<Box> boxes_of(const std::uint64_t* starts, const std::uint64_t* counts,

@@ -101,13 +101,29 @@ typedef enum glean_fill { GLEAN_FILL_OFF, GLEAN_FILL_ON } glean_fill;
 /* What to do with a file that is there already. */
 typedef enum glean_existing { GLEAN_REPLACE, GLEAN_REFUSE } glean_existing;
 
+/* What has become of an output. */
+typedef enum glean_output_state {
+  GLEAN_OUTPUT_OPEN,      /* this rank has not closed it */
+  GLEAN_OUTPUT_DRAINING,  /* this rank has; other ranks or the drain have not done their part yet */
+  GLEAN_OUTPUT_PUBLISHED, /* complete, durable and under its final name */
+  GLEAN_OUTPUT_FAILED,    /* it will not be published */
+  GLEAN_OUTPUT_ABANDONED  /* given up by this rank */
+} glean_output_state;
+
+/* What must be so before a file of this session can be read. */
+typedef enum glean_reading {
+  GLEAN_READ_PUBLISHED, /* the output is closed by all ranks, complete, durable and under its final name */
+  GLEAN_READ_WRITTEN    /* the steps that this rank has ended are in the file, open or not */
+} glean_reading;
+
 /* --- handles --------------------------------------------------------------------------------- */
 
 /* Owned by the program until given to the matching _free call. Outputs are freed before their session. */
 typedef struct glean_session glean_session;
 typedef struct glean_output glean_output;
+typedef struct glean_input glean_input;
 
-/* Small values that belong to the output that made them; nothing is to be freed. */
+/* Small values that belong to the output or input that made them; nothing is to be freed. */
 typedef struct glean_dimension { int id; } glean_dimension;
 typedef struct glean_variable { int id; } glean_variable;
 typedef struct glean_grid { int id; } glean_grid;
@@ -171,6 +187,35 @@ typedef struct glean_statistics {
   uint64_t pool_high_water_bytes;
 } glean_statistics;
 
+/* An output as this rank sees it. */
+typedef struct glean_output_status {
+  size_t size;              /* sizeof(glean_output_status), set by the caller */
+  const char *path;         /* as the program named it */
+  glean_output_state state;
+  uint64_t steps_ended;     /* by this rank */
+  uint64_t steps_staged;    /* ended by all ranks */
+  uint64_t steps_written;
+  uint64_t steps_durable;   /* of an open or draining output: as far as somebody has asked for it */
+  const char *error;        /* why it has failed; "" unless it has */
+} glean_output_status;
+
+typedef struct glean_input_options {
+  size_t size;            /* sizeof(glean_input_options) */
+  glean_reading reading;  /* default GLEAN_READ_PUBLISHED */
+  double seconds;         /* to wait at most; <= 0, the default: the configured deadline, anew whenever the drain
+                             makes progress */
+} glean_input_options;
+
+/* A variable of a file. The pointers live as long as the input. */
+typedef struct glean_variable_description {
+  size_t size;            /* sizeof(glean_variable_description), set by the caller */
+  const char *name;
+  glean_type external;
+  int per_step;           /* not 0: a record variable */
+  size_t dimensions;      /* without the record dimension */
+  const uint64_t *shape;  /* [dimensions] of one step, slowest first */
+} glean_variable_description;
+
 /* --- library --------------------------------------------------------------------------------- */
 
 /* "1.2.3"; never freed. Local. */
@@ -202,6 +247,15 @@ GLEAN_API void glean_session_free(glean_session *session);
 
 /* Fills as much of `statistics` as its size says. Local. */
 GLEAN_CHECKED glean_status glean_session_statistics(glean_session *session, glean_statistics *statistics);
+
+/* Looks at the outputs whose definitions have ended, oldest first: what became of those that are finished (the
+ * last 256, those that failed before others), then those that are not. As this rank sees it now. `count`: how
+ * many there are for glean_session_output. Also after glean_session_close. Local. */
+GLEAN_CHECKED glean_status glean_session_outputs(glean_session *session, size_t *count);
+
+/* Fills as much of `status` as its size says with output `index` of those that glean_session_outputs has looked
+ * at. The texts live until it looks again. GLEAN_NOT_FOUND when there are not so many. Local. */
+GLEAN_CHECKED glean_status glean_session_output(glean_session *session, size_t index, glean_output_status *status);
 
 /* What the last failed call with this session said; "" when there was none. Valid until the next call with
  * this handle. Local. */
@@ -302,6 +356,56 @@ GLEAN_CHECKED glean_status glean_output_close(glean_output *output);
 /* Gives the handle back. Without glean_output_close before, the output is abandoned: nothing is published.
  * NULL is allowed. Local. */
 GLEAN_API void glean_output_free(glean_output *output);
+
+/* --- input ----------------------------------------------------------------------------------- */
+
+/* Opens a file for reading on this rank, as it is now: steps that are put later need another call. If it is an
+ * output of this session, waits for what the options ask for, so that nothing older is ever read than what this
+ * rank has put. GLEAN_READ_PUBLISHED: GLEAN_INVALID_STATE while this rank has not closed the output.
+ * GLEAN_READ_WRITTEN: what all ranks have put in the steps that this rank has ended; costs one fsync by the
+ * drain. Not for open outputs of mode `passthrough`. GLEAN_TIMEOUT names who is missing; an output that has
+ * failed says so. A path that is no output of this session is opened as it is. `options` NULL: the defaults. A
+ * failure leaves its message in the session. Local. Blocks. */
+GLEAN_CHECKED glean_status glean_input_open(glean_session *session, const char *path,
+    const glean_input_options *options, glean_input **input);
+
+/* What the last failed call with this input said; "" when there was none. Valid until the next call with this
+ * handle. Local. */
+GLEAN_API const char *glean_input_message(const glean_input *input);
+
+/* Records that the file holds. Local. */
+GLEAN_CHECKED glean_status glean_input_steps(glean_input *input, uint64_t *steps);
+
+/* Number of variables. Their handles are {0}, {1}, ... in the order of the file. Local. */
+GLEAN_CHECKED glean_status glean_input_variables(glean_input *input, size_t *count);
+
+/* Fills as much of `description` as its size says. Local. */
+GLEAN_CHECKED glean_status glean_input_describe(glean_input *input, glean_variable variable,
+    glean_variable_description *description);
+
+/* GLEAN_NOT_FOUND when nothing has this name. Local. */
+GLEAN_CHECKED glean_status glean_input_find_variable(glean_input *input, const char *name,
+    glean_variable *variable);
+
+/* Reads a box of a variable, row-major; `data` has room for `elements`, which is what the box has. `start` and
+ * `count` have as many members as the variable has dimensions; both NULL: all of the variable, or of a step of
+ * it. `step` is ignored unless the variable is per step. `memory` may differ from the external type; a value
+ * that it cannot hold gives GLEAN_OUT_OF_RANGE when the others have been read. Elements that nobody has put have
+ * any value. GLEAN_NOT_FOUND for a step that is not there. Local. Blocks for storage. */
+GLEAN_CHECKED glean_status glean_input_read(glean_input *input, glean_variable variable, uint64_t step,
+    const uint64_t *start, const uint64_t *count, glean_type memory, void *data, size_t elements);
+
+/* An attribute of the file. `count`: how many elements it has; they are read into `values` if there is `room` for
+ * all. `values` NULL only with a room of 0. GLEAN_NOT_FOUND when there is none. Local. */
+GLEAN_CHECKED glean_status glean_input_attribute(glean_input *input, const char *name, glean_type memory,
+    void *values, size_t room, size_t *count);
+
+/* An attribute of a variable. Otherwise as above. Local. */
+GLEAN_CHECKED glean_status glean_input_variable_attribute(glean_input *input, glean_variable variable,
+    const char *name, glean_type memory, void *values, size_t room, size_t *count);
+
+/* Closes the file and gives the handle back. NULL is allowed. Local. */
+GLEAN_API void glean_input_free(glean_input *input);
 
 #ifdef __cplusplus
 }

@@ -157,6 +157,43 @@ struct Statistics {
   std::uint64_t pool_high_water_bytes = 0;
 };
 
+// What has become of an output.
+enum class OutputState {
+  open,       // this rank has not closed it
+  draining,   // this rank has; other ranks or the drain have not done their part yet
+  published,  // complete, durable and under its final name
+  failed,     // it will not be published
+  abandoned,  // given up by this rank
+};
+
+struct OutputStatus {
+  std::string path;                 // as the program named it
+  OutputState state = OutputState::open;
+  std::uint64_t steps_ended = 0;    // by this rank
+  std::uint64_t steps_staged = 0;   // ended by all ranks
+  std::uint64_t steps_written = 0;
+  std::uint64_t steps_durable = 0;  // of an open or draining output: as far as somebody has asked for it
+  std::string error;                // why it has failed
+};
+
+// What must be so before a file of this session can be read.
+enum class Reading {
+  published,  // the output is closed by all ranks, complete, durable and under its final name
+  written,    // the steps that this rank has ended are in the file, open or not: reads through the drain
+};
+
+struct InputOptions {
+  Reading reading = Reading::published;
+  double seconds = -1;   // to wait at most; < 0: the configured deadline, anew whenever the drain makes progress
+};
+
+struct VariableDescription {
+  std::string name;
+  Type external = Type::float64;
+  bool per_step = false;               // a record variable
+  std::vector<std::uint64_t> shape;    // of one step, slowest dimension first
+};
+
 class Output {
  public:
   Output(Output&&) noexcept;
@@ -246,6 +283,66 @@ class Output {
   std::unique_ptr<Impl> impl_;
 };
 
+// A NetCDF file that this rank reads, as it was when it was opened: steps that are put later need another
+// open_input. Every rank reads what it likes when it likes: all calls are Local. Reading waits for storage.
+class Input {
+ public:
+  Input(Input&&) noexcept;
+  Input& operator=(Input&&) noexcept;
+  ~Input();
+
+  // Records that the file holds.
+  [[nodiscard]] std::uint64_t steps() const;
+  // In the order of the file: the index is the id of the handle.
+  [[nodiscard]] std::vector<VariableDescription> variables() const;
+  [[nodiscard]] VariableDescription describe(Variable variable) const;
+  // Throws not_found.
+  [[nodiscard]] Variable find_variable(std::string_view name) const;
+
+  // Reads a box of a variable, row-major; `out` has as many elements. `step` is ignored unless the variable is per
+  // step. T may differ from the external type, as with put; a value that T cannot hold throws out_of_range when the
+  // others have been read. Elements that nobody has put have any value. Throws not_found for a step that is not there.
+  template <class T, std::size_t extent>
+  void read(Variable variable, std::uint64_t step, const Box& box, std::span<T, extent> out) const {
+    read_box(variable, step, box, type_of<T>(), out.data(), out.size());
+  }
+  template <class T> void read(Variable variable, std::uint64_t step, const Box& box, std::vector<T>& out) const {
+    read(variable, step, box, std::span<T>(out));
+  }
+  // All of a variable, or of a step of it.
+  template <class T> [[nodiscard]] std::vector<T> read(Variable variable, std::uint64_t step = 0) const {
+    const std::vector<std::uint64_t> shape = describe(variable).shape;
+    std::size_t elements = 1;
+    for (const std::uint64_t extent : shape) elements *= static_cast<std::size_t>(extent);
+    std::vector<T> values(elements);
+    read_box(variable, step, {std::vector<std::uint64_t>(shape.size(), 0), shape}, type_of<T>(), values.data(), elements);
+    return values;
+  }
+
+  // An attribute of the file, or of one variable; `char` for text. Throws not_found.
+  template <class T> [[nodiscard]] std::vector<T> attribute(std::string_view name) const {
+    return attribute<T>(Variable{}, name);
+  }
+  template <class T> [[nodiscard]] std::vector<T> attribute(Variable variable, std::string_view name) const {
+    std::vector<T> values(read_attribute(variable, name, type_of<T>(), nullptr, 0));
+    read_attribute(variable, name, type_of<T>(), values.data(), values.size());
+    return values;
+  }
+
+  // Untyped forms of the above, for language bindings. `elements` is the room in `out`. The second returns how many
+  // elements the attribute has, and reads them if there is room for all.
+  void read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,
+                std::size_t elements) const;
+  std::size_t read_attribute(Variable variable, std::string_view name, Type memory, void* out,
+                             std::size_t elements) const;
+
+  class Impl;
+  explicit Input(std::unique_ptr<Impl> impl);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
 class Session {
  public:
   // Joins the ranks of `comm` (duplicated; any thread level) into a session: settings, topology,
@@ -260,6 +357,20 @@ class Session {
 
   // Opens a new output. The file appears under `path` when it is complete. Collective.
   Output open(std::string_view path, Format format, OutputOptions options = {});
+
+  // Opens a file for reading on this rank. If it is an output of this session, waits for what `options.reading` asks
+  // for, so that nothing older is ever read than what this rank has put. Local, blocks.
+  //   published: throws invalid_state while this rank has not closed the output.
+  //   written: what all ranks have put in the steps that this rank has ended; one fsync by the drain, for the file
+  //     then says how many steps it has. Not for open outputs of mode `passthrough`: invalid_state.
+  // Both throw timeout, naming who is missing, and what went wrong if the output has failed. A path that is no output of
+  // this session is opened as it is. Throws not_found, permission, and invalid_argument if it is no NetCDF file.
+  [[nodiscard]] Input open_input(std::string_view path, InputOptions options = {});
+
+  // The outputs whose definitions have ended, oldest first: what became of those that are finished (the last 256, those
+  // that failed before others), then those that are not. As this rank sees it now: of a failure it may know before
+  // others do. Also after close(). Local.
+  [[nodiscard]] std::vector<OutputStatus> outputs() const;
 
   // Waits until everything put so far into any output is at `level`. Collective, blocks.
   void wait(Level level, double seconds = -1);

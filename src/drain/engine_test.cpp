@@ -174,6 +174,27 @@ TEST(Engine, MakesStepsDurableOnDemandAndPublishesOnlyWhenTheyAreClosed) {
   EXPECT_TRUE(bytes_of_file(output.description.names.final_path) == output.file());
 }
 
+// Ranks that wait for fewer steps than another has asked for may have to come on before that one's steps are there.
+TEST(Engine, MakesDurableWhatIsThereWhenMoreIsAskedForThanAllRanksHaveEnded) {
+  OneRank one;
+  Engine engine(one.made.pool, one.plan, one.calls);
+  const auto output = simple_output(one.directory / "steps.nc", 3, 5000);
+  const auto key = one.ranks.open(one.recorder, output);
+  pool::OutputSlot& slot = one.made.pool.slot(key.slot);
+  slot.synchronize_up_to = 2;
+
+  one.put_step(key, output, 0);
+
+  ASSERT_TRUE(one.wait_for(slot.steps_synchronized, 1));
+  one.put_step(key, output, 1);
+  ASSERT_TRUE(one.wait_for(slot.steps_synchronized, 2));
+  one.put_step(key, output, 2);
+  ASSERT_TRUE(one.wait_for(slot.steps_written, 3));
+  EXPECT_EQ(slot.steps_synchronized, 2u);
+  one.ranks.report(one.recorder, key, 0, 3 | pool::rank_closed);
+  ASSERT_TRUE(wait_until_finished(one.made.pool, {key}));
+}
+
 TEST(Engine, RefusesToPublishAStepThatNotAllRanksHaveEnded) {
   const TemporaryDirectory directory;
   const auto plan = pool::small_plan();

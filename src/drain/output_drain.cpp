@@ -256,7 +256,9 @@ void OutputDrain::progress() {
   if (staged != steps_staged_ || written != steps_written_) pool::futex_signal(pool_.header().progress);
 
   const std::uint64_t wanted = slot_.synchronize_up_to.load(std::memory_order_acquire);
-  if (wanted > steps_synchronized_ && steps_written_ >= wanted && !synchronizing_ && !last_job_queued_) {
+  // A rank that asks for fewer steps than another must not wait for steps that it has not ended itself.
+  const bool caught_up = steps_written_ == steps_staged_ && steps_written_ > steps_synchronized_;
+  if (wanted > steps_synchronized_ && (steps_written_ >= wanted || caught_up) && !synchronizing_ && !last_job_queued_) {
     synchronizing_ = true;
     queue(Job::Kind::synchronize);
   }

@@ -11,6 +11,7 @@
 
 #include "pool/capture.hpp"
 #include "session/core.hpp"
+#include "session/output_name.hpp"
 #include "store/pnetcdf/definitions.hpp"
 #include "store/posix/file.hpp"
 
@@ -21,6 +22,7 @@ struct Opening {
   std::string path;                // as the application calls it
   base::OutputSettings settings;
   store::FileNames names;          // on rank 0 only
+  OutputName name;                 // on all ranks
 };
 
 // Of what must be the same on all ranks.
@@ -49,6 +51,9 @@ class Backend {
   virtual void poison(const base::Error& error) noexcept = 0;
   // What all ranks have been told went wrong with this output. Local.
   [[nodiscard]] virtual std::optional<base::Error> failure() const = 0;
+  // Of an output that is created. Local.
+  [[nodiscard]] virtual OutputStatus status() const = 0;
+  [[nodiscard]] virtual const OutputName& name() const = 0;
 };
 
 [[nodiscard]] std::unique_ptr<Backend> make_threaded_backend(std::shared_ptr<Core> core, Opening opening);

@@ -131,7 +131,7 @@ void Core::set_up_pool() {
       throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
     }
     pool_->fault_in(rank_, ranks_);
-    outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, deadline_seconds_);
+    outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, deadline_seconds_, past_);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, rank_, deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); });
     if (is_root()) engine_ = std::make_unique<drain::Engine>(*pool_, plan_, calls_);

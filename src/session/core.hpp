@@ -18,6 +18,7 @@
 #include "plan/plan.hpp"
 #include "pool/journal.hpp"
 #include "report/report.hpp"
+#include "session/past_outputs.hpp"
 #include "session/pool_outputs.hpp"
 
 namespace glean::session {
@@ -50,6 +51,9 @@ class Core {
   // Open outputs that do not use the pool, in the order in which all ranks have created them. Local.
   void enlist(Backend* backend) { direct_.push_back(backend); }
   void delist(Backend* backend) noexcept { std::erase(direct_, backend); }
+  [[nodiscard]] const std::vector<Backend*>& direct() const { return direct_; }
+  // What became of the outputs that are finished.
+  [[nodiscard]] PastOutputs& past() { return past_; }
 
   // Waits for all outputs. Collective, blocks.
   void wait(Level level, double seconds);
@@ -82,6 +86,7 @@ class Core {
   double begin_realtime_seconds_ = 0;
   std::unique_ptr<pool::Pool> pool_;
   std::unique_ptr<pool::Recorder> recorder_;
+  PastOutputs past_;
   std::unique_ptr<PoolOutputs> outputs_;
   store::SystemCalls calls_;
   std::unique_ptr<drain::Engine> engine_;

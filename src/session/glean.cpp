@@ -11,7 +11,9 @@
 #include "base/log.hpp"
 #include "drain/checksums.hpp"
 #include "session/agreement.hpp"
+#include "session/input.hpp"
 #include "session/output_impl.hpp"
+#include "session/translated.hpp"
 
 namespace glean {
 
@@ -21,14 +23,7 @@ static_assert(static_cast<int>(Format::cdf5) == static_cast<int>(store::Format::
 
 namespace {
 
-template <class Call>
-auto translated(Call call) {
-  try {
-    return call();
-  } catch (const base::Error& error) {
-    throw Error(static_cast<Errc>(error.code()), error.what(), error.hint());
-  }
-}
+using session::translated;
 
 // A call of an output. What this rank could not do must not be lost if the application goes on.
 enum class OnError { poison, keep };
@@ -146,9 +141,12 @@ class Session::Impl {
 
   Output open(std::string_view path, Format format, OutputOptions options) {
     core_->require_usable("open");
-    session::Opening opening{std::string(path), {}, {}};
+    session::Opening opening{std::string(path), {}, {}, {}};
     struct Decision {
       base::OutputSettings settings;
+      pid_t root = 0;                // with the time: told from outputs of other sessions and of other machines that
+      std::uint64_t opened_ns = 0;   // share the directory
+      [[nodiscard]] std::string unique() const { return std::to_string(root) + "-" + std::to_string(opened_ns); }
       std::uint64_t failed_before;   // closed outputs; if there are any, nothing is opened
     };
     const auto decision = session::on_root<Decision>(core_->comm(), [&](Decision& value) {
@@ -156,15 +154,18 @@ class Session::Impl {
       if (value.failed_before != 0) return;
       value.settings = core_->settings().for_output(opening.path);
       if (!core_->has_pool()) value.settings.mode = base::Mode::passthrough;
-      // Also told from those of other sessions and of other machines that share the directory.
+      value.root = getpid();
+      value.opened_ns = base::now_ns();
       opening.names = store::choose_names(opening.path, value.settings.publish, options.existing == Existing::refuse,
-                                          std::to_string(getpid()) + "-" + std::to_string(base::now_ns()));
+                                          value.unique());
       store::SystemCalls calls;
       if (value.settings.publish == base::Publish::in_place) drain::forget_sums(calls, opening.names.final_path);
     });
     if (decision.failed_before != 0) throw base::Error(core_->outputs().announce(decision.failed_before));
     if (core_->has_pool()) core_->outputs().forget_finished();
     opening.settings = decision.settings;
+    opening.name = session::OutputName(opening.path, decision.settings.publish, decision.unique(),
+                                       core_->is_root() ? std::optional(opening.names) : std::nullopt);
     auto backend = opening.settings.mode == base::Mode::threaded
                        ? session::make_threaded_backend(core_, opening)
                        : session::make_passthrough_backend(core_, opening);
@@ -178,6 +179,7 @@ class Session::Impl {
   }
 
   [[nodiscard]] session::Core& core() { return *core_; }
+  [[nodiscard]] const std::shared_ptr<session::Core>& shared_core() const { return core_; }
 
  private:
   void end() noexcept {
@@ -222,6 +224,16 @@ Output Session::open(std::string_view path, Format format, OutputOptions options
     const session::Blocked blocked(impl.core());
     return impl.open(path, format, options);
   });
+}
+
+Input Session::open_input(std::string_view path, InputOptions options) {
+  return session_call(impl_.get(), [&](Impl& impl) {
+    return Input(session::open_input(impl.shared_core(), std::string(path), options));
+  });
+}
+
+std::vector<OutputStatus> Session::outputs() const {
+  return session_call(impl_.get(), [](Impl& impl) { return session::list_outputs(impl.core()); });
 }
 
 void Session::wait(Level level, double seconds) {

@@ -62,6 +62,7 @@ class PassthroughBackend final : public Backend {
       error.reset();
     }
     if (error) note(*error);
+    ++steps_;
   }
 
   void wait(Level level, double, const std::optional<base::Error>& misuse) override {
@@ -70,6 +71,7 @@ class PassthroughBackend final : public Backend {
     const auto unsynchronized =
         level == Level::durable ? caught([&] { file_->synchronize(); }) : std::nullopt;
     if (unsynchronized) note(*unsynchronized);
+    else if (level == Level::durable) steps_durable_ = steps_;
     const bool only_misuse = misuse && !mine_;
     try {
       agree(core_->comm(), only_misuse ? misuse : mine_);
@@ -105,6 +107,8 @@ class PassthroughBackend final : public Backend {
       abandon();
       throw;
     }
+    steps_durable_ = steps_;
+    core_->past().add(opening_.name, status(), std::nullopt);
   }
 
   // PnetCDF closes a file collectively, whatever became of it. While an exception passes, the other ranks may be
@@ -117,11 +121,23 @@ class PassthroughBackend final : public Backend {
     if (core_->is_root() && opening_.settings.publish == base::Publish::rename) {
       unlink(opening_.names.working_path.c_str());
     }
+    abandoned_ = true;
+    static_cast<void>(caught([&] { core_->past().add(opening_.name, status(), failure_); }));
   }
 
   void poison(const base::Error& error) noexcept override { note(error); }
 
   [[nodiscard]] std::optional<base::Error> failure() const override { return failure_; }
+  [[nodiscard]] OutputStatus status() const override {
+    const auto& error = failure_ ? failure_ : mine_;
+    const OutputState state = failure_ || (mine_ && !abandoned_) ? OutputState::failed
+                              : abandoned_                       ? OutputState::abandoned
+                              : closed_                          ? OutputState::published
+                                                                 : OutputState::open;
+    return {opening_.path, state, steps_, steps_, steps_, steps_durable_,
+            state == OutputState::failed ? error->what() : std::string()};
+  }
+  [[nodiscard]] const OutputName& name() const override { return opening_.name; }
 
  private:
   void note(const base::Error& error) {
@@ -150,6 +166,9 @@ class PassthroughBackend final : public Backend {
   std::optional<base::Error> mine_;      // of this rank
   std::optional<base::Error> failure_;   // what all ranks have been told
   bool closed_ = false;
+  bool abandoned_ = false;
+  std::uint64_t steps_ = 0;
+  std::uint64_t steps_durable_ = 0;
   std::uint64_t begin_ns_ = base::now_ns();
   std::uint64_t bytes_ = 0;
 };

@@ -59,10 +59,16 @@ class PoolOutputs::Patience {
   std::uint64_t done_;
 };
 
-PoolOutputs::PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds)
-    : pool_(pool), comm_(comm), deadline_seconds_(deadline_seconds) {
+PoolOutputs::PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds, PastOutputs& past)
+    : pool_(pool), comm_(comm), deadline_seconds_(deadline_seconds), past_(past) {
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
+}
+
+PoolOutputs::~PoolOutputs() {
+  static_cast<void>(caught([&] {
+    for (const auto& output : outputs_) past_.add(output->name, status(*output), output->failure);
+  }));
 }
 
 // --- making and ending
@@ -73,11 +79,11 @@ pool::OutputKey PoolOutputs::claim_slot(const std::string& final_path) {
     const std::uint32_t seen = pool_.header().progress.load(std::memory_order_acquire);
     forget_finished();
     const auto earlier = std::find_if(outputs_.begin(), outputs_.end(), [&](const auto& output) {
-      return output->final_path == final_path && is_current(*output) &&
+      return output->name.leads_to(final_path) && is_current(*output) &&
              pool_.slot(output->key.slot).state.load(std::memory_order_acquire) == pool::OutputState::open;
     });
     if (earlier != outputs_.end() && !(*earlier)->closed) {
-      throw base::Error(base::Errc::invalid_state, "'" + (*earlier)->path + "' is an open output of this session",
+      throw base::Error(base::Errc::invalid_state, "'" + (*earlier)->name.path() + "' is an open output of this session",
                         "close it before it is written anew");
     }
     for (std::uint32_t index = 0; earlier == outputs_.end() && index < pool::output_slots; ++index) {
@@ -100,10 +106,8 @@ void PoolOutputs::release_slot(pool::OutputKey key) {
   pool_.slot(key.slot).state.store(pool::OutputState::free, std::memory_order_release);
 }
 
-std::shared_ptr<PoolOutput> PoolOutputs::add(pool::OutputKey key, const std::string& path,
-                                             const std::string& final_path) {
-  outputs_.push_back(
-      std::make_shared<PoolOutput>(PoolOutput{.key = key, .path = path, .final_path = final_path, .failure = {}}));
+std::shared_ptr<PoolOutput> PoolOutputs::add(pool::OutputKey key, const OutputName& name) {
+  outputs_.push_back(std::make_shared<PoolOutput>(PoolOutput{.key = key, .name = name, .failure = {}}));
   return outputs_.back();
 }
 
@@ -131,7 +135,7 @@ std::vector<std::string> PoolOutputs::abandon_open() {
   for (const auto& output : outputs_) {
     if (output->closed) continue;
     abandon(*output);
-    paths.push_back(output->path);
+    paths.push_back(output->name.path());
   }
   return paths;
 }
@@ -139,6 +143,7 @@ std::vector<std::string> PoolOutputs::abandon_open() {
 void PoolOutputs::forget_finished() {
   std::erase_if(outputs_, [&](const std::shared_ptr<PoolOutput>& output) {
     if (!is_over(*output)) return false;
+    past_.add(output->name, status(*output), output->failure);
     if (rank_ == 0) release_slot(output->key);
     return true;
   });
@@ -189,7 +194,7 @@ base::Error PoolOutputs::error_in_slot(const PoolOutput& output) const {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const std::uint32_t error = slot.error.load(std::memory_order_acquire);
   return {static_cast<base::Errc>(error - 1),
-          "'" + output.path + "' cannot be completed and is not published: " + slot.message.data(), slot.hint.data()};
+          "'" + output.name.path() + "' cannot be completed and is not published: " + slot.message.data(), slot.hint.data()};
 }
 
 base::Error PoolOutputs::announce(std::uint64_t slots) {
@@ -208,11 +213,15 @@ base::Error PoolOutputs::announce(std::uint64_t slots) {
   return *all;
 }
 
+bool PoolOutputs::is_published(const PoolOutput& output) const {
+  if (!is_current(output)) return true;   // long ago
+  const auto state = pool_.slot(output.key.slot).state.load(std::memory_order_acquire);
+  return state == pool::OutputState::published || state == pool::OutputState::free;
+}
+
 bool PoolOutputs::reached(const PoolOutput& output, Level level) const {
-  if (!is_current(output)) return true;   // long published
+  if (is_published(output)) return true;
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  const auto state = slot.state.load(std::memory_order_acquire);
-  if (state == pool::OutputState::published || state == pool::OutputState::free) return true;
   const std::uint64_t steps = output.steps_ended;
   switch (level) {
     case Level::captured: return true;
@@ -226,16 +235,23 @@ bool PoolOutputs::reached(const PoolOutput& output, Level level) const {
 
 // --- waiting
 
+void PoolOutputs::ask_for_durable_steps(PoolOutput& output) {
+  auto& up_to = pool_.slot(output.key.slot).synchronize_up_to;
+  std::uint64_t wanted = up_to.load(std::memory_order_relaxed);
+  while (wanted < output.steps_ended && !up_to.compare_exchange_weak(wanted, output.steps_ended)) {}
+}
+
 std::optional<base::Error> PoolOutputs::wait_for(PoolOutput& output, Level level, Patience& patience) {
+  if (level == Level::durable && !output.closed) ask_for_durable_steps(output);
+  return wait_until(output, patience, [&] { return reached(output, level); });
+}
+
+template <class Condition>
+std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience& patience, Condition holds) {
   pool::PoolHeader& header = pool_.header();
-  if (level == Level::durable && !output.closed) {
-    auto& up_to = pool_.slot(output.key.slot).synchronize_up_to;
-    std::uint64_t wanted = up_to.load(std::memory_order_relaxed);
-    while (wanted < output.steps_ended && !up_to.compare_exchange_weak(wanted, output.steps_ended)) {}
-  }
   for (bool rung = false;; rung = true) {
     const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
-    if (reached(output, level)) return std::nullopt;
+    if (holds()) return std::nullopt;
     // Nobody is told before the file is gone, and with it the space that it took.
     const pool::OutputSlot& slot = pool_.slot(output.key.slot);
     const bool kept = slot.discarded.load(std::memory_order_acquire) == 0 &&
@@ -286,6 +302,24 @@ std::vector<std::string> PoolOutputs::wait_alone() {
   return errors;
 }
 
+std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& options) {
+  if (output.failure) throw base::Error(*output.failure);
+  const bool through = options.reading == Reading::written;
+  if (!through && !output.closed) {
+    throw base::Error(base::Errc::invalid_state, "cannot read '" + output.name.path() + "': this rank has not closed it",
+                      "close it, or read what is written with Reading::written");
+  }
+  Patience patience(pool_.header(), deadline_seconds_, options.seconds);
+  const auto& durable = pool_.slot(output.key.slot).steps_synchronized;
+  if (through && is_current(output)) ask_for_durable_steps(output);
+  const auto late = wait_until(output, patience, [&] {
+    return is_published(output) || (through && durable.load(std::memory_order_acquire) >= output.steps_ended);
+  });
+  if (late) throw base::Error(*late);
+  if (failed(output) != 0) throw error_in_slot(output);
+  return is_published(output) ? output.name.files().final_path : output.name.files().working_path;
+}
+
 std::string PoolOutputs::diagnose(const PoolOutput& output) const {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   std::vector<int> behind, open;
@@ -299,10 +333,10 @@ std::string PoolOutputs::diagnose(const PoolOutput& output) const {
                        these.size() == 1 ? "has" : "have");
   };
   if (!behind.empty()) {
-    return fmt::format("'{}': {} not ended step {}", output.path, ranks(behind), output.steps_ended - 1);
+    return fmt::format("'{}': {} not ended step {}", output.name.path(), ranks(behind), output.steps_ended - 1);
   }
-  if (!open.empty()) return fmt::format("'{}': {} not closed it", output.path, ranks(open));
-  return fmt::format("'{}': the drain has written {} of {} steps, {} MiB wait in the pool", output.path,
+  if (!open.empty()) return fmt::format("'{}': {} not closed it", output.name.path(), ranks(open));
+  return fmt::format("'{}': the drain has written {} of {} steps, {} MiB wait in the pool", output.name.path(),
                      slot.steps_written.load(), output.steps_ended, pool_.used_bytes() / base::MiB);
 }
 

@@ -16,14 +16,14 @@
 #include "base/error.hpp"
 #include "glean/glean.hpp"
 #include "pool/journal.hpp"
+#include "session/past_outputs.hpp"
 
 namespace glean::session {
 
 // One output that is open or draining.
 struct PoolOutput {
   pool::OutputKey key;
-  std::string path;                     // as the application calls it
-  std::string final_path;               // on rank 0
+  OutputName name;
   std::uint32_t steps_ended = 0;        // by this rank
   bool closed = false;                  // by this rank
   bool abandoned = false;               // by this rank, which is not interested in its fate
@@ -32,8 +32,11 @@ struct PoolOutput {
 
 class PoolOutputs {
  public:
-  // `pool` and `comm` must live as long.
-  PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds);
+  // `pool`, `comm` and `past` must live as long. What is let go of is told to `past`.
+  PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds, PastOutputs& past);
+  ~PoolOutputs();
+  PoolOutputs(const PoolOutputs&) = delete;
+  PoolOutputs& operator=(const PoolOutputs&) = delete;
 
   // A slot for a new output that becomes `final_path`. Rank 0 only. Blocks while all slots are in use, and while an
   // earlier output of that name drains: the later one must win. Throws timeout, and invalid_state when the earlier one
@@ -41,8 +44,7 @@ class PoolOutputs {
   [[nodiscard]] pool::OutputKey claim_slot(const std::string& final_path);
   // The slot was claimed for nothing. Rank 0 only.
   void release_slot(pool::OutputKey key);
-  [[nodiscard]] std::shared_ptr<PoolOutput> add(pool::OutputKey key, const std::string& path,
-                                                const std::string& final_path);
+  [[nodiscard]] std::shared_ptr<PoolOutput> add(pool::OutputKey key, const OutputName& name);
 
   // This rank ends a step, closes or abandons. Local, one system call (of the caller, who rings the drain).
   void end_step(PoolOutput& output, std::uint64_t step);
@@ -68,6 +70,15 @@ class PoolOutputs {
   // any more. Returns the errors.
   [[nodiscard]] std::vector<std::string> wait_alone();
 
+  // As this rank sees it now. Local.
+  [[nodiscard]] OutputStatus status(const PoolOutput& output) const;
+  [[nodiscard]] std::vector<OutputStatus> statuses() const;   // oldest first
+  // The newest output of that name that this rank has not given up; nullptr: none. Local.
+  [[nodiscard]] std::shared_ptr<PoolOutput> find(const std::string& final_path) const;
+  // Waits until the output can be read as InputOptions says, and returns where. Throws what Session::open_input throws.
+  // A working file is renamed or removed when the drain is ready to. Local, blocks.
+  [[nodiscard]] std::string wait_to_read(PoolOutput& output, const InputOptions& options);
+
   // Lets go of what is finished; on rank 0 its slots can be used again. Local.
   void forget_finished();
   // Who is missing, and what the drain still has to do. Local.
@@ -76,6 +87,11 @@ class PoolOutputs {
  private:
   class Patience;
   [[nodiscard]] std::optional<base::Error> wait_for(PoolOutput& output, Level level, Patience& patience);
+  // The same for any condition. nullopt: it holds, or the output has failed.
+  template <class Condition>
+  [[nodiscard]] std::optional<base::Error> wait_until(PoolOutput& output, Patience& patience, Condition holds);
+  void ask_for_durable_steps(PoolOutput& output);
+  [[nodiscard]] bool is_published(const PoolOutput& output) const;   // given that it has not failed
   [[nodiscard]] bool reached(const PoolOutput& output, Level level) const;
   [[nodiscard]] bool is_current(const PoolOutput& output) const;
   [[nodiscard]] bool is_over(const PoolOutput& output) const;
@@ -90,6 +106,7 @@ class PoolOutputs {
   int rank_ = 0;
   int ranks_ = 1;
   double deadline_seconds_;
+  PastOutputs& past_;
   std::vector<std::shared_ptr<PoolOutput>> outputs_;
 };
 

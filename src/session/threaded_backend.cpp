@@ -29,7 +29,7 @@ class ThreadedBackend final : public Backend {
     if (core_->is_root() && !earlier) mine.error = caught([&] { mine.root_word = as_word(make_file(definitions)); });
     const Outcome outcome = settle(core_->comm(), mine);
     if (outcome.root_word != Proposal::no_word) {
-      output_ = core_->outputs().add(as_key(outcome.root_word), opening_.path, opening_.names.final_path);
+      output_ = core_->outputs().add(as_key(outcome.root_word), opening_.name);
     }
     if (!outcome.error) return;
     abandon();   // by all ranks: the drain removes the file
@@ -86,6 +86,8 @@ class ThreadedBackend final : public Backend {
   }
 
   [[nodiscard]] std::optional<base::Error> failure() const override { return output_->failure; }
+  [[nodiscard]] OutputStatus status() const override { return core_->outputs().status(*output_); }
+  [[nodiscard]] const OutputName& name() const override { return opening_.name; }
 
  private:
   pool::OutputKey make_file(const store::Definitions& definitions) {

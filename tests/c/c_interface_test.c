@@ -278,14 +278,130 @@ static void an_abandoned_output_leaves_nothing(glean_session *session, const cha
   expect_no_file(path);
 }
 
+#define IN(call) \
+  do { \
+    const glean_status status_ = (call); \
+    expect_ok(status_, glean_input_message(in), #call, __LINE__); \
+  } while (0)
+
+static glean_output_state state_of(glean_session *session, const char *path) {
+  size_t count = 0;
+  SESSION(glean_session_outputs(session, &count));
+  for (size_t i = count; i > 0; --i) {
+    glean_output_status status;
+    memset(&status, 0, sizeof status);
+    status.size = sizeof status;
+    SESSION(glean_session_output(session, i - 1, &status));
+    if (strcmp(status.path, path) == 0) return status.state;
+  }
+  return (glean_output_state)-1;
+}
+
+static void what_was_put_is_read(glean_session *session, const char *path) {
+  glean_output *out = NULL;
+  SESSION(glean_output_open(session, path, GLEAN_CDF5, NULL, &out));
+  if (out == NULL) return;
+  glean_dimension over[2] = {{-1}, {-1}};
+  OUT(glean_output_define_unlimited(out, "time", &over[0]));
+  OUT(glean_output_define_dimension(out, "x", (uint64_t)(4 * ranks), &over[1]));
+  const uint64_t mine[1] = {(uint64_t)(4 * rank)}, four[1] = {4};
+  glean_variable v = {-1};
+  OUT(glean_output_define_variable(out, "v", GLEAN_FLOAT32, over, 2, mine, four, 1, NULL, &v));
+  OUT(glean_output_define_attribute(out, "title", GLEAN_TEXT, "C", 1));
+  const double pair[2] = {1.5, 2.5};
+  OUT(glean_output_define_variable_attribute(out, v, "pair", GLEAN_FLOAT64, pair, 2));
+  for (int step = 0; step < 2; ++step) {
+    double data[4];
+    for (int i = 0; i < 4; ++i) data[i] = 100 * step + 4 * rank + i;
+    OUT(glean_output_begin_step(out));
+    OUT(glean_output_put(out, v, GLEAN_FLOAT64, data, 4));
+    OUT(glean_output_end_step(out));
+  }
+  EXPECT(state_of(session, path) == GLEAN_OUTPUT_OPEN);
+
+  glean_input *in = NULL;
+  EXPECT(glean_input_open(session, path, NULL, &in) == GLEAN_INVALID_STATE);
+  EXPECT(strstr(glean_session_message(session), "has not closed it") != NULL);
+  glean_input_options options = {sizeof options, (glean_reading)17, 0};
+  EXPECT(glean_input_open(session, path, &options, &in) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_input_open(session, NULL, NULL, &in) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_input_open(session, path, NULL, NULL) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_input_open(session, "/no/such/file.nc", NULL, &in) == GLEAN_NOT_FOUND);
+  EXPECT(in == NULL);
+  options.reading = GLEAN_READ_WRITTEN;
+  options.seconds = 60;
+  for (int time = 0; time < 2; ++time) {
+    SESSION(glean_input_open(session, path, time == 0 ? &options : NULL, &in));
+    if (in == NULL) return;
+    uint64_t steps = 0;
+    IN(glean_input_steps(in, &steps));
+    EXPECT(steps == 2);
+    size_t count = 0;
+    IN(glean_input_variables(in, &count));
+    EXPECT(count == 1);
+    glean_variable found = {-7};
+    IN(glean_input_find_variable(in, "v", &found));
+    EXPECT(found.id == 0);
+    EXPECT(glean_input_find_variable(in, "nothing", &found) == GLEAN_NOT_FOUND && found.id == 0);
+    EXPECT(strstr(glean_input_message(in), "nothing") != NULL);
+    glean_variable_description description;
+    memset(&description, 0, sizeof description);
+    EXPECT(glean_input_describe(in, found, &description) == GLEAN_INVALID_ARGUMENT);
+    description.size = sizeof description;
+    EXPECT(glean_input_describe(in, (glean_variable){9}, &description) == GLEAN_NOT_FOUND);
+    IN(glean_input_describe(in, found, &description));
+    EXPECT(strcmp(description.name, "v") == 0 && description.external == GLEAN_FLOAT32 && description.per_step);
+    EXPECT(description.dimensions == 1 && description.shape[0] == (uint64_t)(4 * ranks));
+    for (uint64_t step = 0; step < 2; ++step) {
+      int32_t *whole = malloc(sizeof(int32_t) * (size_t)(4 * ranks));
+      IN(glean_input_read(in, found, step, NULL, NULL, GLEAN_INT32, whole, (size_t)(4 * ranks)));
+      int same = 1;
+      for (int i = 0; i < 4 * ranks; ++i) same = same && whole[i] == 100 * (int)step + i;
+      EXPECT(same);
+      free(whole);
+      float last[2] = {0, 0};
+      const uint64_t start[1] = {(uint64_t)(4 * ranks - 2)}, two[1] = {2};
+      IN(glean_input_read(in, found, step, start, two, GLEAN_FLOAT32, last, 2));
+      EXPECT(last[1] == (float)(100 * (int)step + 4 * ranks - 1));
+      EXPECT(glean_input_read(in, found, step, start, NULL, GLEAN_FLOAT32, last, 2) == GLEAN_INVALID_ARGUMENT);
+      EXPECT(glean_input_read(in, found, step, start, two, GLEAN_FLOAT32, NULL, 2) == GLEAN_INVALID_ARGUMENT);
+      EXPECT(glean_input_read(in, found, step + 2, start, two, GLEAN_FLOAT32, last, 2) == GLEAN_NOT_FOUND);
+    }
+    char title = 0;
+    float read_pair[2] = {0, 0};
+    IN(glean_input_attribute(in, "title", GLEAN_TEXT, &title, 1, &count));
+    EXPECT(title == 'C' && count == 1);
+    IN(glean_input_variable_attribute(in, found, "pair", GLEAN_FLOAT32, NULL, 0, &count));
+    EXPECT(count == 2);
+    IN(glean_input_variable_attribute(in, found, "pair", GLEAN_FLOAT32, read_pair, 2, &count));
+    EXPECT(read_pair[0] == 1.5f && read_pair[1] == 2.5f);
+    EXPECT(glean_input_attribute(in, "pair", GLEAN_FLOAT32, read_pair, 2, &count) == GLEAN_NOT_FOUND);
+    EXPECT(glean_input_variable_attribute(in, (glean_variable){-1}, "title", GLEAN_TEXT, &title, 1, &count) ==
+           GLEAN_NOT_FOUND);
+    glean_input_free(in);
+    in = NULL;
+    if (time == 0) {
+      OUT(glean_output_close(out));
+      EXPECT(state_of(session, path) != GLEAN_OUTPUT_OPEN);
+    }
+  }
+  EXPECT(state_of(session, path) == GLEAN_OUTPUT_PUBLISHED);
+  glean_output_status status;
+  EXPECT(glean_session_output(session, 4711, &status) == GLEAN_NOT_FOUND);
+  EXPECT(glean_input_steps(NULL, NULL) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(strcmp(glean_input_message(NULL), "") == 0);
+  glean_input_free(NULL);
+  glean_output_free(out);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc < 2) return 2;
-  char path[4][4096];
-  for (int i = 0; i < 4; ++i) snprintf(path[i], sizeof path[i], "%s/c_%d_%d.nc", argv[1], ranks, i);
-  for (int i = 0; rank == 0 && i < 4; ++i) remove(path[i]);
+  char path[5][4096];
+  for (int i = 0; i < 5; ++i) snprintf(path[i], sizeof path[i], "%s/c_%d_%d.nc", argv[1], ranks, i);
+  for (int i = 0; rank == 0 && i < 5; ++i) remove(path[i]);
   MPI_Barrier(MPI_COMM_WORLD);
   EXPECT(strlen(glean_version()) > 0);
   EXPECT(strcmp(glean_status_name((glean_status)4711), "unknown status") == 0);
@@ -309,6 +425,7 @@ int main(int argc, char **argv) {
   an_amr_grid_arrives(session, path[1]);
   calls_that_must_fail_do(session, path[2]);
   an_abandoned_output_leaves_nothing(session, path[3]);
+  what_was_put_is_read(session, path[4]);
 
   glean_statistics statistics;
   memset(&statistics, 0, sizeof statistics);

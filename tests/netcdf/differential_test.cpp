@@ -16,7 +16,7 @@
 #include "scenario.hpp"
 #include "store/pnetcdf/create.hpp"
 #include "store/pnetcdf/passthrough.hpp"
-#include "store/pnetcdf/read.hpp"
+#include "store/pnetcdf/read_header.hpp"
 
 namespace glean::test {
 

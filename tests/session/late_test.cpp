@@ -56,7 +56,10 @@ int main(int argc, char** argv) {
     out.end_step();
   }
   outputs[0].close();
+  std::optional<glean::Input> input(session->open_input(directory + "/open.nc", {.reading = glean::Reading::written}));
+  failed |= check(input->steps() == 0, "a file without records is read");
   MPI_Finalize();
+  input.reset();
 
   failed |= check(is_invalid_state([&] { session->close(); }), "closing after MPI_Finalize is refused");
   failed |= check(is_invalid_state([&] { session->wait(glean::Level::durable); }), "waiting after MPI_Finalize is refused");

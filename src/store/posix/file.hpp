@@ -35,6 +35,11 @@ struct FileNames {
 [[nodiscard]] FileNames choose_names(const std::string& path, base::Publish publish, bool refuse_existing,
                                      const std::string& unique);
 
+// Where `path` leads: absolute and without symbolic links. The file need not exist, its directory must. Throws not_found.
+[[nodiscard]] std::string resolved_path(const std::string& path);
+// Under which name the output is written that becomes `final_path`.
+[[nodiscard]] std::string working_path(const std::string& final_path, base::Publish publish, const std::string& unique);
+
 class File {
  public:
   // Opens the working file, which exists, for writing; a second descriptor with O_DIRECT where `direct_io` and

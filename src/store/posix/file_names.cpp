@@ -76,6 +76,20 @@ std::string working_name(const std::string& name, const std::string& unique) {
 
 }  // namespace
 
+std::string resolved_path(const std::string& path) {
+  const fs::path target = follow_links(path);
+  std::error_code error;
+  const fs::path directory = fs::canonical(target.parent_path(), error);
+  if (error) throw Error(Errc::not_found, "cannot find '" + path + "': " + error.message());
+  return (directory / target.filename()).string();
+}
+
+std::string working_path(const std::string& final_path, base::Publish publish, const std::string& unique) {
+  if (publish == base::Publish::in_place) return final_path;
+  const fs::path path(final_path);
+  return (path.parent_path() / working_name(path.filename().string(), unique)).string();
+}
+
 FileNames choose_names(const std::string& path, base::Publish publish, bool refuse_existing,
                        const std::string& unique) {
   if (path.empty()) throw Error(Errc::invalid_argument, "the name of a file is empty");
@@ -84,10 +98,9 @@ FileNames choose_names(const std::string& path, base::Publish publish, bool refu
     throw Error(Errc::exists, cannot_write(path) + ": it is a directory");
   }
   const fs::path directory = check_directory(target.parent_path(), path);
-  const fs::path final_path = directory / target.filename();
+  const std::string final_path = (directory / target.filename()).string();
   check_existing(final_path, path, refuse_existing);
-  if (publish == base::Publish::in_place) return {final_path.string(), final_path.string()};
-  return {(directory / working_name(target.filename().string(), unique)).string(), final_path.string()};
+  return {working_path(final_path, publish, unique), final_path};
 }
 
 }  // namespace glean::store

@@ -80,6 +80,21 @@ TEST_F(ChooseNames, FollowsALinkSoThatItStays) {
   EXPECT_EQ(refusal(directory_ / "link.nc", true), Errc::exists);
 }
 
+TEST_F(ChooseNames, GivesNamesThatAreFoundAgainByWhoeverKnowsWhatIsUnique) {
+  std::filesystem::create_directory(directory_ / "run");
+  std::filesystem::create_directory_symlink("run", directory_ / "link");
+  std::filesystem::create_symlink("link/a.nc", directory_ / "latest.nc");
+  for (const base::Publish publish : {base::Publish::rename, base::Publish::in_place}) {
+    const FileNames names = choose_names(directory_ / "latest.nc", publish, false, "1-2");
+
+    for (const char* path : {"latest.nc", "run/a.nc", "link/a.nc", "run/../link/./a.nc"}) {
+      EXPECT_EQ(resolved_path(directory_ / path), names.final_path) << path;
+    }
+    EXPECT_EQ(working_path(names.final_path, publish, "1-2"), names.working_path);
+  }
+  EXPECT_THROW((void)resolved_path(directory_ / "missing/a.nc"), base::Error);
+}
+
 TEST_F(ChooseNames, EndsWhenLinksGoInCircles) {
   std::filesystem::create_symlink("b", directory_ / "a");
   std::filesystem::create_symlink("a", directory_ / "b");

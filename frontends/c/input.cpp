@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "barrier.hpp"
+#include "values.hpp"
+
+using glean::c::call;
+using glean::c::required;
+using glean::c::required_array;
+
+namespace {
+
+std::size_t read_attribute(const glean_input& input, glean::Variable variable, const char* name, glean_type memory,
+                           void* values, std::size_t room) {
+  required_array(static_cast<char*>(values), room, "values");
+  return input.input.read_attribute(variable, required(name, "name"), glean::c::type_of(memory), values, room);
+}
+
+}  // namespace
+
+extern "C" {
+
+glean_status glean_input_open(glean_session* session, const char* path, const glean_input_options* options,
+                              glean_input** input) {
+  return call(session, [&] {
+    required(input, "input");
+    glean::Input opened = session->session.open_input(required(path, "path"), glean::c::options_of(options));
+    std::vector<glean::VariableDescription> variables = opened.variables();
+    *input = new glean_input{std::move(opened), std::move(variables), {}};
+  });
+}
+
+const char* glean_input_message(const glean_input* input) { return input == nullptr ? "" : input->message.c_str(); }
+
+glean_status glean_input_steps(glean_input* input, uint64_t* steps) {
+  return call(input, [&] { *required(steps, "steps") = input->input.steps(); });
+}
+
+glean_status glean_input_variables(glean_input* input, size_t* count) {
+  return call(input, [&] { *required(count, "count") = input->variables.size(); });
+}
+
+glean_status glean_input_describe(glean_input* input, glean_variable variable,
+                                  glean_variable_description* description) {
+  return call(input, [&] {
+    static_cast<void>(input->input.describe({variable.id}));   // says what is wrong with the handle
+    const glean::VariableDescription& seen = input->variables[static_cast<std::size_t>(variable.id)];
+    glean::c::fill_sized(description, "description", [&](glean_variable_description& known) {
+      known.name = seen.name.c_str();
+      known.external = static_cast<glean_type>(seen.external);
+      known.per_step = seen.per_step ? 1 : 0;
+      known.dimensions = seen.shape.size();
+      known.shape = seen.shape.data();
+    });
+  });
+}
+
+glean_status glean_input_find_variable(glean_input* input, const char* name, glean_variable* variable) {
+  return call(input, [&] {
+    required(variable, "variable");
+    variable->id = input->input.find_variable(required(name, "name")).id;
+  });
+}
+
+glean_status glean_input_read(glean_input* input, glean_variable variable, uint64_t step, const uint64_t* start,
+                              const uint64_t* count, glean_type memory, void* data, size_t elements) {
+  return call(input, [&] {
+    required_array(static_cast<char*>(data), elements, "data");
+    glean::Box box;
+    box.count = input->input.describe({variable.id}).shape;
+    const std::size_t dimensions = box.count.size();
+    box.start.assign(dimensions, 0);
+    if (start != nullptr || count != nullptr) {
+      required_array(start, dimensions, "start");
+      required_array(count, dimensions, "count");
+      box = {{start, start + dimensions}, {count, count + dimensions}};
+    }
+    input->input.read_box({variable.id}, step, box, glean::c::type_of(memory), data, elements);
+  });
+}
+
+glean_status glean_input_attribute(glean_input* input, const char* name, glean_type memory, void* values, size_t room,
+                                   size_t* count) {
+  return call(input, [&] {
+    required(count, "count");
+    *count = read_attribute(*input, glean::Variable{}, name, memory, values, room);
+  });
+}
+
+glean_status glean_input_variable_attribute(glean_input* input, glean_variable variable, const char* name,
+                                            glean_type memory, void* values, size_t room, size_t* count) {
+  return call(input, [&] {
+    required(count, "count");
+    static_cast<void>(input->input.describe({variable.id}));
+    *count = read_attribute(*input, {variable.id}, name, memory, values, room);
+  });
+}
+
+void glean_input_free(glean_input* input) { delete input; }
+
+}  // extern "C"

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/input.hpp"
+
+#include "session/agreement.hpp"
+#include "session/backend.hpp"
+#include "session/translated.hpp"
+
+namespace glean {
+
+namespace {
+
+VariableDescription described(const store::NetcdfReader::Variable& variable) {
+  return {variable.name, static_cast<Type>(variable.external), variable.per_step, variable.shape};
+}
+
+template <class Call>
+auto input_call(Input::Impl* impl, Call call) {
+  if (impl == nullptr) throw Error(Errc::invalid_state, "this input was moved from");
+  return session::translated([&] {
+    const session::Blocked blocked(impl->core());
+    return call(*impl);
+  });
+}
+
+}  // namespace
+
+// --- one file
+
+const store::NetcdfReader::Variable& Input::Impl::info(Variable variable) const {
+  const auto& variables = file_->variables();
+  if (variable.id >= 0 && static_cast<std::size_t>(variable.id) < variables.size()) {
+    return variables[static_cast<std::size_t>(variable.id)];
+  }
+  throw base::Error(base::Errc::not_found, "'" + path_ + "' has no such variable (id " + std::to_string(variable.id) + ")",
+                    "use the handle that find_variable returned");
+}
+
+std::vector<VariableDescription> Input::Impl::variables() const {
+  std::vector<VariableDescription> all;
+  for (const auto& variable : file_->variables()) all.push_back(described(variable));
+  return all;
+}
+
+VariableDescription Input::Impl::describe(Variable variable) const { return described(info(variable)); }
+
+Variable Input::Impl::find_variable(std::string_view name) const {
+  const auto& variables = file_->variables();
+  for (std::size_t v = 0; v < variables.size(); ++v) {
+    if (variables[v].name == name) return {static_cast<int>(v)};
+  }
+  throw base::Error(base::Errc::not_found, "'" + path_ + "' has no variable '" + std::string(name) + "'");
+}
+
+void Input::Impl::read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,
+                           std::size_t elements) const {
+  const auto& known = info(variable);
+  const mesh::Box inner{box.start, box.count};
+  const auto refuse = [&](const std::string& why) {
+    throw base::Error(base::Errc::invalid_argument, "cannot read '" + known.name + "' of '" + path_ + "': " + why);
+  };
+  const std::size_t dimensions = known.shape.size();
+  if (box.start.size() != dimensions || box.count.size() != dimensions) {
+    refuse("the box has " + std::to_string(box.count.size()) + " dimensions, the variable has " +
+           std::to_string(dimensions));
+  }
+  if (!mesh::whole(known.shape).contains(inner)) {
+    refuse(mesh::to_string(inner) + " does not lie in " + mesh::to_string(mesh::whole(known.shape)));
+  }
+  const std::uint64_t expected = inner.empty() ? 0 : inner.elements();
+  if (elements != expected) {
+    refuse("there is room for " + std::to_string(elements) + " elements, the box has " + std::to_string(expected));
+  }
+  file_->read(variable.id, step, inner, static_cast<mesh::Type>(memory), static_cast<std::byte*>(out));
+}
+
+std::size_t Input::Impl::read_attribute(Variable variable, std::string_view name, Type memory, void* out,
+                                        std::size_t elements) const {
+  if (variable.id != -1) static_cast<void>(info(variable));
+  const std::string text(name);
+  const std::size_t there = file_->attribute_elements(variable.id, text);
+  if (elements >= there && there != 0) file_->read_attribute(variable.id, text, static_cast<mesh::Type>(memory), out);
+  return there;
+}
+
+// --- opening
+
+namespace session {
+
+namespace {
+
+std::unique_ptr<store::NetcdfReader> open_file(const std::string& path) {
+  return std::make_unique<store::NetcdfReader>(path);
+}
+
+std::unique_ptr<store::NetcdfReader> open_output(PoolOutputs& outputs, PoolOutput& output, const InputOptions& options) {
+  const std::string path = outputs.wait_to_read(output, options);
+  try {
+    return open_file(path);
+  } catch (const base::Error& error) {
+    if (error.code() != base::Errc::not_found || !output.closed) throw;
+  }
+  // The drain has published or removed it in this moment: soon it says which.
+  return open_file(outputs.wait_to_read(output, {Reading::published, options.seconds}));
+}
+
+}  // namespace
+
+std::unique_ptr<Input::Impl> open_input(const std::shared_ptr<Core>& core, const std::string& path,
+                                        const InputOptions& options) {
+  core->require_usable("open_input");
+  const Blocked blocked(*core);
+  const auto made = [&](std::unique_ptr<store::NetcdfReader> file) {
+    return std::make_unique<Input::Impl>(core, path, std::move(file));
+  };
+  std::string final_path;
+  if (caught([&] { final_path = store::resolved_path(path); })) return made(open_file(path));   // which says why
+
+  for (const Backend* backend : core->direct()) {
+    if (!backend->name().leads_to(final_path)) continue;
+    throw base::Error(base::Errc::invalid_state, "cannot read '" + path + "': it is open in mode passthrough",
+                      "close it before it is read");
+  }
+  if (core->has_pool()) {
+    if (const auto output = core->outputs().find(final_path)) return made(open_output(core->outputs(), *output, options));
+  }
+  if (const auto failure = core->past().failure(final_path)) throw base::Error(*failure);
+  return made(open_file(path));
+}
+
+std::vector<OutputStatus> list_outputs(Core& core) {
+  std::vector<OutputStatus> all = core.past().statuses();
+  if (core.has_pool()) {
+    const auto in_pool = core.outputs().statuses();
+    all.insert(all.end(), in_pool.begin(), in_pool.end());
+  }
+  for (const Backend* backend : core.direct()) all.push_back(backend->status());
+  return all;
+}
+
+}  // namespace session
+
+// --- the public class
+
+Input::Input(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Input::Input(Input&&) noexcept = default;
+Input& Input::operator=(Input&&) noexcept = default;
+Input::~Input() = default;
+
+std::uint64_t Input::steps() const {
+  return input_call(impl_.get(), [](Impl& impl) { return impl.steps(); });
+}
+
+std::vector<VariableDescription> Input::variables() const {
+  return input_call(impl_.get(), [](Impl& impl) { return impl.variables(); });
+}
+
+VariableDescription Input::describe(Variable variable) const {
+  return input_call(impl_.get(), [&](Impl& impl) { return impl.describe(variable); });
+}
+
+Variable Input::find_variable(std::string_view name) const {
+  return input_call(impl_.get(), [&](Impl& impl) { return impl.find_variable(name); });
+}
+
+void Input::read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,
+                     std::size_t elements) const {
+  input_call(impl_.get(), [&](Impl& impl) { impl.read_box(variable, step, box, memory, out, elements); });
+}
+
+std::size_t Input::read_attribute(Variable variable, std::string_view name, Type memory, void* out,
+                                  std::size_t elements) const {
+  return input_call(impl_.get(),
+                    [&](Impl& impl) { return impl.read_attribute(variable, name, memory, out, elements); });
+}
+
+}  // namespace glean

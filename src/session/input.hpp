@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Reading files on one rank, those of the session's outputs among them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glean/glean.hpp"
+#include "session/core.hpp"
+#include "store/pnetcdf/read.hpp"
+
+namespace glean {
+
+class Input::Impl {
+ public:
+  Impl(std::shared_ptr<session::Core> core, std::string path, std::unique_ptr<store::NetcdfReader> file)
+      : core_(std::move(core)), path_(std::move(path)), file_(std::move(file)) {}
+
+  [[nodiscard]] std::uint64_t steps() const { return file_->records(); }
+  [[nodiscard]] std::vector<VariableDescription> variables() const;
+  [[nodiscard]] VariableDescription describe(Variable variable) const;
+  [[nodiscard]] Variable find_variable(std::string_view name) const;
+  void read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,
+                std::size_t elements) const;
+  std::size_t read_attribute(Variable variable, std::string_view name, Type memory, void* out,
+                             std::size_t elements) const;
+
+  [[nodiscard]] session::Core& core() { return *core_; }
+
+ private:
+  [[nodiscard]] const store::NetcdfReader::Variable& info(Variable variable) const;
+
+  std::shared_ptr<session::Core> core_;   // for its figures
+  std::string path_;                      // as the application calls it
+  std::unique_ptr<store::NetcdfReader> file_;
+};
+
+namespace session {
+
+// As Session::open_input and Session::outputs say.
+[[nodiscard]] std::unique_ptr<Input::Impl> open_input(const std::shared_ptr<Core>& core, const std::string& path,
+                                                      const InputOptions& options);
+[[nodiscard]] std::vector<OutputStatus> list_outputs(Core& core);
+
+}  // namespace session
+
+}  // namespace glean

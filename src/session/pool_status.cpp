@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The outputs in the pool as the program may look at them.
+#include <algorithm>
+
+#include "session/pool_outputs.hpp"
+
+namespace glean::session {
+
+OutputStatus PoolOutputs::status(const PoolOutput& output) const {
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  OutputStatus status{output.name.path(), OutputState::open, output.steps_ended, slot.steps_staged.load(),
+                      slot.steps_written.load(), slot.steps_synchronized.load(), {}};
+  if (!is_current(output)) status.steps_staged = status.steps_written = status.steps_durable = 0;   // another's
+  if (output.abandoned) {
+    status.state = OutputState::abandoned;
+  } else if (output.failure || failed(output) != 0) {
+    status.state = OutputState::failed;
+    status.error = output.failure ? output.failure->what() : error_in_slot(output).what();
+  } else if (is_published(output)) {
+    status.state = OutputState::published;
+    status.steps_staged = status.steps_written = status.steps_durable = output.steps_ended;
+  } else if (output.closed) {
+    status.state = OutputState::draining;
+  }
+  return status;
+}
+
+std::vector<OutputStatus> PoolOutputs::statuses() const {
+  std::vector<OutputStatus> statuses;
+  for (const auto& output : outputs_) statuses.push_back(status(*output));
+  return statuses;
+}
+
+std::shared_ptr<PoolOutput> PoolOutputs::find(const std::string& final_path) const {
+  const auto found = std::find_if(outputs_.rbegin(), outputs_.rend(), [&](const auto& output) {
+    return !output->abandoned && output->name.leads_to(final_path);
+  });
+  return found == outputs_.rend() ? nullptr : *found;
+}
+
+}  // namespace glean::session
