@@ -69,6 +69,7 @@ class File {
   void publish();
   // False once an fsync has failed.
   [[nodiscard]] bool is_trusted() const { return !failed_; }
+  [[nodiscard]] Bytes current_size() const;
   // Tells whether a file of the final name is this one.
   [[nodiscard]] std::uint64_t inode() const;
   // Removes the working file (unless in place). Does not throw.
@@ -77,7 +78,6 @@ class File {
  private:
   void check_usable() const;
   [[nodiscard]] struct stat status() const;
-  [[nodiscard]] Bytes current_size() const;
   void synchronize_directory();
   void extend(Bytes size_bytes);
 
