@@ -4,6 +4,7 @@
 //
 //   left DIRECTORY whole          writes what is to be found in the end
 //   left DIRECTORY killed         comes as far as it comes, and waits for its end
+//   left DIRECTORY forgets        comes as far, and ends without closing its session
 //
 // closed.nc: 2 steps, closed. open.nc: 3 steps, of the next one rank 0 has ended its part. begun.nc: no step is complete.
 // With DIRECTORY/hold it waits, once it has a session, until that is gone.
@@ -48,7 +49,7 @@ class File {
   glean::Variable variable_;
 };
 
-void run(const std::string& directory, bool killed) {
+void run(const std::string& directory, const std::string& what) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -63,7 +64,7 @@ void run(const std::string& directory, bool killed) {
   closed.steps(2);
   closed.out.close();
   open.steps(3);
-  if (!killed) {
+  if (what == "whole") {
     open.out.close();
     return session.close();
   }
@@ -73,6 +74,10 @@ void run(const std::string& directory, bool killed) {
   if (rank == 0) open.out.end_step();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) tell("ready");
+  if (what == "forgets") {
+    MPI_Finalize();
+    _exit(0);
+  }
   for (;;) pause();
 }
 
@@ -80,6 +85,6 @@ void run(const std::string& directory, bool killed) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  run(argv[1], std::string(argv[2]) == "killed");
+  run(argv[1], argv[2]);
   MPI_Finalize();
 }

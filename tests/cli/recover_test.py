@@ -370,6 +370,14 @@ class Helper(RecoverTest):
         self.assertIn("no complete step", log.read_text())
         self.assertRegex(log.read_text(), r"open.nc': published, 3 step\(s\): step 3 is not there: rank\(s\) 1 had not")
 
+    def test_completes_what_a_program_that_forgets_its_session_has_left(self):
+        program = Program(self, self.data, "forgets", GLEAN_DRAIN_PLACE="process", GLEAN_DRAIN_COMMAND=COMMAND)
+        program.wait_for("ready")
+        self.assertEqual((program.process.wait(60), program.process.stderr.read()), (0, ""))
+        wait_for(lambda: not list(SHARED_MEMORY.glob(f"glean.*.{program.first}.*")), "end of the pool")
+        self.assert_whole()
+        wait_for(lambda: list(self.directory.glob("glean-drain.*.log")), "message")
+
     def test_says_nothing_when_all_is_well(self):
         program = Program(self, self.data, "whole", GLEAN_DRAIN_PLACE="process", GLEAN_DRAIN_COMMAND=COMMAND)
         program.process.wait(60)
