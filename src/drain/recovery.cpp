@@ -135,6 +135,7 @@ Remains look_at(const std::string& name) {
   try {
     remains.in_use_by = pool::Pool::process_using(name);
     remains.age_seconds = age_of_object(name);
+    if (remains.in_use_by == getpid()) return remains;   // it cannot be mapped twice
     pool::Pool pool = pool::Pool::attach(name);
     const pool::PoolHeader& header = pool.header();
     remains.job.assign(header.job.data(), strnlen(header.job.data(), header.job.size()));

@@ -41,7 +41,7 @@ struct Remains {
 
 // The names of all pools of this user on this node.
 [[nodiscard]] std::vector<std::string> pool_names();
-// Changes nothing. Does not throw for what it finds.
+// Changes nothing. Does not throw for what it finds. Of a pool that this process uses it says no more than that.
 [[nodiscard]] Remains look_at(const std::string& pool);
 
 struct Recovered {

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "base/error.hpp"
 #include "drain/virtual_ranks.hpp"
@@ -64,10 +65,13 @@ class Left : public testing::Test {
     }
     return output;
   }
-  [[nodiscard]] const std::string& name() const { return made_->pool.name(); }
-  [[nodiscard]] std::vector<std::byte> memory() const {
-    const std::byte* begin = made_->pool.at(0);
-    return {begin, begin + made_->pool.header().pool_bytes};
+  // The pool's name, which this process does not use any more.
+  const std::string& leave() {
+    if (!made_->pool.name().empty()) {
+      name_ = made_->pool.name();
+      const pool::Pool unmapped = std::move(made_->pool);
+    }
+    return name_;
   }
 
   std::mt19937 random_{7};
@@ -75,6 +79,7 @@ class Left : public testing::Test {
   store::SystemCalls calls_;
   std::unique_ptr<pool::TestPool> made_;
   VirtualRanks ranks_;
+  std::string name_;
 };
 
 TEST_F(Left, IsDescribedAndNotChanged) {
@@ -84,12 +89,13 @@ TEST_F(Left, IsDescribedAndNotChanged) {
   const auto closed = put("closed.nc", {3, 3}, pool::rank_closed);
   const auto begun = put("begun.nc", {0, 0});
   const auto given_up = put("given_up.nc", {1, 1}, pool::rank_closed | pool::rank_abandoned);
-  const auto before = memory();
+  leave();
+  const auto before = bytes_of_file("/dev/shm" + name_);
 
-  const Remains remains = look_at(name());
+  const Remains remains = look_at(name_);
 
-  EXPECT_TRUE(memory() == before);
-  EXPECT_EQ(remains.pool, name());
+  EXPECT_TRUE(bytes_of_file("/dev/shm" + name_) == before);
+  EXPECT_EQ(remains.pool, name_);
   EXPECT_EQ(remains.job, job);
   EXPECT_EQ(remains.ranks, rank_count);
   EXPECT_EQ(remains.pool_bytes, roomy_plan().pool_bytes);
@@ -119,10 +125,10 @@ TEST_F(Left, IsCompletedAndRemoved) {
   const auto closed = put("closed.nc", {3, 3}, pool::rank_closed);
   const auto begun = put("begun.nc", {0, 1});
 
-  const Recovered recovered = recover(name(), calls_, nobody_waits);
+  const Recovered recovered = recover(leave(), calls_, nobody_waits);
 
   EXPECT_TRUE(recovered.pool_removed);
-  EXPECT_FALSE(exists(name()));
+  EXPECT_FALSE(exists(name_));
   EXPECT_TRUE(bytes_of_file(closed.description.names.final_path) == closed.file());
   EXPECT_FALSE(std::filesystem::exists(begun.description.names.final_path));
   for (const auto& output : {closed, begun}) EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
@@ -132,31 +138,33 @@ TEST_F(Left, IsCompletedAndRemoved) {
     EXPECT_EQ(output.state, whole ? "published" : "failed") << output.path;
     EXPECT_EQ(output.steps, whole ? 3U : 0U) << output.path;
   }
-  EXPECT_EQ(code_of([&] { static_cast<void>(recover(name(), calls_, nobody_waits)); }), base::Errc::not_found);
+  EXPECT_EQ(code_of([&] { static_cast<void>(recover(leave(), calls_, nobody_waits)); }), base::Errc::not_found);
 }
 
 TEST_F(Left, IsNotTouchedWhileARankLives) {
   const auto output = put("alive.nc", {3, 3}, pool::rank_closed);
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
+  leave();
   const pid_t rank = fork();
   if (rank == 0) {
-    const bool claimed = made_->pool.claim_rank(1);
+    pool::Pool pool = pool::Pool::attach(name_);
+    const bool claimed = pool.claim_rank(1);
     _exit(write(ready[1], claimed ? "y" : "n", 1) == 1 ? pause() : 1);
   }
   char claimed = 0;
   ASSERT_EQ(read(ready[0], &claimed, 1), 1);
   ASSERT_EQ(claimed, 'y');
 
-  EXPECT_EQ(look_at(name()).in_use_by, rank);
-  EXPECT_EQ(code_of([&] { static_cast<void>(recover(name(), calls_, nobody_waits)); }), base::Errc::invalid_state);
-  EXPECT_EQ(code_of([&] { discard(name(), calls_); }), base::Errc::invalid_state);
-  EXPECT_TRUE(exists(name()));
+  EXPECT_EQ(look_at(leave()).in_use_by, rank);
+  EXPECT_EQ(code_of([&] { static_cast<void>(recover(leave(), calls_, nobody_waits)); }), base::Errc::invalid_state);
+  EXPECT_EQ(code_of([&] { discard(leave(), calls_); }), base::Errc::invalid_state);
+  EXPECT_TRUE(exists(name_));
   EXPECT_TRUE(std::filesystem::exists(output.description.names.working_path));
 
   kill(rank, SIGKILL);
   waitpid(rank, nullptr, 0);
-  EXPECT_TRUE(recover(name(), calls_, nobody_waits).pool_removed);
+  EXPECT_TRUE(recover(leave(), calls_, nobody_waits).pool_removed);
   EXPECT_TRUE(bytes_of_file(output.description.names.final_path) == output.file());
 }
 
@@ -167,23 +175,23 @@ TEST_F(Left, StaysWhenTheStorageRefusesAndIsCompletedLater) {
   } full;
   const auto output = put("refused.nc", {3, 3}, pool::rank_closed);
 
-  const Recovered first = recover(name(), full, nobody_waits);
+  const Recovered first = recover(leave(), full, nobody_waits);
   EXPECT_FALSE(first.pool_removed);
   ASSERT_EQ(first.outputs.size(), 1U);
   EXPECT_EQ(first.outputs[0].state, "postponed");
-  EXPECT_TRUE(exists(name()));
-  EXPECT_EQ(look_at(name()).outputs.size(), 1U);
+  EXPECT_TRUE(exists(name_));
+  EXPECT_EQ(look_at(leave()).outputs.size(), 1U);
 
-  EXPECT_TRUE(recover(name(), calls_, nobody_waits).pool_removed);
+  EXPECT_TRUE(recover(leave(), calls_, nobody_waits).pool_removed);
   EXPECT_TRUE(bytes_of_file(output.description.names.final_path) == output.file());
 }
 
 TEST_F(Left, IsDiscardedWithItsWorkingFiles) {
   const auto closed = put("closed.nc", {3, 3}, pool::rank_closed), begun = put("begun.nc", {0, 0});
 
-  discard(name(), calls_);
+  discard(leave(), calls_);
 
-  EXPECT_FALSE(exists(name()));
+  EXPECT_FALSE(exists(name_));
   for (const auto& output : {closed, begun}) {
     EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
     EXPECT_FALSE(std::filesystem::exists(output.description.names.final_path));
@@ -194,16 +202,30 @@ TEST_F(Left, WithADamagedJournalIsNamedAndNotPublished) {
   const auto output = put("damaged.nc", {3, 3}, pool::rank_closed);
   made_->pool.ring(0)[24] ^= std::byte{1};
 
-  const Remains remains = look_at(name());
+  const Remains remains = look_at(leave());
   ASSERT_EQ(remains.outputs.size(), 1U);
   EXPECT_NE(remains.outputs[0].problem.find("journal of rank 0: damaged"), std::string::npos) << remains.outputs[0].problem;
 
-  const Recovered recovered = recover(name(), calls_, nobody_waits);
+  const Recovered recovered = recover(leave(), calls_, nobody_waits);
   ASSERT_EQ(recovered.outputs.size(), 1U);
   EXPECT_EQ(recovered.outputs[0].state, "failed");
   EXPECT_NE(recovered.outputs[0].note.find("damaged"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(output.description.names.final_path));
-  EXPECT_FALSE(exists(name()));
+  EXPECT_FALSE(exists(name_));
+}
+
+TEST_F(Left, IsNotOpenedByAProcessThatUsesIt) {
+  ASSERT_TRUE(made_->pool.claim_rank(1));
+  const std::string name = made_->pool.name();
+
+  EXPECT_EQ(look_at(name).in_use_by, getpid());
+  EXPECT_EQ(pool::Pool::process_using(name), getpid());
+
+  const pid_t other = fork();   // it sees whether the claims are still there
+  if (other == 0) _exit(made_->pool.process_of_rank(0) == getppid() && !made_->pool.claim_rank(0) ? 0 : 1);
+  int status = 0;
+  waitpid(other, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 // An object of shared memory with what was written into it.

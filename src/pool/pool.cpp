@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "base/error.hpp"
@@ -33,6 +34,15 @@ int open_own(const std::string& name) {
   if (fstat(descriptor, &status) == 0 && status.st_uid == geteuid()) return descriptor;
   close(descriptor);
   throw base::Error(base::Errc::permission, "the pool '" + name + "' belongs to another user", "they can recover it");
+}
+
+// To open and close it would end what this process has claimed.
+bool is_mapped_here(const std::string& name) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.ends_with(" /dev/shm" + name)) return true;
+  }
+  return false;
 }
 
 // Makes the pages exist.
@@ -230,6 +240,7 @@ int Pool::process_of_rank(int rank) const {
 }
 
 int Pool::process_using(const std::string& name) {
+  if (is_mapped_here(name)) return getpid();
   const Pool pool(name, open_own(name), 0);
   return pool.claimed_by(0, 0);
 }

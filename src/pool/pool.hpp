@@ -32,7 +32,8 @@ class Pool {
   // version or its header is damaged.
   [[nodiscard]] static Pool attach(const std::string& name);
 
-  // A process that drains, captures in or recovers the pool `name`, whatever is in it; 0: none. Throws not_found, permission.
+  // A process that drains, captures in or recovers the pool `name`, whatever is in it, or this one if it maps it; 0: none.
+  // Throws not_found, permission.
   [[nodiscard]] static int process_using(const std::string& name);
 
   Pool(Pool&& other) noexcept;

@@ -11,7 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "drain/helper.hpp"
+#include "drain/serve.hpp"
 #include "drain/recovery.hpp"
 #include "pool/futex.hpp"
 #include "session/agreement.hpp"

@@ -2,6 +2,7 @@
 //
 // A helper process drains: what happens when it cannot be started, when it is killed, and when it is all that is left.
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
@@ -132,6 +133,29 @@ TEST_F(Helper, HasGoneWhenTheSessionIsClosed) {
   EXPECT_TRUE(exists("a.nc"));
   EXPECT_TRUE(pools().empty());
   if (rank_ == 0) EXPECT_TRUE(wait_until([&] { return helpers_of(pool).empty(); }));
+}
+
+// Record locks go when a process closes any descriptor of a file: looking for pools must not do that to its own.
+TEST_F(Helper, OfEachOfSeveralSessionsHasRanksThatAreAlive) {
+  Session first(MPI_COMM_WORLD, helping());
+  const auto names = pools();
+  Session second(MPI_COMM_WORLD, with({{"drain.place", "threads"}}));
+  Session third(MPI_COMM_WORLD, helping());
+  if (rank_ == 0) {
+    ASSERT_EQ(names.size(), 1U);
+    ASSERT_EQ(pools().size(), 3U);
+    for (const std::string& pool : pools()) {
+      const std::string command = std::string(std::getenv("GLEAN_DRAIN_COMMAND")) + " recover --dry-run " + pool + " 2> /dev/null";
+      EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2) << pool << " is in use";
+    }
+  }
+  Simple file(first, path("a.nc"));
+  file.whole_step(1);
+  file.out.close();
+  third.close();
+  second.close();
+  first.close();
+  EXPECT_TRUE(exists("a.nc"));
 }
 
 TEST_F(Helper, ThatCannotBeStartedIsAnErrorOfAllRanks) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "drain/helper.hpp"
+#include "drain/serve.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,7 +84,7 @@ class Helper : public testing::Test {
     pool::futex_signal(made_.pool.header().progress);
   }
   // As the kernel ends all claims of a process that dies: a descriptor of the object is closed.
-  void die() const { static_cast<void>(pool::Pool::process_using(made_.pool.name())); }
+  void die() const { close(shm_open(made_.pool.name().c_str(), O_RDWR, 0)); }
   [[nodiscard]] bool pool_exists() const { return std::filesystem::exists("/dev/shm" + made_.pool.name()); }
 
   // All is put of an output with records, and so many steps are ended.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "drain/helper.hpp"
+#include "drain/serve.hpp"
 
 #include <unistd.h>
 
