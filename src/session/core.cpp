@@ -30,7 +30,8 @@ std::string new_pool_name() {
 
 void warn_of_remains() {
   for (const std::string& pool : drain::pool_names()) {
-    if (drain::look_at(pool).in_use_by != 0) continue;
+    const auto remains = drain::look_at(pool);
+    if (remains.in_use_by != 0 || !remains.problem.empty()) continue;   // or another session is just making it
     base::log(base::LogLevel::warning, "a killed job has left {} in /dev/shm: `glean recover` completes what it holds",
               pool.substr(1));
   }
