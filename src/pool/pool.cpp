@@ -220,7 +220,15 @@ int Pool::process_of_rank(int rank) const {
   return rank == own_rank_ ? getpid() : claimed_by(1 + static_cast<Bytes>(rank), 1);
 }
 
-int Pool::other_user() const { return claimed_by(0, 1 + Bytes{header().ranks}); }
+int Pool::process_using(const std::string& name) {
+  const Pool pool(name, checked(shm_open(name.c_str(), O_RDWR, 0), "open", name), 0);
+  return pool.claimed_by(0, 0);
+}
+
+bool Pool::is_removed() const {
+  struct stat status {};
+  return fstat(descriptor_, &status) == 0 && status.st_nlink == 0;
+}
 
 plan::Plan Pool::plan() const {
   const PoolHeader& header = this->header();

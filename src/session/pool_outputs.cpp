@@ -59,8 +59,10 @@ class PoolOutputs::Patience {
   std::uint64_t done_;
 };
 
-PoolOutputs::PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds, PastOutputs& past)
-    : pool_(pool), comm_(comm), deadline_seconds_(deadline_seconds), past_(past) {
+PoolOutputs::PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds, PastOutputs& past,
+                         std::function<void()> keep_draining)
+    : pool_(pool), comm_(comm), deadline_seconds_(deadline_seconds), keep_draining_(std::move(keep_draining)),
+      past_(past) {
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
 }
@@ -98,6 +100,7 @@ pool::OutputKey PoolOutputs::claim_slot(const std::string& final_path) {
                                                          pool::output_slots, diagnose()),
                         "close outputs, or wait for them, before opening more");
     }
+    keep_draining_();
     pool::futex_wait(pool_.header().progress, seen, patience.nap());
   }
 }
@@ -262,6 +265,7 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience&
       return base::Error(base::Errc::timeout, "waited " + patience.text() + " for " + diagnose(output),
                          "the output goes on draining; wait again, or raise pool.deadline");
     }
+    keep_draining_();
     pool::futex_wait(header.progress, seen, patience.nap());
   }
 }

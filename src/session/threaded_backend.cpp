@@ -56,6 +56,7 @@ class ThreadedBackend final : public Backend {
 
   void end_step(std::uint64_t step) override {
     core_->outputs().end_step(*output_, step);
+    core_->keep_draining();
     core_->recorder().ring_the_drain();
   }
 
