@@ -72,6 +72,10 @@ class Process:
     def words(self):
         return self._read("cmdline").decode(errors="replace").split("\0")[:-1]
 
+    @property
+    def leads_its_session(self):
+        return int((self._status() + [b"0"] * 4)[3]) == self.pid
+
     def runs(self, path):
         try:
             return os.readlink(f"/proc/{self.pid}/exe") == str(path)
@@ -104,6 +108,8 @@ class Job:
         self.witness_path = witness
         self.mark = f"{MARK}={uuid.uuid4().hex}"
         self.log_path = directory.with_name(directory.name + ".log")
+        place_to_run = directory.with_name(directory.name + ".run")   # where a helper leaves what it has to say
+        place_to_run.mkdir()
         environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                        "TMPDIR": str(SHARED_MEMORY), "GLEAN_REPORT_TABLE": "false", **settings,
                        MARK: self.mark.partition("=")[2]}
@@ -111,13 +117,15 @@ class Job:
             environment |= {"GLEAN_DRAIN_PLACE": "process", "GLEAN_DRAIN_COMMAND": str(program("glean"))}
         with self.log_path.open("w") as log:
             self.mpirun = subprocess.Popen([*mpirun(ranks), str(program(name)), *map(str, arguments)], env=environment,
-                                           stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+                                           stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                                           cwd=place_to_run)
         self.ranks = []
         self.pids = set()   # of ranks that ever were: pools are called by them
 
     @property
     def log(self):
-        return self.log_path.read_text(errors="replace")
+        logs = [self.log_path, *sorted(self.directory.with_name(self.directory.name + ".run").iterdir())]
+        return "".join(path.read_text(errors="replace") for path in logs)
 
     def processes(self):
         """All that live, however they came to be."""
@@ -152,7 +160,7 @@ class Job:
     def helper(self):
         """The process that drains; None: there is none now."""
         for process in self.processes():
-            if process.runs(program("glean")) and "drain" in process.words:
+            if process.runs(program("glean")) and "drain" in process.words and process.leads_its_session:
                 return process
         return None
 

@@ -54,7 +54,6 @@ class Programs:
             made = (files.of_writer(directory, seed, ranks) if name == "kill_writer"
                     else files.of_sedov(directory, ranks, SEDOV_ARGUMENTS))
             self.made[key] = Program(name, ranks, seed, made)
-            shutil.rmtree(directory)
         return self.made[key]
 
 
@@ -79,6 +78,7 @@ class Trial:
         self.story = []        # what was drawn and done
         self.evidence = []     # what to look at when it went wrong
         self.jobs = []
+        self.published = set()   # when something was killed
         self.base = None
 
     # --- what is done to a job
@@ -117,6 +117,7 @@ class Trial:
     def kill(self, victims, words):
         """All at once. Whether they lived until now."""
         lived = [victim.kill() for victim in victims if victim is not None]
+        self.published = set().union(*(job.published() for job in self.jobs))
         in_time = any(lived)
         self.tell(f"killed {words}: {[victim.pid for victim in victims if victim]}{'' if in_time else ', after the end'}")
         self.result.kills += in_time
@@ -190,10 +191,9 @@ class Trial:
             if helper_was_ready and job.pools():
                 self.blame("left", f"the helper has gone and left {job.pools()}")
         self.look(job, steps, "before recovery", recovered=False)
-        before = job.published()
         self.recover(job)
         self.look(job, steps, "after recovery", recovered=True)
-        self.result.recovered += len(job.published() - before)
+        self.result.recovered += len(job.published() - self.published)
         self.nothing_is_left(job)
         return steps
 
