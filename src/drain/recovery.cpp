@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/job_end.hpp"
+#include "base/log.hpp"
 #include "drain/engine.hpp"
 
 namespace glean::drain {
@@ -161,6 +162,10 @@ Recovered recover(const std::string& name, store::SystemCalls& calls, const std:
     return {{}, true};
   }
   pool::Pool pool = claim(name);
+  return complete(pool, calls, waiting);
+}
+
+Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::function<void()>& waiting) {
   plan::Plan plan = pool.plan();
   plan.drain_cores.clear();   // they were chosen to keep out of the application's way
   Recovered recovered;
@@ -174,6 +179,17 @@ Recovered recover(const std::string& name, store::SystemCalls& calls, const std:
                                         [](const OutputTrace& output) { return output.state == "postponed"; });
   if (recovered.pool_removed) pool.remove();
   return recovered;
+}
+
+void log(const Recovered& recovered) {
+  for (const OutputTrace& output : recovered.outputs) {
+    const bool whole = output.state == "published" && output.note.empty();
+    base::log(whole ? base::LogLevel::info : base::LogLevel::warning, "'{}': {}, {} step(s){}{}", output.path, output.state,
+              output.steps, output.note.empty() ? "" : ": ", output.note);
+  }
+  if (!recovered.pool_removed) {
+    base::log(base::LogLevel::error, "not all could be completed; `glean recover` tries it again");
+  }
 }
 
 void discard(const std::string& name, store::SystemCalls& calls) {

@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "drain/helper.hpp"
+#include "drain/recovery.hpp"
 #include "pool/futex.hpp"
 #include "session/agreement.hpp"
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t nap_ns = 20'000'000;
 constexpr double start_seconds = 30, end_seconds = 30;
+constexpr double grace_seconds = 0.5;
 
 // As it was given if it has a slash; else from PATH, or from where it was installed with the library.
 std::string find_command(const std::string& command) {
@@ -90,6 +92,24 @@ NodeDrain::NodeDrain(pool::Pool& pool, const plan::Plan& plan, const base::Drain
 void NodeDrain::start_threads() {
   if (!pool_.claim_drain()) throw base::Error(base::Errc::io, "another process drains the pool '" + pool_.name() + "'");
   engine_ = std::make_unique<drain::Engine>(pool_, plan_, calls_);
+  on_termination_.emplace([this] { end_with_process(); });
+}
+
+// The process was told to end: what is complete is completed, as `glean recover` would do it. In a thread of its own; the
+// others go on as they can until the process ends.
+void NodeDrain::end_with_process() {
+  const std::lock_guard lock(ending_);
+  const auto others_live = [&] {
+    for (int rank = 1; rank < static_cast<int>(pool_.header().ranks); ++rank) {
+      if (pool_.process_of_rank(rank) != 0) return true;
+    }
+    return false;
+  };
+  base::log(base::LogLevel::warning, "told to end (SIGTERM): completing what all ranks have captured");
+  // Whoever ends them tells all: a step that they are about to end counts.
+  wait_for(pool_, grace_seconds, [&] { return !others_live(); });
+  engine_->stop(drain::Engine::Unfinished::leave);
+  drain::log(drain::complete(pool_, calls_));
 }
 
 void NodeDrain::keep_alive() {
@@ -99,6 +119,7 @@ void NodeDrain::keep_alive() {
 }
 
 void NodeDrain::finish() {
+  const std::lock_guard lock(ending_);   // if the process is told to end just now, it ends in here
   pool_.header().session_state.store(pool::SessionState::closed, std::memory_order_release);
   if (engine_) return engine_->stop();
   pool::futex_signal(pool_.header().progress);

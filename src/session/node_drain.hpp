@@ -4,9 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 
 #include "base/settings.hpp"
 #include "drain/engine.hpp"
+#include "session/termination.hpp"
 
 namespace glean::session {
 
@@ -16,6 +19,8 @@ class NodeDrain {
   NodeDrain(pool::Pool& pool, const plan::Plan& plan, const base::DrainSettings& settings);
   // Without finish(): threads are stopped and what is not finished is lost; a helper goes on, as long as it is needed.
   ~NodeDrain() = default;
+  NodeDrain(const NodeDrain&) = delete;
+  NodeDrain& operator=(const NodeDrain&) = delete;
 
   // If the helper is gone, threads of this process go on where it was. Local, one system call.
   void keep_alive();
@@ -28,12 +33,15 @@ class NodeDrain {
 
  private:
   void start_threads();
+  void end_with_process();
 
   pool::Pool& pool_;
   plan::Plan plan_;
   store::SystemCalls calls_;
+  std::mutex ending_;
   std::unique_ptr<drain::Engine> engine_;   // nullptr: a helper drains
   drain::DrainTrace of_helper_;
+  std::optional<OnTermination> on_termination_;   // where threads drain; last: it refers to all of it
 };
 
 }  // namespace glean::session
