@@ -69,6 +69,8 @@ class Pool {
   [[nodiscard]] PoolHeader& header() const { return *reinterpret_cast<PoolHeader*>(base_); }
   [[nodiscard]] OutputSlot& slot(std::uint32_t index) const;
   [[nodiscard]] RankProgress& rank_progress(std::uint32_t slot, int rank) const;
+  // In which collective call a rank is; the session says what that means.
+  [[nodiscard]] RankProgress& rank_in_call(int rank) const;
   [[nodiscard]] Journal& journal(int rank) const;
   [[nodiscard]] std::byte* ring(int rank) const;
   [[nodiscard]] Bytes ring_bytes() const;

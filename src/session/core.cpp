@@ -145,7 +145,9 @@ void Core::set_up_pool() {
     outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, deadline_seconds_, past_, keep_draining);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, rank_, deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
-    if (is_root()) drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
+    if (!is_root()) return;
+    drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
+    watch_ = std::make_unique<CallWatch>(*pool_, deadline_seconds_);
   }));
   pool_->map_all();   // after agree(): every part exists
   pool_budget_bytes_ = pool_->header().pool_bytes;
@@ -156,6 +158,7 @@ void Core::release() noexcept {
   outputs_.reset();
   // A helper still needs the pool if something is left, and removes it then.
   const bool is_left = drain_ && drain_->is_helper() && pool_->header().session_state != pool::SessionState::closed;
+  watch_.reset();
   drain_.reset();
   if (!pool_) return;
   pool_high_water_bytes_ = pool_->high_water_bytes();
@@ -207,6 +210,7 @@ void Core::close() {
       throw base::Error(*error);
     }
   }
+  auto in_call = this->in_call(Call::close);
   closed_ = true;
   // No rank captures any more: all were in the wait above.
   recorder_.reset();
@@ -214,6 +218,7 @@ void Core::close() {
   figures_.closing_ns += spent();
   figures_.blocked_ns += spent();
   const auto reported = caught([&] { write_report(); });
+  in_call.reset();
   release();
   if (reported && error) base::log(base::LogLevel::error, "{}", reported->what());
   const auto agreed = caught([&] { agree(comm_, error ? std::nullopt : reported); });

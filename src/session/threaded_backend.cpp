@@ -25,6 +25,7 @@ class ThreadedBackend final : public Backend {
 
   // Rank 0 makes the file while the others come along: one reduction for everything.
   void create(const store::Definitions& definitions, const std::optional<base::Error>& earlier) override {
+    const auto in_call = core_->in_call(Call::end_definitions);
     Proposal mine{fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier};
     if (core_->is_root() && !earlier) mine.error = caught([&] { mine.root_word = as_word(make_file(definitions)); });
     const Outcome outcome = settle(core_->comm(), mine);
