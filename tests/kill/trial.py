@@ -2,6 +2,8 @@
 """One job that is disturbed, and what has to be true of it afterwards."""
 
 import dataclasses
+import json
+import pathlib
 import random
 import shutil
 import subprocess
@@ -161,10 +163,17 @@ class Trial:
             return
         seen = self.command(*self.recover_arguments(jobs), "--dry-run", "--json")
         self.evidence.append(f"glean recover --dry-run --json → {seen.returncode}\n{seen.stdout}{seen.stderr}")
+        promised = [(pathlib.Path(output["final_path"]), output["steps_complete"])
+                    for pool in json.loads(seen.stdout)["pools"] for output in pool["outputs"]
+                    if not output["problem"] and output["steps_complete"] > 0]
         done = self.command(*self.recover_arguments(jobs))
         self.evidence.append(f"glean recover → {done.returncode}\n{done.stdout}{done.stderr}")
         if done.returncode != 0:
             self.blame("refused", f"glean recover ended with {done.returncode}")
+        for path, steps in promised:
+            held = path.exists() and files.digest(path.read_bytes())
+            if not any(file.contents.get(held) == steps for job in jobs for file in job.program.files if file.name == path.name):
+                self.blame("lost", f"{path.name} does not hold the {steps} steps that glean recover --dry-run found in the pool")
         if room.is_own():
             again = self.command("recover")
             if again.returncode != 0 or "nothing to recover" not in again.stdout + again.stderr:
