@@ -88,7 +88,8 @@ void print(const Result& result) {
       std::cout << fmt::format(" → published with {}", count(outcome->steps, "step"));
     } else if (outcome != nullptr) {
       std::cout << " → " << (outcome->state == "postponed" ? "not completed: " + outcome->note :
-                             is_lost(result, output) ? "LOST: " + outcome->note : "removed");
+                             is_lost(result, output) ? "LOST: " + outcome->note :
+                             outcome->state == "superseded" ? "removed: " + outcome->note : "removed");
     } else if (result.state == "discarded") {
       std::cout << " → discarded";
     }
