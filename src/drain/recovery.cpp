@@ -104,7 +104,7 @@ pool::Pool claim(const std::string& name) {
   pool::Pool pool = pool::Pool::attach(name);
   if (!pool.claim_all()) {
     throw base::Error(base::Errc::invalid_state,
-                      "the pool '" + name + "' is in use by process " + std::to_string(pool::Pool::process_using(name)));
+                      "the pool '" + name + "' is in use by process " + std::to_string(pool.other_process()));
   }
   if (pool.is_removed()) throw base::Error(base::Errc::not_found, "the pool '" + name + "' was recovered meanwhile");
   return pool;

@@ -58,6 +58,8 @@ class Pool {
   // The process that drains or captures; 0: none.
   [[nodiscard]] int drainer() const;
   [[nodiscard]] int process_of_rank(int rank) const;
+  // Another process that has claimed any part of it; 0: none.
+  [[nodiscard]] int other_process() const { return claimed_by(0, 0); }
   // Another process has removed it.
   [[nodiscard]] bool is_removed() const;
 
