@@ -166,7 +166,7 @@ void OutputDrain::judge_without_ranks(std::uint32_t steps, std::uint32_t most, b
   steps_complete_ = steps;
   steps_begun_ = all_closed ? most : steps;
   all_closed_ = true;
-  if (all_closed || failed_) return;
+  if (all_closed || failed_ || postponed_) return;   // the first reason stays
   std::string behind;
   for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
     const std::uint32_t progress = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire);
