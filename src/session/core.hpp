@@ -57,6 +57,8 @@ class Core {
     if (drain_) drain_->keep_alive();
   }
 
+  [[nodiscard]] bool root_is_gone() const { return outputs_ && outputs_->root_is_gone(); }
+
   // Open outputs that do not use the pool, in the order in which all ranks have created them. Local.
   void enlist(Backend* backend) { direct_.push_back(backend); }
   void delist(Backend* backend) noexcept { std::erase(direct_, backend); }

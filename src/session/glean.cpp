@@ -194,8 +194,9 @@ class Session::Impl {
       if (error) base::log(base::LogLevel::error, "closing the session: {}", error->what());
     } else {
       // The other ranks may know nothing of the exception: a collective call could wait forever.
-      base::log(base::LogLevel::error, "an exception ends the session of rank {}: outputs that are not closed are lost",
-                core_->rank());
+      const char* fate = core_->root_is_gone() ? "rank 0 was killed; `glean recover` completes what all ranks have captured"
+                                               : "outputs that are not closed are lost";
+      base::log(base::LogLevel::error, "an exception ends the session of rank {}: {}", core_->rank(), fate);
     }
     core_->leave();
   }

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 
 #include "base/clock.hpp"
@@ -20,6 +22,7 @@ namespace glean::session {
 namespace {
 
 constexpr std::uint64_t nap_ns = 20'000'000;
+constexpr std::chrono::milliseconds look_again{100};
 constexpr double start_seconds = 30, end_seconds = 30;
 constexpr double grace_seconds = 0.5;
 
@@ -87,6 +90,7 @@ NodeDrain::NodeDrain(pool::Pool& pool, const plan::Plan& plan, const base::Drain
     throw base::Error(base::Errc::timeout, "the helper process did not begin to drain within " + std::to_string(start_seconds) + " s",
                       "see glean-drain.*.log in the working directory");
   }
+  start_to_watch();
 }
 
 void NodeDrain::start_threads() {
@@ -112,13 +116,51 @@ void NodeDrain::end_with_process() {
   drain::log(drain::complete(pool_, calls_));
 }
 
+NodeDrain::~NodeDrain() { stop_to_watch(); }
+
 void NodeDrain::keep_alive() {
+  const std::lock_guard lock(taking_over_);
   if (engine_ || pool_.drainer() != 0) return;
   base::log(base::LogLevel::warning, "the helper process that drained is gone: this process goes on");
   start_threads();
 }
 
+bool NodeDrain::is_helper() const {
+  const std::lock_guard lock(taking_over_);
+  return engine_ == nullptr;
+}
+
+void NodeDrain::start_to_watch() {
+  sigset_t every, before;
+  sigfillset(&every);
+  pthread_sigmask(SIG_BLOCK, &every, &before);   // the thread inherits it
+  watcher_ = std::thread([this] { watch(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void NodeDrain::watch() {
+  pthread_setname_np(pthread_self(), "glean-helper");
+  std::unique_lock lock(taking_over_);
+  while (!engine_ && !watched_enough_.wait_for(lock, look_again, [this] { return ends_; })) {
+    lock.unlock();
+    const auto error = caught([&] { keep_alive(); });
+    if (error) base::log(base::LogLevel::error, "{}", error->what());
+    lock.lock();
+  }
+}
+
+void NodeDrain::stop_to_watch() {
+  if (!watcher_.joinable()) return;
+  {
+    const std::lock_guard lock(taking_over_);
+    ends_ = true;
+  }
+  watched_enough_.notify_all();
+  watcher_.join();
+}
+
 void NodeDrain::finish() {
+  stop_to_watch();
   const std::lock_guard lock(ending_);   // if the process is told to end just now, it ends in here
   pool_.header().session_state.store(pool::SessionState::closed, std::memory_order_release);
   if (engine_) return engine_->stop();

@@ -120,19 +120,23 @@ void PoolOutputs::report_progress(const PoolOutput& output, std::uint32_t flags)
 }
 
 void PoolOutputs::end_step(PoolOutput& output, std::uint64_t step) {
+  if (output.abandoned) return;
   output.steps_ended = static_cast<std::uint32_t>(step + 1);
   report_progress(output, 0);
 }
 
 void PoolOutputs::close(PoolOutput& output) {
+  if (output.abandoned) return;
   output.closed = true;
   report_progress(output, pool::rank_closed);
 }
 
 void PoolOutputs::abandon(PoolOutput& output) {
   output.closed = output.abandoned = true;
-  report_progress(output, pool::rank_closed | pool::rank_abandoned);
+  if (!root_is_gone()) report_progress(output, pool::rank_closed | pool::rank_abandoned);
 }
+
+bool PoolOutputs::root_is_gone() const { return rank_ != 0 && pool_.process_of_rank(0) == 0; }
 
 std::vector<std::string> PoolOutputs::abandon_open() {
   std::vector<std::string> paths;
@@ -261,7 +265,7 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience&
     const bool kept = slot.discarded.load(std::memory_order_acquire) == 0 &&
                       slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
     if (failed(output) != 0 && !kept) return std::nullopt;
-    if (rank_ != 0 && pool_.drainer() == 0 && pool_.process_of_rank(0) == 0) {
+    if (root_is_gone() && pool_.drainer() == 0) {
       return base::Error(base::Errc::io, "the processes that drain '" + output.name.path() + "' are gone");
     }
     if (!rung) pool::futex_signal(header.work);

@@ -82,6 +82,7 @@ class ThreadedBackend final : public Backend {
   void poison(const base::Error& error) noexcept override {
     if (output_ == nullptr) return;
     static_cast<void>(caught([&] {
+      if (core_->outputs().root_is_gone()) return core_->outputs().abandon(*output_);
       pool::fail(core_->pool().slot(output_->key.slot), static_cast<std::uint32_t>(error.code()),
                  "rank " + std::to_string(core_->rank()) + ": " + error.what(), error.hint());
     }));
