@@ -15,8 +15,8 @@ help:
 	@echo 'make test        set up, build, run all tests'
 	@echo 'make demo        set up, build, run the Sedov blast wave with and without GLEAN; results in build/demo/'
 	@echo 'make bench       set up, build, run the benchmarks; results in build/bench/'
-	@echo 'make soak        the long form of tests that go on at random: 1,000 kills, fifty power cuts, millions of schedules; half an hour'
-	@echo 'make sanitize    build and test with address, undefined and thread sanitizers'
+	@echo 'make soak        the long form of tests that go on at random: kills, power cuts, schedules, fuzzing; an hour'
+	@echo 'make sanitize    build and test with address, undefined and thread sanitizers; fuzz for 30 s'
 	@echo 'make install     install below PREFIX=$(PREFIX)'
 	@echo 'make clean       remove build/ and build-*/'
 	@echo 'JOBS=n           compile n files at once (here: $(JOBS))'
@@ -52,6 +52,7 @@ soak: setup
 	@tests/kill/run --kills 1000 --json build/kills.json
 	@tests/powercut/run --cuts 50
 	@GLEAN_SCHEDULES=5 build/bin/schedule_test --gtest_brief=1
+	@tests/fuzz/run 600
 
 sanitize: setup
 	@set -e; for preset in asan tsan; do \
@@ -60,9 +61,10 @@ sanitize: setup
 	  cmake --build build-$$preset -j $(JOBS); \
 	  ctest --test-dir build-$$preset --output-on-failure --no-tests=error -j 2; \
 	done
+	@tests/fuzz/run 30
 
 install: build
 	@cmake --install build --prefix '$(PREFIX)'
 
 clean:
-	rm -rf build build-dev build-asan build-tsan build-bare
+	rm -rf build build-dev build-asan build-tsan build-bare build-fuzz

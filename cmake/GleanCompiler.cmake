@@ -28,7 +28,7 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 add_library(glean_compiler INTERFACE)
 # -Wno-restrict: GCC 12 warns of std::string's own code (its bug 105651).
 target_compile_options(glean_compiler INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
-  -Wno-restrict
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
 if(GLEAN_WERROR)
   target_compile_options(glean_compiler INTERFACE -Werror)
@@ -44,4 +44,9 @@ if(GLEAN_SANITIZE)
   if(GLEAN_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)
   endif()
+endif()
+
+# Coverage for libFuzzer, whose own main only the fuzzers link.
+if(GLEAN_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

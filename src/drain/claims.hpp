@@ -28,6 +28,10 @@ class Claims {
   // cut most.
   [[nodiscard]] std::optional<Claim> add(const mesh::Box& box, int rank);
 
+  // That many elements of what was claimed have come.
+  void add_part(std::uint64_t elements) { parts_elements_ += elements; }
+  [[nodiscard]] bool all_parts_came() const { return parts_elements_ == elements_; }
+
   // File bytes of this record of the variable that no box covers, ascending, disjoint.
   [[nodiscard]] std::vector<base::Extent> unclaimed(const store::VariableLayout& variable, std::uint64_t record) const;
 
@@ -40,6 +44,7 @@ class Claims {
   std::uint64_t boxes_ = 0;
   std::size_t key_dimension_ = 0;
   std::uint64_t elements_ = 0;    // claimed
+  std::uint64_t parts_elements_ = 0;
   // By start in key_dimension_; one map for all extents from 2^k to 2^(k+1) - 1, so that a single large box does not
   // make every search a long one.
   std::map<int, std::multimap<std::uint64_t, Claim>> by_extent_;

@@ -32,6 +32,16 @@ std::string take_text(std::span<const std::byte>& bytes) {
   return text;
 }
 
+// As store::choose_names() makes them: absolute, and in one directory.
+bool are_names(const store::FileNames& names) {
+  const auto is_path = [](const std::string& path) {
+    return path.find('\0') == std::string::npos && (path.empty() || path.front() == '/');
+  };
+  const auto directory = [](const std::string& path) { return path.substr(0, path.rfind('/') + 1); };
+  return is_path(names.working_path) && is_path(names.final_path) &&
+         directory(names.working_path) == directory(names.final_path);
+}
+
 // Length and checksum of the names go before them.
 struct NamesHeader {
   std::uint64_t checksum;
@@ -79,6 +89,7 @@ OutputDescription OutputDescription::decode_names(std::span<const std::byte> byt
   description.display_path = take_text(texts);
   description.names.working_path = take_text(texts);
   description.names.final_path = take_text(texts);
+  if (!texts.empty() || !are_names(description.names)) refuse();
   return description;
 }
 

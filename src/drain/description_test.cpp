@@ -33,6 +33,24 @@ TEST(OutputDescription, SurvivesEncoding) {
   EXPECT_NE(with_checksums, example());
 }
 
+TEST(OutputDescription, OnlyNamesOfOneDirectoryAreNames) {
+  const auto accepted = [](const std::string& working, const std::string& final_path) {
+    OutputDescription description = example();
+    description.names = {working, final_path};
+    try {
+      static_cast<void>(OutputDescription::decode_names(description.encode_names()));
+      return true;
+    } catch (const base::Error&) {
+      return false;
+    }
+  };
+
+  EXPECT_TRUE(accepted("/data/.a.nc.part", "/data/a.nc"));
+  EXPECT_FALSE(accepted("/data/.a.nc.part", "/other/a.nc"));
+  EXPECT_FALSE(accepted("a.nc.part", "a.nc"));
+  EXPECT_FALSE(accepted(std::string("/data/a\0b", 9), "/data/a.nc"));
+}
+
 TEST(OutputDescription, ItsNamesCanBeReadWithoutTheLayout) {
   const auto names = example().encode_names();
   OutputDescription expected = example();

@@ -231,7 +231,10 @@ OutputDrain* Engine::find(pool::OutputKey key) {
 void Engine::adopt_outputs() {
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool_.slot(index);
-    if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
+    const pool::OutputState state = slot.state.load(std::memory_order_acquire);
+    // A state that none can be is of an output that something has happened to: it fails, and is not passed over.
+    const bool is_damaged = ranks_ == Ranks::gone && state > pool::OutputState::abandoned;
+    if (state != pool::OutputState::open && !is_damaged) continue;
     const pool::OutputKey key{index, slot.generation.load(std::memory_order_acquire)};
     if (!postponed_.contains(key) && find(key) == nullptr) adopt(key);
   }

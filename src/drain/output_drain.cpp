@@ -9,6 +9,12 @@
 #include "pool/futex.hpp"
 
 namespace glean::drain {
+namespace {
+
+constexpr int jobs_max = 4096;            // in flight, beyond which no more steps are staged
+constexpr Bytes windows_unasked = 1024;   // to fill, beyond which the storage is asked first
+
+}  // namespace
 
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
                          store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Ranks ranks, bool inherited)
@@ -38,24 +44,22 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     const auto refuse = [&] { throw base::Error(base::Errc::io, "damaged journal record of '" + trace_.path + "'"); };
     if (record.variable >= variables.size() || record.memory_type >= mesh::type_count) refuse();
     const auto& variable = variables[record.variable];
+    const auto memory = static_cast<mesh::Type>(record.memory_type);
+    // Also where the payload is not looked at: what a record makes this drain do is in proportion to it.
+    if (record.place != pool::PayloadPlace::pool || record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
     if (ranks_ == Ranks::gone && record.step >= steps_complete_) {
-      return undo(record, journal, box);
+      return undo(record, journal, box, rank);
     }
     if (record.state == pool::RecordState::written) return take_kept(record, journal, box, rank);
-    const auto memory = static_cast<mesh::Type>(record.memory_type);
     const auto convert = store::converter(memory, variable.external, description_.layout.format);
-    if (convert == nullptr || record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
+    if (convert == nullptr) refuse();
     auto pending = std::make_unique<PendingPiece>(PendingPiece{
         Piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements), &record,
         &journal, rank, record.step, &variable,
         convert, pool_.at(record.payload_offset),
         mesh::size_of(memory), 0});
-    if (record.first_element == 0) {
-      if (const auto earlier = claims(record.variable, record.step).add(box, rank)) {
-        throw overlap_error(variable, record.step, box, rank, *earlier);
-      }
-      unreserved_bytes_ += box.elements() * mesh::size_of(variable.external);
-    }
+    claim(record, box, rank);
+    if (record.first_element == 0) unreserved_bytes_ += box.elements() * mesh::size_of(variable.external);
     pending->unwritten_bytes = pending->piece.file_bytes();
     gather(*pending);
     ++unwritten_[record.step];
@@ -70,6 +74,15 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
   } catch (const base::Error& error) {
     fail(error);
     retire(record, journal);
+  }
+}
+
+void OutputDrain::claim(const pool::Record& record, const mesh::Box& box, int rank) {
+  Claims& claimed = claims(record.variable, record.step);
+  claimed.add_part(record.elements);
+  if (record.first_element != 0) return;
+  if (const auto earlier = claimed.add(box, rank)) {
+    throw overlap_error(description_.layout.variables[record.variable], record.step, box, rank, *earlier);
   }
 }
 
@@ -91,11 +104,23 @@ void OutputDrain::gather(PendingPiece& pending) {
 }
 
 void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
+  if (failed_ || postponed_) return;
   const auto& layout = description_.layout.variables[variable];
-  for (const Extent& hole : claims(variable, step).unclaimed(layout, layout.per_step() ? step : 0)) {
+  const Claims& claimed = claims(variable, step);
+  if (!claimed.all_parts_came() || (layout.per_step() && !layout.has_room_for(step))) {
+    return fail(base::Error(base::Errc::io, "what was put of '" + layout.name + "' of '" + trace_.path + "' is not all there"));
+  }
+  const std::vector<Extent> holes = claimed.unclaimed(layout, layout.per_step() ? step : 0);
+  Bytes bytes_to_fill = 0;
+  for (const Extent& hole : holes) {
     highest_end_ = std::max(highest_end_, hole.end);
+    bytes_to_fill += hole.size();
+  }
+  unreserved_bytes_ += bytes_to_fill;
+  // Much to fill takes much memory here: the storage is asked first whether it has that much.
+  if (bytes_to_fill / request_bytes_ > windows_unasked && !reserve()) return;
+  for (const Extent& hole : holes) {
     settled_end_ = std::max(settled_end_, hole.end);
-    unreserved_bytes_ += hole.size();
     for (std::uint64_t index = hole.begin / request_bytes_; index * request_bytes_ < hole.end; ++index) {
       Window& window = gathered_[index];
       window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
@@ -138,13 +163,18 @@ void OutputDrain::queue_window(std::map<std::uint64_t, Window>::iterator it) {
   gathered_.erase(it);
 }
 
-void OutputDrain::relieve(Relief relief) {
-  if (gathered_.empty() || failed_ || postponed_) return;
+bool OutputDrain::reserve() {
   try {
     file_->reserve(highest_end_, std::exchange(unreserved_bytes_, 0));
+    return true;
   } catch (const base::Error& error) {
-    return storage_failed(error);
+    storage_failed(error);
+    return false;
   }
+}
+
+void OutputDrain::relieve(Relief relief) {
+  if (gathered_.empty() || failed_ || postponed_ || !reserve()) return;
   for (auto it = gathered_.begin(); it != gathered_.end();) {
     const auto next = std::next(it);
     if (relief == Relief::everything || it->second.bytes == request_bytes_) queue_window(it);
@@ -152,9 +182,21 @@ void OutputDrain::relieve(Relief relief) {
   }
 }
 
+// Steps of which nothing is to be written cost nothing, however many a rank says that it has ended.
+void OutputDrain::skip_empty_steps() {
+  const auto& variables = description_.layout.variables;
+  const auto is_filled = [](const auto& variable) { return variable.fill && variable.per_step(); };
+  if (std::any_of(variables.begin(), variables.end(), [&](const auto& v) { return is_filled(v) && v.record_bytes() != 0; })) return;
+  const auto next = reaches_.lower_bound(steps_staged_);
+  const std::uint64_t step = next == reaches_.end() ? steps_complete_ : std::min(next->first, steps_complete_);
+  if (step == std::exchange(steps_staged_, step)) return;
+  if (std::any_of(variables.begin(), variables.end(), is_filled)) records_ = std::max(records_, step);
+  slot_.records.store(records_, std::memory_order_release);
+}
+
 void OutputDrain::stage_steps() {
-  while (steps_staged_ < steps_complete_) {
-    const auto& variables = description_.layout.variables;
+  const auto& variables = description_.layout.variables;
+  for (skip_empty_steps(); steps_staged_ < steps_complete_ && jobs_in_flight_ < jobs_max; skip_empty_steps()) {
     for (std::uint32_t v = 0; v < variables.size(); ++v) {
       if (!variables[v].per_step()) continue;
       if (variables[v].fill) {
@@ -163,6 +205,7 @@ void OutputDrain::stage_steps() {
       }
       claims_.erase({v, steps_staged_});
     }
+    if (failed_ || postponed_) return;
     settle(steps_staged_++);
     relieve(Relief::everything);
     if (failed_ || postponed_) return;
@@ -236,7 +279,7 @@ void OutputDrain::progress() {
     return;
   }
   if (!failed_ && slot_.error.load(std::memory_order_acquire) != 0) {
-    fail(base::Error(base::Errc::invalid_state, slot_.message.data()));   // a put has
+    fail(base::Error(base::Errc::invalid_state, pool::message_of(slot_)));   // a put has
   }
   if (failed_) {
     if (jobs_in_flight_ != 0) return;
@@ -248,7 +291,13 @@ void OutputDrain::progress() {
   const std::uint64_t staged = steps_staged_, written = steps_written_;
   stage_steps();
   if (failed_ || postponed_) return progress();
-  while (steps_written_ < steps_staged_ && unwritten_[steps_written_] == 0) unwritten_.erase(steps_written_++);
+  while (steps_written_ < steps_staged_) {
+    const auto next = unwritten_.lower_bound(steps_written_);
+    steps_written_ = next == unwritten_.end() ? steps_staged_ : std::min(next->first, steps_staged_);
+    if (steps_written_ == steps_staged_ || next->second != 0) break;
+    unwritten_.erase(next);
+    ++steps_written_;
+  }
   slot_.steps_staged.store(steps_staged_, std::memory_order_release);
   slot_.steps_written.store(steps_written_, std::memory_order_release);
   // After what says that they are written, for whoever takes over.
@@ -262,7 +311,7 @@ void OutputDrain::progress() {
     synchronizing_ = true;
     queue(Job::Kind::synchronize);
   }
-  if (all_closed_ && steps_written_ == steps_staged_) complete();
+  if (all_closed_ && steps_written_ == steps_staged_ && steps_staged_ == steps_complete_) complete();
 }
 
 // A step that not all ranks have ended would be published in part.

@@ -95,6 +95,8 @@ class OutputDrain {
   static constexpr std::uint64_t no_step = ~0ull;   // what belongs to the file as a whole
 
   Claims& claims(std::uint32_t variable, std::uint64_t step);
+  // Throws overlap.
+  void claim(const pool::Record& record, const mesh::Box& box, int rank);
   void gather(PendingPiece& pending);
   void gather_fill(std::uint32_t variable, std::uint64_t step);
   void queue_window(std::map<std::uint64_t, Window>::iterator it);
@@ -102,15 +104,19 @@ class OutputDrain {
   void drop_everything();
   // -- output_takeover.cpp: for the drain that would come after this one, and after the one before
   void take_over(const pool::DescriptionInPool& description);
+  void check_notes() const;
   void open_file();
   void take_kept(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box, int rank);
-  void undo(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box);
+  void undo(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box, int rank);
   void written(const PendingPiece& pending);
   void settle(std::uint64_t step);
   void release_kept(std::uint64_t step);
   void judge_without_ranks(std::uint32_t steps, std::uint32_t most, bool all_closed);
   void retire(const pool::Record& record, pool::JournalReader& journal);
+  void skip_empty_steps();
   void stage_steps();
+  // Room in the file for all that is known of. False: the output has failed, or is postponed.
+  [[nodiscard]] bool reserve();
   void complete();
   void refuse_uneven_steps();
   void finish(const char* trace_state, pool::OutputState state);

@@ -37,6 +37,7 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
       throw base::Error(base::Errc::io, "'" + trace_.path + "' was just being opened when the job was killed");
     }
     description_ = OutputDescription::decode(description.bytes);
+    check_notes();
   } catch (const base::Error& error) {
     return fail(error);
   }
@@ -57,6 +58,22 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
                      "what was put of '" + trace_.path + "' is not known any more, so its holes cannot be filled: the journal "
                      "was too small for one step", "raise pool.budget"));
   }
+}
+
+// What a drain has noted for the next one has no checksum. That it can be is the least.
+void OutputDrain::check_notes() const {
+  std::uint64_t steps = pool::rank_steps, most = 0;
+  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
+    const std::uint64_t ended = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire) & pool::rank_steps;
+    steps = std::min(steps, ended);
+    most = std::max(most, ended);
+  }
+  if (slot_.state.load(std::memory_order_acquire) == pool::OutputState::open && steps_written_ <= steps &&
+      steps_synchronized_ <= steps_written_ && records_ <= steps &&
+      slot_.highest_end.load(std::memory_order_acquire) <= store::whole_size(description_.layout, most + 1)) {
+    return;
+  }
+  throw base::Error(base::Errc::io, "what the pool says of '" + trace_.path + "' is damaged");
 }
 
 void OutputDrain::open_file() {
@@ -80,14 +97,10 @@ void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& jou
   const auto& variable = description_.layout.variables[record.variable];
   const bool needed = (variable.fill && !variable.per_step()) || record.step >= steps_written_;
   if (!needed) return retire(record, journal);
-  if (record.first_element == 0) {
-    if (const auto earlier = claims(record.variable, record.step).add(box, rank)) {
-      throw base::Error(base::Errc::overlap, "overlapping puts of '" + variable.name + "'");
-    }
-  }
+  const Piece piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements);
+  claim(record, box, rank);
   kept_[variable.fill && !variable.per_step() ? no_step : record.step].push_back({&record, &journal});
   if (record.step < steps_written_) return;
-  const Piece piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements);
   StepReach& reach = reaches_[record.step];
   reach.end = std::max(reach.end, piece.file_extent().end);
   reach.has_records |= variable.per_step();
@@ -136,13 +149,14 @@ void OutputDrain::forget_kept_records() {
 // --- when nobody captures any more
 
 // What a complete file would not have.
-void OutputDrain::undo(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box) {
+void OutputDrain::undo(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box, int rank) {
   const auto& variable = description_.layout.variables[record.variable];
   // Records that are not complete are cut off, and where nothing was put fill values go.
   if (variable.per_step() || variable.fill) return retire(record, journal);
   auto zeros = std::make_unique<store::VariableLayout>(variable);
   zeros->fill_value = {};
   const Piece piece(variable, 0, box, record.first_element, record.elements);
+  claim(record, box, rank);   // zeros must not go where complete steps have put something
   piece.for_each_run(piece.file_extent(), [&](Piece::Run run) {
     const Extent extent{run.file_offset, run.file_offset + run.elements * mesh::size_of(variable.external)};
     for (std::uint64_t index = extent.begin / request_bytes_; index * request_bytes_ < extent.end; ++index) {

@@ -2,7 +2,6 @@
 #include "drain/piece.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/error.hpp"
 
@@ -16,9 +15,7 @@ const mesh::Box& checked(const store::VariableLayout& variable, std::uint64_t re
     throw base::Error(base::Errc::invalid_argument,
                       "box " + mesh::to_string(box) + " does not lie in variable '" + variable.name + "'");
   }
-  constexpr auto largest_file = static_cast<Bytes>(std::numeric_limits<std::int64_t>::max());
-  const Bytes room = largest_file - variable.begin_bytes - variable.record_bytes();
-  if (variable.per_step() && record > room / variable.record_stride_bytes) {
+  if (!variable.has_room_for(record)) {
     throw base::Error(base::Errc::invalid_argument,
                       "record " + std::to_string(record) + " of variable '" + variable.name + "' lies outside any file");
   }

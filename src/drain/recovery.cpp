@@ -64,13 +64,19 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     output.path = names.display_path;
     output.final_path = names.names.final_path;
     if (!description.complete) output.problem = "it was just being opened";
+    else if (slot.state != pool::OutputState::open) output.problem = "its slot is damaged";
     else if (abandoned) output.problem = "the application has given it up";
-    else if (slot.error != 0) output.problem = slot.message.data();
+    else if (slot.error != 0) output.problem = pool::message_of(slot);
     else if (steps == 0 && !output.closed) output.problem = "it has no complete step";
   } catch (const base::Error& error) {
     output.problem = error.what();
   }
   return output;
+}
+
+// A state that none can be is of an output that something has happened to: it is named, not passed over.
+bool is_open_or_damaged(pool::OutputState state) {
+  return state == pool::OutputState::open || state > pool::OutputState::abandoned;
 }
 
 void add_waiting_bytes(pool::Pool& pool, std::map<pool::OutputKey, RemainingOutput>& outputs) {
@@ -145,7 +151,7 @@ Remains look_at(const std::string& name) {
     std::map<pool::OutputKey, RemainingOutput> outputs;
     for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
       const pool::OutputSlot& slot = pool.slot(index);
-      if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
+      if (!is_open_or_damaged(slot.state.load(std::memory_order_acquire))) continue;
       const pool::OutputKey key{index, slot.generation};
       outputs.emplace(key, look_at_output(pool, key));
     }

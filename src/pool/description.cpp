@@ -22,6 +22,7 @@ std::optional<DescriptionInPool> read_parts(const Pool& pool, const OutputKey& o
     // Positions only fall, so a chain of parts ends.
     const bool follows = parts.empty() || part.begin + part.bytes == parts.back().first.begin;
     if (part.slot != output.slot || part.generation != output.generation || part.bytes == 0 || !follows ||
+        part.begin > pool.header().pool_bytes ||
         part.bytes > pool.header().chunk_bytes || !pool.is_payload(at, sizeof part + part.bytes) ||
         (part.previous_offset == 0) != (part.begin == 0)) {
       return std::nullopt;

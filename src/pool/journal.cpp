@@ -21,6 +21,10 @@ Bytes record_bytes(std::uint16_t dimensions) {
   return base::align_up(sizeof(Record) + 2 * sizeof(std::uint64_t) * dimensions, record_alignment);
 }
 
+bool is_state(RecordState state) {
+  return state == RecordState::live || state == RecordState::written || state == RecordState::retired;
+}
+
 }  // namespace
 
 std::uint32_t checksum_of(const Record& record) {
@@ -145,6 +149,7 @@ void Recorder::append(Record record, const mesh::Box* box) {
   const Bytes ring_bytes = pool_.ring_bytes();
   record.size_bytes = static_cast<std::uint32_t>(record_bytes(record.dimensions));
   record.captured_ns = base::now_ns();
+  record.state = RecordState::live;
   // With what may have to be skipped at the end of the ring, a larger one might never find room.
   if (2 * Bytes{record.size_bytes} > ring_bytes) {
     throw base::Error(base::Errc::unsupported, "an array of " + std::to_string(record.dimensions) +
@@ -220,7 +225,7 @@ bool JournalReader::is_sound(const Record& record, Bytes left) const {
   // What is not there must not be looked at.
   return left >= sizeof(Record) && record.size_bytes == record_bytes(record.dimensions) && record.size_bytes <= left &&
          record.checksum == checksum_of(record) && record.slot < output_slots && record.kind == RecordKind::put &&
-         record.state <= RecordState::retired && record.place <= PayloadPlace::file &&
+         is_state(record.state) && record.place <= PayloadPlace::file &&
          (record.place != PayloadPlace::pool || pool_.is_payload(record.payload_offset, record.payload_bytes));
 }
 

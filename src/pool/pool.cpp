@@ -21,6 +21,9 @@ namespace glean::pool {
 namespace {
 
 constexpr Bytes page = 4096;
+// More than any node runs, or any setting allows.
+constexpr std::uint32_t ranks_max = 1 << 22, drain_threads_max = 1024, drain_depth_max = 1024;
+constexpr Bytes request_bytes_max = base::GiB;
 
 int checked(int descriptor, const char* action, const std::string& name) {
   if (descriptor < 0) throw base::system_error(errno, std::string("cannot ") + action + " the pool '" + name + "'");
@@ -93,10 +96,13 @@ Places places(Bytes pool_bytes, Bytes ranks, Bytes chunk_bytes, Bytes journal_by
 // Nothing in a pool is trusted that could lead out of it.
 bool header_is_sound(const PoolHeader& header, Bytes bytes) {
   constexpr Bytes most = Bytes{1} << 48;
-  if (header.pool_bytes != bytes || bytes > most || header.ranks == 0 || header.ranks > bytes ||
+  if (header.pool_bytes != bytes || bytes > most || header.ranks == 0 || header.ranks > ranks_max ||
       header.chunk_bytes < page || header.chunk_bytes % page != 0 || header.chunk_bytes > bytes ||
       header.journal_bytes <= sizeof(Journal) + record_alignment || header.journal_bytes > bytes / header.ranks ||
-      header.drain_core_count > header.drain_cores.size()) {
+      header.journal_bytes % alignof(Journal) != 0 || header.drain_core_count > header.drain_cores.size() ||
+      header.drain_threads == 0 || header.drain_threads > drain_threads_max || header.drain_depth == 0 ||
+      header.drain_depth > drain_depth_max || header.request_bytes < page || header.request_bytes % page != 0 ||
+      header.request_bytes > request_bytes_max) {
     return false;
   }
   const Places at = places(bytes, header.ranks, header.chunk_bytes, header.journal_bytes);
@@ -357,6 +363,8 @@ Bytes Pool::used_bytes() const {
 Bytes Pool::high_water_bytes() const {
   return header().chunks_offset + header().high_water_chunks.load(std::memory_order_relaxed) * header().chunk_bytes;
 }
+
+std::string message_of(const OutputSlot& slot) { return {slot.message.data(), strnlen(slot.message.data(), slot.message.size())}; }
 
 void fail(OutputSlot& slot, std::uint32_t errc, const std::string& message, const std::string& hint) {
   std::uint32_t unclaimed = 0;

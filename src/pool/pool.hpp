@@ -115,6 +115,8 @@ class Pool {
   Bytes bytes_ = 0;
 };
 
+// What has failed, whatever the slot holds.
+[[nodiscard]] std::string message_of(const OutputSlot& slot);
 // Records the first failure of an output; later ones are ignored. Any process may call it.
 void fail(OutputSlot& slot, std::uint32_t errc, const std::string& message, const std::string& hint);
 

@@ -89,6 +89,30 @@ TEST(Pool, RefusesNamesThatAreTakenMissingOrNotAPool) {
   shm_unlink(other.c_str());
 }
 
+TEST(Pool, RefusesAHeaderThatNobodyCanDrainBy) {
+  TestPool made(1);
+  const PoolHeader& sound = made.pool.header();
+  const auto refused_with = [&](auto PoolHeader::* field, auto value) {
+    auto& word = made.pool.header().*field;
+    const auto before = word;
+    word = value;
+    const base::Errc code = code_of([&] { static_cast<void>(Pool::attach(made.pool.name())); });
+    word = before;
+    return code == base::Errc::io;
+  };
+
+  for (const std::uint32_t count : {0u, 1u << 31, ~0u}) {
+    EXPECT_TRUE(refused_with(&PoolHeader::drain_threads, count));
+    EXPECT_TRUE(refused_with(&PoolHeader::drain_depth, count));
+    EXPECT_TRUE(refused_with(&PoolHeader::ranks, count));
+  }
+  for (const Bytes bytes : {Bytes{0}, Bytes{1}, sound.request_bytes + 1, Bytes{1} << 40}) {
+    EXPECT_TRUE(refused_with(&PoolHeader::request_bytes, bytes));
+  }
+  EXPECT_TRUE(refused_with(&PoolHeader::journal_bytes, sound.journal_bytes - 1));
+  EXPECT_NO_THROW(static_cast<void>(Pool::attach(made.pool.name())));
+}
+
 TEST(Pool, SaysThatSharedMemoryCannotHoldItInsteadOfDying) {
   struct statvfs shared_memory {};
   ASSERT_EQ(statvfs("/dev/shm", &shared_memory), 0);

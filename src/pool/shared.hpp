@@ -14,8 +14,8 @@ namespace glean::pool {
 
 using base::Bytes;
 
-inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '2'};
-inline constexpr std::uint32_t pool_version = 2;
+inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '3'};
+inline constexpr std::uint32_t pool_version = 3;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -126,10 +126,11 @@ enum class RecordKind : std::uint16_t {
   put,        // payload: elements of a box
 };
 
+// The checksum does not cover it, as it changes: numbers that no damage makes of one another.
 enum class RecordState : std::uint32_t {
-  live,      // its payload is not in the file yet
-  written,   // its payload is in the file and given back; the record is kept for what may still have to be undone
-  retired,   // the drain needs it no more
+  live = 0x6c697665,      // its payload is not in the file yet
+  written = 0x77726974,   // its payload is in the file and given back; the record is kept for what may still have to be undone
+  retired = 0x72657469,   // the drain needs it no more
 };
 
 // Where the payload of a record is.

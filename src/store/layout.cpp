@@ -13,6 +13,7 @@ namespace {
 // "GLEANFL" and the version of what follows, all numbers little-endian.
 constexpr std::array<char, 7> magic = {'G', 'L', 'E', 'A', 'N', 'F', 'L'};
 constexpr std::uint8_t version = 1;
+constexpr Bytes file_limit = std::numeric_limits<std::int64_t>::max();
 
 class Encoder {
  public:
@@ -85,7 +86,7 @@ void encode_variable(Encoder& out, const VariableLayout& variable) {
 
 // The offset arithmetic of VariableLayout must not overflow, whatever the bytes say.
 void check_sizes(const VariableLayout& variable) {
-  constexpr auto limit = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  constexpr auto limit = file_limit;
   std::uint64_t bytes = mesh::size_of(variable.external);
   for (const std::uint64_t extent : variable.shape) {
     if (extent != 0 && bytes > limit / extent) reject("variable '" + variable.name + "' is larger than any file");
@@ -133,6 +134,7 @@ FileLayout FileLayout::decode(std::span<const std::byte> bytes) {
   layout.format = in.choice<Format>(3, "format");
   layout.range = in.choice<base::RangeRule>(2, "range rule");
   layout.header_bytes = in.number();
+  if (layout.header_bytes > file_limit) reject("the header is larger than any file");
   constexpr std::size_t smallest_variable = 8 + 1 + 8 + 8 + 8 + 1 + 8;
   layout.variables.resize(in.count(smallest_variable, "variables"));
   for (VariableLayout& variable : layout.variables) variable = decode_variable(in);
@@ -140,11 +142,16 @@ FileLayout FileLayout::decode(std::span<const std::byte> bytes) {
   return layout;
 }
 
+bool VariableLayout::has_room_for(std::uint64_t record) const {
+  return !per_step() || record <= (file_limit - begin_bytes - record_bytes()) / record_stride_bytes;
+}
+
 Bytes final_size(const FileLayout& layout, std::uint64_t records, Bytes put_end_bytes) {
   Bytes end = std::max(layout.header_bytes, put_end_bytes);
   for (const VariableLayout& variable : layout.variables) {
     const std::uint64_t filled = !variable.fill ? 0 : variable.per_step() ? records : 1;
     if (filled == 0 || variable.record_bytes() == 0) continue;
+    if (!variable.has_room_for(filled - 1)) return file_limit;
     end = std::max(end, variable.record_begin_bytes(filled - 1) + variable.record_bytes());
   }
   return end;

@@ -39,6 +39,8 @@ struct VariableLayout {
     return begin_bytes + record * record_stride_bytes;
   }
   [[nodiscard]] Bytes record_bytes() const { return mesh::elements_of(shape) * mesh::size_of(external); }
+  // The record lies in a file of a length that can be.
+  [[nodiscard]] bool has_room_for(std::uint64_t record) const;
   friend bool operator==(const VariableLayout&, const VariableLayout&) = default;
 };
 
@@ -56,7 +58,7 @@ struct FileLayout {
 };
 
 // Length of the finished file: where the last byte lies that PnetCDF would have written. It never pads: not after the
-// last record, not after a variable that was put in part (measured with 1.12.3; README.md, "Layout").
+// last record, not after a variable that was put in part (measured with 1.12.3; README.md, "Layout"). At most 2^63 - 1.
 // `records`: as in the header. `put_end_bytes`: end of the last element that was put, 0 if none was.
 [[nodiscard]] Bytes final_size(const FileLayout& layout, std::uint64_t records, Bytes put_end_bytes);
 

@@ -111,6 +111,22 @@ TEST(FinalSize, IncludesWhatIsFilledButNoPaddingAfterIt) {
   EXPECT_EQ(final_size(layout, 0, 0), 8704U);
 }
 
+TEST(FinalSize, DoesNotPassTheLargestFile) {
+  FileLayout layout = example();
+  for (VariableLayout& variable : layout.variables) variable.fill = true;
+  constexpr Bytes largest = ~Bytes{0} / 2;
+
+  EXPECT_EQ(final_size(layout, largest, 0), largest);
+  EXPECT_EQ(whole_size(layout, ~std::uint64_t{0}), largest);
+}
+
+TEST(FileLayout, AHeaderLargerThanAnyFileIsRefused) {
+  FileLayout layout = example();
+  layout.header_bytes = Bytes{1} << 63;
+
+  EXPECT_THROW(static_cast<void>(FileLayout::decode(layout.encode())), base::Error);
+}
+
 TEST(RecordCountPatch, IsBigEndianAndAsWideAsTheFormat) {
   const HeaderPatch narrow = record_count_patch(Format::cdf2, 0x010203);
   EXPECT_EQ(narrow.offset, 4U);
