@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "cli/verbs.hpp"
-#include "drain/helper.hpp"
+#include "drain/serve.hpp"
 
 namespace glean::cli {
 namespace {

@@ -40,13 +40,14 @@ void find_pool(Findings& findings, const std::string& file_name) {
   try {
     const pool::Pool pool = pool::Pool::attach("/" + file_name);
     const std::string size = readable_bytes(pool.header().pool_bytes);
-    if (const int process = pool::Pool::process_using(pool.name()); process != 0) {
+    if (const int process = pool.other_process(); process != 0) {
       findings.push_back({"pool", Verdict::ok, fmt::format("{}: {}, in use by process {}", path, size, process), {}});
     } else {
       findings.push_back({"pool", Verdict::warn, fmt::format("{}: {}, left by a job that was killed", path, size),
                           "`glean recover` completes what is whole, and gives the memory back"});
     }
   } catch (const base::Error& error) {
+    if (error.code() == base::Errc::permission) return;   // another user's
     findings.push_back({"pool", Verdict::warn, fmt::format("{}: {}", path, error.what()),
                         fmt::format("if no job is just starting, `rm {}`", path)});
   }

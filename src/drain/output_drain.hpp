@@ -172,6 +172,7 @@ class OutputDrain {
   bool abandoned_ = false;
   bool finished_ = false;
   bool postponed_ = false;
+  bool superseded_ = false;
   bool judged_ = false;
   bool space_returned_ = false;
   OutputTrace trace_;

@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/job_end.hpp"
+#include "base/log.hpp"
 #include "drain/engine.hpp"
 
 namespace glean::drain {
@@ -109,7 +110,7 @@ pool::Pool claim(const std::string& name) {
   pool::Pool pool = pool::Pool::attach(name);
   if (!pool.claim_all()) {
     throw base::Error(base::Errc::invalid_state,
-                      "the pool '" + name + "' is in use by process " + std::to_string(pool::Pool::process_using(name)));
+                      "the pool '" + name + "' is in use by process " + std::to_string(pool.other_process()));
   }
   if (pool.is_removed()) throw base::Error(base::Errc::not_found, "the pool '" + name + "' was recovered meanwhile");
   return pool;
@@ -140,6 +141,7 @@ Remains look_at(const std::string& name) {
   try {
     remains.in_use_by = pool::Pool::process_using(name);
     remains.age_seconds = age_of_object(name);
+    if (remains.in_use_by == getpid()) return remains;   // it cannot be mapped twice
     pool::Pool pool = pool::Pool::attach(name);
     const pool::PoolHeader& header = pool.header();
     remains.job.assign(header.job.data(), strnlen(header.job.data(), header.job.size()));
@@ -167,6 +169,10 @@ Recovered recover(const std::string& name, store::SystemCalls& calls, const std:
     return {{}, true};
   }
   pool::Pool pool = claim(name);
+  return complete(pool, calls, waiting);
+}
+
+Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::function<void()>& waiting) {
   plan::Plan plan = pool.plan();
   plan.drain_cores.clear();   // they were chosen to keep out of the application's way
   Recovered recovered;
@@ -180,6 +186,17 @@ Recovered recover(const std::string& name, store::SystemCalls& calls, const std:
                                         [](const OutputTrace& output) { return output.state == "postponed"; });
   if (recovered.pool_removed) pool.remove();
   return recovered;
+}
+
+void log(const Recovered& recovered) {
+  for (const OutputTrace& output : recovered.outputs) {
+    const bool whole = output.state == "published" && output.note.empty();
+    base::log(whole ? base::LogLevel::info : base::LogLevel::warning, "'{}': {}, {} step(s){}{}", output.path, output.state,
+              output.steps, output.note.empty() ? "" : ": ", output.note);
+  }
+  if (!recovered.pool_removed) {
+    base::log(base::LogLevel::error, "not all could be completed; `glean recover` tries it again");
+  }
 }
 
 void discard(const std::string& name, store::SystemCalls& calls) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "drain/trace.hpp"
+#include "pool/pool.hpp"
 #include "store/posix/system_calls.hpp"
 
 namespace glean::drain {
@@ -38,17 +39,22 @@ struct Remains {
   std::string problem;               // why it cannot be read; empty: it can
 };
 
-// The names of all pools of this node that this user may open.
+// The names of all pools of this user on this node.
 [[nodiscard]] std::vector<std::string> pool_names();
-// Changes nothing. Does not throw for what it finds.
+// Changes nothing. Does not throw for what it finds. Of a pool that this process uses it says no more than that.
 [[nodiscard]] Remains look_at(const std::string& pool);
 
 struct Recovered {
   std::vector<OutputTrace> outputs;
   bool pool_removed = false;   // false: something was postponed, and the pool still holds it
 };
-// Completes what is whole, removes the working files of what is not, and then the pool. `waiting` is called about once a
-// second. Throws invalid_state when the pool is in use, io when it cannot be read. Blocks.
+// For whoever drains `pool` when its ranks are gone, or soon will be: completes what is whole, removes the working files of
+// what is not, and then the pool. `waiting` is called about once a second. Blocks.
+[[nodiscard]] Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::function<void()>& waiting = [] {});
+// The same in the log, for a process that nobody looks at.
+void log(const Recovered& recovered);
+
+// complete() of a pool that nobody uses. Throws invalid_state when the pool is in use, io when it cannot be read. Blocks.
 [[nodiscard]] Recovered recover(const std::string& pool, store::SystemCalls& calls, const std::function<void()>& waiting);
 // Removes working files and pool; what it held is lost. Throws invalid_state when the pool is in use.
 void discard(const std::string& pool, store::SystemCalls& calls);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "base/error.hpp"
@@ -27,6 +28,24 @@ constexpr Bytes request_bytes_max = base::GiB;
 int checked(int descriptor, const char* action, const std::string& name) {
   if (descriptor < 0) throw base::system_error(errno, std::string("cannot ") + action + " the pool '" + name + "'");
   return descriptor;
+}
+
+// What lies in a pool says which files are written, so that of another user must not be followed.
+int open_own(const std::string& name) {
+  const int descriptor = checked(shm_open(name.c_str(), O_RDWR, 0), "open", name);
+  struct stat status {};
+  if (fstat(descriptor, &status) == 0 && status.st_uid == geteuid()) return descriptor;
+  close(descriptor);
+  throw base::Error(base::Errc::permission, "the pool '" + name + "' belongs to another user", "they can recover it");
+}
+
+// To open and close it would end what this process has claimed.
+bool is_mapped_here(const std::string& name) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.ends_with(" /dev/shm" + name)) return true;
+  }
+  return false;
 }
 
 // Makes the pages exist.
@@ -64,7 +83,7 @@ struct Places {
 Places places(Bytes pool_bytes, Bytes ranks, Bytes chunk_bytes, Bytes journal_bytes) {
   Places at{};
   at.progress = base::align_up(sizeof(PoolHeader), 64) + output_slots * sizeof(OutputSlot);
-  at.journals = base::align_up(at.progress + output_slots * ranks * sizeof(RankProgress), page);
+  at.journals = base::align_up(at.progress + (output_slots + 1) * ranks * sizeof(RankProgress), page);
   at.chunk_states = at.journals + ranks * journal_bytes;
   const Bytes rest = pool_bytes > at.chunk_states ? pool_bytes - at.chunk_states : 0;
   Bytes chunks = rest / (chunk_bytes + sizeof(ChunkState));
@@ -161,7 +180,7 @@ void Pool::lay_out(const plan::Plan& plan, int ranks) {
 }
 
 Pool Pool::attach(const std::string& name) {
-  const int descriptor = checked(shm_open(name.c_str(), O_RDWR, 0), "open", name);
+  const int descriptor = open_own(name);
   struct stat status {};
   const bool known = fstat(descriptor, &status) == 0;
   Pool pool(name, descriptor, known ? static_cast<Bytes>(status.st_size) : 0);
@@ -227,7 +246,8 @@ int Pool::process_of_rank(int rank) const {
 }
 
 int Pool::process_using(const std::string& name) {
-  const Pool pool(name, checked(shm_open(name.c_str(), O_RDWR, 0), "open", name), 0);
+  if (is_mapped_here(name)) return getpid();
+  const Pool pool(name, open_own(name), 0);
   return pool.claimed_by(0, 0);
 }
 
@@ -271,6 +291,8 @@ RankProgress& Pool::rank_progress(std::uint32_t slot, int rank) const {
   auto* counts = reinterpret_cast<RankProgress*>(base_ + header().progress_offset);
   return counts[slot * header().ranks + static_cast<std::uint32_t>(rank)];
 }
+
+RankProgress& Pool::rank_in_call(int rank) const { return rank_progress(output_slots, rank); }
 
 Journal& Pool::journal(int rank) const {
   return *reinterpret_cast<Journal*>(base_ + header().journals_offset +

@@ -28,11 +28,12 @@ class Pool {
   // Makes the shared memory object `name` ("/glean.…") of plan.pool_bytes and lays it out. Only this process's part of
   // the memory is touched. Throws no_space when the node does not have the memory, exists when the name is taken.
   [[nodiscard]] static Pool create(const std::string& name, const plan::Plan& plan, int ranks);
-  // Maps a pool that another process has made. Throws not_found, or io when it is not a pool of this version or its header
-  // is damaged.
+  // Maps a pool that another process of this user has made. Throws not_found, permission, or io when it is not a pool of this
+  // version or its header is damaged.
   [[nodiscard]] static Pool attach(const std::string& name);
 
-  // A process that drains, captures in or recovers the pool `name`, whatever is in it; 0: none. Throws not_found, permission.
+  // A process that drains, captures in or recovers the pool `name`, whatever is in it, or this one if it maps it; 0: none.
+  // Throws not_found, permission.
   [[nodiscard]] static int process_using(const std::string& name);
 
   Pool(Pool&& other) noexcept;
@@ -57,6 +58,8 @@ class Pool {
   // The process that drains or captures; 0: none.
   [[nodiscard]] int drainer() const;
   [[nodiscard]] int process_of_rank(int rank) const;
+  // Another process that has claimed any part of it; 0: none.
+  [[nodiscard]] int other_process() const { return claimed_by(0, 0); }
   // Another process has removed it.
   [[nodiscard]] bool is_removed() const;
 
@@ -69,6 +72,8 @@ class Pool {
   [[nodiscard]] PoolHeader& header() const { return *reinterpret_cast<PoolHeader*>(base_); }
   [[nodiscard]] OutputSlot& slot(std::uint32_t index) const;
   [[nodiscard]] RankProgress& rank_progress(std::uint32_t slot, int rank) const;
+  // In which collective call a rank is; the session says what that means.
+  [[nodiscard]] RankProgress& rank_in_call(int rank) const;
   [[nodiscard]] Journal& journal(int rank) const;
   [[nodiscard]] std::byte* ring(int rank) const;
   [[nodiscard]] Bytes ring_bytes() const;

@@ -35,7 +35,7 @@ struct PoolHeader {
   std::uint32_t drain_depth;
   Bytes request_bytes;
   Bytes journal_bytes;             // of one rank
-  Bytes progress_offset;           // RankProgress[output_slots][ranks]
+  Bytes progress_offset;           // RankProgress[output_slots + 1][ranks]; the last: in which collective call
   Bytes journals_offset;           // Journal and ring, per rank
   Bytes chunk_states_offset;       // ChunkState[chunk_count]
   Bytes chunks_offset;             // the data

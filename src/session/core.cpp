@@ -11,6 +11,7 @@
 
 #include "base/job_end.hpp"
 #include "base/log.hpp"
+#include "drain/recovery.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "topology/discover/discover.hpp"
@@ -25,6 +26,15 @@ struct PoolName {
 // Unique on the node for as long as the pool lives; `glean doctor` looks for the prefix.
 std::string new_pool_name() {
   return "/glean." + std::to_string(getuid()) + "." + std::to_string(getpid()) + "." + std::to_string(base::now_ns());
+}
+
+void warn_of_remains() {
+  for (const std::string& pool : drain::pool_names()) {
+    const auto remains = drain::look_at(pool);
+    if (remains.in_use_by != 0 || !remains.problem.empty()) continue;   // or another session is just making it
+    base::log(base::LogLevel::warning, "a killed job has left {} in /dev/shm: `glean recover` completes what it holds",
+              pool.substr(1));
+  }
 }
 
 // Whose pool it is, for whoever finds it.
@@ -129,6 +139,7 @@ bool Core::is_one_node() const {
 void Core::set_up_pool() {
   const auto name = on_root<PoolName>(comm_, [&](PoolName& value) {
     plan_ = plan::make_plan(topology::discover_node(), {.ranks_on_node = ranks_}, settings());
+    warn_of_remains();
     const std::string text = new_pool_name();
     pool_ = std::make_unique<pool::Pool>(pool::Pool::create(text, plan_, ranks_));
     label(pool_->header());
@@ -145,7 +156,9 @@ void Core::set_up_pool() {
     outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, deadline_seconds_, past_, keep_draining);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, rank_, deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
-    if (is_root()) drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
+    if (!is_root()) return;
+    drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
+    watch_ = std::make_unique<CallWatch>(*pool_, deadline_seconds_);
   }));
   pool_->map_all();   // after agree(): every part exists
   pool_budget_bytes_ = pool_->header().pool_bytes;
@@ -156,6 +169,7 @@ void Core::release() noexcept {
   outputs_.reset();
   // A helper still needs the pool if something is left, and removes it then.
   const bool is_left = drain_ && drain_->is_helper() && pool_->header().session_state != pool::SessionState::closed;
+  watch_.reset();
   drain_.reset();
   if (!pool_) return;
   pool_high_water_bytes_ = pool_->high_water_bytes();
@@ -207,6 +221,7 @@ void Core::close() {
       throw base::Error(*error);
     }
   }
+  auto in_call = this->in_call(Call::close);
   closed_ = true;
   // No rank captures any more: all were in the wait above.
   recorder_.reset();
@@ -214,6 +229,7 @@ void Core::close() {
   figures_.closing_ns += spent();
   figures_.blocked_ns += spent();
   const auto reported = caught([&] { write_report(); });
+  in_call.reset();
   release();
   if (reported && error) base::log(base::LogLevel::error, "{}", reported->what());
   const auto agreed = caught([&] { agree(comm_, error ? std::nullopt : reported); });

@@ -149,6 +149,7 @@ class Session::Impl {
       [[nodiscard]] std::string unique() const { return std::to_string(root) + "-" + std::to_string(opened_ns); }
       std::uint64_t failed_before;   // closed outputs; if there are any, nothing is opened
     };
+    const auto in_call = core_->in_call(session::Call::open);
     const auto decision = session::on_root<Decision>(core_->comm(), [&](Decision& value) {
       value.failed_before = core_->has_pool() ? core_->outputs().failed_unnoticed() : 0;
       if (value.failed_before != 0) return;
@@ -193,8 +194,9 @@ class Session::Impl {
       if (error) base::log(base::LogLevel::error, "closing the session: {}", error->what());
     } else {
       // The other ranks may know nothing of the exception: a collective call could wait forever.
-      base::log(base::LogLevel::error, "an exception ends the session of rank {}: outputs that are not closed are lost",
-                core_->rank());
+      const char* fate = core_->root_is_gone() ? "rank 0 was killed; `glean recover` completes what all ranks have captured"
+                                               : "outputs that are not closed are lost";
+      base::log(base::LogLevel::error, "an exception ends the session of rank {}: {}", core_->rank(), fate);
     }
     core_->leave();
   }

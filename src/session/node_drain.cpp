@@ -7,11 +7,14 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "drain/helper.hpp"
+#include "drain/serve.hpp"
+#include "drain/recovery.hpp"
 #include "pool/futex.hpp"
 #include "session/agreement.hpp"
 
@@ -19,7 +22,9 @@ namespace glean::session {
 namespace {
 
 constexpr std::uint64_t nap_ns = 20'000'000;
+constexpr std::chrono::milliseconds look_again{100};
 constexpr double start_seconds = 30, end_seconds = 30;
+constexpr double grace_seconds = 0.5;
 
 // As it was given if it has a slash; else from PATH, or from where it was installed with the library.
 std::string find_command(const std::string& command) {
@@ -85,20 +90,78 @@ NodeDrain::NodeDrain(pool::Pool& pool, const plan::Plan& plan, const base::Drain
     throw base::Error(base::Errc::timeout, "the helper process did not begin to drain within " + std::to_string(start_seconds) + " s",
                       "see glean-drain.*.log in the working directory");
   }
+  start_to_watch();
 }
 
 void NodeDrain::start_threads() {
   if (!pool_.claim_drain()) throw base::Error(base::Errc::io, "another process drains the pool '" + pool_.name() + "'");
   engine_ = std::make_unique<drain::Engine>(pool_, plan_, calls_);
+  on_termination_.emplace([this] { end_with_process(); });
 }
 
+// The process was told to end: what is complete is completed, as `glean recover` would do it. In a thread of its own; the
+// others go on as they can until the process ends.
+void NodeDrain::end_with_process() {
+  const std::lock_guard lock(ending_);
+  const auto others_live = [&] {
+    for (int rank = 1; rank < static_cast<int>(pool_.header().ranks); ++rank) {
+      if (pool_.process_of_rank(rank) != 0) return true;
+    }
+    return false;
+  };
+  base::log(base::LogLevel::warning, "told to end (SIGTERM): completing what all ranks have captured");
+  // Whoever ends them tells all: a step that they are about to end counts.
+  wait_for(pool_, grace_seconds, [&] { return !others_live(); });
+  engine_->stop(drain::Engine::Unfinished::leave);
+  drain::log(drain::complete(pool_, calls_));
+}
+
+NodeDrain::~NodeDrain() { stop_to_watch(); }
+
 void NodeDrain::keep_alive() {
+  const std::lock_guard lock(taking_over_);
   if (engine_ || pool_.drainer() != 0) return;
   base::log(base::LogLevel::warning, "the helper process that drained is gone: this process goes on");
   start_threads();
 }
 
+bool NodeDrain::is_helper() const {
+  const std::lock_guard lock(taking_over_);
+  return engine_ == nullptr;
+}
+
+void NodeDrain::start_to_watch() {
+  sigset_t every, before;
+  sigfillset(&every);
+  pthread_sigmask(SIG_BLOCK, &every, &before);   // the thread inherits it
+  watcher_ = std::thread([this] { watch(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void NodeDrain::watch() {
+  pthread_setname_np(pthread_self(), "glean-helper");
+  std::unique_lock lock(taking_over_);
+  while (!engine_ && !watched_enough_.wait_for(lock, look_again, [this] { return ends_; })) {
+    lock.unlock();
+    const auto error = caught([&] { keep_alive(); });
+    if (error) base::log(base::LogLevel::error, "{}", error->what());
+    lock.lock();
+  }
+}
+
+void NodeDrain::stop_to_watch() {
+  if (!watcher_.joinable()) return;
+  {
+    const std::lock_guard lock(taking_over_);
+    ends_ = true;
+  }
+  watched_enough_.notify_all();
+  watcher_.join();
+}
+
 void NodeDrain::finish() {
+  stop_to_watch();
+  const std::lock_guard lock(ending_);   // if the process is told to end just now, it ends in here
   pool_.header().session_state.store(pool::SessionState::closed, std::memory_order_release);
   if (engine_) return engine_->stop();
   pool::futex_signal(pool_.header().progress);

@@ -3,10 +3,15 @@
 // Who drains the node's pool: threads of this process, or a helper process. Only rank 0 has one.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
 
 #include "base/settings.hpp"
 #include "drain/engine.hpp"
+#include "session/termination.hpp"
 
 namespace glean::session {
 
@@ -15,25 +20,40 @@ class NodeDrain {
   // Starts it, and with DrainPlace::process waits until the helper drains. Throws when that fails.
   NodeDrain(pool::Pool& pool, const plan::Plan& plan, const base::DrainSettings& settings);
   // Without finish(): threads are stopped and what is not finished is lost; a helper goes on, as long as it is needed.
-  ~NodeDrain() = default;
+  ~NodeDrain();
+  NodeDrain(const NodeDrain&) = delete;
+  NodeDrain& operator=(const NodeDrain&) = delete;
 
   // If the helper is gone, threads of this process go on where it was. Local, one system call.
   void keep_alive();
   // All outputs are finished. Waits until the last thread or the helper has ended. Blocks.
   void finish();
   // A process of its own will finish what all ranks have captured.
-  [[nodiscard]] bool is_helper() const { return engine_ == nullptr; }
+  [[nodiscard]] bool is_helper() const;
   // Complete after finish().
   [[nodiscard]] drain::DrainTrace trace() const;
 
  private:
   void start_threads();
+  void start_to_watch();
+  void watch();
+  void stop_to_watch();
+  void end_with_process();
 
   pool::Pool& pool_;
   plan::Plan plan_;
   store::SystemCalls calls_;
+  std::mutex ending_;
   std::unique_ptr<drain::Engine> engine_;   // nullptr: a helper drains
   drain::DrainTrace of_helper_;
+  std::optional<OnTermination> on_termination_;   // where threads drain; last: it refers to all of it
+
+  // Ranks may wait for the drain while this one is in a call of MPI, waiting for them: so a thread sees that the helper is
+  // gone. It and the application's thread take turns with what is above.
+  mutable std::mutex taking_over_;
+  std::condition_variable watched_enough_;
+  bool ends_ = false;
+  std::thread watcher_;
 };
 
 }  // namespace glean::session

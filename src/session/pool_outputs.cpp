@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "pool/futex.hpp"
 #include "session/agreement.hpp"
+#include "session/call_watch.hpp"
 
 namespace glean::session {
 namespace {
@@ -119,19 +120,23 @@ void PoolOutputs::report_progress(const PoolOutput& output, std::uint32_t flags)
 }
 
 void PoolOutputs::end_step(PoolOutput& output, std::uint64_t step) {
+  if (output.abandoned) return;
   output.steps_ended = static_cast<std::uint32_t>(step + 1);
   report_progress(output, 0);
 }
 
 void PoolOutputs::close(PoolOutput& output) {
+  if (output.abandoned) return;
   output.closed = true;
   report_progress(output, pool::rank_closed);
 }
 
 void PoolOutputs::abandon(PoolOutput& output) {
   output.closed = output.abandoned = true;
-  report_progress(output, pool::rank_closed | pool::rank_abandoned);
+  if (!root_is_gone()) report_progress(output, pool::rank_closed | pool::rank_abandoned);
 }
+
+bool PoolOutputs::root_is_gone() const { return rank_ != 0 && pool_.process_of_rank(0) == 0; }
 
 std::vector<std::string> PoolOutputs::abandon_open() {
   std::vector<std::string> paths;
@@ -260,6 +265,9 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience&
     const bool kept = slot.discarded.load(std::memory_order_acquire) == 0 &&
                       slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
     if (failed(output) != 0 && !kept) return std::nullopt;
+    if (root_is_gone() && pool_.drainer() == 0) {
+      return base::Error(base::Errc::io, "the processes that drain '" + output.name.path() + "' are gone");
+    }
     if (!rung) pool::futex_signal(header.work);
     if (patience.is_over()) {
       return base::Error(base::Errc::timeout, "waited " + patience.text() + " for " + diagnose(output),
@@ -272,6 +280,7 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience&
 
 PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double seconds,
                                        const std::optional<base::Error>& misuse) {
+  const InCall in_call(pool_, rank_, Call::wait);
   Patience patience(pool_.header(), deadline_seconds_, seconds);
   std::optional<base::Error> mine = misuse;
   std::uint64_t slots = 0;

@@ -52,6 +52,9 @@ class PoolOutputs {
   void end_step(PoolOutput& output, std::uint64_t step);
   void close(PoolOutput& output);
   void abandon(PoolOutput& output);
+  // Rank 0 was killed. What a rank then does on its way out is no decision of the program: nothing is marked as abandoned
+  // or failed, and the steps that all ranks have ended are recovered. Local, one system call.
+  [[nodiscard]] bool root_is_gone() const;
   // Gives up all that is not closed. Returns their paths. Local.
   std::vector<std::string> abandon_open();
 

@@ -25,6 +25,7 @@ class ThreadedBackend final : public Backend {
 
   // Rank 0 makes the file while the others come along: one reduction for everything.
   void create(const store::Definitions& definitions, const std::optional<base::Error>& earlier) override {
+    const auto in_call = core_->in_call(Call::end_definitions);
     Proposal mine{fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier};
     if (core_->is_root() && !earlier) mine.error = caught([&] { mine.root_word = as_word(make_file(definitions)); });
     const Outcome outcome = settle(core_->comm(), mine);
@@ -81,6 +82,7 @@ class ThreadedBackend final : public Backend {
   void poison(const base::Error& error) noexcept override {
     if (output_ == nullptr) return;
     static_cast<void>(caught([&] {
+      if (core_->outputs().root_is_gone()) return core_->outputs().abandon(*output_);
       pool::fail(core_->pool().slot(output_->key.slot), static_cast<std::uint32_t>(error.code()),
                  "rank " + std::to_string(core_->rank()) + ": " + error.what(), error.hint());
     }));

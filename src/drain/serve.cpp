@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "drain/helper.hpp"
+#include "drain/serve.hpp"
 
 #include <unistd.h>
 
@@ -39,23 +39,6 @@ bool any_rank_lives(const pool::Pool& pool) {
   return false;
 }
 
-int finish_without_ranks(pool::Pool& pool, store::SystemCalls& calls) {
-  base::log(base::LogLevel::warning, "the ranks of {} are gone: completing what they have captured", pool.name());
-  Engine engine(pool, pool.plan(), calls, Ranks::gone);
-  engine.wait_until_idle();
-  engine.stop(Engine::Unfinished::leave);
-  bool postponed = false;
-  for (const OutputTrace& output : engine.trace().outputs) {
-    postponed |= output.state == "postponed";
-    base::log(output.state == "published" && output.note.empty() ? base::LogLevel::info : base::LogLevel::warning,
-              "'{}': {}, {} step(s){}{}", output.path, output.state, output.steps, output.note.empty() ? "" : ": ",
-              output.note);
-  }
-  if (postponed) base::log(base::LogLevel::error, "not all could be completed; `glean recover` tries it again");
-  else pool.remove();
-  return postponed ? 1 : 0;
-}
-
 }  // namespace
 
 int serve(const std::string& name) {
@@ -77,7 +60,14 @@ int serve(const std::string& name) {
     engine.stop(closed ? Engine::Unfinished::discard : Engine::Unfinished::leave);
     if (closed) leave_trace(pool, engine.trace());
   }
-  return closed ? 0 : finish_without_ranks(pool, calls);
+  if (closed) {
+    pool.remove();   // whoever has closed the session has it mapped, and may be killed before it removes the name
+    return 0;
+  }
+  base::log(base::LogLevel::warning, "the ranks of {} are gone: completing what they have captured", pool.name());
+  const Recovered recovered = complete(pool, calls);
+  log(recovered);
+  return recovered.pool_removed ? 0 : 1;
 }
 
 std::optional<DrainTrace> trace_left_in(const pool::Pool& pool) {
