@@ -26,6 +26,10 @@ using Names = std::array<std::pair<std::string_view, Enum>, n>;
 constexpr Names<Mode, 2> mode_names{{{"threaded", Mode::threaded}, {"passthrough", Mode::passthrough}}};
 constexpr Names<Publish, 2> publish_names{{{"rename", Publish::rename}, {"in-place", Publish::in_place}}};
 constexpr Names<RangeRule, 2> range_names{{{"error", RangeRule::error}, {"fill", RangeRule::fill}}};
+constexpr Names<WhenFull, 4> full_names{{{"block", WhenFull::block},
+                                         {"spill", WhenFull::spill},
+                                         {"synchronous", WhenFull::synchronous},
+                                         {"drop", WhenFull::drop}}};
 constexpr Names<DirectIo, 3> direct_names{
     {{"auto", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}}};
 constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
@@ -123,6 +127,10 @@ constexpr auto table = std::to_array<Key>({
      "Record checksums of each file in a sidecar, for `glean verify` and `glean latest`.",
      [](Settings& s, std::string_view text) { return assign_name(bool_names, s.output.checksums, text); },
      [](const Settings& s) { return print_name(bool_names, s.output.checksums); }},
+    {"full", Scope::output, "block, spill, synchronous or drop",
+     "When the pool is full: wait, go on in spill.directory, write into the file at once, or leave out whole steps.",
+     [](Settings& s, std::string_view text) { return assign_name(full_names, s.output.full, text); },
+     [](const Settings& s) { return print_name(full_names, s.output.full); }},
     {"pool.budget", Scope::session, "bytes from 1MiB, or auto",
      "All shared memory that GLEAN uses on a node; auto takes a quarter of what is free, at most 1 GiB.",
      assign_budget,

@@ -15,6 +15,8 @@ namespace glean::base {
 enum class Mode { passthrough, threaded };
 enum class Publish { rename, in_place };   // when a file appears under its final name
 enum class RangeRule { error, fill };      // a value that the external type cannot hold
+// What a put does when the pool is full. drop: whole steps, before they are begun.
+enum class WhenFull { block, spill, synchronous, drop };
 enum class DirectIo { automatic, on, off };
 enum class LogLevel { debug, info, warning, error, off };
 
@@ -24,6 +26,7 @@ struct OutputSettings {
   Publish publish = Publish::rename;
   RangeRule range = RangeRule::error;
   bool checksums = false;   // recorded in a sidecar of each file
+  WhenFull full = WhenFull::block;
   friend bool operator==(const OutputSettings&, const OutputSettings&) = default;
 };
 
@@ -49,6 +52,12 @@ struct ReportSettings {
   std::string file;                // JSON; empty: none
 };
 
+// Where captured data goes when the pool is full, for outputs whose `full` is spill.
+struct SpillSettings {
+  std::string directory;           // node-local; empty: none
+  Bytes budget_bytes = 0;          // of a node
+};
+
 // `[[rule]]`: for outputs whose path or file name matches `pattern` (shell pattern) these settings
 // replace the general ones. The last rule that matches and names a setting decides it.
 struct Rule {
@@ -57,8 +66,9 @@ struct Rule {
 };
 
 struct Settings {
-  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`
+  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`, `full`
   PoolSettings pool;
+  SpillSettings spill;
   DrainSettings drain;
   JobSettings job;
   ReportSettings report;

@@ -282,6 +282,10 @@ void OutputDrain::complete() {
     refuse_uneven_steps();
     return progress();
   }
+  if (steps_begun_ == 0 && slot_.steps_dropped.load(std::memory_order_acquire) != 0) {
+    failed_ = dropped_ = true;   // and nobody is told of an error: there is just no file
+    return progress();
+  }
   if (!fixed_filled_) {
     fixed_filled_ = true;
     const auto& variables = description_.layout.variables;
@@ -313,12 +317,14 @@ void OutputDrain::discarded() {
 
 void OutputDrain::finish_failed() {
   drop_everything();
-  if (abandoned_) finish("abandoned", pool::OutputState::abandoned);
+  if (dropped_) finish("dropped", pool::OutputState::abandoned);
+  else if (abandoned_) finish("abandoned", pool::OutputState::abandoned);
   else finish("failed", pool::OutputState::failed);
 }
 
 void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
   trace_.state = trace_state;
+  trace_.steps_dropped = slot_.steps_dropped.load(std::memory_order_acquire);
   while (!kept_.empty()) release_kept(kept_.begin()->first);
   space_returned_ = true;
   finished_ = true;

@@ -164,6 +164,7 @@ class OutputDrain {
   bool failed_ = false;
   bool discarded_ = false;
   bool abandoned_ = false;
+  bool dropped_ = false;   // no step was kept
   bool finished_ = false;
   bool postponed_ = false;
   bool judged_ = false;

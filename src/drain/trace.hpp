@@ -17,10 +17,11 @@ namespace glean::drain {
 // Times are CLOCK_MONOTONIC; 0: has not happened.
 struct OutputTrace {
   std::string path;
-  std::string state = "open";      // open, published, failed, abandoned; postponed: recovery can try it again
+  std::string state = "open";      // open, published, failed, abandoned, dropped; postponed: recovery can try it again
   std::string note;                // what is missing, or why it failed
   base::Bytes bytes = 0;           // written into the file
   std::uint64_t steps = 0;
+  std::uint64_t steps_dropped = 0; // the pool was full
   std::string checksums = "off";   // of a published file: off, recorded, failed
   std::uint64_t range_errors = 0;
   std::uint64_t first_capture_ns = 0;

@@ -39,6 +39,7 @@ ordered_json outputs_json(const Report& report) {
                        {"state", output.state},
                        {"bytes", output.bytes},
                        {"steps", output.steps},
+                       {"steps_dropped", output.steps_dropped},
                        {"checksums", output.checksums},
                        {"range_errors", output.range_errors},
                        {"first_capture_s", time(output.first_capture_ns)},
@@ -210,7 +211,7 @@ std::string to_table(const Report& report) {
   line("drain", fmt::format("{} thread(s), busy {:.2f} s, {:.2f} s of processor", report.drain.threads,
                             base::seconds(report.drain.busy_ns), base::seconds(report.drain.cpu_ns)));
   if (report.drain.end_of_job.end_realtime_ns != 0) line("end of the job", end_of_job_text(report));
-  for (const char* state : {"published", "failed", "abandoned"}) {
+  for (const char* state : {"published", "failed", "abandoned", "dropped"}) {
     const auto count = std::count_if(report.drain.outputs.begin(), report.drain.outputs.end(),
                                      [&](const auto& output) { return output.state == state; });
     if (count != 0) line(std::string("outputs ") + state, std::to_string(count));

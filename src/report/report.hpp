@@ -21,6 +21,9 @@ struct RankFigures {
   std::uint64_t closing_ns = 0;       // closing the session: waiting for the drain
   std::uint64_t captured_bytes = 0;   // copied into the pool, in memory types
   std::uint64_t puts = 0;
+  // -- when the pool was full
+  std::uint64_t waits = 0;            // times that a put waited for room
+  std::uint64_t steps_dropped = 0;    // the same on all ranks
 };
 
 // An output that the format library wrote itself.

@@ -229,6 +229,7 @@ Statistics Core::statistics() const {
   statistics.blocked_seconds = base::seconds(figures_.blocked_ns);
   statistics.captured_bytes = figures_.captured_bytes;
   statistics.puts = figures_.puts;
+  statistics.steps_dropped = figures_.steps_dropped;
   statistics.pool_budget_bytes = pool_budget_bytes_;
   statistics.pool_high_water_bytes = pool_ ? pool_->high_water_bytes() : pool_high_water_bytes_;
   return statistics;

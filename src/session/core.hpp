@@ -39,6 +39,7 @@ class Core {
   [[nodiscard]] bool is_root() const { return rank_ == 0; }
   [[nodiscard]] const base::Settings& settings() const { return configuration_.settings; }   // on the root
   [[nodiscard]] bool closed() const { return closed_; }
+  [[nodiscard]] double deadline_seconds() const { return deadline_seconds_; }
   // Throws invalid_state when no collective call can be made any more. Local.
   void require_usable(const char* call) const;
 
