@@ -40,7 +40,7 @@ void find_pool(Findings& findings, const std::string& file_name) {
   try {
     const pool::Pool pool = pool::Pool::attach("/" + file_name);
     const std::string size = readable_bytes(pool.header().pool_bytes);
-    if (const int process = pool.other_user(); process != 0) {
+    if (const int process = pool::Pool::process_using(pool.name()); process != 0) {
       findings.push_back({"pool", Verdict::ok, fmt::format("{}: {}, in use by process {}", path, size, process), {}});
     } else {
       findings.push_back({"pool", Verdict::warn, fmt::format("{}: {}, left by a job that was killed", path, size),

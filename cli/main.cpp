@@ -8,13 +8,15 @@ int main(int argc, char** argv) {
   CLI::App app("Gets the output of parallel programs off their ranks and into files, in the background.", "glean");
   app.set_version_flag("--version", "glean " GLEAN_VERSION);
   app.require_subcommand(1);
-  app.footer("Manual pages: glean(1), glean-config(1), glean-doctor(1), glean-latest(1), glean-verify(1),\n"
+  app.footer("Manual pages: glean(1), glean-config(1), glean-doctor(1), glean-latest(1), glean-recover(1), glean-verify(1),\n"
              "              glean.toml(5)");
 
   int exit_code = glean::cli::success;
   glean::cli::add_config(app, exit_code);
   glean::cli::add_doctor(app, exit_code);
+  glean::cli::add_drain(app, exit_code);
   glean::cli::add_latest(app, exit_code);
+  glean::cli::add_recover(app, exit_code);
   glean::cli::add_verify(app, exit_code);
   try {
     app.parse(argc, argv);

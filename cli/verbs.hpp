@@ -9,14 +9,17 @@ namespace glean::cli {
 
 enum ExitCode : int {
   success = 0,
-  found_a_failure = 1,   // `doctor`: something has to be mended; `latest`: nothing is complete; `verify`: a file differs
+  found_a_failure = 1,   // `doctor`: something has to be mended; `latest`: nothing is complete;
+                         // `recover`: something is not in its file; `verify`: a file differs
   bad_input = 2,         // a command line or configuration that cannot be
   no_checksums = 3,      // `verify`: a file has none
 };
 
 void add_config(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
+void add_drain(CLI::App& app, int& exit_code);
 void add_latest(CLI::App& app, int& exit_code);
+void add_recover(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 
 }  // namespace glean::cli

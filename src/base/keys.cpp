@@ -32,6 +32,7 @@ constexpr Names<WhenFull, 4> full_names{{{"block", WhenFull::block},
                                          {"drop", WhenFull::drop}}};
 constexpr Names<DirectIo, 3> direct_names{
     {{"auto", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}}};
+constexpr Names<DrainPlace, 2> place_names{{{"threads", DrainPlace::threads}, {"process", DrainPlace::process}}};
 constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
                                           {"info", LogLevel::info},
                                           {"warning", LogLevel::warning},
@@ -140,6 +141,14 @@ constexpr auto table = std::to_array<Key>({
     {"pool.deadline", Scope::session, "a duration above 0",
      "The longest time that a call waits before it fails and names what it waited for.",
      assign_deadline, [](const Settings& s) { return exact_seconds(s.pool.deadline_seconds); }},
+    {"drain.place", Scope::session, "threads or process",
+     "Who writes in the background: threads of rank 0, or one helper process per node that outlives the application.",
+     [](Settings& s, std::string_view text) { return assign_name(place_names, s.drain.place, text); },
+     [](const Settings& s) { return print_name(place_names, s.drain.place); }},
+    {"drain.command", Scope::session, "a command",
+     "The command `glean`, which the helper process runs; without a slash it is looked for in PATH.",
+     [](Settings& s, std::string_view text) { return s.drain.command = text, !text.empty(); },
+     [](const Settings& s) { return s.drain.command; }},
     {"drain.threads", Scope::session, "1 to 64", "Threads per node that write in the background.",
      [](Settings& s, std::string_view text) { return assign_int(s.drain.threads, text, 1, 64); },
      [](const Settings& s) { return fmt::format("{}", s.drain.threads); }},

@@ -17,6 +17,7 @@ enum class Publish { rename, in_place };   // when a file appears under its fina
 enum class RangeRule { error, fill };      // a value that the external type cannot hold
 // What a put does when the pool is full. drop: whole steps, before they are begun.
 enum class WhenFull { block, spill, synchronous, drop };
+enum class DrainPlace { threads, process };   // of the aggregator rank, or one helper per node
 enum class DirectIo { automatic, on, off };
 enum class LogLevel { debug, info, warning, error, off };
 
@@ -36,6 +37,8 @@ struct PoolSettings {
 };
 
 struct DrainSettings {
+  DrainPlace place = DrainPlace::threads;
+  std::string command = "glean";   // the helper process: looked for in PATH, unless it has a slash
   int threads = 1;                 // per node
   std::vector<int> cores;          // where they run; empty: anywhere
   Bytes request_bytes = 8 * MiB;   // of a write, and its alignment

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -68,7 +69,7 @@ Engine::Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& cal
   const SignalsBlocked blocked;   // threads inherit it
   try {
     while (threads_.size() < workers_.size()) start_thread();
-    if (pool.header().job_end_realtime_ns != 0) watch_ = std::thread([this] { watch_end_of_job(); });
+    if (ranks == Ranks::working && pool.header().job_end_realtime_ns != 0) watch_ = std::thread([this] { watch_end_of_job(); });
   } catch (const std::system_error& error) {
     stop();
     throw base::Error(base::Errc::unsupported, std::string("cannot start a drain thread: ") + error.what());
@@ -126,9 +127,9 @@ void Engine::stop(Unfinished unfinished) {
   outputs_.clear();
 }
 
-void Engine::wait_until_idle() {
+bool Engine::wait_until_idle(double seconds) {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return has_read_all_ && outputs_.empty(); });
+  return idle_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return has_read_all_ && outputs_.empty(); });
 }
 
 DrainTrace Engine::trace() const {

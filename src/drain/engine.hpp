@@ -25,8 +25,9 @@ namespace glean::drain {
 class Engine {
  public:
   // Starts plan.drain_threads threads, which take up what is in the pool, and one that watches the clock where the pool says
-  // when the job ends. `pool` and `calls` must outlive the engine. Throws when the buffers or threads cannot be had. With Ranks::gone nobody captures any more: outputs are completed with the
-  // steps that all ranks have ended, and what the storage refuses stays as it is for another try.
+  // when the job ends. `pool` and `calls` must outlive the engine. Throws when the buffers or threads cannot be had. With
+  // Ranks::gone nobody captures any more: outputs are completed with the steps that all ranks have ended, and what the
+  // storage refuses stays as it is for another try.
   Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls, Ranks ranks = Ranks::working);
   // stop(Unfinished::discard).
   ~Engine();
@@ -37,8 +38,8 @@ class Engine {
   // another engine. Blocks.
   enum class Unfinished { discard, leave };
   void stop(Unfinished unfinished = Unfinished::discard);
-  // Waits until nothing is open any more: with Ranks::gone it comes to that. Blocks.
-  void wait_until_idle();
+  // Waits until nothing is open any more: with Ranks::gone it comes to that. False: not within `seconds`. Blocks.
+  bool wait_until_idle(double seconds = 1e9);
   // So far; complete after stop(). Local.
   [[nodiscard]] DrainTrace trace() const;
 

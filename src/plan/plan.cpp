@@ -26,7 +26,7 @@ constexpr Bytes journal_max = MiB;          // about eight thousand; more would 
 constexpr Bytes journal_share = 8;          // at most 1/8 of the budget
 
 // What the pool needs for itself: header, outputs, and how far each rank is with each.
-constexpr Bytes outputs_table(Bytes ranks) { return 128 * KiB + ranks * 256; }
+constexpr Bytes outputs_table(Bytes ranks) { return 128 * KiB + ranks * 260; }
 
 Bytes smallest_budget(const topology::Node& node, Bytes ranks) {
   const Bytes page = node.page_bytes;

@@ -32,8 +32,10 @@ std::uint32_t checksum_of(const Record& record) {
   return static_cast<std::uint32_t>(XXH3_64bits_withSeed(record.box(), box_bytes, of_fixed));
 }
 
-Recorder::Recorder(Pool& pool, int node_rank, double deadline_seconds, WaitDiagnosis diagnosis)
-    : pool_(pool), node_rank_(node_rank), deadline_seconds_(deadline_seconds), diagnosis_(std::move(diagnosis)) {}
+Recorder::Recorder(Pool& pool, int node_rank, double deadline_seconds, WaitDiagnosis diagnosis,
+                   std::function<void()> keep_draining)
+    : pool_(pool), node_rank_(node_rank), deadline_seconds_(deadline_seconds), diagnosis_(std::move(diagnosis)),
+      keep_draining_(std::move(keep_draining)) {}
 
 Recorder::~Recorder() { leave_chunk(); }
 
@@ -73,6 +75,7 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
     if (node_rank_ != 0 && pool_.drainer() == 0 && pool_.process_of_rank(0) == 0) {
       throw base::Error(base::Errc::io, std::string(what) + " is full, and the processes that drain it are gone");
     }
+    keep_draining_();
     futex_signal(header.work);
     futex_wait(header.space, seen, nap_ns);
   }
@@ -155,9 +158,12 @@ void Recorder::append(Record record, const mesh::Box* box) {
     return ring_bytes - (head - journal.tail.load(std::memory_order_acquire)) >= skipped + record.size_bytes;
   };
   if (!fits()) {
-    journal.is_full.store(1, std::memory_order_relaxed);   // before waiting_for_space, which the drain looks at first
+    struct Full {
+      explicit Full(Journal& of) : journal(of) { journal.is_full.store(1, std::memory_order_relaxed); }
+      ~Full() { journal.is_full.store(0, std::memory_order_relaxed); }
+      Journal& journal;
+    } full(journal);
     wait_for_space(fits, "the journal of the pool");
-    journal.is_full.store(0, std::memory_order_relaxed);
   }
 
   if (skipped != 0) {
@@ -186,9 +192,9 @@ void Recorder::ring_the_drain() {
   futex_signal(pool_.header().work);
 }
 
-JournalReader::JournalReader(Pool& pool, int node_rank)
+JournalReader::JournalReader(Pool& pool, int node_rank, Purpose purpose)
     : pool_(pool), journal_(pool.journal(node_rank)), ring_(pool.ring(node_rank)),
-      ring_bytes_(pool.ring_bytes()), read_(journal_.tail.load(std::memory_order_acquire)) {}
+      ring_bytes_(pool.ring_bytes()), purpose_(purpose), read_(journal_.tail.load(std::memory_order_acquire)) {}
 
 const Record* JournalReader::peek() {
   for (;;) {
@@ -202,7 +208,7 @@ const Record* JournalReader::peek() {
     const bool is_skip = record->kind == RecordKind::skip;
     if (!is_skip && record->state != RecordState::retired) return record;
     read_ += record->size_bytes;
-    if (!is_skip) free_retired();   // a reader before this one has retired it, and died before it moved the tail
+    if (!is_skip && purpose_ == Purpose::drain) free_retired();   // a reader before this one has retired it, and died before it moved the tail
   }
 }
 

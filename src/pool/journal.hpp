@@ -20,7 +20,9 @@ using WaitDiagnosis = std::function<std::string()>;
 // unless the pool or the journal is full; then it asks the drain to make room and sleeps until there is some.
 class Recorder {
  public:
-  Recorder(Pool& pool, int node_rank, double deadline_seconds, WaitDiagnosis diagnosis);
+  // `keep_draining` is called now and then while it waits: whoever can sees to it that somebody drains.
+  Recorder(Pool& pool, int node_rank, double deadline_seconds, WaitDiagnosis diagnosis,
+           std::function<void()> keep_draining = [] {});
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -63,15 +65,17 @@ class Recorder {
   int node_rank_;
   double deadline_seconds_;
   WaitDiagnosis diagnosis_;
+  std::function<void()> keep_draining_;
   std::uint32_t chunk_ = 0;
   bool has_chunk_ = false;
   Bytes chunk_used_ = 0;
 };
 
-// The draining side of one rank's journal. Owned by one thread at a time.
+// The draining side of one rank's journal. Owned by one thread at a time. One that only looks changes nothing.
 class JournalReader {
  public:
-  JournalReader(Pool& pool, int node_rank);
+  enum class Purpose { drain, look };
+  JournalReader(Pool& pool, int node_rank, Purpose purpose = Purpose::drain);
 
   // The next record, or nullptr. It stays valid until it is retired. Throws io when a record is damaged: the journal
   // cannot be read past it.
@@ -95,6 +99,7 @@ class JournalReader {
   Journal& journal_;
   std::byte* ring_;
   Bytes ring_bytes_;
+  Purpose purpose_;
   std::uint64_t read_ = 0;
 };
 

@@ -61,7 +61,7 @@ struct Places {
 Places places(Bytes pool_bytes, Bytes ranks, Bytes chunk_bytes, Bytes journal_bytes) {
   Places at{};
   at.progress = base::align_up(sizeof(PoolHeader), 64) + output_slots * sizeof(OutputSlot);
-  at.journals = base::align_up(at.progress + output_slots * ranks * sizeof(RankProgress), page);
+  at.journals = base::align_up(at.progress + (output_slots + 1) * ranks * sizeof(RankProgress), page);
   at.chunk_states = at.journals + ranks * journal_bytes;
   const Bytes rest = pool_bytes > at.chunk_states ? pool_bytes - at.chunk_states : 0;
   Bytes chunks = rest / (chunk_bytes + sizeof(ChunkState));
@@ -220,7 +220,15 @@ int Pool::process_of_rank(int rank) const {
   return rank == own_rank_ ? getpid() : claimed_by(1 + static_cast<Bytes>(rank), 1);
 }
 
-int Pool::other_user() const { return claimed_by(0, 1 + Bytes{header().ranks}); }
+int Pool::process_using(const std::string& name) {
+  const Pool pool(name, checked(shm_open(name.c_str(), O_RDWR, 0), "open", name), 0);
+  return pool.claimed_by(0, 0);
+}
+
+bool Pool::is_removed() const {
+  struct stat status {};
+  return fstat(descriptor_, &status) == 0 && status.st_nlink == 0;
+}
 
 plan::Plan Pool::plan() const {
   const PoolHeader& header = this->header();
@@ -257,6 +265,8 @@ RankProgress& Pool::rank_progress(std::uint32_t slot, int rank) const {
   auto* counts = reinterpret_cast<RankProgress*>(base_ + header().progress_offset);
   return counts[slot * header().ranks + static_cast<std::uint32_t>(rank)];
 }
+
+RankProgress& Pool::rank_in_call(int rank) const { return rank_progress(output_slots, rank); }
 
 Journal& Pool::journal(int rank) const {
   return *reinterpret_cast<Journal*>(base_ + header().journals_offset +

@@ -32,6 +32,9 @@ class Pool {
   // is damaged.
   [[nodiscard]] static Pool attach(const std::string& name);
 
+  // A process that drains, captures in or recovers the pool `name`, whatever is in it; 0: none. Throws not_found, permission.
+  [[nodiscard]] static int process_using(const std::string& name);
+
   Pool(Pool&& other) noexcept;
   Pool& operator=(Pool&&) = delete;
   ~Pool();   // unmaps, and ends what this process has claimed; the object stays until remove()
@@ -54,8 +57,8 @@ class Pool {
   // The process that drains or captures; 0: none.
   [[nodiscard]] int drainer() const;
   [[nodiscard]] int process_of_rank(int rank) const;
-  // Another process that does; 0: none.
-  [[nodiscard]] int other_user() const;
+  // Another process has removed it.
+  [[nodiscard]] bool is_removed() const;
 
   // How the node is drained, for whoever does.
   [[nodiscard]] plan::Plan plan() const;
@@ -66,6 +69,8 @@ class Pool {
   [[nodiscard]] PoolHeader& header() const { return *reinterpret_cast<PoolHeader*>(base_); }
   [[nodiscard]] OutputSlot& slot(std::uint32_t index) const;
   [[nodiscard]] RankProgress& rank_progress(std::uint32_t slot, int rank) const;
+  // In which collective call a rank is; the session says what that means.
+  [[nodiscard]] RankProgress& rank_in_call(int rank) const;
   [[nodiscard]] Journal& journal(int rank) const;
   [[nodiscard]] std::byte* ring(int rank) const;
   [[nodiscard]] Bytes ring_bytes() const;

@@ -18,6 +18,9 @@ inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P',
 inline constexpr std::uint32_t pool_version = 2;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
+// `closed`: all outputs are finished, and a helper process that drains may go.
+enum class SessionState : std::uint32_t { running, closed };
+
 // The start of the pool. `work`, `space` and `progress` are futex words.
 struct PoolHeader {
   std::array<char, 8> magic;
@@ -32,7 +35,7 @@ struct PoolHeader {
   std::uint32_t drain_depth;
   Bytes request_bytes;
   Bytes journal_bytes;             // of one rank
-  Bytes progress_offset;           // RankProgress[output_slots][ranks]
+  Bytes progress_offset;           // RankProgress[output_slots + 1][ranks]; the last: in which collective call
   Bytes journals_offset;           // Journal and ring, per rank
   Bytes chunk_states_offset;       // ChunkState[chunk_count]
   Bytes chunks_offset;             // the data
@@ -53,11 +56,10 @@ struct PoolHeader {
   Atomic<std::uint64_t> spilled_bytes;               // in spill files now
   Atomic<std::uint64_t> spill_high_water_bytes;
   Atomic<std::uint32_t> drains;                      // so far
-  Atomic<std::uint32_t> session_state;               // SessionState
+  Atomic<SessionState> session_state;
+  Atomic<std::uint64_t> trace_bytes;                 // a helper's trace, at chunks_offset, when it has gone
   Atomic<std::uint32_t> hurry;                       // 1: the job's time is nearly over
 };
-
-enum class SessionState : std::uint32_t { starting, running, closed };
 
 struct ChunkState {
   Atomic<std::uint32_t> references;   // pieces that are not written yet, and one while its rank fills it

@@ -27,6 +27,16 @@ std::string new_pool_name() {
   return "/glean." + std::to_string(getuid()) + "." + std::to_string(getpid()) + "." + std::to_string(base::now_ns());
 }
 
+// Whose pool it is, for whoever finds it.
+void label(pool::PoolHeader& header) {
+  std::string text = program_invocation_short_name;
+  for (const char* variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"}) {
+    if (const char* job = std::getenv(variable)) text += fmt::format(", job {}", job);
+  }
+  text.resize(std::min(text.size(), header.job.size() - 1));
+  std::copy(text.begin(), text.end(), header.job.begin());
+}
+
 bool any_rule_captures(const base::Settings& settings) {
   return std::any_of(settings.rules.begin(), settings.rules.end(), [](const base::Rule& rule) {
     return std::any_of(rule.values.begin(), rule.values.end(),
@@ -121,7 +131,7 @@ void Core::set_up_pool() {
     plan_ = plan::make_plan(topology::discover_node(), {.ranks_on_node = ranks_}, settings());
     const std::string text = new_pool_name();
     pool_ = std::make_unique<pool::Pool>(pool::Pool::create(text, plan_, ranks_));
-    static_cast<void>(pool_->claim_drain());
+    label(pool_->header());
     pool_->header().job_end_realtime_ns = job_end(settings().job.end);
     std::copy(text.begin(), text.end(), value.text);
   });
@@ -131,10 +141,13 @@ void Core::set_up_pool() {
       throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
     }
     pool_->fault_in(rank_, ranks_);
-    outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, deadline_seconds_, past_);
+    const auto keep_draining = [this] { this->keep_draining(); };
+    outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, deadline_seconds_, past_, keep_draining);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, rank_, deadline_seconds_,
-                                                 [this] { return outputs_->diagnose(); });
-    if (is_root()) engine_ = std::make_unique<drain::Engine>(*pool_, plan_, calls_);
+                                                 [this] { return outputs_->diagnose(); }, keep_draining);
+    if (!is_root()) return;
+    drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
+    watch_ = std::make_unique<CallWatch>(*pool_, deadline_seconds_);
   }));
   pool_->map_all();   // after agree(): every part exists
   pool_budget_bytes_ = pool_->header().pool_bytes;
@@ -143,10 +156,13 @@ void Core::set_up_pool() {
 void Core::release() noexcept {
   recorder_.reset();
   outputs_.reset();
-  engine_.reset();
+  // A helper still needs the pool if something is left, and removes it then.
+  const bool is_left = drain_ && drain_->is_helper() && pool_->header().session_state != pool::SessionState::closed;
+  watch_.reset();
+  drain_.reset();
   if (!pool_) return;
   pool_high_water_bytes_ = pool_->high_water_bytes();
-  if (is_root()) pool_->remove();
+  if (is_root() && !is_left) pool_->remove();
   pool_.reset();
 }
 
@@ -194,13 +210,15 @@ void Core::close() {
       throw base::Error(*error);
     }
   }
+  auto in_call = this->in_call(Call::close);
   closed_ = true;
   // No rank captures any more: all were in the wait above.
   recorder_.reset();
-  if (engine_) engine_->stop();
+  if (drain_) drain_->finish();
   figures_.closing_ns += spent();
   figures_.blocked_ns += spent();
   const auto reported = caught([&] { write_report(); });
+  in_call.reset();
   release();
   if (reported && error) base::log(base::LogLevel::error, "{}", reported->what());
   const auto agreed = caught([&] { agree(comm_, error ? std::nullopt : reported); });
@@ -216,11 +234,12 @@ void Core::leave() noexcept {
     if (!outputs_) return;
     outputs_->abandon_open();
     recorder_->ring_the_drain();
-    if (!is_root()) return;
+    // A helper completes what all ranks have closed, and needs nobody to wait for it.
+    if (!is_root() || drain_->is_helper()) return;
     for (const std::string& text : outputs_->wait_alone()) base::log(base::LogLevel::error, "{}", text);
   });
   if (error) base::log(base::LogLevel::error, "leaving the session: {}", error->what());
-  if (engine_) engine_->stop();
+  if (drain_ && !drain_->is_helper()) drain_->finish();
   release();
 }
 
@@ -247,7 +266,7 @@ void Core::write_report() {
     report.plan = plan_;
     report.pool_high_water_bytes = pool_->high_water_bytes();
   }
-  if (engine_) report.drain = engine_->trace();
+  if (drain_) report.drain = drain_->trace();
   report.passthrough = passthrough_;
   if (settings().report.table) fmt::print(stderr, "{}", report::to_table(report));
   if (const std::string& file = settings().report.file; !file.empty()) {

@@ -13,12 +13,13 @@
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
-#include "drain/engine.hpp"
 #include "glean/glean.hpp"
 #include "plan/plan.hpp"
 #include "pool/journal.hpp"
 #include "report/report.hpp"
 #include "session/past_outputs.hpp"
+#include "session/call_watch.hpp"
+#include "session/node_drain.hpp"
 #include "session/pool_outputs.hpp"
 
 namespace glean::session {
@@ -48,6 +49,14 @@ class Core {
   [[nodiscard]] pool::Pool& pool() { return *pool_; }
   [[nodiscard]] pool::Recorder& recorder() { return *recorder_; }
   [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }
+  // Where there is a pool: that this rank is in a collective call.
+  [[nodiscard]] std::unique_ptr<InCall> in_call(Call call) {
+    return pool_ ? std::make_unique<InCall>(*pool_, rank_, call) : nullptr;
+  }
+  // Sees to it that somebody drains. Local; on rank 0 one system call, elsewhere nothing.
+  void keep_draining() {
+    if (drain_) drain_->keep_alive();
+  }
 
   // Open outputs that do not use the pool, in the order in which all ranks have created them. Local.
   void enlist(Backend* backend) { direct_.push_back(backend); }
@@ -89,8 +98,8 @@ class Core {
   std::unique_ptr<pool::Recorder> recorder_;
   PastOutputs past_;
   std::unique_ptr<PoolOutputs> outputs_;
-  store::SystemCalls calls_;
-  std::unique_ptr<drain::Engine> engine_;
+  std::unique_ptr<NodeDrain> drain_;   // on rank 0
+  std::unique_ptr<CallWatch> watch_;   // on rank 0
   std::vector<Backend*> direct_;
   report::RankFigures figures_;
   std::vector<report::PassthroughFigures> passthrough_;

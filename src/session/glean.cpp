@@ -149,6 +149,7 @@ class Session::Impl {
       [[nodiscard]] std::string unique() const { return std::to_string(root) + "-" + std::to_string(opened_ns); }
       std::uint64_t failed_before;   // closed outputs; if there are any, nothing is opened
     };
+    const auto in_call = core_->in_call(session::Call::open);
     const auto decision = session::on_root<Decision>(core_->comm(), [&](Decision& value) {
       value.failed_before = core_->has_pool() ? core_->outputs().failed_unnoticed() : 0;
       if (value.failed_before != 0) return;

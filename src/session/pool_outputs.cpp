@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "pool/futex.hpp"
 #include "session/agreement.hpp"
+#include "session/call_watch.hpp"
 
 namespace glean::session {
 namespace {
@@ -64,8 +65,10 @@ class PoolOutputs::Patience {
   std::uint64_t done_;
 };
 
-PoolOutputs::PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds, PastOutputs& past)
-    : pool_(pool), comm_(comm), deadline_seconds_(deadline_seconds), past_(past) {
+PoolOutputs::PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds, PastOutputs& past,
+                         std::function<void()> keep_draining)
+    : pool_(pool), comm_(comm), deadline_seconds_(deadline_seconds), keep_draining_(std::move(keep_draining)),
+      past_(past) {
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
 }
@@ -103,6 +106,7 @@ pool::OutputKey PoolOutputs::claim_slot(const std::string& final_path) {
                                                          pool::output_slots, diagnose()),
                         "close outputs, or wait for them, before opening more");
     }
+    keep_draining_();
     pool::futex_wait(pool_.header().progress, seen, patience.nap());
   }
 }
@@ -265,17 +269,22 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience&
     const bool kept = slot.discarded.load(std::memory_order_acquire) == 0 &&
                       slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
     if (failed(output) != 0 && !kept) return std::nullopt;
+    if (rank_ != 0 && pool_.drainer() == 0 && pool_.process_of_rank(0) == 0) {
+      return base::Error(base::Errc::io, "the processes that drain '" + output.name.path() + "' are gone");
+    }
     if (!rung) pool::futex_signal(header.work);
     if (patience.is_over()) {
       return base::Error(base::Errc::timeout, "waited " + patience.text() + " for " + diagnose(output),
                          "the output goes on draining; wait again, or raise pool.deadline");
     }
+    keep_draining_();
     pool::futex_wait(header.progress, seen, patience.nap());
   }
 }
 
 PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double seconds,
                                        const std::optional<base::Error>& misuse) {
+  const InCall in_call(pool_, rank_, Call::wait);
   Patience patience(pool_.header(), deadline_seconds_, seconds);
   std::optional<base::Error> mine = misuse;
   std::uint64_t slots = 0;

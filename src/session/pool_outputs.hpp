@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,7 +36,8 @@ struct PoolOutput {
 class PoolOutputs {
  public:
   // `pool`, `comm` and `past` must live as long. What is let go of is told to `past`.
-  PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds, PastOutputs& past);
+  PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds, PastOutputs& past,
+              std::function<void()> keep_draining);
   ~PoolOutputs();
   PoolOutputs(const PoolOutputs&) = delete;
   PoolOutputs& operator=(const PoolOutputs&) = delete;
@@ -108,6 +110,7 @@ class PoolOutputs {
   int rank_ = 0;
   int ranks_ = 1;
   double deadline_seconds_;
+  std::function<void()> keep_draining_;   // called while waiting
   PastOutputs& past_;
   std::vector<std::shared_ptr<PoolOutput>> outputs_;
 };

@@ -27,6 +27,7 @@ class ThreadedBackend final : public Backend {
 
   // Rank 0 makes the file while the others come along: one reduction for everything.
   void create(const store::Definitions& definitions, const std::optional<base::Error>& earlier) override {
+    const auto in_call = core_->in_call(Call::end_definitions);
     Proposal mine{fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier};
     if (core_->is_root() && !earlier) mine.error = caught([&] { mine.root_word = as_word(make_file(definitions)); });
     const Outcome outcome = settle(core_->comm(), mine);
@@ -77,6 +78,7 @@ class ThreadedBackend final : public Backend {
   void end_step(std::uint64_t) override {
     if (!keeps_step_) return;
     core_->outputs().end_step(*output_, steps_kept_++);
+    core_->keep_draining();
     core_->recorder().ring_the_drain();
   }
 

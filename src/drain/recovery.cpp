@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drain/recovery.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/job_end.hpp"
+#include "base/log.hpp"
+#include "drain/engine.hpp"
+
+namespace glean::drain {
+namespace {
+
+constexpr char shared_memory[] = "/dev/shm";
+constexpr std::string_view prefix = "glean.";
+
+double age_of(std::uint64_t created_realtime_ns) {
+  const std::uint64_t now = base::realtime_ns();
+  return now > created_realtime_ns ? base::seconds(now - created_realtime_ns) : 0;
+}
+
+double age_of_object(const std::string& pool) {
+  struct stat status {};
+  if (stat((shared_memory + pool).c_str(), &status) != 0) return 0;
+  return age_of(static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000);
+}
+
+RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
+  RemainingOutput output;
+  std::uint32_t steps = pool::rank_steps, most = 0;
+  output.closed = true;
+  bool abandoned = false;
+  const int ranks = static_cast<int>(pool.header().ranks);
+  const auto progress = [&](int rank) { return pool.rank_progress(key.slot, rank).load(std::memory_order_acquire); };
+  for (int rank = 0; rank < ranks; ++rank) {
+    steps = std::min(steps, progress(rank) & pool::rank_steps);
+    most = std::max(most, progress(rank) & pool::rank_steps);
+    output.closed &= (progress(rank) & pool::rank_closed) != 0;
+    abandoned |= (progress(rank) & pool::rank_abandoned) != 0;
+  }
+  for (int rank = 0; rank < ranks && most > steps; ++rank) {
+    if ((progress(rank) & pool::rank_steps) == steps) output.ranks_behind.push_back(rank);
+  }
+  output.steps_complete = steps;
+  output.steps_begun = most;
+  const pool::OutputSlot& slot = pool.slot(key.slot);
+  try {
+    const auto description = pool::read_description(pool, key);
+    const auto names = OutputDescription::decode_names(description.bytes);
+    output.path = names.display_path;
+    output.final_path = names.names.final_path;
+    if (!description.complete) output.problem = "it was just being opened";
+    else if (abandoned) output.problem = "the application has given it up";
+    else if (slot.error != 0) output.problem = slot.message.data();
+    else if (steps == 0 && !output.closed) output.problem = "it has no complete step";
+  } catch (const base::Error& error) {
+    output.problem = error.what();
+  }
+  return output;
+}
+
+void add_waiting_bytes(pool::Pool& pool, std::map<pool::OutputKey, RemainingOutput>& outputs) {
+  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+    pool::JournalReader journal(pool, rank, pool::JournalReader::Purpose::look);
+    try {
+      for (; const pool::Record* record = journal.peek(); journal.advance()) {
+        const auto output = outputs.find({record->slot, record->generation});
+        if (output == outputs.end() || record->state != pool::RecordState::live) continue;
+        output->second.waiting_bytes += record->payload_bytes;
+      }
+    } catch (const base::Error& error) {
+      for (auto& [key, output] : outputs) output.problem = "journal of rank " + std::to_string(rank) + ": " + error.what();
+    }
+  }
+}
+
+// A pool whose making was cut off holds nothing. As long as its maker lives it may be about to claim it.
+bool was_never_finished(const std::string& name) {
+  const int descriptor = shm_open(name.c_str(), O_RDONLY, 0);
+  std::array<char, pool::pool_magic.size()> magic{};
+  const ssize_t bytes = descriptor < 0 ? -1 : pread(descriptor, magic.data(), magic.size(), 0);
+  if (descriptor >= 0) close(descriptor);
+  const bool none = bytes >= 0 && std::all_of(magic.begin(), magic.end(), [](char c) { return c == 0; });
+  int maker = 0;
+  return none && std::sscanf(name.c_str(), "/glean.%*d.%d.", &maker) == 1 && kill(maker, 0) != 0 && errno == ESRCH;
+}
+
+// For as long as it lives nobody else touches the pool.
+pool::Pool claim(const std::string& name) {
+  pool::Pool pool = pool::Pool::attach(name);
+  if (!pool.claim_all()) {
+    throw base::Error(base::Errc::invalid_state,
+                      "the pool '" + name + "' is in use by process " + std::to_string(pool::Pool::process_using(name)));
+  }
+  if (pool.is_removed()) throw base::Error(base::Errc::not_found, "the pool '" + name + "' was recovered meanwhile");
+  return pool;
+}
+
+}  // namespace
+
+std::vector<std::string> pool_names() {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(shared_memory, ignored)) {
+    const std::string file = entry.path().filename().string();
+    if (!file.starts_with(prefix)) continue;
+    try {
+      static_cast<void>(pool::Pool::process_using("/" + file));
+      names.push_back("/" + file);
+    } catch (const base::Error&) {
+      // Another user's, or gone meanwhile.
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Remains look_at(const std::string& name) {
+  Remains remains;
+  remains.pool = name;
+  try {
+    remains.in_use_by = pool::Pool::process_using(name);
+    remains.age_seconds = age_of_object(name);
+    pool::Pool pool = pool::Pool::attach(name);
+    const pool::PoolHeader& header = pool.header();
+    remains.job.assign(header.job.data(), strnlen(header.job.data(), header.job.size()));
+    remains.age_seconds = age_of(header.created_realtime_ns);
+    remains.pool_bytes = header.pool_bytes;
+    remains.ranks = static_cast<int>(header.ranks);
+    std::map<pool::OutputKey, RemainingOutput> outputs;
+    for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+      const pool::OutputSlot& slot = pool.slot(index);
+      if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
+      const pool::OutputKey key{index, slot.generation};
+      outputs.emplace(key, look_at_output(pool, key));
+    }
+    if (remains.in_use_by == 0) add_waiting_bytes(pool, outputs);
+    for (auto& [key, output] : outputs) remains.outputs.push_back(std::move(output));
+  } catch (const base::Error& error) {
+    remains.problem = error.what();
+  }
+  return remains;
+}
+
+Recovered recover(const std::string& name, store::SystemCalls& calls, const std::function<void()>& waiting) {
+  if (pool::Pool::process_using(name) == 0 && was_never_finished(name)) {
+    shm_unlink(name.c_str());
+    return {{}, true};
+  }
+  pool::Pool pool = claim(name);
+  return complete(pool, calls, waiting);
+}
+
+Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::function<void()>& waiting) {
+  plan::Plan plan = pool.plan();
+  plan.drain_cores.clear();   // they were chosen to keep out of the application's way
+  Recovered recovered;
+  {
+    Engine engine(pool, plan, calls, Ranks::gone);
+    while (!engine.wait_until_idle(1)) waiting();
+    engine.stop(Engine::Unfinished::leave);
+    recovered.outputs = engine.trace().outputs;
+  }
+  recovered.pool_removed = std::none_of(recovered.outputs.begin(), recovered.outputs.end(),
+                                        [](const OutputTrace& output) { return output.state == "postponed"; });
+  if (recovered.pool_removed) pool.remove();
+  return recovered;
+}
+
+void log(const Recovered& recovered) {
+  for (const OutputTrace& output : recovered.outputs) {
+    const bool whole = output.state == "published" && output.note.empty();
+    base::log(whole ? base::LogLevel::info : base::LogLevel::warning, "'{}': {}, {} step(s){}{}", output.path, output.state,
+              output.steps, output.note.empty() ? "" : ": ", output.note);
+  }
+  if (!recovered.pool_removed) {
+    base::log(base::LogLevel::error, "not all could be completed; `glean recover` tries it again");
+  }
+}
+
+void discard(const std::string& name, store::SystemCalls& calls) {
+  std::optional<pool::Pool> pool;
+  try {
+    pool.emplace(claim(name));
+  } catch (const base::Error& error) {
+    // What cannot be read cannot be claimed either.
+    if (error.code() != base::Errc::io || pool::Pool::process_using(name) != 0) throw;
+    shm_unlink(name.c_str());
+    return;
+  }
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool->slot(index);
+    if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
+    try {
+      const auto names =
+          OutputDescription::decode_names(pool::read_description(*pool, {index, slot.generation}).bytes).names;
+      if (names.working_path != names.final_path) calls.unlink(names.working_path.c_str());
+    } catch (const base::Error&) {
+      // There is nothing to be known of its file.
+    }
+  }
+  pool->remove();
+}
+
+}  // namespace glean::drain

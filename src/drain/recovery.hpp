@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What killed jobs have left on this node, and finishing it. Safe while other jobs are alive, and twice: whoever recovers a
+// pool claims all of it first.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "drain/trace.hpp"
+#include "pool/pool.hpp"
+#include "store/posix/system_calls.hpp"
+
+namespace glean::drain {
+
+// An output that its job has not finished.
+struct RemainingOutput {
+  std::string path;                  // as the application called it
+  std::string final_path;
+  std::uint64_t steps_complete = 0;  // ended by all ranks
+  std::uint64_t steps_begun = 0;     // ended by at least one
+  std::vector<int> ranks_behind;     // that have not ended the first step that is not complete, if another has
+  bool closed = false;               // by all ranks
+  base::Bytes waiting_bytes = 0;     // captured, and not in the file
+  std::string problem;               // why it cannot be completed; empty: it can
+};
+
+// A pool, as it lies there.
+struct Remains {
+  std::string pool;                  // its name
+  std::string job;                   // whose it is, for people
+  double age_seconds = 0;
+  base::Bytes pool_bytes = 0;
+  int ranks = 0;
+  int in_use_by = 0;                 // a process; 0: nobody
+  std::vector<RemainingOutput> outputs;
+  std::string problem;               // why it cannot be read; empty: it can
+};
+
+// The names of all pools of this node that this user may open.
+[[nodiscard]] std::vector<std::string> pool_names();
+// Changes nothing. Does not throw for what it finds.
+[[nodiscard]] Remains look_at(const std::string& pool);
+
+struct Recovered {
+  std::vector<OutputTrace> outputs;
+  bool pool_removed = false;   // false: something was postponed, and the pool still holds it
+};
+// For whoever drains `pool` when its ranks are gone, or soon will be: completes what is whole, removes the working files of
+// what is not, and then the pool. `waiting` is called about once a second. Blocks.
+[[nodiscard]] Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::function<void()>& waiting = [] {});
+// The same in the log, for a process that nobody looks at.
+void log(const Recovered& recovered);
+
+// complete() of a pool that nobody uses. Throws invalid_state when the pool is in use, io when it cannot be read. Blocks.
+[[nodiscard]] Recovered recover(const std::string& pool, store::SystemCalls& calls, const std::function<void()>& waiting);
+// Removes working files and pool; what it held is lost. Throws invalid_state when the pool is in use.
+void discard(const std::string& pool, store::SystemCalls& calls);
+
+}  // namespace glean::drain

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drain/trace_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+
+namespace glean::store {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WriteCounters, direct_requests, direct_bytes, buffered_requests, buffered_bytes)
+}
+
+namespace glean::drain {
+
+// Where the rate is not known there is none.
+static void to_json(nlohmann::json& json, const Forecast& forecast) {
+  json = {{"at", forecast.at_ns}, {"left", forecast.seconds_left}, {"waiting", forecast.waiting_bytes}};
+  if (forecast.bytes_per_second) json["rate"] = *forecast.bytes_per_second;
+}
+
+static void from_json(const nlohmann::json& json, Forecast& forecast) {
+  json.at("at").get_to(forecast.at_ns);
+  json.at("left").get_to(forecast.seconds_left);
+  json.at("waiting").get_to(forecast.waiting_bytes);
+  if (json.contains("rate")) forecast.bytes_per_second = json.at("rate").get<double>();
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OutputTrace, path, state, note, bytes, steps, steps_dropped, checksums, range_errors,
+                                   first_capture_ns, last_capture_ns, written_ns, durable_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EndOfJobTrace, end_realtime_ns, hurried_ns, added_threads, warnings, worst)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DrainTrace::Interval, begin_ns, end_ns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DrainTrace, threads, io_uring, busy_ns, cpu_ns, requests, request_sizes, intervals, outputs,
+                                   end_of_job)
+
+std::string trace_to_json(const DrainTrace& trace) { return nlohmann::json(trace).dump(); }
+
+DrainTrace trace_from_json(const std::string& text) {
+  try {
+    return nlohmann::json::parse(text).get<DrainTrace>();
+  } catch (const nlohmann::json::exception& error) {
+    throw base::Error(base::Errc::io, std::string("damaged trace of a drain: ") + error.what());
+  }
+}
+
+}  // namespace glean::drain

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/call_watch.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+
+namespace glean::session {
+namespace {
+
+// In the place of a rank: the number of collective calls that it has begun, and which it is in.
+constexpr std::uint32_t call_bits = 3;
+constexpr const char* names[] = {"", "Session::open", "end_definitions", "wait", "Session::close"};
+
+std::uint32_t begun(std::uint32_t place) { return place >> call_bits; }
+Call current(std::uint32_t place) { return static_cast<Call>(place & ((1u << call_bits) - 1)); }
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
+}
+
+}  // namespace
+
+InCall::InCall(pool::Pool& pool, int rank, Call call) : place_(pool.rank_in_call(rank)) {
+  const std::uint32_t next = begun(place_.load(std::memory_order_relaxed)) + 1;
+  place_.store(next << call_bits | static_cast<std::uint32_t>(call), std::memory_order_release);
+}
+
+InCall::~InCall() {
+  const std::uint32_t done = begun(place_.load(std::memory_order_relaxed));
+  place_.store(done << call_bits, std::memory_order_release);
+}
+
+std::string missing_in_call(const pool::Pool& pool) {
+  const int ranks = static_cast<int>(pool.header().ranks);
+  std::vector<std::uint32_t> places;
+  for (int rank = 0; rank < ranks; ++rank) places.push_back(pool.rank_in_call(rank).load(std::memory_order_acquire));
+  // The furthest of those that are in a call; the others come to it or are missing.
+  std::uint32_t furthest = 0;
+  for (const std::uint32_t place : places) {
+    if (current(place) != Call::none) furthest = std::max(furthest, place);
+  }
+  std::vector<int> waiting, missing;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::uint32_t place = places[static_cast<std::size_t>(rank)];
+    if (furthest != 0 && begun(place) == begun(furthest) && current(place) != Call::none) waiting.push_back(rank);
+    if (begun(place) < begun(furthest)) missing.push_back(rank);
+  }
+  if (waiting.empty() || missing.empty()) return {};
+  return fmt::format("{} wait{} in {} for {}, which {} not called it", ranks_text(waiting), waiting.size() == 1 ? "s" : "",
+                     names[static_cast<std::size_t>(current(furthest))], ranks_text(missing),
+                     missing.size() == 1 ? "has" : "have");
+}
+
+CallWatch::CallWatch(const pool::Pool& pool, double deadline_seconds) : pool_(pool), deadline_seconds_(deadline_seconds) {
+  sigset_t every, before;
+  sigfillset(&every);
+  pthread_sigmask(SIG_BLOCK, &every, &before);   // the thread inherits it
+  thread_ = std::thread([this] { watch(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+CallWatch::~CallWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  end_.notify_all();
+  thread_.join();
+}
+
+void CallWatch::watch() {
+  pthread_setname_np(pthread_self(), "glean-calls");
+  const auto nap = std::chrono::duration<double>(std::clamp(deadline_seconds_ / 4, 0.01, 5.0));
+  std::string seen;
+  std::uint64_t since = base::now_ns();
+  std::unique_lock lock(mutex_);
+  while (!end_.wait_for(lock, nap, [this] { return ended_; })) {
+    const std::string now = missing_in_call(pool_);
+    const bool stands = !now.empty() && now == seen;
+    seen = now;
+    if (!stands) since = base::now_ns();
+    if (stands && base::seconds(base::now_ns() - since) > deadline_seconds_) {
+      base::log(base::LogLevel::error, "for {}: {}", base::exact_seconds(deadline_seconds_), now);
+      since = base::now_ns();
+    }
+  }
+}
+
+}  // namespace glean::session

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/node_drain.hpp"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "drain/helper.hpp"
+#include "drain/recovery.hpp"
+#include "pool/futex.hpp"
+#include "session/agreement.hpp"
+
+namespace glean::session {
+namespace {
+
+constexpr std::uint64_t nap_ns = 20'000'000;
+constexpr double start_seconds = 30, end_seconds = 30;
+constexpr double grace_seconds = 0.5;
+
+// As it was given if it has a slash; else from PATH, or from where it was installed with the library.
+std::string find_command(const std::string& command) {
+  if (command.find('/') != std::string::npos) return command;
+  const char* path = std::getenv("PATH");
+  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
+    const std::string directory(rest.substr(0, rest.find(':')));
+    const std::string candidate = directory + "/" + command;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    rest.remove_prefix(std::min(rest.size(), directory.size() + 1));
+  }
+  return std::string(GLEAN_INSTALLED_COMMANDS) + "/" + command;
+}
+
+// The command makes a process of its own for the draining and ends itself, so that the application has no child that it
+// does not know of.
+void start_helper(const std::string& command, const std::string& pool) {
+  const std::string program = find_command(command);
+  std::string verb = "drain", name = pool, zeroth = "glean";
+  char* arguments[] = {zeroth.data(), verb.data(), name.data(), nullptr};
+  const std::string what = "cannot start the helper process '" + program + " drain'";
+  const std::string hint = "drain.command says where the command `glean` is; drain.place = \"threads\" does without";
+  pid_t child = 0;
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  const int error = posix_spawn(&child, program.c_str(), nullptr, &attributes, arguments, environ);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) throw base::Error(base::Errc::not_found, base::system_error(error, what).what(), hint);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno == EINTR) continue;
+    return;   // the application lets its children go by themselves
+  }
+  if (status != 0) throw base::Error(base::Errc::unsupported, what + ": it has failed", hint);
+}
+
+template <class Condition>
+bool wait_for(pool::Pool& pool, double seconds, Condition holds) {
+  const std::uint64_t deadline = base::now_ns() + static_cast<std::uint64_t>(seconds * 1e9);
+  for (;;) {
+    const std::uint32_t seen = pool.header().progress.load(std::memory_order_acquire);
+    if (holds()) return true;
+    if (base::now_ns() > deadline) return false;
+    pool::futex_wait(pool.header().progress, seen, nap_ns);
+  }
+}
+
+}  // namespace
+
+NodeDrain::NodeDrain(pool::Pool& pool, const plan::Plan& plan, const base::DrainSettings& settings)
+    : pool_(pool), plan_(plan) {
+  if (settings.place == base::DrainPlace::threads) {
+    start_threads();
+    return;
+  }
+  start_helper(settings.command, pool.name());
+  const bool started = wait_for(pool, start_seconds, [&] { return pool.header().drains != 0 && pool.drainer() != 0; });
+  if (!started) {
+    throw base::Error(base::Errc::timeout, "the helper process did not begin to drain within " + std::to_string(start_seconds) + " s",
+                      "see glean-drain.*.log in the working directory");
+  }
+}
+
+void NodeDrain::start_threads() {
+  if (!pool_.claim_drain()) throw base::Error(base::Errc::io, "another process drains the pool '" + pool_.name() + "'");
+  engine_ = std::make_unique<drain::Engine>(pool_, plan_, calls_);
+  on_termination_.emplace([this] { end_with_process(); });
+}
+
+// The process was told to end: what is complete is completed, as `glean recover` would do it. In a thread of its own; the
+// others go on as they can until the process ends.
+void NodeDrain::end_with_process() {
+  const std::lock_guard lock(ending_);
+  const auto others_live = [&] {
+    for (int rank = 1; rank < static_cast<int>(pool_.header().ranks); ++rank) {
+      if (pool_.process_of_rank(rank) != 0) return true;
+    }
+    return false;
+  };
+  base::log(base::LogLevel::warning, "told to end (SIGTERM): completing what all ranks have captured");
+  // Whoever ends them tells all: a step that they are about to end counts.
+  wait_for(pool_, grace_seconds, [&] { return !others_live(); });
+  engine_->stop(drain::Engine::Unfinished::leave);
+  drain::log(drain::complete(pool_, calls_));
+}
+
+void NodeDrain::keep_alive() {
+  if (engine_ || pool_.drainer() != 0) return;
+  base::log(base::LogLevel::warning, "the helper process that drained is gone: this process goes on");
+  start_threads();
+}
+
+void NodeDrain::finish() {
+  const std::lock_guard lock(ending_);   // if the process is told to end just now, it ends in here
+  pool_.header().session_state.store(pool::SessionState::closed, std::memory_order_release);
+  if (engine_) return engine_->stop();
+  pool::futex_signal(pool_.header().progress);
+  if (!wait_for(pool_, end_seconds, [&] { return pool_.drainer() == 0; })) {
+    base::log(base::LogLevel::warning, "the helper process {} does not end", pool_.drainer());
+  }
+  const auto error = caught([&] {
+    if (const auto trace = drain::trace_left_in(pool_)) of_helper_ = *trace;
+  });
+  if (error) base::log(base::LogLevel::warning, "{}", error->what());
+}
+
+drain::DrainTrace NodeDrain::trace() const { return engine_ ? engine_->trace() : of_helper_; }
+
+}  // namespace glean::session
