@@ -79,6 +79,8 @@ glean_status glean_session_statistics(glean_session* session, glean_statistics* 
       known.pool_budget_bytes = seen.pool_budget_bytes;
       known.pool_high_water_bytes = seen.pool_high_water_bytes;
       known.steps_dropped = seen.steps_dropped;
+      known.spilled_bytes = seen.spilled_bytes;
+      known.synchronous_bytes = seen.synchronous_bytes;
     });
   });
 }

@@ -182,11 +182,13 @@ typedef struct glean_amr_grid {
 typedef struct glean_statistics {
   size_t size;                    /* sizeof(glean_statistics), set by the caller */
   double blocked_seconds;         /* inside calls of this library */
-  uint64_t captured_bytes;        /* copied by puts of this rank */
+  uint64_t captured_bytes;        /* taken by puts of this rank */
   uint64_t puts;
   uint64_t pool_budget_bytes;     /* of the node */
   uint64_t pool_high_water_bytes;
   uint64_t steps_dropped;         /* of all outputs, because the pool was full */
+  uint64_t spilled_bytes;         /* of what was captured by this rank: on the way through its spill file */
+  uint64_t synchronous_bytes;     /* written by this rank itself */
 } glean_statistics;
 
 /* An output as this rank sees it. */

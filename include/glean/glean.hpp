@@ -151,11 +151,14 @@ struct OutputOptions {
 // What this rank has seen since the session began.
 struct Statistics {
   double blocked_seconds = 0;             // inside calls of this library
-  std::uint64_t captured_bytes = 0;       // copied by puts of this rank
+  std::uint64_t captured_bytes = 0;       // taken by puts of this rank
   std::uint64_t puts = 0;
   std::uint64_t pool_budget_bytes = 0;    // of the node
   std::uint64_t pool_high_water_bytes = 0;
-  std::uint64_t steps_dropped = 0;        // of all outputs, because the pool was full
+  // -- when the pool was full
+  std::uint64_t steps_dropped = 0;        // of all outputs
+  std::uint64_t spilled_bytes = 0;        // of what was captured by this rank: on the way through its spill file
+  std::uint64_t synchronous_bytes = 0;    // written by this rank itself
 };
 
 // What has become of an output.

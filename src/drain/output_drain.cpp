@@ -41,7 +41,8 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     if (ranks_ == Ranks::gone && record.step >= steps_complete_) {
       return undo(record, journal, box);
     }
-    if (record.state == pool::RecordState::written) return take_kept(record, journal, box, rank);
+    const bool in_file = record.state == pool::RecordState::written || record.place == pool::PayloadPlace::file;
+    if (in_file) return take_kept(record, journal, box, rank);
     const auto memory = static_cast<mesh::Type>(record.memory_type);
     const auto convert = store::converter(memory, variable.external, description_.layout.format);
     if (convert == nullptr || record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
@@ -62,15 +63,19 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     StepReach& reach = reaches_[record.step];
     reach.end = std::max(reach.end, pending->piece.file_extent().end);
     reach.has_records |= variable.per_step();
-    if (trace_.first_capture_ns == 0 || record.captured_ns < trace_.first_capture_ns) {
-      trace_.first_capture_ns = record.captured_ns;
-    }
-    trace_.last_capture_ns = std::max(trace_.last_capture_ns, record.captured_ns);
+    saw_capture(record);
     pieces_.emplace(&record, std::move(pending));
   } catch (const base::Error& error) {
     fail(error);
     retire(record, journal);
   }
+}
+
+void OutputDrain::saw_capture(const pool::Record& record) {
+  if (trace_.first_capture_ns == 0 || record.captured_ns < trace_.first_capture_ns) {
+    trace_.first_capture_ns = record.captured_ns;
+  }
+  trace_.last_capture_ns = std::max(trace_.last_capture_ns, record.captured_ns);
 }
 
 void OutputDrain::gather(PendingPiece& pending) {
@@ -324,6 +329,7 @@ void OutputDrain::finish_failed() {
 
 void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
   trace_.state = trace_state;
+  trace_.range_errors = slot_.range_errors.load(std::memory_order_acquire);   // those that ranks have met too
   trace_.steps_dropped = slot_.steps_dropped.load(std::memory_order_acquire);
   while (!kept_.empty()) release_kept(kept_.begin()->first);
   space_returned_ = true;

@@ -95,6 +95,7 @@ class OutputDrain {
   static constexpr std::uint64_t no_step = ~0ull;   // what belongs to the file as a whole
 
   Claims& claims(std::uint32_t variable, std::uint64_t step);
+  void saw_capture(const pool::Record& record);
   void gather(PendingPiece& pending);
   void gather_fill(std::uint32_t variable, std::uint64_t step);
   void queue_window(std::map<std::uint64_t, Window>::iterator it);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "drain/messages.hpp"
 #include "drain/output_drain.hpp"
 #include "pool/futex.hpp"
 
@@ -60,15 +61,22 @@ void OutputDrain::open_file() {
     fixed_filled_ = true;
   }
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
+  if (description_.ranks_write) file_->share();
 }
 
 void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box, int rank) {
   const auto& variable = description_.layout.variables[record.variable];
+  if (record.place == pool::PayloadPlace::file && record.state == pool::RecordState::live) {
+    // It is in the file when its rank ends the step, and before that the step is not looked at.
+    checksums_.lose();
+    trace_.bytes += record.elements * mesh::size_of(variable.external);
+    saw_capture(record);
+  }
   const bool needed = (variable.fill && !variable.per_step()) || record.step >= steps_written_;
   if (!needed) return retire(record, journal);
   if (record.first_element == 0) {
     if (const auto earlier = claims(record.variable, record.step).add(box, rank)) {
-      throw base::Error(base::Errc::overlap, "overlapping puts of '" + variable.name + "'");
+      throw overlap_error(variable, record.step, box, rank, *earlier);
     }
   }
   kept_[variable.fill && !variable.per_step() ? no_step : record.step].push_back({&record, &journal});

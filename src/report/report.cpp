@@ -2,6 +2,7 @@
 #include "report/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -73,6 +74,41 @@ ordered_json drain_json(const Report& report) {
           {"intervals", intervals}};
 }
 
+// Every rank begins every step, so each knows of all that were dropped.
+std::uint64_t steps_dropped(const Report& report) {
+  std::uint64_t dropped = 0;
+  for (const auto& rank : report.ranks) dropped = std::max(dropped, rank.steps_dropped);
+  return dropped;
+}
+
+ordered_json ladder_json(const Report& report) {
+  const auto ladder = report.ladder();
+  return {{"waits", ladder.waits},
+          {"spilled",
+           {{"pieces", ladder.spilled_pieces},
+            {"bytes", ladder.spilled_bytes},
+            {"high_water_bytes", report.spill_high_water_bytes},
+            {"budget_bytes", report.spill_budget_bytes}}},
+          {"synchronous", {{"puts", ladder.synchronous_puts}, {"bytes", ladder.synchronous_bytes}}},
+          {"steps_dropped", steps_dropped(report)}};
+}
+
+// What was needed of it.
+std::string ladder_text(const Report& report) {
+  const auto ladder = report.ladder();
+  std::vector<std::string> parts;
+  if (ladder.waits != 0) parts.push_back(fmt::format("{} waits", ladder.waits));
+  if (ladder.spilled_bytes != 0) {
+    parts.push_back(fmt::format("{} spilled, at most {} at a time", size_text(static_cast<double>(ladder.spilled_bytes)),
+                                size_text(static_cast<double>(report.spill_high_water_bytes))));
+  }
+  if (ladder.synchronous_bytes != 0) {
+    parts.push_back(fmt::format("{} written synchronously", size_text(static_cast<double>(ladder.synchronous_bytes))));
+  }
+  if (const auto dropped = steps_dropped(report); dropped != 0) parts.push_back(fmt::format("{} steps dropped", dropped));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 // null where the end is not known.
 ordered_json end_of_job_json(const Report& report) {
   const auto& end = report.drain.end_of_job;
@@ -122,6 +158,18 @@ Bytes Report::captured_bytes() const {
   Bytes bytes = 0;
   for (const auto& rank : ranks) bytes += rank.captured_bytes;
   return bytes;
+}
+
+drain::Ladder::Figures Report::ladder() const {
+  drain::Ladder::Figures sum;
+  for (const auto& rank : ranks) {
+    sum.waits += rank.ladder.waits;
+    sum.spilled_pieces += rank.ladder.spilled_pieces;
+    sum.spilled_bytes += rank.ladder.spilled_bytes;
+    sum.synchronous_puts += rank.ladder.synchronous_puts;
+    sum.synchronous_bytes += rank.ladder.synchronous_bytes;
+  }
+  return sum;
 }
 
 double Report::observed_bytes_per_second() const {
@@ -174,6 +222,7 @@ std::string to_json(const Report& report) {
        {{"budget_bytes", report.plan.pool_bytes},
         {"high_water_bytes", report.pool_high_water_bytes},
         {"chunk_bytes", report.plan.chunk_bytes}}},
+      {"ladder", ladder_json(report)},
       {"drain", drain_json(report)},
       {"end_of_job", end_of_job_json(report)},
       {"outputs", outputs_json(report)},
@@ -199,6 +248,7 @@ std::string to_table(const Report& report) {
   line("raw throughput", size_text(report.raw_bytes_per_second()) + "/s");
   line("pool high-water mark", size_text(static_cast<double>(report.pool_high_water_bytes)) + " of " +
                                    size_text(static_cast<double>(report.plan.pool_bytes)));
+  if (const std::string text = ladder_text(report); !text.empty()) line("when it was full", text);
   const auto& requests = report.drain.requests;
   const auto mean = [](std::uint64_t bytes, std::uint64_t count) {
     return size_text(ratio(static_cast<double>(bytes), static_cast<double>(count)));

@@ -145,6 +145,7 @@ void Core::set_up_pool() {
     outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, deadline_seconds_, past_, keep_draining);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, rank_, deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
+    ladder_ = std::make_unique<drain::Ladder>(*pool_, *recorder_, rank_, rank_calls_);
     if (!is_root()) return;
     drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
     watch_ = std::make_unique<CallWatch>(*pool_, deadline_seconds_);
@@ -154,6 +155,7 @@ void Core::set_up_pool() {
 }
 
 void Core::release() noexcept {
+  ladder_.reset();
   recorder_.reset();
   outputs_.reset();
   // A helper still needs the pool if something is left, and removes it then.
@@ -213,6 +215,8 @@ void Core::close() {
   auto in_call = this->in_call(Call::close);
   closed_ = true;
   // No rank captures any more: all were in the wait above.
+  if (ladder_) figures_.ladder = ladder_->figures();
+  ladder_.reset();
   recorder_.reset();
   if (drain_) drain_->finish();
   figures_.closing_ns += spent();
@@ -249,6 +253,9 @@ Statistics Core::statistics() const {
   statistics.captured_bytes = figures_.captured_bytes;
   statistics.puts = figures_.puts;
   statistics.steps_dropped = figures_.steps_dropped;
+  const drain::Ladder::Figures ladder = ladder_ ? ladder_->figures() : figures_.ladder;
+  statistics.spilled_bytes = ladder.spilled_bytes;
+  statistics.synchronous_bytes = ladder.synchronous_bytes;
   statistics.pool_budget_bytes = pool_budget_bytes_;
   statistics.pool_high_water_bytes = pool_ ? pool_->high_water_bytes() : pool_high_water_bytes_;
   return statistics;

@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
+#include "drain/ladder.hpp"
 #include "glean/glean.hpp"
 #include "plan/plan.hpp"
 #include "pool/journal.hpp"
@@ -48,6 +49,7 @@ class Core {
   [[nodiscard]] bool has_pool() const { return pool_ != nullptr; }
   [[nodiscard]] pool::Pool& pool() { return *pool_; }
   [[nodiscard]] pool::Recorder& recorder() { return *recorder_; }
+  [[nodiscard]] drain::Ladder& ladder() { return *ladder_; }
   [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }
   // Where there is a pool: that this rank is in a collective call.
   [[nodiscard]] std::unique_ptr<InCall> in_call(Call call) {
@@ -96,6 +98,8 @@ class Core {
   double begin_realtime_seconds_ = 0;
   std::unique_ptr<pool::Pool> pool_;
   std::unique_ptr<pool::Recorder> recorder_;
+  store::SystemCalls rank_calls_;
+  std::unique_ptr<drain::Ladder> ladder_;
   PastOutputs past_;
   std::unique_ptr<PoolOutputs> outputs_;
   std::unique_ptr<NodeDrain> drain_;   // on rank 0

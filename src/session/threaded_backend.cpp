@@ -60,19 +60,8 @@ class ThreadedBackend final : public Backend {
                         "in step " + std::to_string(step), "put it in the first step, which is always kept, or choose another \"full\"");
     }
     if (!keeps_step_) return;
-    const base::Bytes chunk_bytes = core_->pool().header().chunk_bytes;
-    const std::uint64_t elements = box.elements();
-    const std::size_t size = source.element_bytes;
-    for (std::uint64_t done = 0; done < elements;) {
-      const base::Bytes wanted = (elements - done) * size;
-      // The rest of a chunk is not worth a piece of its own when it is small.
-      const auto room = core_->recorder().reserve(wanted, std::min(wanted, chunk_bytes / 32));
-      const std::uint64_t now = room.bytes / size;
-      pool::copy_elements(source, done, now, room.data);
-      core_->recorder().commit_put(room, now * size, {output_->key, steps_kept_, variable, memory, &box, done, now});
-      done += now;
-    }
-    core_->figures().captured_bytes += elements * size;
+    core_->ladder().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box}, source);
+    core_->figures().captured_bytes += box.elements() * source.element_bytes;
   }
 
   void end_step(std::uint64_t) override {
@@ -93,12 +82,14 @@ class ThreadedBackend final : public Backend {
     tell_of_drops();
     output_->dropped = steps_kept_ == 0 && output_->steps_dropped != 0;
     core_->outputs().close(*output_);
+    core_->ladder().leave(output_->key);
     core_->recorder().ring_the_drain();
   }
 
   void abandon() noexcept override {
     if (output_ == nullptr || output_->closed) return;
     core_->outputs().abandon(*output_);
+    core_->ladder().leave(output_->key);
     core_->recorder().ring_the_drain();
   }
 
@@ -147,7 +138,8 @@ class ThreadedBackend final : public Backend {
     const pool::OutputKey key = core_->outputs().claim_slot(names.final_path);
     try {
       drain::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {},
-                                           opening_.settings.checksums};
+                                           opening_.settings.checksums,
+                                           opening_.settings.full == base::WhenFull::synchronous};
       // Before there is a file: whoever comes after a killed process knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       description.layout = store::create_netcdf(names.working_path, definitions, opening_.settings.range);
