@@ -71,6 +71,13 @@ bool assign_budget(Settings& settings, std::string_view text) {
   return true;
 }
 
+bool assign_spill_budget(Settings& settings, std::string_view text) {
+  const auto bytes = parse_bytes(text);
+  if (!bytes || (*bytes != 0 && *bytes < budget_min)) return false;
+  settings.spill.budget_bytes = *bytes;
+  return true;
+}
+
 bool assign_deadline(Settings& settings, std::string_view text) {
   const auto seconds = parse_seconds(text);
   if (!seconds || *seconds <= 0) return false;
@@ -149,6 +156,12 @@ constexpr auto table = std::to_array<Key>({
      "The command `glean`, which the helper process runs; without a slash it is looked for in PATH.",
      [](Settings& s, std::string_view text) { return s.drain.command = text, !text.empty(); },
      [](const Settings& s) { return s.drain.command; }},
+    {"spill.directory", Scope::session, "a directory; empty: none",
+     "Node-local, for what outputs with full = spill put while the pool is full.",
+     [](Settings& s, std::string_view text) { return s.spill.directory = text, true; },
+     [](const Settings& s) { return s.spill.directory; }},
+    {"spill.budget", Scope::session, "bytes from 1MiB; 0: none", "All that lies in spill.directory of a node at a time.",
+     assign_spill_budget, [](const Settings& s) { return exact_bytes(s.spill.budget_bytes); }},
     {"drain.threads", Scope::session, "1 to 64", "Threads per node that write in the background.",
      [](Settings& s, std::string_view text) { return assign_int(s.drain.threads, text, 1, 64); },
      [](const Settings& s) { return fmt::format("{}", s.drain.threads); }},

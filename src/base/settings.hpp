@@ -78,6 +78,8 @@ struct Settings {
   LogLevel log_level = LogLevel::warning;
   std::vector<Rule> rules;
 
+  // An output may spill.
+  [[nodiscard]] bool any_spills() const;
   // The settings of one output, rules applied.
   [[nodiscard]] OutputSettings for_output(std::string_view path) const;
 };

@@ -24,6 +24,16 @@ void Ladder::put(const Put& put, const pool::Source& source) {
       figures_.synchronous_bytes += wanted;
       return;
     }
+    if (!room && put.full == base::WhenFull::spill) {
+      const auto piece = of_put(std::min(elements - done, chunk_bytes / size));
+      if (const auto offset = spill_.write(piece, source)) {
+        recorder_.commit_elsewhere(pool::PayloadPlace::spill, *offset, piece.elements * size, piece);
+        ++figures_.spilled_pieces;
+        figures_.spilled_bytes += piece.elements * size;
+        done += piece.elements;
+        continue;
+      }
+    }
     if (!room) {
       ++figures_.waits;
       room = recorder_.reserve(wanted, minimum);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/settings.hpp"
+#include "drain/spill.hpp"
 #include "drain/write_through.hpp"
 #include "pool/journal.hpp"
 
@@ -22,7 +23,7 @@ class Ladder {
 
   // All must live as long. Not thread-safe.
   Ladder(pool::Pool& pool, pool::Recorder& recorder, int rank, store::SystemCalls& calls)
-      : pool_(pool), recorder_(recorder), write_through_(pool, rank, calls) {}
+      : pool_(pool), recorder_(recorder), spill_(pool, rank, calls), write_through_(pool, rank, calls) {}
 
   struct Put {
     pool::OutputKey output;
@@ -42,6 +43,7 @@ class Ladder {
  private:
   pool::Pool& pool_;
   pool::Recorder& recorder_;
+  SpillWriter spill_;
   WriteThrough write_through_;
   Figures figures_;
 };

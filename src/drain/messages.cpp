@@ -64,7 +64,7 @@ base::Error out_of_range_error(const Assembled& assembled, std::uint64_t before)
   const auto memory = static_cast<mesh::Type>(record.memory_type);
   const std::uint64_t element = assembled.first_range_error.element;
   return {base::Errc::out_of_range,
-          "value " + value_text(memory, pending.payload + element * pending.memory_bytes) + " of '" +
+          "value " + value_text(memory, assembled.first_range_error.value.data()) + " of '" +
               pending.variable->name + "' at " + index_text(record, record.first_element + before + element) + " (rank " +
               std::to_string(pending.rank) + ", step " + std::to_string(pending.step) + ") does not fit into " +
               std::string(mesh::name_of(pending.variable->external)),

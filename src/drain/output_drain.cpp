@@ -11,9 +11,10 @@
 namespace glean::drain {
 
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
-                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Ranks ranks, bool inherited)
+                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, SpillFiles& spill, Ranks ranks,
+                         bool inherited)
     : pool_(pool), key_(key), slot_(pool.slot(key.slot)), calls_(calls), request_bytes_(request_bytes), jobs_(jobs),
-      ranks_(ranks), inherited_(inherited), description_chunks_(description.chunks) {
+      spill_(spill), ranks_(ranks), inherited_(inherited), description_chunks_(description.chunks) {
   try {
     take_over(description);
     open_file();
@@ -49,7 +50,7 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     auto pending = std::make_unique<PendingPiece>(PendingPiece{
         Piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements), &record,
         &journal, rank, record.step, &variable,
-        convert, pool_.at(record.payload_offset),
+        convert, record.place == pool::PayloadPlace::pool ? pool_.at(record.payload_offset) : nullptr,
         mesh::size_of(memory), 0});
     if (record.first_element == 0) {
       if (const auto earlier = claims(record.variable, record.step).add(box, rank)) {
@@ -220,7 +221,7 @@ void OutputDrain::range_error(const Assembled& assembled) {
 }
 
 void OutputDrain::retire(const pool::Record& record, pool::JournalReader& journal) {
-  journal.retire(record);
+  spill_.retire(record, journal);
   space_returned_ = true;
 }
 

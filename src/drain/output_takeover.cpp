@@ -93,7 +93,7 @@ void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& jou
 void OutputDrain::written(const PendingPiece& pending) {
   const bool whole_file = pending.variable->fill && !pending.variable->per_step();
   if (!whole_file && !pending.variable->fill && pending.step < steps_staged_) return retire(*pending.record, *pending.journal);
-  pending.journal->give_payload_back(*pending.record);
+  spill_.give_payload_back(*pending.record, *pending.journal);
   space_returned_ = true;
   kept_[whole_file ? no_step : pending.step].push_back({pending.record, pending.journal});
 }

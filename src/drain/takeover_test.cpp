@@ -95,6 +95,7 @@ TEST_P(KilledDrain, IsFollowedByOneThatGoesOn) {
   const TemporaryDirectory directory;
   constexpr int rank_count = 3, kills = 4;
   pool::TestPool made(rank_count, tight_plan());
+  made.spill_to(directory.string(), base::MiB);
   DrainProcesses processes(made.pool, tight_plan(), kills);
   const auto outputs = random_outputs(random, rank_count, directory);
   store::SystemCalls rank_calls;
@@ -121,7 +122,7 @@ TEST_P(KilledDrain, IsFollowedByOneThatGoesOn) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, KilledDrain,
-                         testing::Combine(testing::Range(0, 12), testing::Values(base::WhenFull::block, base::WhenFull::synchronous)));
+                         testing::Combine(testing::Range(0, 12), testing::Values(base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill)));
 
 // The same output, had it ended after so many steps.
 VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps) {
@@ -140,6 +141,7 @@ TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
   const bool drained_meanwhile = random() % 2 == 0;
   const plan::Plan plan = drained_meanwhile ? tight_plan() : roomy_plan();
   pool::TestPool made(rank_count, plan);
+  made.spill_to(directory.string(), base::MiB);
   DrainProcesses processes(made.pool, plan, rank_count);
   store::SystemCalls rank_calls;
   VirtualRanks ranks(made, full, rank_calls);
@@ -197,7 +199,7 @@ TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
   EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, KilledRanks,
-                         testing::Combine(testing::Range(0, 40), testing::Values(base::WhenFull::block, base::WhenFull::synchronous)));
+                         testing::Combine(testing::Range(0, 40), testing::Values(base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill)));
 
 TEST(RanksGone, AnOutputThatWasJustBeingOpenedLeavesNoFile) {
   const TemporaryDirectory directory;

@@ -212,7 +212,7 @@ void Recorder::ring_the_drain() {
 }
 
 JournalReader::JournalReader(Pool& pool, int node_rank, Purpose purpose)
-    : pool_(pool), journal_(pool.journal(node_rank)), ring_(pool.ring(node_rank)),
+    : pool_(pool), node_rank_(node_rank), journal_(pool.journal(node_rank)), ring_(pool.ring(node_rank)),
       ring_bytes_(pool.ring_bytes()), purpose_(purpose), read_(journal_.tail.load(std::memory_order_acquire)) {}
 
 const Record* JournalReader::peek() {

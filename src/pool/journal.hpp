@@ -95,6 +95,7 @@ class JournalReader {
   // The record is needed no more, nor is its payload: the record's space is returned when all records before it are
   // retired too. It must not be looked at any more. Whoever waits for space must be told.
   void retire(const Record& record);
+  [[nodiscard]] int rank() const { return node_rank_; }
   // The rank waits for room in it.
   [[nodiscard]] bool is_full() const;
 
@@ -103,6 +104,7 @@ class JournalReader {
   void free_retired();
 
   Pool& pool_;
+  int node_rank_;
   Journal& journal_;
   std::byte* ring_;
   Bytes ring_bytes_;

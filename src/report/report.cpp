@@ -248,7 +248,7 @@ std::string to_table(const Report& report) {
   line("raw throughput", size_text(report.raw_bytes_per_second()) + "/s");
   line("pool high-water mark", size_text(static_cast<double>(report.pool_high_water_bytes)) + " of " +
                                    size_text(static_cast<double>(report.plan.pool_bytes)));
-  if (const std::string text = ladder_text(report); !text.empty()) line("when it was full", text);
+  if (const std::string full = ladder_text(report); !full.empty()) line("when it was full", full);
   const auto& requests = report.drain.requests;
   const auto mean = [](std::uint64_t bytes, std::uint64_t count) {
     return size_text(ratio(static_cast<double>(bytes), static_cast<double>(count)));

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "base/job_end.hpp"
@@ -132,6 +133,7 @@ void Core::set_up_pool() {
     const std::string text = new_pool_name();
     pool_ = std::make_unique<pool::Pool>(pool::Pool::create(text, plan_, ranks_));
     label(pool_->header());
+    prepare_to_spill();
     pool_->header().job_end_realtime_ns = job_end(settings().job.end);
     std::copy(text.begin(), text.end(), value.text);
   });
@@ -152,6 +154,22 @@ void Core::set_up_pool() {
   }));
   pool_->map_all();   // after agree(): every part exists
   pool_budget_bytes_ = pool_->header().pool_bytes;
+}
+
+void Core::prepare_to_spill() {
+  if (!settings().any_spills()) return;
+  const auto refuse = [&](const std::string& why) {
+    throw base::Error(base::Errc::invalid_config, "spill.directory = '" + settings().spill.directory + "': " + why);
+  };
+  std::error_code error;
+  const std::string directory = std::filesystem::canonical(settings().spill.directory, error).string();
+  auto& place = pool_->header().spill_directory;
+  if (error) refuse(error.message());
+  if (!std::filesystem::is_directory(directory, error)) refuse("it is no directory");
+  if (access(directory.c_str(), W_OK | X_OK) != 0) refuse("no file can be made there");
+  if (directory.size() + pool_->name().size() + 32 > place.size()) refuse("the name is too long");
+  directory.copy(place.data(), directory.size());
+  pool_->header().spill_budget_bytes = settings().spill.budget_bytes;
 }
 
 void Core::release() noexcept {
@@ -271,6 +289,8 @@ void Core::write_report() {
   report.run_seconds = base::seconds(base::now_ns() - begin_ns_);
   if (pool_) {
     report.plan = plan_;
+    report.spill_budget_bytes = pool_->header().spill_budget_bytes;
+    report.spill_high_water_bytes = pool_->header().spill_high_water_bytes;
     report.pool_high_water_bytes = pool_->high_water_bytes();
   }
   if (drain_) report.drain = drain_->trace();

@@ -85,6 +85,7 @@ class Core {
   void join(const std::map<std::string, std::string>& settings);
   [[nodiscard]] bool is_one_node() const;
   void set_up_pool();
+  void prepare_to_spill();
   void release() noexcept;
   void write_report();
 

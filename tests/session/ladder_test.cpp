@@ -2,6 +2,7 @@
 //
 // What a put does when the pool is full: each rung of the ladder, chosen by file name.
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "ranks.hpp"
 
@@ -67,6 +68,83 @@ class Hog {
   Output out_;
   Variable variable_;
 };
+
+// The same program, with the pool full in the middle, gives the same file whatever it does then.
+class Rungs : public Ladder, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Rungs, MakeTheFileThatBlockMakes) {
+  constexpr std::uint64_t per_rank = 60'001;
+  const std::string rung = GetParam();
+  const auto write = [&](Session& session, const std::string& name) {
+    Simple file(session, path(name), per_rank), other(session, path("other_" + name), 8);
+    other.whole_step(1);   // what each rank has of a chunk
+    Hog hog(session, path("hog_" + name), rank_);
+    for (const double value : {1.0, 2.0, 3.0}) file.whole_step(value);
+    file.out.close();
+    other.out.close();
+    hog.let_go();
+    session.wait(Level::durable);
+  };
+  {
+    Session session(MPI_COMM_WORLD, settings());
+    write(session, "block.nc");
+  }
+  if (rank_ == 0) std::filesystem::create_directory(path("spill"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  Session session(MPI_COMM_WORLD, settings({{"full", rung}, {"spill.directory", path("spill")}, {"spill.budget", "64MiB"},
+                                            {"checksums", "true"}, {"report.file", path("report.json")}}));
+  write(session, "rung.nc");
+
+  expect_same_files("rung.nc", "block.nc");
+  expect_same_files("hog_rung.nc", "hog_block.nc");
+  const Statistics mine = session.statistics();
+  const std::uint64_t spilled = sum(mine.spilled_bytes), written = sum(mine.synchronous_bytes);
+  EXPECT_EQ(spilled > 0, rung == "spill");
+  EXPECT_EQ(written > 0, rung == "synchronous");
+  EXPECT_LE(mine.pool_high_water_bytes, budget_bytes);
+  session.close();
+  if (rank_ == 0) {
+    EXPECT_TRUE(std::filesystem::is_empty(path("spill"))) << "spill files go with the session";
+    const auto ladder = nlohmann::json::parse(content("report.json"))["ladder"];
+    EXPECT_EQ(ladder["spilled"]["bytes"], spilled);
+    EXPECT_EQ(ladder["spilled"]["high_water_bytes"].get<std::uint64_t>() > 0, rung == "spill");
+    EXPECT_EQ(ladder["synchronous"]["bytes"], written);
+    EXPECT_EQ(ladder["steps_dropped"], 0);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Each, Rungs, testing::Values("block", "spill", "synchronous"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_F(Ladder, AValueThatDoesNotFitIsToldAsByTheDrain) {
+  Session session(MPI_COMM_WORLD, settings({{"full", "synchronous"}, {"log.level", "off"}}));
+  Output out = session.open(path("range.nc"), Format::cdf5);
+  const Dimension x = out.define_dimension("x", static_cast<std::uint64_t>(size_) * 1000);
+  const Variable v = out.define_variable("v", Type::int8, std::span(&x, 1),
+                                         {{{static_cast<std::uint64_t>(rank_) * 1000}, {1000}}});
+  out.end_definitions();
+  Simple other(session, path("other.nc"), 8);
+  other.whole_step(1);
+  Hog hog(session, path("hog.nc"), rank_);
+  for (int i = 0; i < 600; ++i) other.whole_step(2);   // uses up what the ranks have of their chunks
+  std::vector<int> values(1000, 5);
+  values[999] = 300;
+  out.begin_step();
+  out.put(v, values);
+  out.end_step();
+  out.close();
+  other.out.close();
+  hog.let_go();
+  EXPECT_ERROR(session.wait(Level::durable), Errc::out_of_range, "value 300 of 'v' at [");
+  EXPECT_FALSE(exists("range.nc"));
+}
+
+TEST_F(Ladder, SpillNeedsAPlace) {
+  EXPECT_ERROR(Session(MPI_COMM_WORLD, settings({{"full", "spill"}})), Errc::invalid_config, "needs spill.directory");
+  EXPECT_ERROR(Session(MPI_COMM_WORLD, settings({{"full", "spill"}, {"spill.directory", path("none")}})),
+               Errc::invalid_config, "needs spill.budget");
+  EXPECT_ERROR(Session(MPI_COMM_WORLD, settings({{"full", "spill"}, {"spill.directory", path("none")}, {"spill.budget", "1GiB"}})),
+               Errc::invalid_config, "No such file or directory");
+}
 
 TEST_F(Ladder, DropLeavesOutWholeStepsAndTheRestIsAsIfTheyHadNotBeen) {
   constexpr std::uint64_t per_rank = 50'000;
