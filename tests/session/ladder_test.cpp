@@ -77,7 +77,8 @@ TEST_P(Rungs, MakeTheFileThatBlockMakes) {
   const std::string rung = GetParam();
   const auto write = [&](Session& session, const std::string& name) {
     Simple file(session, path(name), per_rank), other(session, path("other_" + name), 8);
-    other.whole_step(1);   // what each rank has of a chunk
+    file.out.end_definitions();   // takes room for the description
+    other.whole_step(1);          // what each rank has of a chunk
     Hog hog(session, path("hog_" + name), rank_);
     for (const double value : {1.0, 2.0, 3.0}) file.whole_step(value);
     file.out.close();
