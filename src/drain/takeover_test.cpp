@@ -21,6 +21,8 @@ namespace {
 
 using store::TemporaryDirectory;
 
+constexpr base::WhenFull rungs[] = {base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill};
+
 plan::Plan tight_plan() {
   plan::Plan plan = pool::small_plan();
   plan.journal_bytes_per_rank = 128 * base::KiB;
@@ -122,7 +124,7 @@ TEST_P(KilledDrain, IsFollowedByOneThatGoesOn) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, KilledDrain,
-                         testing::Combine(testing::Range(0, 12), testing::Values(base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill)));
+                         testing::Combine(testing::Range(0, 12), testing::ValuesIn(rungs)));
 
 // The same output, had it ended after so many steps.
 VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps) {
@@ -199,7 +201,7 @@ TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
   EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, KilledRanks,
-                         testing::Combine(testing::Range(0, 40), testing::Values(base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill)));
+                         testing::Combine(testing::Range(0, 40), testing::ValuesIn(rungs)));
 
 TEST(RanksGone, AnOutputThatWasJustBeingOpenedLeavesNoFile) {
   const TemporaryDirectory directory;
