@@ -15,7 +15,7 @@ help:
 	@echo 'make test        set up, build, run all tests'
 	@echo 'make demo        set up, build, run the Sedov blast wave with and without GLEAN; results in build/demo/'
 	@echo 'make bench       set up, build, run the benchmarks; results in build/bench/'
-	@echo 'make soak        the long form of tests that go on at random: fifty power cuts, millions of schedules; minutes'
+	@echo 'make soak        the long form of tests that go on at random: 1,000 kills, fifty power cuts, millions of schedules; half an hour'
 	@echo 'make sanitize    build and test with address, undefined and thread sanitizers'
 	@echo 'make install     install below PREFIX=$(PREFIX)'
 	@echo 'make clean       remove build/ and build-*/'
@@ -49,6 +49,7 @@ bench: setup
 
 soak: setup
 	@$(MAKE) --no-print-directory build
+	@tests/kill/run --kills 1000 --json build/kills.json
 	@tests/powercut/run --cuts 50
 	@GLEAN_SCHEDULES=5 build/bin/schedule_test --gtest_brief=1
 

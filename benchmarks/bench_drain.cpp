@@ -6,16 +6,15 @@
 // writes its first byte, until the file is durable and published. fio writes as many bytes into a new file, and an
 // fsync at its end belongs to its time. The pages of the buffer matter as much as anything else, so fio runs as it
 // is, and with huge pages: into a file that it has allocated before its time starts, and into one that it has only
-// made long enough.
+// made long enough. A second session records checksums as well.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <map>
-#include <sstream>
-#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "fio.hpp"
 #include "glean/glean.hpp"
 #include "measure.hpp"
 
@@ -38,6 +37,17 @@ struct DrainTimes {
   double put = 0;      // filling the pool
   double durable = 0;  // all ranks have ended the step → durable
   double cpu = 0;      // of all ranks, in that time
+};
+
+struct DrainSeries {
+  std::vector<double> durable, cpu, put;
+
+  void add(const DrainTimes& times, int repetition) {
+    if (repetition == 0) return;
+    durable.push_back(times.durable);
+    cpu.push_back(times.cpu);
+    put.push_back(times.put);
+  }
 };
 
 DrainTimes drain(const Ranks& ranks, glean::Session& session, const Options& options,
@@ -71,39 +81,6 @@ DrainTimes drain(const Ranks& ranks, glean::Session& session, const Options& opt
   return times;
 }
 
-struct Fio {
-  const char* name;
-  const char* allocation;   // of the file
-  const char* environment;
-};
-// glibc asks for huge pages itself when it is told to, which needs no privilege and no reserved pages.
-constexpr Fio fios[] = {{"fio, allocated file", "native", ""},
-                        {"fio, huge pages, allocated file", "native", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 "},
-                        {"fio, huge pages, new file", "truncate", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 "}};
-
-// On the root; the others wait quietly. Seconds as fio counts them, with the fsync at the end.
-double fio_seconds(const Options& options, const Fio& fio, std::uint64_t bytes) {
-  empty_directory(options.directory);
-  std::ostringstream line;
-  line << fio.environment << options.fio << " --name=fio --filename=" << options.directory
-       << "/fio.dat --rw=write --direct=1 --ioengine=io_uring --iodepth=" << options.depth
-       << " --bs=" << options.request_mebibytes << "m --size=" << bytes << " --end_fsync=1 --fallocate="
-       << fio.allocation << " --output-format=json";
-  const std::string command = line.str();
-  std::FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
-  std::string text;
-  char buffer[4096];
-  for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
-  const int status = pclose(pipe);
-  const auto begin = text.find('{');   // fio may print notes before it
-  if (status != 0 || begin == std::string::npos) throw std::runtime_error("failed: " + command + "\n" + text);
-  const Json job = Json::parse(text.substr(begin)).at("jobs").at(0);
-  if (job.at("error").get<int>() != 0) throw std::runtime_error("fio reports an error: " + command);
-  // The fsync at the end is in it; making the file and, where asked for, allocating it is not.
-  return job.at("job_runtime").get<double>() * 1e-3;
-}
-
 int run(int argc, char** argv) {
   Options options;
   CLI::App app("The drain beside fio");
@@ -127,28 +104,31 @@ int run(int argc, char** argv) {
         {"pool.budget", std::to_string(options.mebibytes * 3 / 2 + 32) + "MiB"},
         {"drain.request", std::to_string(options.request_mebibytes) + "MiB"},
         {"drain.depth", std::to_string(options.depth)}};
+    auto with_checksums = settings;
+    with_checksums["checksums"] = "true";
     const double begin = now_seconds();
     glean::Session session(MPI_COMM_WORLD, settings);
     const double session_seconds = now_seconds() - begin;
+    glean::Session summing(MPI_COMM_WORLD, with_checksums);
 
+    const FioRequests requests{options.fio, options.directory, options.depth, options.request_mebibytes};
     std::map<std::string, std::vector<double>> fio_times;
-    std::vector<double> durable, cpu, put;
+    DrainSeries plain, summed;
     for (int repetition = 0; repetition <= options.repetitions; ++repetition) {   // the first one warms up
-      const DrainTimes times = drain(ranks, session, options, data);
-      if (repetition > 0) {
-        durable.push_back(times.durable);
-        cpu.push_back(times.cpu);
-        put.push_back(times.put);
-      }
+      // Who goes first alternates.
+      if (repetition % 2 != 0) summed.add(drain(ranks, summing, options, data), repetition);
+      plain.add(drain(ranks, session, options, data), repetition);
+      if (repetition % 2 == 0) summed.add(drain(ranks, summing, options, data), repetition);
       for (const Fio& fio : fios) {
         if (ranks.root()) {
-          const double seconds = fio_seconds(options, fio, bytes);
+          const double seconds = fio_seconds(requests, fio, bytes);
           if (repetition > 0) fio_times[fio.name].push_back(seconds);
         }
         ranks.wait_quietly();
       }
     }
     session.close();
+    summing.close();
     if (!ranks.root()) return 0;
 
     const auto rate = [&](const std::vector<double>& seconds) {
@@ -165,18 +145,21 @@ int run(int argc, char** argv) {
                  {"depth", options.depth},
                  {"session_seconds", session_seconds}};
     json["results"] = Json::array();
-    json["results"].push_back({{"contender", "glean"},
-                               {"seconds", median(durable)},
-                               {"gb_per_s", rate(durable)},
-                               {"put_seconds", median(put)},
-                               {"cpu_seconds", median(cpu)},
-                               {"each_seconds", durable}});
+    for (const auto& [name, series] : {std::pair("glean", &plain), std::pair("glean, checksums", &summed)}) {
+      json["results"].push_back({{"contender", name},
+                                 {"seconds", median(series->durable)},
+                                 {"gb_per_s", rate(series->durable)},
+                                 {"put_seconds", median(series->put)},
+                                 {"cpu_seconds", median(series->cpu)},
+                                 {"glean_to_this", median(series->durable) / median(plain.durable)},
+                                 {"each_seconds", series->durable}});
+    }
     for (const Fio& fio : fios) {
       const std::vector<double>& seconds = fio_times[fio.name];
       json["results"].push_back({{"contender", fio.name},
                                  {"seconds", median(seconds)},
                                  {"gb_per_s", rate(seconds)},
-                                 {"glean_to_this", median(seconds) / median(durable)},
+                                 {"glean_to_this", median(seconds) / median(plain.durable)},
                                  {"each_seconds", seconds}});
     }
     std::filesystem::remove_all(options.directory);

@@ -18,6 +18,9 @@ RECIPE = {"processor", "cores", "memory", "kernel", "file_system", "mpi", "mpi_i
           "repetitions"}
 PUT = {"bytes_per_put", "puts_per_rank", "memcpy_seconds", "put_seconds", "step_seconds", "memcpy_gb_per_s_rank",
        "put_gb_per_s_rank", "memcpy_gb_per_s", "put_gb_per_s", "step_gb_per_s", "put_to_memcpy", "step_to_memcpy"}
+JOURNAL = {"bytes_per_put", "puts_per_rank", "copy_seconds", "put_seconds", "copy_gb_per_s_rank", "put_gb_per_s_rank",
+           "journal_share", "journal_share_of_pairs", "journal_nanoseconds_per_put"}
+FIO = ["fio, allocated file", "fio, huge pages, allocated file", "fio, huge pages, new file"]
 CHECKPOINT = {"contender", "blocked_seconds", "durable_seconds", "cpu_seconds", "blocked_cpu_seconds",
               "observed_mb_per_s", "raw_mb_per_s", "blocked_shorter_by", "durable_to_reference", "cpu_to_reference",
               "each_blocked_seconds", "each_durable_seconds", "each_cpu_seconds"}
@@ -59,14 +62,32 @@ class Benchmarks(unittest.TestCase):
                 self.assertGreater(r["put_seconds"], 0)
                 self.assertGreaterEqual(r["step_seconds"], r["put_seconds"])
 
+    def test_journal_reports_every_size_beside_the_bare_copy(self):
+        for ranks in (1, 2):
+            result = self.results(f"journal_{ranks}")
+            self.check_head(result, ranks)
+            self.assertEqual([r["bytes_per_put"] for r in result["results"]], [64 << 10, 256 << 10])
+            for r in result["results"]:
+                self.assertEqual(set(r), JOURNAL)
+                self.assertGreater(r["copy_seconds"], 0)
+                self.assertGreater(r["put_seconds"], 0)
+
+    @unittest.skipUnless(shutil.which("fio"), "fio is not installed")
+    def test_recovery_is_reported_beside_fio(self):
+        result = self.results("recover")
+        self.check_head(result, 1)
+        self.assertEqual([r["contender"] for r in result["results"]], ["glean recover", *FIO])
+        for r in result["results"]:
+            self.assertEqual(len(r["each_seconds"]), 2)
+            self.assertAlmostEqual(r["seconds_per_gib"], r["seconds"] * 64, delta=r["seconds_per_gib"] * 1e-6)
+
     @unittest.skipUnless(shutil.which("fio"), "fio is not installed")
     def test_drain_reports_glean_beside_fio(self):
         for ranks in (1, 8):
             result = self.results(f"drain_{ranks}")
             self.check_head(result, ranks)
             self.assertEqual([r["contender"] for r in result["results"]],
-                             ["glean", "fio, allocated file", "fio, huge pages, allocated file",
-                              "fio, huge pages, new file"])
+                             ["glean", "glean, checksums", *FIO])
             for r in result["results"]:
                 self.assertEqual(len(r["each_seconds"]), 2)
                 self.assertGreater(r["gb_per_s"], 0)

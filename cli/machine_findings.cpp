@@ -47,6 +47,7 @@ void find_pool(Findings& findings, const std::string& file_name) {
                           "`glean recover` completes what is whole, and gives the memory back"});
     }
   } catch (const base::Error& error) {
+    if (error.code() == base::Errc::permission) return;   // another user's
     findings.push_back({"pool", Verdict::warn, fmt::format("{}: {}", path, error.what()),
                         fmt::format("if no job is just starting, `rm {}`", path)});
   }

@@ -14,6 +14,7 @@
 #include "base/units.hpp"
 #include "cli/verbs.hpp"
 #include "drain/recovery.hpp"
+#include "pool/pool.hpp"
 
 namespace glean::cli {
 namespace {
@@ -88,7 +89,8 @@ void print(const Result& result) {
       std::cout << fmt::format(" → published with {}", count(outcome->steps, "step"));
     } else if (outcome != nullptr) {
       std::cout << " → " << (outcome->state == "postponed" ? "not completed: " + outcome->note :
-                             is_lost(result, output) ? "LOST: " + outcome->note : "removed");
+                             is_lost(result, output) ? "LOST: " + outcome->note :
+                             outcome->state == "superseded" ? "removed: " + outcome->note : "removed");
     } else if (result.state == "discarded") {
       std::cout << " → discarded";
     }
@@ -125,6 +127,7 @@ Result treat(const std::string& pool, const Options& options, store::SystemCalls
   Result result{drain::look_at(pool), {}, "found", {}};
   if (result.found.in_use_by != 0) {
     result.state = "in use";
+    result.problem = fmt::format("the pool '{}' is in use by process {}", pool, result.found.in_use_by);
     return result;
   }
   result.problem = result.found.problem;
@@ -147,7 +150,7 @@ Result treat(const std::string& pool, const Options& options, store::SystemCalls
     // Another one was quicker, or it cannot be read.
     const bool busy = error.code() == base::Errc::invalid_state || error.code() == base::Errc::not_found;
     result.state = busy ? "in use" : "unfinished";
-    result.problem = busy ? "" : std::string(error.what()) + "; --discard removes it";
+    result.problem = std::string(error.what()) + (busy ? "" : "; --discard removes it");
   }
   return result;
 }
@@ -155,7 +158,10 @@ Result treat(const std::string& pool, const Options& options, store::SystemCalls
 std::vector<std::string> chosen_pools(const Options& options) {
   if (options.pools.empty()) return drain::pool_names();
   std::vector<std::string> names;
-  for (const std::string& name : options.pools) names.push_back(name.starts_with('/') ? name : "/" + name);
+  for (const std::string& name : options.pools) {
+    names.push_back(name.starts_with('/') ? name : "/" + name);
+    static_cast<void>(pool::Pool::process_using(names.back()));   // throws where there is none
+  }
   return names;
 }
 
@@ -166,8 +172,7 @@ int recover(const Options& options) {
   for (const std::string& pool : chosen_pools(options)) {
     Result result = treat(pool, options, calls);
     if (!options.pools.empty() && result.state == "in use") {
-      throw base::Error(base::Errc::invalid_state, "the pool '" + pool + "' is in use by process " +
-                                                       std::to_string(result.found.in_use_by));
+      throw base::Error(base::Errc::invalid_state, result.problem);
     }
     all_done &= result.state != "unfinished";
     for (const auto& output : result.found.outputs) all_done &= !is_lost(result, output);
@@ -176,7 +181,7 @@ int recover(const Options& options) {
   if (options.json) {
     ordered_json list = ordered_json::array();
     for (const Result& result : results) list.push_back(to_json(result));
-    std::cout << ordered_json{{"pools", list}}.dump(2) << '\n';
+    std::cout << ordered_json{{"pools", list}}.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
     return all_done ? success : found_a_failure;
   }
   bool any = false;
@@ -199,7 +204,7 @@ void add_recover(CLI::App& app, int& exit_code) {
   verb->add_flag("--discard", options->discard, "Remove what is there, with the data")->excludes(dry_run);
   verb->add_flag("--json", options->json, "Print JSON");
   verb->footer("Exit code: 0, also when there is nothing; 1 when something that was complete is not in its file;\n"
-               "2 when the command line is wrong or a named pool is in use.\n"
+               "2 when the command line is wrong, or a named pool is in use or not there.\n"
                "A job of several nodes: mpirun --map-by ppr:1:node glean recover");
   verb->callback([options, &exit_code] { exit_code = recover(*options); });
 }

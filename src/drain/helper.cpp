@@ -60,7 +60,10 @@ int serve(const std::string& name) {
     engine.stop(closed ? Engine::Unfinished::discard : Engine::Unfinished::leave);
     if (closed) leave_trace(pool, engine.trace());
   }
-  if (closed) return 0;
+  if (closed) {
+    pool.remove();   // whoever has closed the session has it mapped, and may be killed before it removes the name
+    return 0;
+  }
   base::log(base::LogLevel::warning, "the ranks of {} are gone: completing what they have captured", pool.name());
   const Recovered recovered = complete(pool, calls);
   log(recovered);

@@ -325,7 +325,7 @@ void OutputDrain::finish_failed() {
   drop_everything();
   if (dropped_) finish("dropped", pool::OutputState::abandoned);
   else if (abandoned_) finish("abandoned", pool::OutputState::abandoned);
-  else finish("failed", pool::OutputState::failed);
+  else finish(superseded_ ? "superseded" : "failed", pool::OutputState::failed);
 }
 
 void OutputDrain::finish(const char* trace_state, pool::OutputState state) {

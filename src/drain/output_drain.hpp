@@ -170,6 +170,7 @@ class OutputDrain {
   bool dropped_ = false;   // no step was kept
   bool finished_ = false;
   bool postponed_ = false;
+  bool superseded_ = false;
   bool judged_ = false;
   bool space_returned_ = false;
   OutputTrace trace_;

@@ -13,6 +13,17 @@
 
 namespace glean::drain {
 
+namespace {
+
+// Modified later: by another job, since publishing keeps the time of the last write.
+bool is_newer(const std::string& path, const std::string& than) {
+  struct stat first {}, second {};
+  if (stat(path.c_str(), &first) != 0 || stat(than.c_str(), &second) != 0 || first.st_ino == second.st_ino) return false;
+  return std::pair(first.st_mtim.tv_sec, first.st_mtim.tv_nsec) > std::pair(second.st_mtim.tv_sec, second.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
 // --- taking up where another drain has stopped
 
 void OutputDrain::take_over(const pool::DescriptionInPool& description) {
@@ -59,6 +70,9 @@ void OutputDrain::open_file() {
     // It was renamed, but perhaps not for good.
     names.working_path = names.final_path;
     fixed_filled_ = true;
+  } else if (ranks_ == Ranks::gone && is_newer(names.final_path, names.working_path)) {
+    superseded_ = true;
+    return fail(base::Error(base::Errc::exists, "a newer '" + trace_.path + "' was written after the job was killed"));
   }
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
   if (description_.ranks_write) file_->share();
@@ -160,7 +174,7 @@ void OutputDrain::judge_without_ranks(std::uint32_t steps, std::uint32_t most, b
   steps_complete_ = steps;
   steps_begun_ = all_closed ? most : steps;
   all_closed_ = true;
-  if (all_closed || failed_) return;
+  if (all_closed || failed_ || postponed_) return;   // the first reason stays
   std::string behind;
   for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
     const std::uint32_t progress = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire);

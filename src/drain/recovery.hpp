@@ -39,7 +39,7 @@ struct Remains {
   std::string problem;               // why it cannot be read; empty: it can
 };
 
-// The names of all pools of this node that this user may open.
+// The names of all pools of this user on this node.
 [[nodiscard]] std::vector<std::string> pool_names();
 // Changes nothing. Does not throw for what it finds.
 [[nodiscard]] Remains look_at(const std::string& pool);

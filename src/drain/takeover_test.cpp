@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 #include <tuple>
 
@@ -32,8 +33,8 @@ plan::Plan tight_plan() {
 
 plan::Plan roomy_plan() {
   plan::Plan plan = pool::small_plan();
-  plan.pool_bytes = 4 * base::MiB;
-  plan.journal_bytes_per_rank = 128 * base::KiB;
+  plan.pool_bytes = 16 * base::MiB;
+  plan.journal_bytes_per_rank = base::MiB;
   return plan;
 }
 
@@ -252,6 +253,27 @@ TEST(RanksGone, WhatTheStorageRefusesStaysForAnotherTry) {
   engine.wait_until_idle();
 
   EXPECT_EQ(bytes_of_file(outputs[0].description.names.final_path), outputs[0].file());
+}
+
+TEST(RanksGone, AFileThatAnotherJobHasWrittenSinceIsNotReplaced) {
+  const TemporaryDirectory directory;
+  pool::TestPool made(1, roomy_plan());
+  std::mt19937 random(4);
+  const std::vector outputs{VirtualOutput::random(random, 1, 1, directory / "newer.nc")};
+  VirtualRanks ranks(made);
+  EXPECT_TRUE(ranks.run(outputs).empty());
+  usleep(20'000);   // more than the resolution of file times
+  std::ofstream(outputs[0].description.names.final_path) << "newer";
+  store::SystemCalls calls;
+
+  Engine engine(made.pool, roomy_plan(), calls, Ranks::gone);
+  engine.wait_until_idle();
+  engine.stop();
+
+  EXPECT_EQ(bytes_of_file(outputs[0].description.names.final_path)->size(), 5u);
+  EXPECT_FALSE(std::filesystem::exists(outputs[0].description.names.working_path));
+  ASSERT_EQ(engine.trace().outputs.size(), 1u);
+  EXPECT_EQ(engine.trace().outputs[0].state, "superseded");
 }
 
 TEST(RanksGone, AFileThatWasRenamedButNotYetSafeIsMadeSafe) {

@@ -17,7 +17,9 @@ namespace glean::drain {
 // Times are CLOCK_MONOTONIC; 0: has not happened.
 struct OutputTrace {
   std::string path;
-  std::string state = "open";      // open, published, failed, abandoned, dropped; postponed: recovery can try it again
+  // open, published, failed, abandoned, dropped. Of recovery: postponed, it can be tried again; superseded, a newer file is
+  // there.
+  std::string state = "open";
   std::string note;                // what is missing, or why it failed
   base::Bytes bytes = 0;           // written into the file
   std::uint64_t steps = 0;

@@ -31,7 +31,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DrainTrace::Interval, begin_ns, end_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DrainTrace, threads, io_uring, busy_ns, cpu_ns, requests, request_sizes, intervals, outputs,
                                    end_of_job)
 
-std::string trace_to_json(const DrainTrace& trace) { return nlohmann::json(trace).dump(); }
+// Not every path is UTF-8.
+std::string trace_to_json(const DrainTrace& trace) {
+  return nlohmann::json(trace).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 DrainTrace trace_from_json(const std::string& text) {
   try {

@@ -227,7 +227,8 @@ const Record* JournalReader::peek() {
     const bool is_skip = record->kind == RecordKind::skip;
     if (!is_skip && record->state != RecordState::retired) return record;
     read_ += record->size_bytes;
-    if (!is_skip && purpose_ == Purpose::drain) free_retired();   // a reader before this one has retired it, and died before it moved the tail
+    // A reader before this one has retired it, and died before it moved the tail.
+    if (!is_skip && purpose_ == Purpose::drain) free_retired();
   }
 }
 

@@ -27,6 +27,15 @@ int checked(int descriptor, const char* action, const std::string& name) {
   return descriptor;
 }
 
+// What lies in a pool says which files are written, so that of another user must not be followed.
+int open_own(const std::string& name) {
+  const int descriptor = checked(shm_open(name.c_str(), O_RDWR, 0), "open", name);
+  struct stat status {};
+  if (fstat(descriptor, &status) == 0 && status.st_uid == geteuid()) return descriptor;
+  close(descriptor);
+  throw base::Error(base::Errc::permission, "the pool '" + name + "' belongs to another user", "they can recover it");
+}
+
 // Makes the pages exist.
 void allocate(int descriptor, Bytes begin, Bytes end, const std::string& name) {
   int error = 0;
@@ -156,7 +165,7 @@ void Pool::lay_out(const plan::Plan& plan, int ranks) {
 }
 
 Pool Pool::attach(const std::string& name) {
-  const int descriptor = checked(shm_open(name.c_str(), O_RDWR, 0), "open", name);
+  const int descriptor = open_own(name);
   struct stat status {};
   const bool known = fstat(descriptor, &status) == 0;
   Pool pool(name, descriptor, known ? static_cast<Bytes>(status.st_size) : 0);
@@ -225,7 +234,7 @@ int Pool::process_of_rank(int rank) const {
 }
 
 int Pool::process_using(const std::string& name) {
-  const Pool pool(name, checked(shm_open(name.c_str(), O_RDWR, 0), "open", name), 0);
+  const Pool pool(name, open_own(name), 0);
   return pool.claimed_by(0, 0);
 }
 

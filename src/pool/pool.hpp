@@ -28,8 +28,8 @@ class Pool {
   // Makes the shared memory object `name` ("/glean.…") of plan.pool_bytes and lays it out. Only this process's part of
   // the memory is touched. Throws no_space when the node does not have the memory, exists when the name is taken.
   [[nodiscard]] static Pool create(const std::string& name, const plan::Plan& plan, int ranks);
-  // Maps a pool that another process has made. Throws not_found, or io when it is not a pool of this version or its header
-  // is damaged.
+  // Maps a pool that another process of this user has made. Throws not_found, permission, or io when it is not a pool of this
+  // version or its header is damaged.
   [[nodiscard]] static Pool attach(const std::string& name);
 
   // A process that drains, captures in or recovers the pool `name`, whatever is in it; 0: none. Throws not_found, permission.

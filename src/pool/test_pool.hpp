@@ -28,9 +28,10 @@ inline plan::Plan small_plan() {
 }
 
 struct TestPool {
-  explicit TestPool(int ranks, const plan::Plan& plan = small_plan())
+  enum class Drain { here, elsewhere };
+  explicit TestPool(int ranks, const plan::Plan& plan = small_plan(), Drain drain = Drain::here)
       : pool(Pool::create(unique_pool_name(), plan, ranks)) {
-    static_cast<void>(pool.claim_drain());
+    if (drain == Drain::here) static_cast<void>(pool.claim_drain());
   }
   ~TestPool() { pool.remove(); }
   TestPool(const TestPool&) = delete;

@@ -12,6 +12,7 @@
 
 #include "base/job_end.hpp"
 #include "base/log.hpp"
+#include "drain/recovery.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "topology/discover/discover.hpp"
@@ -26,6 +27,14 @@ struct PoolName {
 // Unique on the node for as long as the pool lives; `glean doctor` looks for the prefix.
 std::string new_pool_name() {
   return "/glean." + std::to_string(getuid()) + "." + std::to_string(getpid()) + "." + std::to_string(base::now_ns());
+}
+
+void warn_of_remains() {
+  for (const std::string& pool : drain::pool_names()) {
+    if (drain::look_at(pool).in_use_by != 0) continue;
+    base::log(base::LogLevel::warning, "a killed job has left {} in /dev/shm: `glean recover` completes what it holds",
+              pool.substr(1));
+  }
 }
 
 // Whose pool it is, for whoever finds it.
@@ -130,6 +139,7 @@ bool Core::is_one_node() const {
 void Core::set_up_pool() {
   const auto name = on_root<PoolName>(comm_, [&](PoolName& value) {
     plan_ = plan::make_plan(topology::discover_node(), {.ranks_on_node = ranks_}, settings());
+    warn_of_remains();
     const std::string text = new_pool_name();
     pool_ = std::make_unique<pool::Pool>(pool::Pool::create(text, plan_, ranks_));
     label(pool_->header());

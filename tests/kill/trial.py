@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One job that is disturbed, and what has to be true of it afterwards."""
+
+import dataclasses
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+
+import files
+import room
+from job import DEADLINE, Job, program
+
+SEDOV_ARGUMENTS = ["--blocks", "1,1,2", "--steps", "8", "--checkpoint-every", "1", "--plot-every", "1"]
+
+
+@dataclasses.dataclass
+class Program:
+    """What runs, and what it writes when nobody disturbs it."""
+
+    name: str
+    ranks: int
+    seed: int
+    files: list
+
+    @property
+    def witnesses(self):
+        return self.name == "kill_writer"
+
+    @property
+    def progress_max(self):
+        return self.ranks * sum(file.steps for file in self.files)
+
+    def arguments(self, directory, witness):
+        if self.witnesses:
+            return [directory, witness, self.seed]
+        return ["--directory", directory, *SEDOV_ARGUMENTS]
+
+
+class Programs:
+    """Makes the references of each program once."""
+
+    def __init__(self, seed, directory):
+        self.seed = seed
+        self.directory = directory
+        self.made = {}
+
+    def get(self, name, variant):
+        if name == "sedov":
+            variant %= 2
+        key = (name, variant)
+        if key not in self.made:
+            directory = self.directory / f"{name}.{variant}"
+            ranks, seed = 2 + variant, self.seed % 100_000 + variant
+            made = (files.of_writer(directory, seed, ranks) if name == "kill_writer"
+                    else files.of_sedov(directory, ranks, SEDOV_ARGUMENTS))
+            self.made[key] = Program(name, ranks, seed, made)
+        return self.made[key]
+
+
+@dataclasses.dataclass
+class Result:
+    kills: int = 0
+    after_the_end: int = 0
+    files: int = 0        # looked at under their final names
+    recovered: int = 0    # of them: published by `glean recover` or by a helper that was alone
+    cut: int = 0          # of them: with fewer steps than the program would have written
+    problems: list = dataclasses.field(default_factory=list)   # [what kind, words]
+
+
+class Trial:
+    def __init__(self, seed, number, kind, programs, places):
+        self.random = random.Random(f"{seed} {number} {kind}")
+        self.number = number
+        self.kind = kind
+        self.programs = programs
+        self.places = places   # directories on several kinds of storage
+        self.result = Result()
+        self.story = []        # what was drawn and done
+        self.evidence = []     # what to look at when it went wrong
+        self.jobs = []
+        self.published = set()   # when something was killed
+        self.base = None
+
+    # --- what is done to a job
+
+    def start(self, name="kill_writer", place="threads"):
+        """A job, of which all ranks are there."""
+        draw = self.random
+        storage = draw.choice(sorted(self.places))
+        if self.base is None:
+            self.base = self.places[storage] / f"trial.{self.number}"
+        which = self.programs.get(name, draw.randrange(3))
+        directory = self.base / f"job.{len(self.jobs)}"
+        directory.mkdir(parents=True)
+        old_names = []
+        if which.witnesses:
+            old_names = [each for each in sorted({file.name for file in which.files}) if draw.random() < 0.3]
+        for each in old_names:
+            (directory / each).write_bytes(files.OLD)
+        settings = {"GLEAN_POOL_BUDGET": draw.choice(("2MiB", "4MiB", "32MiB")),
+                    "GLEAN_DRAIN_REQUEST": draw.choice(("16KiB", "64KiB", "1MiB")),
+                    "GLEAN_DRAIN_DEPTH": draw.choice(("1", "4")),
+                    "GLEAN_DRAIN_THREADS": draw.choice(("1", "2")),
+                    "GLEAN_DRAIN_DIRECT_IO": draw.choice(("auto", "off")),
+                    "GLEAN_CHECKSUMS": draw.choice(("true", "false"))}
+        self.tell(f"{which.ranks} ranks of {which.name} {which.seed}, drained by {place}, on {storage}, {settings}")
+        witness = directory.with_name(directory.name + ".witness")
+        job = Job(directory, which.name, which.ranks, which.arguments(directory, witness), place, witness, **settings)
+        job.program, job.old_names = which, old_names
+        self.jobs.append(job)
+        job.wait_for_ranks()
+        return job
+
+    def tell(self, words):
+        self.story.append(words)
+
+    def kill(self, victims, words):
+        """All at once. Whether they lived until now."""
+        lived = [victim.kill() for victim in victims if victim is not None]
+        self.published = set().union(*(job.published() for job in self.jobs))
+        in_time = any(lived)
+        self.tell(f"killed {words}: {[victim.pid for victim in victims if victim]}{'' if in_time else ', after the end'}")
+        self.result.kills += in_time
+        self.result.after_the_end += not in_time
+        return in_time
+
+    # --- what has to be true
+
+    def blame(self, what, words):
+        self.result.problems.append((what, words))
+
+    def steps(self, job, whole=False):
+        """(at least, at most) that are in each file, read when no rank is alive any more."""
+        mine = job.program.files
+        if whole:
+            return [(file.steps, file.steps) for file in mine]
+        if job.program.witnesses:
+            witness = job.witness()
+            return [witness.steps(i) for i in range(len(mine))]
+        # A file is begun by all ranks together, so all have ended the one before the one before.
+        order = sorted(range(len(mine)), key=lambda i: (mine[i].name[-7:], mine[i].name))
+        names = job.begun()
+        last = max((position for position, i in enumerate(order) if mine[i].name in names), default=-1)
+        bounds = {i: (1 if position <= last - 2 else 0, 1) for position, i in enumerate(order)}
+        return [bounds[i] for i in range(len(mine))]
+
+    def look(self, job, steps, when, recovered):
+        for words in files.problems_of(job.directory, job.program.files, steps, job.old_names, recovered):
+            self.blame("lost", f"{when}: {words}")
+
+    def command(self, *arguments, **options):
+        return subprocess.run([str(program("glean")), *arguments], capture_output=True, text=True, timeout=DEADLINE, **options)
+
+    def recover_arguments(self, jobs):
+        """Without names where there is nothing of others that it could find."""
+        return ["recover"] if room.is_own() else ["recover", *(name for job in jobs for name in job.pools())]
+
+    def recover(self, *jobs):
+        there = [name for job in jobs for name in job.pools()]
+        if not there and not room.is_own():
+            return
+        seen = self.command(*self.recover_arguments(jobs), "--dry-run", "--json")
+        self.evidence.append(f"glean recover --dry-run --json → {seen.returncode}\n{seen.stdout}{seen.stderr}")
+        promised = [(pathlib.Path(output["final_path"]), output["steps_complete"])
+                    for pool in json.loads(seen.stdout)["pools"] for output in pool["outputs"]
+                    if not output["problem"] and output["steps_complete"] > 0]
+        done = self.command(*self.recover_arguments(jobs))
+        self.evidence.append(f"glean recover → {done.returncode}\n{done.stdout}{done.stderr}")
+        if done.returncode != 0:
+            self.blame("refused", f"glean recover ended with {done.returncode}")
+        for path, steps in promised:
+            held = path.exists() and files.digest(path.read_bytes())
+            if not any(file.contents.get(held) == steps for job in jobs for file in job.program.files if file.name == path.name):
+                self.blame("lost", f"{path.name} does not hold the {steps} steps that glean recover --dry-run found in the pool")
+        if room.is_own():
+            again = self.command("recover")
+            if again.returncode != 0 or "nothing to recover" not in again.stdout + again.stderr:
+                self.blame("left", f"the second glean recover ended with {again.returncode}: {again.stdout}{again.stderr}")
+
+    def recover_beside(self, dead, pools_in_use):
+        """Recovery while another job lives, whose pools it has to leave alone."""
+        if room.is_own() or dead.pools():
+            done = self.command(*self.recover_arguments([dead]))
+            self.evidence.append(f"glean recover beside {pools_in_use} → {done.returncode}\n{done.stdout}{done.stderr}")
+            if done.returncode != 0:
+                self.blame("refused", f"glean recover beside a live job ended with {done.returncode}")
+        for name in pools_in_use:
+            refused = self.command("recover", name)
+            if refused.returncode == 0:
+                self.blame("lost", f"glean recover {name} did not refuse a pool in use: {refused.stdout}{refused.stderr}")
+
+    def settle(self, job, steps=None, helper_was_ready=False):
+        """After the ranks were killed: what is there is whole, and recovery brings the rest."""
+        job.wait_for_ranks_to_go()
+        steps = steps or self.steps(job)
+        if job.place == "process":
+            job.wait_for_all_to_go()
+            if helper_was_ready and job.pools():
+                self.blame("left", f"the helper has gone and left {job.pools()}")
+        self.look(job, steps, "before recovery", recovered=False)
+        self.recover(job)
+        self.look(job, steps, "after recovery", recovered=True)
+        self.result.recovered += len(job.published() - self.published)
+        self.nothing_is_left(job)
+        return steps
+
+    def must_end_well(self, job):
+        """Whatever was killed, the application does not notice."""
+        try:
+            status = job.mpirun.wait(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            self.blame("hangs", f"the application did not end within {DEADLINE} s")
+            return
+        if status != 0:
+            self.blame("lost", f"the application ended with {status}")
+        job.wait_for_all_to_go()
+        self.look(job, self.steps(job, whole=True), "after an application that ended well", recovered=True)
+        self.nothing_is_left(job)
+
+    def nothing_is_left(self, job):
+        for name in job.pools():
+            self.blame("left", f"the pool {name}")
+        if room.is_own():
+            for path in room.SHARED_MEMORY.glob("glean.*"):
+                if not any(path.name in other.pools() for other in self.jobs):
+                    self.blame("left", f"the shared memory {path.name}")
+        for name in files.leftovers(job.directory):
+            self.blame("left", f"the working file {name}")
+        for process in job.processes():
+            self.blame("left", f"process {process.pid}: {process.words}")
+        sums = 0
+        for path in sorted(job.directory.glob(".*.glean-sums")):
+            sums += 1
+            run = self.command("verify", str(job.directory / path.name[1:].removesuffix(".glean-sums")))
+            if run.returncode != 0:
+                self.blame("lost", f"glean verify ended with {run.returncode}: {run.stdout}{run.stderr}")
+        for file in job.program.files:
+            path = job.directory / file.name
+            if path.exists():
+                self.result.files += 1
+                self.result.cut += file.contents.get(files.digest(path.read_bytes()), file.steps) < file.steps
+
+    # --- the whole of it
+
+    def run(self, what):
+        try:
+            what(self)
+        except Exception as error:   # the others go on, and this one is told of
+            self.blame("hangs" if isinstance(error, (TimeoutError, subprocess.TimeoutExpired)) else "broke", repr(error))
+        if self.result.problems:
+            for job in self.jobs:
+                listing = "\n".join(f"  {path.stat().st_size:9} {path.name}" for path in sorted(job.directory.iterdir()))
+                self.evidence.append(f"files of {job.directory}:\n{listing}\npools {job.pools()}\nlog:\n{job.log[-4000:]}")
+                if job.program.witnesses:
+                    self.evidence.append(f"witness: {[list(own) for own in job.witness().words]}")
+        for job in self.jobs:
+            job.end()
+            for name in job.pools():
+                (room.SHARED_MEMORY / name).unlink(missing_ok=True)
+        if self.base is not None:
+            shutil.rmtree(self.base, ignore_errors=True)
+        return self.result
