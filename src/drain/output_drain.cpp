@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "drain/messages.hpp"
 #include "pool/futex.hpp"
+#include "store/sums/sidecar.hpp"
 
 namespace glean::drain {
 namespace {
@@ -394,6 +395,7 @@ void OutputDrain::discard_file() noexcept {
   const store::FileNames& names = description_.names;
   if (file_) file_->discard();
   else if (names.working_path != names.final_path) calls_.unlink(names.working_path.c_str());
+  if (inherited_ && description_.checksums) store::remove_prepared_sidecar(calls_, names.final_path);
 }
 
 }  // namespace glean::drain

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <fstream>
 #include <thread>
 #include <tuple>
 
@@ -222,6 +223,29 @@ TEST(RanksGone, AnOutputThatWasJustBeingOpenedLeavesNoFile) {
   engine.stop();
   ASSERT_EQ(engine.trace().outputs.size(), 1u);
   EXPECT_NE(engine.trace().outputs[0].note.find("just being opened"), std::string::npos);
+}
+
+TEST(RanksGone, AnOutputThatFailsLeavesNoSidecarOfTheDrainBefore) {
+  const TemporaryDirectory directory;
+  pool::TestPool made(1);
+  std::mt19937 random(1);
+  auto output = VirtualOutput::random(random, 1, 1, directory / "failed.nc");
+  output.description.checksums = true;
+  {
+    VirtualRanks ranks(made);
+    auto recorder = ranks.recorder(0);
+    static_cast<void>(ranks.open(recorder, output));   // and no step is ever ended
+  }
+  const std::string prepared = directory / ".failed.nc.glean-sums.part";
+  std::ofstream(prepared) << "prepared by a drain that was killed";
+  made.pool.header().drains = 1;
+  store::SystemCalls calls;
+
+  Engine engine(made.pool, pool::small_plan(), calls, Ranks::gone);
+  engine.wait_until_idle();
+
+  EXPECT_FALSE(std::filesystem::exists(prepared));
+  EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
 }
 
 TEST(RanksGone, WhatTheStorageRefusesStaysForAnotherTry) {
