@@ -160,6 +160,15 @@ TEST_F(DamagedPool, NotesOfADrainThatCannotBeAreRefused) {
   EXPECT_TRUE(refused_with([](pool::OutputSlot& slot) { slot.state = static_cast<pool::OutputState>(77); }));
 }
 
+TEST_F(DamagedPool, AFileThatIsShorterThanWhatWasWrittenIsNotPublished) {
+  open();
+  report(2 | pool::rank_closed);
+  slot().steps_written = slot().records = 2;
+  slot().highest_end = 128 + 2 * 16;   // as if it had been
+
+  expect_refused("shorter than what was written");
+}
+
 TEST_F(DamagedPool, AMessageWithoutAnEndIsCut) {
   open();
   slot().message.fill('x');

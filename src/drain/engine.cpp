@@ -332,6 +332,9 @@ void Engine::perform(Job job) {
       file->synchronize();
     } else {
       const Bytes file_bytes = store::final_size(description.layout, records, end);
+      if (end > description.layout.header_bytes && file->current_size() < end) {
+        throw base::Error(base::Errc::not_found, "it is shorter than what was written to it");
+      }
       file->truncate(file_bytes);
       job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
       publish(calls_, *file, description.layout, file_bytes, job.output->checksums());

@@ -72,6 +72,7 @@ class File {
   [[nodiscard]] Bytes current_size() const;
   // False once an fsync has failed.
   [[nodiscard]] bool is_trusted() const { return !failed_; }
+  [[nodiscard]] Bytes current_size() const;
   // Tells whether a file of the final name is this one.
   [[nodiscard]] std::uint64_t inode() const;
   // Removes the working file (unless in place). Does not throw.

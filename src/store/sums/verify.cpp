@@ -110,11 +110,12 @@ Verification verify(SystemCalls& calls, const std::string& path, const Sidecar& 
     result.summed_bytes += sum.bytes();
     if (sum.read_back) result.read_back_bytes += sum.bytes();
   }
-  std::vector<std::byte> buffer(std::min(chunk_bytes, sidecar.file_bytes));
+  const Bytes readable_bytes = std::min(result.expected_bytes, result.found_bytes);
+  std::vector<std::byte> buffer(std::min(chunk_bytes, readable_bytes));
   std::vector<Running> running;
   auto next = sidecar.sums.begin();
-  for (Extent chunk{0, 0}; chunk.end < sidecar.file_bytes;) {
-    chunk = {chunk.end, std::min(chunk.end + chunk_bytes, sidecar.file_bytes)};
+  for (Extent chunk{0, 0}; chunk.end < readable_bytes;) {
+    chunk = {chunk.end, std::min(chunk.end + chunk_bytes, readable_bytes)};
     for (; next != sidecar.sums.end() && next->begin < chunk.end; ++next) running.emplace_back(*next);
     if (running.empty() && file.is_hole(chunk)) continue;
     file.read(chunk, buffer.data());
@@ -126,6 +127,15 @@ Verification verify(SystemCalls& calls, const std::string& path, const Sidecar& 
     std::erase_if(running, [](const Running& sum) { return sum.finished(); });
     find_leftovers(chunk, buffer.data(), result.differences);
   }
+  // What lies behind the end of a file that was cut is not there, however much a sidecar says that it is.
+  const auto cut_from = result.differences.size();
+  const auto is_cut = [&](const StridedSum& sum) {
+    result.differences.push_back({Difference::Kind::changed, {sum.begin, sum.end()}, sum});
+  };
+  for (const Running& sum : running) is_cut(sum.sum());
+  std::for_each(next, sidecar.sums.end(), is_cut);
+  std::sort(result.differences.begin() + static_cast<std::ptrdiff_t>(cut_from), result.differences.end(),
+            [](const Difference& a, const Difference& b) { return a.extent.end < b.extent.end; });
   return result;
 }
 

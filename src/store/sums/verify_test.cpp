@@ -90,6 +90,18 @@ TEST_F(VerifiedFile, ThatWasCutOrAppendedToIsNotGood) {
   EXPECT_TRUE(result.differences.empty());
 }
 
+TEST_F(VerifiedFile, IsNotReadBehindItsEndHoweverLongItsSidecarSaysItIs) {
+  constexpr Bytes exbibyte = Bytes{1} << 60;
+  sidecar_.file_bytes = exbibyte;   // chunk by chunk it would take hours
+  sidecar_.sums.push_back({exbibyte / 2, exbibyte / 4, 0, 1, false, 1});
+
+  const auto result = verified();
+
+  EXPECT_FALSE(result.good());
+  ASSERT_EQ(result.differences.size(), 1u);
+  EXPECT_EQ(result.differences[0].extent, (Extent{exbibyte / 2, exbibyte / 4 * 3}));
+}
+
 TEST_F(VerifiedFile, WithSumsThatOverlapIsNotGood) {
   sidecar_.sums.insert(sidecar_.sums.begin() + 1, sidecar_.sums[0]);
   sidecar_.sums[1].begin = 1;
