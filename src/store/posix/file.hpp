@@ -69,7 +69,6 @@ class File {
   // synchronize, rename to the final name, fsync of the directory. A file that is replaced hands its permission
   // bits on. Blocks.
   void publish();
-  [[nodiscard]] Bytes current_size() const;
   // False once an fsync has failed.
   [[nodiscard]] bool is_trusted() const { return !failed_; }
   [[nodiscard]] Bytes current_size() const;
