@@ -78,6 +78,9 @@ glean_status glean_session_statistics(glean_session* session, glean_statistics* 
       known.puts = seen.puts;
       known.pool_budget_bytes = seen.pool_budget_bytes;
       known.pool_high_water_bytes = seen.pool_high_water_bytes;
+      known.steps_dropped = seen.steps_dropped;
+      known.spilled_bytes = seen.spilled_bytes;
+      known.synchronous_bytes = seen.synchronous_bytes;
     });
   });
 }
@@ -104,6 +107,7 @@ glean_status glean_session_output(glean_session* session, size_t index, glean_ou
       known.steps_written = seen.steps_written;
       known.steps_durable = seen.steps_durable;
       known.error = seen.error.c_str();
+      known.steps_dropped = seen.steps_dropped;
     });
   });
 }

@@ -38,7 +38,8 @@ static_assert(same(GLEAN_REPLACE, Existing::replace) && same(GLEAN_REFUSE, Exist
 static_assert(same(GLEAN_OUTPUT_OPEN, OutputState::open) && same(GLEAN_OUTPUT_DRAINING, OutputState::draining) &&
               same(GLEAN_OUTPUT_PUBLISHED, OutputState::published) &&
               same(GLEAN_OUTPUT_FAILED, OutputState::failed) &&
-              same(GLEAN_OUTPUT_ABANDONED, OutputState::abandoned));
+              same(GLEAN_OUTPUT_ABANDONED, OutputState::abandoned) &&
+              same(GLEAN_OUTPUT_DROPPED, OutputState::dropped));
 static_assert(same(GLEAN_READ_PUBLISHED, Reading::published) && same(GLEAN_READ_WRITTEN, Reading::written));
 static_assert(status_of(Errc::invalid_argument) == GLEAN_INVALID_ARGUMENT &&
               status_of(Errc::invalid_state) == GLEAN_INVALID_STATE &&

@@ -107,7 +107,8 @@ typedef enum glean_output_state {
   GLEAN_OUTPUT_DRAINING,  /* this rank has; other ranks or the drain have not done their part yet */
   GLEAN_OUTPUT_PUBLISHED, /* complete, durable and under its final name */
   GLEAN_OUTPUT_FAILED,    /* it will not be published */
-  GLEAN_OUTPUT_ABANDONED  /* given up by this rank */
+  GLEAN_OUTPUT_ABANDONED, /* given up by this rank */
+  GLEAN_OUTPUT_DROPPED    /* all its steps were dropped because the pool was full: there is no file */
 } glean_output_state;
 
 /* What must be so before a file of this session can be read. */
@@ -181,10 +182,13 @@ typedef struct glean_amr_grid {
 typedef struct glean_statistics {
   size_t size;                    /* sizeof(glean_statistics), set by the caller */
   double blocked_seconds;         /* inside calls of this library */
-  uint64_t captured_bytes;        /* copied by puts of this rank */
+  uint64_t captured_bytes;        /* taken by puts of this rank */
   uint64_t puts;
   uint64_t pool_budget_bytes;     /* of the node */
   uint64_t pool_high_water_bytes;
+  uint64_t steps_dropped;         /* of all outputs, because the pool was full */
+  uint64_t spilled_bytes;         /* of what was captured by this rank: on the way through its spill file */
+  uint64_t synchronous_bytes;     /* written by this rank itself */
 } glean_statistics;
 
 /* An output as this rank sees it. */
@@ -197,6 +201,7 @@ typedef struct glean_output_status {
   uint64_t steps_written;
   uint64_t steps_durable;   /* of an open or draining output: as far as somebody has asked for it */
   const char *error;        /* why it has failed; "" unless it has */
+  uint64_t steps_dropped;   /* begun by this rank, and left out because the pool was full */
 } glean_output_status;
 
 typedef struct glean_input_options {

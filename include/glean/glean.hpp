@@ -151,10 +151,14 @@ struct OutputOptions {
 // What this rank has seen since the session began.
 struct Statistics {
   double blocked_seconds = 0;             // inside calls of this library
-  std::uint64_t captured_bytes = 0;       // copied by puts of this rank
+  std::uint64_t captured_bytes = 0;       // taken by puts of this rank
   std::uint64_t puts = 0;
   std::uint64_t pool_budget_bytes = 0;    // of the node
   std::uint64_t pool_high_water_bytes = 0;
+  // -- when the pool was full
+  std::uint64_t steps_dropped = 0;        // of all outputs
+  std::uint64_t spilled_bytes = 0;        // of what was captured by this rank: on the way through its spill file
+  std::uint64_t synchronous_bytes = 0;    // written by this rank itself
 };
 
 // What has become of an output.
@@ -164,6 +168,7 @@ enum class OutputState {
   published,  // complete, durable and under its final name
   failed,     // it will not be published
   abandoned,  // given up by this rank
+  dropped,    // all its steps were dropped because the pool was full: there is no file
 };
 
 struct OutputStatus {
@@ -174,6 +179,7 @@ struct OutputStatus {
   std::uint64_t steps_written = 0;
   std::uint64_t steps_durable = 0;  // of an open or draining output: as far as somebody has asked for it
   std::string error;                // why it has failed
+  std::uint64_t steps_dropped = 0;  // begun by this rank, and left out because the pool was full; not in the counts above
 };
 
 // What must be so before a file of this session can be read.
@@ -233,7 +239,9 @@ class Output {
 
   // -- steps
 
-  // Starts the next step: record 0, 1, 2, … of the record variables. Collective only the first time.
+  // Starts the next step: record 0, 1, 2, … of the record variables. Collective only the first time. Of an output that
+  // may drop (setting `full`) a step may be left out: its puts are checked and go nowhere, and the next step that is
+  // kept takes its number. There fixed variables are put in the first step only.
   void begin_step();
 
   // Puts all of this rank's blocks of a variable, one after the other, each row-major. Local. One

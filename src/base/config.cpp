@@ -200,6 +200,10 @@ void Reader::read_program(const std::map<std::string, std::string>& program) {
 }
 
 Configuration Reader::finish() {
+  const SpillSettings& spill = configuration_.settings.spill;
+  if (configuration_.settings.any_spills() && (spill.directory.empty() || spill.budget_bytes == 0)) {
+    problem("full = 'spill'", fmt::format("needs {}", spill.directory.empty() ? "spill.directory" : "spill.budget"));
+  }
   if (problems_.empty()) return std::move(configuration_);
   const std::string head =
       problems_.size() == 1 ? "configuration: " : fmt::format("configuration, {} problems:\n  ", problems_.size());

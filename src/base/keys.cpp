@@ -26,6 +26,10 @@ using Names = std::array<std::pair<std::string_view, Enum>, n>;
 constexpr Names<Mode, 2> mode_names{{{"threaded", Mode::threaded}, {"passthrough", Mode::passthrough}}};
 constexpr Names<Publish, 2> publish_names{{{"rename", Publish::rename}, {"in-place", Publish::in_place}}};
 constexpr Names<RangeRule, 2> range_names{{{"error", RangeRule::error}, {"fill", RangeRule::fill}}};
+constexpr Names<WhenFull, 4> full_names{{{"block", WhenFull::block},
+                                         {"spill", WhenFull::spill},
+                                         {"synchronous", WhenFull::synchronous},
+                                         {"drop", WhenFull::drop}}};
 constexpr Names<DirectIo, 3> direct_names{
     {{"auto", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}}};
 constexpr Names<DrainPlace, 2> place_names{{{"threads", DrainPlace::threads}, {"process", DrainPlace::process}}};
@@ -64,6 +68,13 @@ bool assign_budget(Settings& settings, std::string_view text) {
   const auto bytes = text == "auto" ? Bytes{0} : parse_bytes(text);
   if (!bytes || (text != "auto" && *bytes < budget_min)) return false;
   settings.pool.budget_bytes = *bytes;
+  return true;
+}
+
+bool assign_spill_budget(Settings& settings, std::string_view text) {
+  const auto bytes = parse_bytes(text);
+  if (!bytes || (*bytes != 0 && *bytes < budget_min)) return false;
+  settings.spill.budget_bytes = *bytes;
   return true;
 }
 
@@ -124,6 +135,10 @@ constexpr auto table = std::to_array<Key>({
      "Record checksums of each file in a sidecar, for `glean verify` and `glean latest`.",
      [](Settings& s, std::string_view text) { return assign_name(bool_names, s.output.checksums, text); },
      [](const Settings& s) { return print_name(bool_names, s.output.checksums); }},
+    {"full", Scope::output, "block, spill, synchronous or drop",
+     "When the pool is full: wait, go on in spill.directory, write into the file at once, or leave out whole steps.",
+     [](Settings& s, std::string_view text) { return assign_name(full_names, s.output.full, text); },
+     [](const Settings& s) { return print_name(full_names, s.output.full); }},
     {"pool.budget", Scope::session, "bytes from 1MiB, or auto",
      "All shared memory that GLEAN uses on a node; auto takes a quarter of what is free, at most 1 GiB.",
      assign_budget,
@@ -141,6 +156,12 @@ constexpr auto table = std::to_array<Key>({
      "The command `glean`, which the helper process runs; without a slash it is looked for in PATH.",
      [](Settings& s, std::string_view text) { return s.drain.command = text, !text.empty(); },
      [](const Settings& s) { return s.drain.command; }},
+    {"spill.directory", Scope::session, "a directory; empty: none",
+     "Node-local, for what outputs with full = spill put while the pool is full.",
+     [](Settings& s, std::string_view text) { return s.spill.directory = text, true; },
+     [](const Settings& s) { return s.spill.directory; }},
+    {"spill.budget", Scope::session, "bytes from 1MiB; 0: none", "All that lies in spill.directory of a node at a time.",
+     assign_spill_budget, [](const Settings& s) { return exact_bytes(s.spill.budget_bytes); }},
     {"drain.threads", Scope::session, "1 to 64", "Threads per node that write in the background.",
      [](Settings& s, std::string_view text) { return assign_int(s.drain.threads, text, 1, 64); },
      [](const Settings& s) { return fmt::format("{}", s.drain.threads); }},

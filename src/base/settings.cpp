@@ -3,6 +3,8 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
+
 #include "base/keys.hpp"
 
 namespace glean::base {
@@ -21,6 +23,13 @@ OutputSettings Settings::for_output(std::string_view path) const {
     }
   }
   return changed.output;
+}
+
+bool Settings::any_spills() const {
+  return output.full == WhenFull::spill || std::any_of(rules.begin(), rules.end(), [](const Rule& rule) {
+    return std::any_of(rule.values.begin(), rule.values.end(),
+                       [](const auto& value) { return value.first == "full" && value.second == "spill"; });
+  });
 }
 
 }  // namespace glean::base

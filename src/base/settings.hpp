@@ -15,6 +15,8 @@ namespace glean::base {
 enum class Mode { passthrough, threaded };
 enum class Publish { rename, in_place };   // when a file appears under its final name
 enum class RangeRule { error, fill };      // a value that the external type cannot hold
+// What a put does when the pool is full. drop: whole steps, before they are begun.
+enum class WhenFull { block, spill, synchronous, drop };
 enum class DrainPlace { threads, process };   // of the aggregator rank, or one helper per node
 enum class DirectIo { automatic, on, off };
 enum class LogLevel { debug, info, warning, error, off };
@@ -25,6 +27,7 @@ struct OutputSettings {
   Publish publish = Publish::rename;
   RangeRule range = RangeRule::error;
   bool checksums = false;   // recorded in a sidecar of each file
+  WhenFull full = WhenFull::block;
   friend bool operator==(const OutputSettings&, const OutputSettings&) = default;
 };
 
@@ -52,6 +55,12 @@ struct ReportSettings {
   std::string file;                // JSON; empty: none
 };
 
+// Where captured data goes when the pool is full, for outputs whose `full` is spill.
+struct SpillSettings {
+  std::string directory;           // node-local; empty: none
+  Bytes budget_bytes = 0;          // of a node
+};
+
 // `[[rule]]`: for outputs whose path or file name matches `pattern` (shell pattern) these settings
 // replace the general ones. The last rule that matches and names a setting decides it.
 struct Rule {
@@ -60,14 +69,17 @@ struct Rule {
 };
 
 struct Settings {
-  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`
+  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`, `full`
   PoolSettings pool;
+  SpillSettings spill;
   DrainSettings drain;
   JobSettings job;
   ReportSettings report;
   LogLevel log_level = LogLevel::warning;
   std::vector<Rule> rules;
 
+  // An output may spill.
+  [[nodiscard]] bool any_spills() const;
   // The settings of one output, rules applied.
   [[nodiscard]] OutputSettings for_output(std::string_view path) const;
 };

@@ -47,8 +47,10 @@ struct NamesHeader {
   std::uint64_t checksum;
   std::uint32_t bytes;
   std::uint16_t direct_io;
-  std::uint16_t checksums;
+  std::uint16_t flags;
 };
+
+constexpr std::uint16_t with_checksums = 1, ranks_write_too = 2;
 
 NamesHeader header_of(std::span<const std::byte> bytes) {
   NamesHeader header{};
@@ -70,7 +72,8 @@ std::vector<std::byte> OutputDescription::encode_names() const {
   append_text(texts, display_path);
   append_text(texts, names.working_path);
   append_text(texts, names.final_path);
-  NamesHeader header{0, static_cast<std::uint32_t>(texts.size()), static_cast<std::uint16_t>(direct_io), checksums};
+  NamesHeader header{0, static_cast<std::uint32_t>(texts.size()), static_cast<std::uint16_t>(direct_io),
+                     static_cast<std::uint16_t>((checksums ? with_checksums : 0) | (ranks_write ? ranks_write_too : 0))};
   header.checksum = checksum_of(header, texts);
   std::vector<std::byte> bytes(sizeof header);
   std::memcpy(bytes.data(), &header, sizeof header);
@@ -82,10 +85,11 @@ OutputDescription OutputDescription::decode_names(std::span<const std::byte> byt
   const NamesHeader header = header_of(bytes);
   std::span<const std::byte> texts = bytes.subspan(sizeof header, header.bytes);
   if (header.checksum != checksum_of(header, texts)) refuse();
-  if (header.direct_io > static_cast<std::uint16_t>(base::DirectIo::off) || header.checksums > 1) refuse();
+  if (header.direct_io > static_cast<std::uint16_t>(base::DirectIo::off) || header.flags > 3) refuse();
   OutputDescription description;
   description.direct_io = static_cast<base::DirectIo>(header.direct_io);
-  description.checksums = header.checksums != 0;
+  description.checksums = (header.flags & with_checksums) != 0;
+  description.ranks_write = (header.flags & ranks_write_too) != 0;
   description.display_path = take_text(texts);
   description.names.working_path = take_text(texts);
   description.names.final_path = take_text(texts);

@@ -19,6 +19,7 @@ struct OutputDescription {
   base::DirectIo direct_io = base::DirectIo::automatic;
   store::FileLayout layout;
   bool checksums = false;       // a sidecar is published with the file
+  bool ranks_write = false;     // not only the drain does
 
   // In two parts: what is known before there is a file, so that whoever comes after a killed process knows what to remove,
   // and the layout.

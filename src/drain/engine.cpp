@@ -61,7 +61,7 @@ std::uint64_t thread_cpu_ns() {
 }  // namespace
 
 Engine::Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls, Ranks ranks)
-    : pool_(pool), plan_(plan), calls_(calls), ranks_(ranks), damages_(pool.header().ranks) {
+    : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), ranks_(ranks), damages_(pool.header().ranks) {
   for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) journals_.emplace_back(pool, rank);
   inherits_ = pool.header().drains.fetch_add(1, std::memory_order_relaxed) != 0;
   trace_.threads = plan.drain_threads;
@@ -88,7 +88,7 @@ std::unique_ptr<Worker> Engine::make_worker() {
         job.output->range_error(assembled);
         return !job.output->failed();
       },
-      [this](const Job& job, const base::Error* error) { finish_job(job, error); });
+      [this](const Job& job, const base::Error* error) { finish_job(job, error); }, &spill_);
 }
 
 // With the lock, or before there are others.
@@ -214,7 +214,7 @@ bool Engine::read_journal(int rank) {
       if (output == nullptr && ranks_ == Ranks::working) return false;
       journal.advance();
       if (output != nullptr) output->on_put(*record, journal, rank);
-      else journal.retire(*record);   // of an output that is finished
+      else spill_.retire(*record, journal);   // of an output that is finished
     }
   } catch (const base::Error& error) {
     damage.emplace(error.code(), "journal of rank " + std::to_string(rank) + ": " + error.what());
@@ -249,7 +249,7 @@ void Engine::adopt(pool::OutputKey key) {
   } catch (const base::Error&) {
     description = {};   // cannot be decoded either, which fails the output
   }
-  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, ranks_,
+  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, spill_, ranks_,
                                               inherits_ && !has_read_all_);
   for (const auto& damage : damages_) {
     if (damage) output->fail(*damage);
@@ -296,7 +296,9 @@ void Engine::finish_job(const Job& job, const base::Error* error) {
   OutputDrain& output = *job.output;
   if (job.kind == Job::Kind::window) --windows_in_flight_;
   output.job_ended();
-  if (error != nullptr) {
+  if (dynamic_cast<const DamagedSpill*>(error) != nullptr) {
+    output.fail(*error);   // no other try would find more
+  } else if (error != nullptr) {
     output.storage_failed(*error);
   } else if (job.kind == Job::Kind::discard) {
     output.discarded();

@@ -70,6 +70,7 @@ class Engine {
   pool::Pool& pool_;
   plan::Plan plan_;
   store::SystemCalls& calls_;
+  SpillFiles spill_;
   Ranks ranks_;
 
   mutable std::mutex mutex_;   // everything below, and the outputs

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <tuple>
+#include <vector>
 #include <mutex>
 #include <thread>
 
@@ -14,7 +16,7 @@
 namespace glean::drain {
 namespace {
 
-enum class Call { open, write, fsync, ftruncate, allocate, rename, unlink };
+enum class Call { open, write, read, fsync, ftruncate, allocate, punch_hole, rename, unlink };
 constexpr int short_write = 0;   // instead of an errno
 
 // Lets call number `which` of one kind fail; all others are made.
@@ -36,6 +38,12 @@ class FailingCalls : public store::SystemCalls {
   int allocate(int descriptor, off_t offset, off_t size) override {
     if (kind_ == Call::ftruncate) return -EOPNOTSUPP;   // so that there is one
     return fails(Call::allocate) ? -error_ : SystemCalls::allocate(descriptor, offset, size);
+  }
+  ssize_t pread(int descriptor, void* data, std::size_t size, off_t offset) override {
+    return fails(Call::read) ? -error_ : SystemCalls::pread(descriptor, data, size, offset);
+  }
+  int punch_hole(int descriptor, off_t offset, off_t size) override {
+    return fails(Call::punch_hole) ? -error_ : SystemCalls::punch_hole(descriptor, offset, size);
   }
   int rename(const char* from, const char* to) override {
     return fails(Call::rename) ? -error_ : SystemCalls::rename(from, to);
@@ -66,7 +74,32 @@ struct Fault {
   bool survived;   // nothing is lost by it
 };
 
-class EngineUnderFaults : public testing::TestWithParam<Fault> {};
+// Each with every rung of the ladder, whose writes may fail as well.
+class EngineUnderFaults : public testing::TestWithParam<std::tuple<Fault, base::WhenFull>> {};
+
+std::string rung_name(base::WhenFull full) {
+  if (full == base::WhenFull::synchronous) return "Synchronous";
+  return full == base::WhenFull::spill ? "Spill" : "";
+}
+
+// Takes most of the pool away, so that a rung is needed.
+class Squeeze {
+ public:
+  Squeeze(pool::Pool& pool, base::WhenFull full) : pool_(pool) {
+    if (full == base::WhenFull::block) return;
+    while (pool.header().used_chunks + 3 < pool.header().chunk_count) taken_.push_back(*pool.take_chunk());
+  }
+  ~Squeeze() {
+    for (const auto chunk : taken_) pool_.drop_reference(chunk);
+  }
+  Squeeze(const Squeeze&) = delete;
+  Squeeze& operator=(const Squeeze&) = delete;
+  [[nodiscard]] Bytes bytes() const { return taken_.size() * pool_.header().chunk_bytes; }
+
+ private:
+  pool::Pool& pool_;
+  std::vector<std::uint32_t> taken_;
+};
 
 // Either complete and published, or named as failed and invisible.
 void expect_all_or_nothing(pool::Pool& pool, const VirtualOutput& output, pool::OutputKey key, const Fault& fault) {
@@ -86,7 +119,8 @@ void expect_all_or_nothing(pool::Pool& pool, const VirtualOutput& output, pool::
 }
 
 TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
-  const Fault fault = GetParam();
+  const auto [fault, full] = GetParam();
+  std::uint64_t taken = 0;   // of the rung
   int which = 0;
   for (bool reached = true; reached; ++which) {
     ASSERT_LT(which, 500);
@@ -94,11 +128,13 @@ TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
     std::mt19937 random(3);
     plan::Plan plan = pool::small_plan();
     plan.drain_threads = 1 + which % 2;
-    plan.pool_bytes = 256 * base::KiB;
+    plan.pool_bytes = full == base::WhenFull::block ? 256 * base::KiB : 192 * base::KiB;
     pool::TestPool made(2, plan);
     FailingCalls calls(fault.kind, which, fault.error);
+    if (full == base::WhenFull::spill) made.spill_to(directory.string(), 64 * base::MiB);
     Engine engine(made.pool, plan, calls);
-    VirtualRanks ranks(made);
+    VirtualRanks ranks(made, full, calls);
+    const Squeeze squeeze(made.pool, full);
     std::vector<VirtualOutput> outputs, next;
     for (const char* name : {"a.nc", "b.nc"}) outputs.push_back(VirtualOutput::random(random, 2, 2, directory / name));
     next.push_back(VirtualOutput::random(random, 2, 1, directory / "next.nc"));
@@ -119,18 +155,25 @@ TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
     }
     EXPECT_LE(failed, 1) << "one fault, one victim";
     EXPECT_TRUE(!reached || made.pool.slot(ranks.keys()[0].slot).state == pool::OutputState::published);
-    EXPECT_EQ(made.pool.used_bytes(), 0u);
+    EXPECT_EQ(made.pool.used_bytes(), squeeze.bytes());
     EXPECT_TRUE(made.journals_are_empty());
+    taken += ranks.figures().synchronous_puts + ranks.figures().spilled_pieces;
   }
-  EXPECT_TRUE(which > 1 || fault.kind == Call::unlink) << "there was no such call";
+  EXPECT_TRUE(full == base::WhenFull::block || taken > 0) << "the rung was never needed";
+  const bool of_spilling = fault.kind == Call::read || fault.kind == Call::punch_hole;
+  const bool may_be_none = fault.kind == Call::unlink || (of_spilling && full != base::WhenFull::spill) ||
+                           (fault.kind == Call::ftruncate && full == base::WhenFull::synchronous);
+  EXPECT_TRUE(which > 1 || may_be_none) << "there was no such call";
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Each, EngineUnderFaults,
-    testing::Values(Fault{"OpenFails", Call::open, EMFILE, false}, Fault{"WriteFails", Call::write, EIO, false},
+    testing::Combine(testing::Values(Fault{"OpenFails", Call::open, EMFILE, false}, Fault{"WriteFails", Call::write, EIO, false},
                     Fault{"WriteFindsTheDiskFull", Call::write, ENOSPC, false},
                     Fault{"WriteIsShort", Call::write, short_write, true},
                     Fault{"WriteIsInterrupted", Call::write, EINTR, true},
+                    Fault{"ReadFails", Call::read, EIO, false}, Fault{"ReadIsInterrupted", Call::read, EINTR, true},
+                    Fault{"PunchingFails", Call::punch_hole, EOPNOTSUPP, true},
                     Fault{"FsyncFails", Call::fsync, EIO, false},
                     Fault{"FtruncateFails", Call::ftruncate, EIO, false},
                     Fault{"AllocateFails", Call::allocate, EIO, false},
@@ -138,7 +181,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"AllocateIsInterrupted", Call::allocate, EINTR, true},
                     Fault{"AllocateIsNotSupported", Call::allocate, EOPNOTSUPP, true},
                     Fault{"RenameFails", Call::rename, EIO, false}, Fault{"UnlinkFails", Call::unlink, EIO, false}),
-    [](const auto& test) { return test.param.name; });
+                     testing::Values(base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill)),
+    [](const auto& test) { return std::string(std::get<0>(test.param).name) + rung_name(std::get<1>(test.param)); });
 
 TEST(EngineWithAFault, LosesAnOutputWhoseFsyncFailsInTheMiddleAndNeverTriesAgain) {
   const store::TemporaryDirectory directory;

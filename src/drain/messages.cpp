@@ -58,14 +58,14 @@ base::Error overlap_error(const store::VariableLayout& variable, std::uint64_t s
                               : "an element of a variable without steps can be put once"};
 }
 
-base::Error out_of_range_error(const Assembled& assembled) {
+base::Error out_of_range_error(const Assembled& assembled, std::uint64_t before) {
   const PendingPiece& pending = *assembled.first_range_error.pending;
   const pool::Record& record = *pending.record;
   const auto memory = static_cast<mesh::Type>(record.memory_type);
   const std::uint64_t element = assembled.first_range_error.element;
   return {base::Errc::out_of_range,
-          "value " + value_text(memory, pending.payload + element * pending.memory_bytes) + " of '" +
-              pending.variable->name + "' at " + index_text(record, record.first_element + element) + " (rank " +
+          "value " + value_text(memory, assembled.first_range_error.value.data()) + " of '" +
+              pending.variable->name + "' at " + index_text(record, record.first_element + before + element) + " (rank " +
               std::to_string(pending.rank) + ", step " + std::to_string(pending.step) + ") does not fit into " +
               std::string(mesh::name_of(pending.variable->external)),
           "range = \"fill\" writes the fill value instead"};

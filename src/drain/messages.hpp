@@ -13,6 +13,6 @@ namespace glean::drain {
                                         const mesh::Box& box, int rank, const Claims::Claim& earlier);
 
 // Names the variable, the element, its value and who put it.
-[[nodiscard]] base::Error out_of_range_error(const Assembled& assembled);
+[[nodiscard]] base::Error out_of_range_error(const Assembled& assembled, std::uint64_t before = 0);
 
 }  // namespace glean::drain

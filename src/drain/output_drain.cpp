@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "drain/messages.hpp"
 #include "pool/futex.hpp"
+#include "store/sums/sidecar.hpp"
 
 namespace glean::drain {
 namespace {
@@ -17,9 +18,10 @@ constexpr Bytes windows_unasked = 1024;   // to fill, beyond which the storage i
 }  // namespace
 
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
-                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Ranks ranks, bool inherited)
+                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, SpillFiles& spill, Ranks ranks,
+                         bool inherited)
     : pool_(pool), key_(key), slot_(pool.slot(key.slot)), calls_(calls), request_bytes_(request_bytes), jobs_(jobs),
-      ranks_(ranks), inherited_(inherited), description_chunks_(description.chunks) {
+      spill_(spill), ranks_(ranks), inherited_(inherited), description_chunks_(description.chunks) {
   try {
     take_over(description);
     open_file();
@@ -46,17 +48,19 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     const auto& variable = variables[record.variable];
     const auto memory = static_cast<mesh::Type>(record.memory_type);
     // Also where the payload is not looked at: what a record makes this drain do is in proportion to it.
-    if (record.place != pool::PayloadPlace::pool || record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
+    const bool has_payload = record.place != pool::PayloadPlace::file;
+    if (has_payload && record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
     if (ranks_ == Ranks::gone && record.step >= steps_complete_) {
       return undo(record, journal, box, rank);
     }
-    if (record.state == pool::RecordState::written) return take_kept(record, journal, box, rank);
+    const bool in_file = record.state == pool::RecordState::written || record.place == pool::PayloadPlace::file;
+    if (in_file) return take_kept(record, journal, box, rank);
     const auto convert = store::converter(memory, variable.external, description_.layout.format);
     if (convert == nullptr) refuse();
     auto pending = std::make_unique<PendingPiece>(PendingPiece{
         Piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements), &record,
         &journal, rank, record.step, &variable,
-        convert, pool_.at(record.payload_offset),
+        convert, record.place == pool::PayloadPlace::pool ? pool_.at(record.payload_offset) : nullptr,
         mesh::size_of(memory), 0});
     claim(record, box, rank);
     if (record.first_element == 0) unreserved_bytes_ += box.elements() * mesh::size_of(variable.external);
@@ -66,10 +70,7 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     StepReach& reach = reaches_[record.step];
     reach.end = std::max(reach.end, pending->piece.file_extent().end);
     reach.has_records |= variable.per_step();
-    if (trace_.first_capture_ns == 0 || record.captured_ns < trace_.first_capture_ns) {
-      trace_.first_capture_ns = record.captured_ns;
-    }
-    trace_.last_capture_ns = std::max(trace_.last_capture_ns, record.captured_ns);
+    saw_capture(record);
     pieces_.emplace(&record, std::move(pending));
   } catch (const base::Error& error) {
     fail(error);
@@ -84,6 +85,13 @@ void OutputDrain::claim(const pool::Record& record, const mesh::Box& box, int ra
   if (const auto earlier = claimed.add(box, rank)) {
     throw overlap_error(description_.layout.variables[record.variable], record.step, box, rank, *earlier);
   }
+}
+
+void OutputDrain::saw_capture(const pool::Record& record) {
+  if (trace_.first_capture_ns == 0 || record.captured_ns < trace_.first_capture_ns) {
+    trace_.first_capture_ns = record.captured_ns;
+  }
+  trace_.last_capture_ns = std::max(trace_.last_capture_ns, record.captured_ns);
 }
 
 void OutputDrain::gather(PendingPiece& pending) {
@@ -258,7 +266,7 @@ void OutputDrain::range_error(const Assembled& assembled) {
 }
 
 void OutputDrain::retire(const pool::Record& record, pool::JournalReader& journal) {
-  journal.retire(record);
+  spill_.retire(record, journal);
   space_returned_ = true;
 }
 
@@ -331,6 +339,10 @@ void OutputDrain::complete() {
     refuse_uneven_steps();
     return progress();
   }
+  if (steps_begun_ == 0 && slot_.steps_dropped.load(std::memory_order_acquire) != 0) {
+    failed_ = dropped_ = true;   // and nobody is told of an error: there is just no file
+    return progress();
+  }
   if (!fixed_filled_) {
     fixed_filled_ = true;
     const auto& variables = description_.layout.variables;
@@ -362,12 +374,15 @@ void OutputDrain::discarded() {
 
 void OutputDrain::finish_failed() {
   drop_everything();
-  if (abandoned_) finish("abandoned", pool::OutputState::abandoned);
+  if (dropped_) finish("dropped", pool::OutputState::abandoned);
+  else if (abandoned_) finish("abandoned", pool::OutputState::abandoned);
   else finish(superseded_ ? "superseded" : "failed", pool::OutputState::failed);
 }
 
 void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
   trace_.state = trace_state;
+  trace_.range_errors = slot_.range_errors.load(std::memory_order_acquire);   // those that ranks have met too
+  trace_.steps_dropped = slot_.steps_dropped.load(std::memory_order_acquire);
   while (!kept_.empty()) release_kept(kept_.begin()->first);
   space_returned_ = true;
   finished_ = true;
@@ -380,6 +395,7 @@ void OutputDrain::discard_file() noexcept {
   const store::FileNames& names = description_.names;
   if (file_) file_->discard();
   else if (names.working_path != names.final_path) calls_.unlink(names.working_path.c_str());
+  if (inherited_ && description_.checksums) store::remove_prepared_sidecar(calls_, names.final_path);
 }
 
 }  // namespace glean::drain

@@ -18,6 +18,7 @@
 #include "drain/checksums.hpp"
 #include "drain/claims.hpp"
 #include "drain/description.hpp"
+#include "drain/spill.hpp"
 #include "drain/trace.hpp"
 #include "drain/window.hpp"
 #include "pool/description.hpp"
@@ -43,7 +44,7 @@ class OutputDrain {
   // Opens the working file, and goes on where an earlier drain has stopped. An output whose file cannot be opened has
   // failed; it still takes its records. `inherited`: another drain may have written some of it.
   OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description, store::SystemCalls& calls,
-              Bytes request_bytes, Jobs& jobs, Ranks ranks, bool inherited);
+              Bytes request_bytes, Jobs& jobs, SpillFiles& spill, Ranks ranks, bool inherited);
 
   // -- what the ranks have done
   // Reads how far they are. Call it before the journals are read: only then is what it says all there.
@@ -97,6 +98,7 @@ class OutputDrain {
   Claims& claims(std::uint32_t variable, std::uint64_t step);
   // Throws overlap.
   void claim(const pool::Record& record, const mesh::Box& box, int rank);
+  void saw_capture(const pool::Record& record);
   void gather(PendingPiece& pending);
   void gather_fill(std::uint32_t variable, std::uint64_t step);
   void queue_window(std::map<std::uint64_t, Window>::iterator it);
@@ -129,6 +131,7 @@ class OutputDrain {
   std::unique_ptr<store::File> file_;
   Bytes request_bytes_;
   Jobs& jobs_;
+  SpillFiles& spill_;
   Ranks ranks_;
   bool inherited_;
 
@@ -170,6 +173,7 @@ class OutputDrain {
   bool failed_ = false;
   bool discarded_ = false;
   bool abandoned_ = false;
+  bool dropped_ = false;   // no step was kept
   bool finished_ = false;
   bool postponed_ = false;
   bool superseded_ = false;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "drain/messages.hpp"
 #include "drain/output_drain.hpp"
 #include "pool/futex.hpp"
 
@@ -91,10 +92,17 @@ void OutputDrain::open_file() {
     return fail(base::Error(base::Errc::exists, "a newer '" + trace_.path + "' was written after the job was killed"));
   }
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
+  if (description_.ranks_write) file_->share();
 }
 
 void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box, int rank) {
   const auto& variable = description_.layout.variables[record.variable];
+  if (record.place == pool::PayloadPlace::file && record.state == pool::RecordState::live) {
+    // It is in the file when its rank ends the step, and before that the step is not looked at.
+    checksums_.lose();
+    trace_.bytes += record.elements * mesh::size_of(variable.external);
+    saw_capture(record);
+  }
   const bool needed = (variable.fill && !variable.per_step()) || record.step >= steps_written_;
   if (!needed) return retire(record, journal);
   const Piece piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements);
@@ -112,7 +120,7 @@ void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& jou
 void OutputDrain::written(const PendingPiece& pending) {
   const bool whole_file = pending.variable->fill && !pending.variable->per_step();
   if (!whole_file && !pending.variable->fill && pending.step < steps_staged_) return retire(*pending.record, *pending.journal);
-  pending.journal->give_payload_back(*pending.record);
+  spill_.give_payload_back(*pending.record, *pending.journal);
   space_returned_ = true;
   kept_[whole_file ? no_step : pending.step].push_back({pending.record, pending.journal});
 }
@@ -157,8 +165,11 @@ void OutputDrain::undo(const pool::Record& record, pool::JournalReader& journal,
   zeros->fill_value = {};
   const Piece piece(variable, 0, box, record.first_element, record.elements);
   claim(record, box, rank);   // zeros must not go where complete steps have put something
-  piece.for_each_run(piece.file_extent(), [&](Piece::Run run) {
-    const Extent extent{run.file_offset, run.file_offset + run.elements * mesh::size_of(variable.external)};
+  // What lies behind the end of the file reads as nothing anyway.
+  const Bytes file_bytes = file_->current_size();
+  piece.for_each_run({0, file_bytes}, [&](Piece::Run run) {
+    const Bytes end = run.file_offset + run.elements * mesh::size_of(variable.external);
+    const Extent extent{run.file_offset, std::min(file_bytes, end)};
     for (std::uint64_t index = extent.begin / request_bytes_; index * request_bytes_ < extent.end; ++index) {
       Window& window = gathered_[index];
       window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
@@ -169,7 +180,7 @@ void OutputDrain::undo(const pool::Record& record, pool::JournalReader& journal,
       ++unwritten_[no_step];
     }
   });
-  highest_end_ = std::max(highest_end_, piece.file_extent().end);
+  highest_end_ = std::max(highest_end_, std::min(file_bytes, piece.file_extent().end));
   zeros_.push_back(std::move(zeros));
   kept_[no_step].push_back({&record, &journal});   // until the zeros are safe
 }

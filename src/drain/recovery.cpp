@@ -21,6 +21,7 @@
 #include "base/job_end.hpp"
 #include "base/log.hpp"
 #include "drain/engine.hpp"
+#include "store/sums/sidecar.hpp"
 
 namespace glean::drain {
 namespace {
@@ -216,6 +217,7 @@ void discard(const std::string& name, store::SystemCalls& calls) {
       const auto names =
           OutputDescription::decode_names(pool::read_description(*pool, {index, slot.generation}).bytes).names;
       if (names.working_path != names.final_path) calls.unlink(names.working_path.c_str());
+      store::remove_prepared_sidecar(calls, names.final_path);
     } catch (const base::Error&) {
       // There is nothing to be known of its file.
     }

@@ -10,7 +10,9 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <fstream>
 #include <thread>
+#include <tuple>
 
 #include "base/clock.hpp"
 #include "drain/virtual_ranks.hpp"
@@ -20,6 +22,8 @@ namespace glean::drain {
 namespace {
 
 using store::TemporaryDirectory;
+
+constexpr base::WhenFull rungs[] = {base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill};
 
 plan::Plan tight_plan() {
   plan::Plan plan = pool::small_plan();
@@ -86,16 +90,20 @@ std::vector<VirtualOutput> random_outputs(std::mt19937& random, int ranks, const
   return outputs;
 }
 
-class KilledDrain : public testing::TestWithParam<int> {};
+// With the seed: how ranks put when the pool is full.
+class KilledDrain : public testing::TestWithParam<std::tuple<int, base::WhenFull>> {};
 
 TEST_P(KilledDrain, IsFollowedByOneThatGoesOn) {
-  std::mt19937 random(static_cast<unsigned>(GetParam()));
+  const auto [seed, full] = GetParam();
+  std::mt19937 random(static_cast<unsigned>(seed));
   const TemporaryDirectory directory;
   constexpr int rank_count = 3, kills = 4;
   pool::TestPool made(rank_count, tight_plan());
+  made.spill_to(directory.string(), base::MiB);
   DrainProcesses processes(made.pool, tight_plan(), kills);
   const auto outputs = random_outputs(random, rank_count, directory);
-  VirtualRanks ranks(made);
+  store::SystemCalls rank_calls;
+  VirtualRanks ranks(made, full, rank_calls);
   std::vector<std::string> errors;
   std::thread program([&] { errors = ranks.run(outputs); });
   for (int i = 0; i < kills; ++i) {
@@ -117,7 +125,8 @@ TEST_P(KilledDrain, IsFollowedByOneThatGoesOn) {
     EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
   }
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, KilledDrain, testing::Range(0, 12));
+INSTANTIATE_TEST_SUITE_P(Seeds, KilledDrain,
+                         testing::Combine(testing::Range(0, 12), testing::ValuesIn(rungs)));
 
 // The same output, had it ended after so many steps.
 VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps) {
@@ -126,17 +135,20 @@ VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps) {
   return output;
 }
 
-class KilledRanks : public testing::TestWithParam<int> {};
+class KilledRanks : public testing::TestWithParam<std::tuple<int, base::WhenFull>> {};
 
 TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
-  std::mt19937 random(static_cast<unsigned>(GetParam()));
+  const auto [seed, full] = GetParam();
+  std::mt19937 random(static_cast<unsigned>(seed));
   const TemporaryDirectory directory;
   constexpr int rank_count = 2;
   const bool drained_meanwhile = random() % 2 == 0;
   const plan::Plan plan = drained_meanwhile ? tight_plan() : roomy_plan();
   pool::TestPool made(rank_count, plan);
+  made.spill_to(directory.string(), base::MiB);
   DrainProcesses processes(made.pool, plan, rank_count);
-  VirtualRanks ranks(made);
+  store::SystemCalls rank_calls;
+  VirtualRanks ranks(made, full, rank_calls);
   const auto output = VirtualOutput::random(random, rank_count, 4, directory / "killed.nc");
   // Each rank comes as far as it comes, and is then no more.
   std::uint64_t complete = output.steps;
@@ -150,11 +162,23 @@ TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
     complete = std::min(complete, ended);
     if (drained_meanwhile) processes.start();
     auto recorder = ranks.recorder(rank);
+    Ladder ladder(made.pool, recorder, rank, rank_calls);
+    // Every other put finds the pool full.
+    std::vector<std::uint32_t> taken;
+    const auto squeeze = [&](bool hard) {
+      for (const auto chunk : taken) made.pool.drop_reference(chunk);
+      taken.clear();
+      if (!hard || full == base::WhenFull::block) return;
+      recorder.ring_the_drain();
+      while (const auto chunk = made.pool.take_chunk()) taken.push_back(*chunk);
+    };
     for (const auto& put : output.puts) {
       if (put.rank == rank && put.step <= ended && (put.step < ended || random() % 2 == 0)) {
-        VirtualRanks::put(made, recorder, key, output, put);
+        squeeze(random() % 2 == 0);
+        VirtualRanks::put(ladder, full, key, output, put);
       }
     }
+    squeeze(false);
     ranks.report(recorder, key, rank, static_cast<std::uint32_t>(ended));
     if (drained_meanwhile) processes.stop();
   }
@@ -178,7 +202,8 @@ TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
   }
   EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, KilledRanks, testing::Range(0, 40));
+INSTANTIATE_TEST_SUITE_P(Seeds, KilledRanks,
+                         testing::Combine(testing::Range(0, 40), testing::ValuesIn(rungs)));
 
 TEST(RanksGone, AnOutputThatWasJustBeingOpenedLeavesNoFile) {
   const TemporaryDirectory directory;
@@ -198,6 +223,29 @@ TEST(RanksGone, AnOutputThatWasJustBeingOpenedLeavesNoFile) {
   engine.stop();
   ASSERT_EQ(engine.trace().outputs.size(), 1u);
   EXPECT_NE(engine.trace().outputs[0].note.find("just being opened"), std::string::npos);
+}
+
+TEST(RanksGone, AnOutputThatFailsLeavesNoSidecarOfTheDrainBefore) {
+  const TemporaryDirectory directory;
+  pool::TestPool made(1);
+  std::mt19937 random(1);
+  auto output = VirtualOutput::random(random, 1, 1, directory / "failed.nc");
+  output.description.checksums = true;
+  {
+    VirtualRanks ranks(made);
+    auto recorder = ranks.recorder(0);
+    static_cast<void>(ranks.open(recorder, output));   // and no step is ever ended
+  }
+  const std::string prepared = directory / ".failed.nc.glean-sums.part";
+  std::ofstream(prepared) << "prepared by a drain that was killed";
+  made.pool.header().drains = 1;
+  store::SystemCalls calls;
+
+  Engine engine(made.pool, pool::small_plan(), calls, Ranks::gone);
+  engine.wait_until_idle();
+
+  EXPECT_FALSE(std::filesystem::exists(prepared));
+  EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
 }
 
 TEST(RanksGone, WhatTheStorageRefusesStaysForAnotherTry) {

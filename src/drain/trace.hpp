@@ -17,11 +17,13 @@ namespace glean::drain {
 // Times are CLOCK_MONOTONIC; 0: has not happened.
 struct OutputTrace {
   std::string path;
-  // open, published, failed, abandoned. Of recovery: postponed, it can be tried again; superseded, a newer file is there.
+  // open, published, failed, abandoned, dropped. Of recovery: postponed, it can be tried again; superseded, a newer file is
+  // there.
   std::string state = "open";
   std::string note;                // what is missing, or why it failed
   base::Bytes bytes = 0;           // written into the file
   std::uint64_t steps = 0;
+  std::uint64_t steps_dropped = 0; // the pool was full
   std::string checksums = "off";   // of a published file: off, recorded, failed
   std::uint64_t range_errors = 0;
   std::uint64_t first_capture_ns = 0;

@@ -5,12 +5,14 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "drain/engine.hpp"
+#include "drain/ladder.hpp"
 #include "pool/test_pool.hpp"
 
 namespace glean::drain {
@@ -39,10 +41,13 @@ struct VirtualOutput {
 // Element `position` of a step of a variable: a small number that every type can hold.
 [[nodiscard]] int value_of(std::uint32_t variable, std::uint64_t step, std::uint64_t position);
 
-// All ranks put all outputs, step by step, and close them.
+// All ranks put all outputs, step by step, and close them. A put that throws loses its output, as in a session.
 class VirtualRanks {
  public:
   VirtualRanks(pool::TestPool& pool, double deadline_seconds = 30) : pool_(pool), deadline_seconds_(deadline_seconds) {}
+  // What puts do when the pool is full, and through which calls.
+  VirtualRanks(pool::TestPool& pool, base::WhenFull full, store::SystemCalls& calls)
+      : pool_(pool), full_(full), calls_(&calls) {}
 
   // Opens the outputs and runs the ranks as threads until they have closed them all. Returns the errors of ranks.
   std::vector<std::string> run(const std::vector<VirtualOutput>& outputs);
@@ -51,16 +56,25 @@ class VirtualRanks {
   pool::OutputKey open(pool::Recorder& recorder, const VirtualOutput& output);
   static void put(pool::TestPool& pool, pool::Recorder& recorder, pool::OutputKey key, const VirtualOutput& output,
                   const VirtualPut& put);
+  static void put(Ladder& ladder, base::WhenFull full, pool::OutputKey key, const VirtualOutput& output,
+                  const VirtualPut& put);
   void report(pool::Recorder& recorder, pool::OutputKey key, int rank, std::uint32_t progress);
   [[nodiscard]] pool::Recorder recorder(int rank) const;
 
   [[nodiscard]] const std::vector<pool::OutputKey>& keys() const { return keys_; }
+  // Of all ranks, after run().
+  [[nodiscard]] const Ladder::Figures& figures() const { return figures_; }
 
  private:
   void run_rank(int rank, const std::vector<VirtualOutput>& outputs);
 
   pool::TestPool& pool_;
-  double deadline_seconds_;
+  double deadline_seconds_ = 30;
+  base::WhenFull full_ = base::WhenFull::block;
+  store::SystemCalls own_calls_;
+  store::SystemCalls* calls_ = &own_calls_;
+  std::mutex figures_mutex_;
+  Ladder::Figures figures_;
   std::vector<pool::OutputKey> keys_;
   std::atomic<std::size_t> opened_ = 0;
   std::vector<std::string> errors_;

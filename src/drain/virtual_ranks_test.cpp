@@ -158,27 +158,27 @@ pool::Recorder VirtualRanks::recorder(int rank) const {
 pool::OutputKey VirtualRanks::open(pool::Recorder& recorder, const VirtualOutput& output) {
   output.create_working_file();
   const pool::OutputKey key = pool_.claim_slot();
-  recorder.describe(key, output.description.encode_names(), pool::Recorder::More::follow);
-  recorder.describe(key, output.description.encode_layout(), pool::Recorder::More::none);
+  OutputDescription description = output.description;
+  description.ranks_write = full_ == base::WhenFull::synchronous;
+  recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
+  recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
   return key;
 }
 
 void VirtualRanks::put(pool::TestPool& pool, pool::Recorder& recorder, pool::OutputKey key, const VirtualOutput& output,
                        const VirtualPut& put) {
+  store::SystemCalls calls;
+  Ladder ladder(pool.pool, recorder, put.rank, calls);
+  VirtualRanks::put(ladder, base::WhenFull::block, key, output, put);
+}
+
+void VirtualRanks::put(Ladder& ladder, base::WhenFull full, pool::OutputKey key, const VirtualOutput& output,
+                       const VirtualPut& put) {
   std::vector<std::byte> data;
   for (const std::uint64_t position : positions(put.box, output.description.layout.variables[put.variable].shape)) {
     append_value(data, put.memory, value_of(put.variable, put.step, position), native_is_big);
   }
-  const std::size_t size = mesh::size_of(put.memory);
-  const std::uint64_t elements = put.box.elements();
-  for (std::uint64_t done = 0; done < elements;) {
-    const Bytes wanted = (elements - done) * size;
-    const auto room = recorder.reserve(wanted, std::min(wanted, pool.pool.header().chunk_bytes / 32));
-    const std::uint64_t now = room.bytes / size;
-    pool::copy_elements({data.data(), size, put.box.count, {}}, done, now, room.data);
-    recorder.commit_put(room, now * size, {key, put.step, put.variable, put.memory, &put.box, done, now});
-    done += now;
-  }
+  ladder.put({key, full, put.step, put.variable, put.memory, &put.box}, {data.data(), mesh::size_of(put.memory), put.box.count, {}});
 }
 
 void VirtualRanks::report(pool::Recorder& recorder, pool::OutputKey key, int rank, std::uint32_t progress) {
@@ -188,6 +188,7 @@ void VirtualRanks::report(pool::Recorder& recorder, pool::OutputKey key, int ran
 
 void VirtualRanks::run_rank(int rank, const std::vector<VirtualOutput>& outputs) {
   pool::Recorder recorder = this->recorder(rank);
+  Ladder ladder(pool_.pool, recorder, rank, *calls_);
   std::uint64_t most_steps = 0;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     most_steps = std::max(most_steps, outputs[o].steps);
@@ -201,7 +202,12 @@ void VirtualRanks::run_rank(int rank, const std::vector<VirtualOutput>& outputs)
       while (opened_.load(std::memory_order_acquire) <= o) std::this_thread::yield();
       if (step >= outputs[o].steps) continue;
       for (const auto& put : outputs[o].puts) {
-        if (put.step == step && put.rank == rank) VirtualRanks::put(pool_, recorder, keys_[o], outputs[o], put);
+        if (put.step != step || put.rank != rank) continue;
+        try {
+          VirtualRanks::put(ladder, full_, keys_[o], outputs[o], put);
+        } catch (const base::Error& error) {
+          pool::fail(pool_.pool.slot(keys_[o].slot), static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
+        }
       }
       report(recorder, keys_[o], rank, static_cast<std::uint32_t>(step + 1));
     }
@@ -209,7 +215,12 @@ void VirtualRanks::run_rank(int rank, const std::vector<VirtualOutput>& outputs)
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     while (opened_.load(std::memory_order_acquire) <= o) std::this_thread::yield();
     report(recorder, keys_[o], rank, static_cast<std::uint32_t>(outputs[o].steps) | pool::rank_closed);
+    ladder.leave(keys_[o]);
   }
+  const std::lock_guard lock(figures_mutex_);
+  figures_.waits += ladder.figures().waits;
+  figures_.spilled_pieces += ladder.figures().spilled_pieces;
+  figures_.synchronous_puts += ladder.figures().synchronous_puts;
 }
 
 std::vector<std::string> VirtualRanks::run(const std::vector<VirtualOutput>& outputs) {

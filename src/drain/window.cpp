@@ -12,7 +12,8 @@ class Assembly {
  public:
   Assembly(const Window& window, std::byte* buffer) : window_(window), buffer_(buffer) {}
 
-  void add(const PendingPiece& pending) {
+  void add(const PendingPiece& pending, const Load& load) {
+    payload_ = pending.payload != nullptr ? pending.payload : load(pending);
     pending.piece.for_each_run(window_.extent, [&](Piece::Run run) { add_run(pending, run); });
   }
 
@@ -79,10 +80,15 @@ class Assembly {
   }
 
   void convert(const PendingPiece& pending, const Piece::Run& run, std::byte* target, bool counts = true) {
-    const auto result = pending.convert(pending.payload + run.source * pending.memory_bytes, target, run.elements,
+    const std::byte* source = payload_ + run.source * pending.memory_bytes;
+    const auto result = pending.convert(source, target, run.elements,
                                         pending.variable->fill_value.data());
     if (result.count == 0 || !counts) return;
-    if (assembled_.range_errors == 0) assembled_.first_range_error = {&pending, run.source + result.first};
+    if (assembled_.range_errors == 0) {
+      RangeError& first = assembled_.first_range_error;
+      first = {&pending, run.source + result.first, {}};
+      std::memcpy(first.value.data(), source + result.first * pending.memory_bytes, pending.memory_bytes);
+    }
     assembled_.range_errors += result.count;
   }
 
@@ -98,16 +104,17 @@ class Assembly {
 
   const Window& window_;
   std::byte* buffer_;
+  const std::byte* payload_ = nullptr;   // of the piece that is added
   Assembled assembled_;
   Bytes first_ = 0, last_ = 0, total_ = 0;
 };
 
 }  // namespace
 
-Assembled assemble(const Window& window, std::byte* buffer) {
+Assembled assemble(const Window& window, std::byte* buffer, const Load& load) {
   Assembly assembly(window, buffer);
   for (const auto& fill : window.fills) assembly.add_fill(fill);
-  for (const auto& part : window.parts) assembly.add(*part.pending);
+  for (const auto& part : window.parts) assembly.add(*part.pending, load);
   return assembly.finish();
 }
 

@@ -3,8 +3,10 @@
 // A file domain of one request's size, and what is put together in it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,7 @@ struct PendingPiece {
   std::uint64_t step = 0;
   const store::VariableLayout* variable = nullptr;
   store::Converter convert = nullptr;
-  const std::byte* payload = nullptr;
+  const std::byte* payload = nullptr;   // nullptr: it has to be loaded
   std::size_t memory_bytes = 1;   // of an element in the payload
   Bytes unwritten_bytes = 0;      // of the file
 };
@@ -49,6 +51,7 @@ struct Window {
 struct RangeError {
   const PendingPiece* pending = nullptr;
   std::uint64_t element = 0;   // in the piece's payload
+  std::array<std::byte, 8> value{};   // as in the payload
 };
 
 struct Assembled {
@@ -57,8 +60,11 @@ struct Assembled {
   RangeError first_range_error;
 };
 
+// The payload of a piece that is not in the pool; valid until the next call.
+using Load = std::function<const std::byte*(const PendingPiece&)>;
+
 // Converts everything that lies in the window into `buffer`, whose first byte is the window's. No part may overlap
-// another. Local to a drain thread.
-[[nodiscard]] Assembled assemble(const Window& window, std::byte* buffer);
+// another. Local to a drain thread. Throws what `load` throws.
+[[nodiscard]] Assembled assemble(const Window& window, std::byte* buffer, const Load& load = nullptr);
 
 }  // namespace glean::drain

@@ -27,8 +27,8 @@ std::byte* map_memory(Bytes bytes) {
 void Worker::Unmap::operator()(std::byte* memory) const { munmap(memory, bytes); }
 
 Worker::Worker(const plan::Plan& plan, store::SystemCalls& calls, std::unique_ptr<store::Writer> writer,
-               Inspect inspect, Done done)
-    : calls_(calls), inspect_(std::move(inspect)), done_(std::move(done)), writer_(std::move(writer)) {
+               Inspect inspect, Done done, SpillFiles* spill)
+    : calls_(calls), inspect_(std::move(inspect)), done_(std::move(done)), spill_(spill), writer_(std::move(writer)) {
   const Bytes bytes = static_cast<Bytes>(plan.depth) * plan.request_bytes;
   memory_ = {map_memory(bytes), Unmap{bytes}};
   for (int i = 0; i < plan.depth; ++i) {
@@ -36,10 +36,26 @@ Worker::Worker(const plan::Plan& plan, store::SystemCalls& calls, std::unique_pt
   }
 }
 
+Assembled Worker::assemble_job(const Job& job, std::byte* buffer) {
+  return assemble(*job.window, buffer, [&](const PendingPiece& pending) {
+    try {
+      return spill_->read(*pending.record, pending.rank, spilled_);
+    } catch (const DamagedSpill& error) {
+      throw DamagedSpill(error.code(), "'" + pending.variable->name + "' of '" + job.output->description().display_path +
+                                           "' in step " + std::to_string(pending.step) + " is lost: " + error.what());
+    }
+  });
+}
+
 void Worker::write(const Job& job) {
   while (free_buffers_.empty()) reap(store::Writer::Reap::block);
   std::byte* buffer = free_buffers_.back();
-  const Assembled assembled = assemble(*job.window, buffer);
+  Assembled assembled;
+  try {
+    assembled = assemble_job(job, buffer);
+  } catch (const base::Error& error) {
+    return done_(job, &error);
+  }
   if (!inspect_(job, assembled)) return done_(job, nullptr);
 
   if (job.output->description().checksums) {

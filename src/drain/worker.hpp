@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "drain/output_drain.hpp"
+#include "drain/spill.hpp"
 #include "plan/plan.hpp"
 #include "store/posix/writer.hpp"
 
@@ -23,7 +24,7 @@ class Worker {
   using Inspect = std::function<bool(const Job&, const Assembled&)>;
 
   Worker(const plan::Plan& plan, store::SystemCalls& calls, std::unique_ptr<store::Writer> writer, Inspect inspect,
-         Done done);
+         Done done, SpillFiles* spill = nullptr);
 
   // Assembles a window and hands its requests to the system. Blocks while all buffers are in use.
   void write(const Job& job);
@@ -47,12 +48,15 @@ class Worker {
     Bytes bytes;
     void operator()(std::byte* memory) const;
   };
+  [[nodiscard]] Assembled assemble_job(const Job& job, std::byte* buffer);
   void reap(store::Writer::Reap how);
   void replace_writer(const base::Error& error);
 
   store::SystemCalls& calls_;
   Inspect inspect_;
   Done done_;
+  SpillFiles* spill_;
+  std::vector<std::byte> spilled_;   // the last that was read
   std::unique_ptr<std::byte, Unmap> memory_;
   std::vector<std::byte*> free_buffers_;
   std::unique_ptr<store::Writer> writer_;   // after the memory: requests end before it goes

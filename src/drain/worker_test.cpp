@@ -45,7 +45,8 @@ TEST_P(WorkerWhoseWriterBreaks, LosesWhatIsInFlightAndWritesOnWithoutIt) {
   pool::DescriptionInPool description{output.description.encode_names(), true, {}};
   const auto layout = output.description.encode_layout();
   description.bytes.insert(description.bytes.end(), layout.begin(), layout.end());
-  OutputDrain drain(made.pool, made.claim_slot(), description, calls, plan.request_bytes, jobs, Ranks::working, false);
+  SpillFiles spill(made.pool, calls);
+  OutputDrain drain(made.pool, made.claim_slot(), description, calls, plan.request_bytes, jobs, spill, Ranks::working, false);
   int good = 0, bad = 0;
   Worker worker(
       plan, calls, std::make_unique<BreakingWriter>(2, GetParam()), [](const Job&, const Assembled&) { return true; },

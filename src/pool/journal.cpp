@@ -85,21 +85,26 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
   }
 }
 
-Recorder::Room Recorder::reserve(Bytes wanted, Bytes minimum) {
-  const Bytes chunk_bytes = pool_.header().chunk_bytes;
-  if (has_chunk_ && chunk_bytes - chunk_used_ < minimum) leave_chunk();
+std::optional<Recorder::Room> Recorder::try_reserve(Bytes wanted, Bytes minimum) {
+  if (has_chunk_ && pool_.header().chunk_bytes - chunk_used_ < minimum) leave_chunk();
   if (!has_chunk_) {
-    auto taken = pool_.take_chunk();
-    if (!taken) wait_for_space([&] { return (taken = pool_.take_chunk()).has_value(); }, "the pool");
+    const auto taken = pool_.take_chunk();
+    if (!taken) return std::nullopt;
     chunk_ = *taken;
     has_chunk_ = true;
     chunk_used_ = 0;
   }
   const Bytes offset = pool_.offset_of_chunk(chunk_) + chunk_used_;
-  return {pool_.at(offset), offset, std::min(wanted, chunk_bytes - chunk_used_)};
+  return Room{pool_.at(offset), offset, std::min(wanted, pool_.header().chunk_bytes - chunk_used_)};
 }
 
-void Recorder::commit_put(const Room& room, Bytes used_bytes, const Put& put) {
+Recorder::Room Recorder::reserve(Bytes wanted, Bytes minimum) {
+  auto room = try_reserve(wanted, minimum);
+  if (!room) wait_for_space([&] { return (room = try_reserve(wanted, minimum)).has_value(); }, "the pool");
+  return *room;
+}
+
+Record Recorder::record_of(const Put& put) {
   Record record{};
   record.kind = RecordKind::put;
   record.dimensions = static_cast<std::uint16_t>(put.box->count.size());
@@ -108,11 +113,24 @@ void Recorder::commit_put(const Room& room, Bytes used_bytes, const Put& put) {
   record.step = put.step;
   record.variable = put.variable;
   record.memory_type = static_cast<std::uint8_t>(put.memory_type);
-  record.payload_offset = room.offset;
-  record.payload_bytes = used_bytes;
   record.first_element = put.first_element;
   record.elements = put.elements;
+  return record;
+}
+
+void Recorder::commit_put(const Room& room, Bytes used_bytes, const Put& put) {
+  Record record = record_of(put);
+  record.payload_offset = room.offset;
+  record.payload_bytes = used_bytes;
   append(record, put.box);
+}
+
+const Record& Recorder::commit_elsewhere(PayloadPlace place, Bytes offset, Bytes payload_bytes, const Put& put) {
+  Record record = record_of(put);
+  record.place = place;
+  record.payload_offset = offset;
+  record.payload_bytes = payload_bytes;
+  return append(record, put.box);
 }
 
 void Recorder::describe(const OutputKey& output, std::span<const std::byte> bytes, More more) {
@@ -143,7 +161,7 @@ void Recorder::take_room(Bytes offset, Bytes bytes) {
   if (chunk_used_ >= pool_.header().chunk_bytes) leave_chunk();
 }
 
-void Recorder::append(Record record, const mesh::Box* box) {
+const Record& Recorder::append(Record record, const mesh::Box* box) {
   Journal& journal = pool_.journal(node_rank_);
   std::byte* ring = pool_.ring(node_rank_);
   const Bytes ring_bytes = pool_.ring_bytes();
@@ -189,6 +207,7 @@ void Recorder::append(Record record, const mesh::Box* box) {
 
   if (record.place == PayloadPlace::pool) take_room(record.payload_offset, record.payload_bytes);
   journal.head.store(head + record.size_bytes, std::memory_order_release);
+  return *place;
 }
 
 void Recorder::ring_the_drain() {
@@ -198,7 +217,7 @@ void Recorder::ring_the_drain() {
 }
 
 JournalReader::JournalReader(Pool& pool, int node_rank, Purpose purpose)
-    : pool_(pool), journal_(pool.journal(node_rank)), ring_(pool.ring(node_rank)),
+    : pool_(pool), node_rank_(node_rank), journal_(pool.journal(node_rank)), ring_(pool.ring(node_rank)),
       ring_bytes_(pool.ring_bytes()), purpose_(purpose), read_(journal_.tail.load(std::memory_order_acquire)) {}
 
 const Record* JournalReader::peek() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -36,6 +37,8 @@ class Recorder {
     Bytes bytes;
   };
   [[nodiscard]] Room reserve(Bytes wanted, Bytes minimum);
+  // The same, but nothing when that would mean to wait.
+  [[nodiscard]] std::optional<Room> try_reserve(Bytes wanted, Bytes minimum);
 
   // Publishes what lies in the first `used_bytes` of the reserved room: from now on another process could write it.
   struct Put {
@@ -48,6 +51,8 @@ class Recorder {
     std::uint64_t elements;
   };
   void commit_put(const Room& room, Bytes used_bytes, const Put& put);
+  // The same for a payload that is not in the pool. The record stays as it is, but for its state, until this rank appends another.
+  const Record& commit_elsewhere(PayloadPlace place, Bytes offset, Bytes payload_bytes, const Put& put);
   // Appends to the description of an output: opaque bytes that the drain decodes when the last have come, and that stay in
   // the pool until the output is finished. If it throws, call forget_description().
   enum class More { follow, none };
@@ -58,7 +63,9 @@ class Recorder {
  private:
   void leave_chunk();
   void take_room(Bytes offset, Bytes bytes);
-  void append(Record record, const mesh::Box* box);
+  [[nodiscard]] static Record record_of(const Put& put);
+  const Record& append(Record record, const mesh::Box* box);
+
   template <class Attempt> void wait_for_space(Attempt attempt, const char* what);
 
   Pool& pool_;
@@ -88,6 +95,7 @@ class JournalReader {
   // The record is needed no more, nor is its payload: the record's space is returned when all records before it are
   // retired too. It must not be looked at any more. Whoever waits for space must be told.
   void retire(const Record& record);
+  [[nodiscard]] int rank() const { return node_rank_; }
   // The rank waits for room in it.
   [[nodiscard]] bool is_full() const;
 
@@ -96,6 +104,7 @@ class JournalReader {
   void free_retired();
 
   Pool& pool_;
+  int node_rank_;
   Journal& journal_;
   std::byte* ring_;
   Bytes ring_bytes_;

@@ -16,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "pool/futex.hpp"
+#include "pool/spill.hpp"
 
 namespace glean::pool {
 namespace {
@@ -215,7 +216,10 @@ void Pool::fault_in(int part, int parts) {
 
 void Pool::map_all() { madvise(base_, bytes_, MADV_POPULATE_WRITE); }
 
-void Pool::remove() noexcept { shm_unlink(name_.c_str()); }
+void Pool::remove() noexcept {
+  remove_spill_files(*this);
+  shm_unlink(name_.c_str());
+}
 
 // Byte 0 is the drain's, byte 1 + r rank r's.
 bool Pool::claim(Bytes first, Bytes count) {

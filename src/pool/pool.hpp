@@ -44,7 +44,7 @@ class Pool {
   void fault_in(int part, int parts);
   // Makes this process's page tables for all of it. Call when all parts are touched. Blocks.
   void map_all();
-  // Takes the name away; the memory goes with the last process that maps it.
+  // Takes the name away, and spill files; the memory goes with the last process that maps it.
   void remove() noexcept;
 
   // -- who uses it. Each claim is a record lock on a byte of the object: the kernel ends it with the process, however

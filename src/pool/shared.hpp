@@ -94,7 +94,8 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint64_t> highest_end;       // of the file, by data of settled steps
   Atomic<std::uint32_t> forgotten;         // 1: records that recovery would need are gone, the journal was too small
   Atomic<std::uint64_t> publishing_inode;  // of the working file, before it is renamed
-  // Outputs that drop: whole steps, decided by the first rank that begins one. step << 2 | DropDecision, at step % size.
+  // Outputs that drop: whole steps, decided by the first rank that begins one: step << 18 | ranks that know << 2 |
+  // DropDecision, at step % size. Taken for a later step when all ranks know.
   std::array<Atomic<std::uint64_t>, 64> decisions;
   Atomic<std::uint64_t> steps_dropped;
   std::array<char, 768> message;

@@ -37,6 +37,11 @@ struct TestPool {
   TestPool(const TestPool&) = delete;
   TestPool& operator=(const TestPool&) = delete;
 
+  // Before anybody captures.
+  void spill_to(const std::string& directory, Bytes budget) {
+    directory.copy(pool.header().spill_directory.data(), pool.header().spill_directory.size() - 1);
+    pool.header().spill_budget_bytes = budget;
+  }
   // As the session does it when an output is opened.
   OutputKey claim_slot() {
     for (std::uint32_t index = 0; index < output_slots; ++index) {

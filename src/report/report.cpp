@@ -2,6 +2,7 @@
 #include "report/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -39,6 +40,7 @@ ordered_json outputs_json(const Report& report) {
                        {"state", output.state},
                        {"bytes", output.bytes},
                        {"steps", output.steps},
+                       {"steps_dropped", output.steps_dropped},
                        {"checksums", output.checksums},
                        {"range_errors", output.range_errors},
                        {"first_capture_s", time(output.first_capture_ns)},
@@ -70,6 +72,41 @@ ordered_json drain_json(const Report& report) {
             {{"kind", "buffered"}, {"count", drain.requests.buffered_requests}, {"bytes", drain.requests.buffered_bytes}}}},
           {"request_sizes", sizes},
           {"intervals", intervals}};
+}
+
+// Every rank begins every step, so each knows of all that were dropped.
+std::uint64_t steps_dropped(const Report& report) {
+  std::uint64_t dropped = 0;
+  for (const auto& rank : report.ranks) dropped = std::max(dropped, rank.steps_dropped);
+  return dropped;
+}
+
+ordered_json ladder_json(const Report& report) {
+  const auto ladder = report.ladder();
+  return {{"waits", ladder.waits},
+          {"spilled",
+           {{"pieces", ladder.spilled_pieces},
+            {"bytes", ladder.spilled_bytes},
+            {"high_water_bytes", report.spill_high_water_bytes},
+            {"budget_bytes", report.spill_budget_bytes}}},
+          {"synchronous", {{"puts", ladder.synchronous_puts}, {"bytes", ladder.synchronous_bytes}}},
+          {"steps_dropped", steps_dropped(report)}};
+}
+
+// What was needed of it.
+std::string ladder_text(const Report& report) {
+  const auto ladder = report.ladder();
+  std::vector<std::string> parts;
+  if (ladder.waits != 0) parts.push_back(fmt::format("{} waits", ladder.waits));
+  if (ladder.spilled_bytes != 0) {
+    parts.push_back(fmt::format("{} spilled, at most {} at a time", size_text(static_cast<double>(ladder.spilled_bytes)),
+                                size_text(static_cast<double>(report.spill_high_water_bytes))));
+  }
+  if (ladder.synchronous_bytes != 0) {
+    parts.push_back(fmt::format("{} written synchronously", size_text(static_cast<double>(ladder.synchronous_bytes))));
+  }
+  if (const auto dropped = steps_dropped(report); dropped != 0) parts.push_back(fmt::format("{} steps dropped", dropped));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 // null where the end is not known.
@@ -123,6 +160,18 @@ Bytes Report::captured_bytes() const {
   return bytes;
 }
 
+drain::Ladder::Figures Report::ladder() const {
+  drain::Ladder::Figures sum;
+  for (const auto& rank : ranks) {
+    sum.waits += rank.ladder.waits;
+    sum.spilled_pieces += rank.ladder.spilled_pieces;
+    sum.spilled_bytes += rank.ladder.spilled_bytes;
+    sum.synchronous_puts += rank.ladder.synchronous_puts;
+    sum.synchronous_bytes += rank.ladder.synchronous_bytes;
+  }
+  return sum;
+}
+
 double Report::observed_bytes_per_second() const {
   return ratio(static_cast<double>(captured_bytes()), blocked_seconds());
 }
@@ -173,6 +222,7 @@ std::string to_json(const Report& report) {
        {{"budget_bytes", report.plan.pool_bytes},
         {"high_water_bytes", report.pool_high_water_bytes},
         {"chunk_bytes", report.plan.chunk_bytes}}},
+      {"ladder", ladder_json(report)},
       {"drain", drain_json(report)},
       {"end_of_job", end_of_job_json(report)},
       {"outputs", outputs_json(report)},
@@ -198,6 +248,7 @@ std::string to_table(const Report& report) {
   line("raw throughput", size_text(report.raw_bytes_per_second()) + "/s");
   line("pool high-water mark", size_text(static_cast<double>(report.pool_high_water_bytes)) + " of " +
                                    size_text(static_cast<double>(report.plan.pool_bytes)));
+  if (const std::string full = ladder_text(report); !full.empty()) line("when it was full", full);
   const auto& requests = report.drain.requests;
   const auto mean = [](std::uint64_t bytes, std::uint64_t count) {
     return size_text(ratio(static_cast<double>(bytes), static_cast<double>(count)));
@@ -210,7 +261,7 @@ std::string to_table(const Report& report) {
   line("drain", fmt::format("{} thread(s), busy {:.2f} s, {:.2f} s of processor", report.drain.threads,
                             base::seconds(report.drain.busy_ns), base::seconds(report.drain.cpu_ns)));
   if (report.drain.end_of_job.end_realtime_ns != 0) line("end of the job", end_of_job_text(report));
-  for (const char* state : {"published", "failed", "abandoned"}) {
+  for (const char* state : {"published", "failed", "abandoned", "dropped"}) {
     const auto count = std::count_if(report.drain.outputs.begin(), report.drain.outputs.end(),
                                      [&](const auto& output) { return output.state == state; });
     if (count != 0) line(std::string("outputs ") + state, std::to_string(count));

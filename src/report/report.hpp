@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "drain/ladder.hpp"
 #include "drain/trace.hpp"
 #include "plan/plan.hpp"
 
@@ -21,6 +22,8 @@ struct RankFigures {
   std::uint64_t closing_ns = 0;       // closing the session: waiting for the drain
   std::uint64_t captured_bytes = 0;   // copied into the pool, in memory types
   std::uint64_t puts = 0;
+  drain::Ladder::Figures ladder;      // when the pool was full
+  std::uint64_t steps_dropped = 0;    // the same on all ranks
 };
 
 // An output that the format library wrote itself.
@@ -37,6 +40,8 @@ struct Report {
   std::vector<RankFigures> ranks;
   plan::Plan plan;                         // pool_bytes 0: the session had no pool
   Bytes pool_high_water_bytes = 0;
+  Bytes spill_budget_bytes = 0;            // 0: nowhere to spill
+  Bytes spill_high_water_bytes = 0;
   drain::DrainTrace drain;
   std::vector<PassthroughFigures> passthrough;
 
@@ -44,6 +49,7 @@ struct Report {
   [[nodiscard]] double closing_seconds() const;
   [[nodiscard]] double setup_seconds() const;
   [[nodiscard]] Bytes captured_bytes() const;
+  [[nodiscard]] drain::Ladder::Figures ladder() const;           // of all ranks
   // captured bytes / blocked time of the slowest rank; 0 without captures.
   [[nodiscard]] double observed_bytes_per_second() const;
   // bytes in files / (first capture to last byte durable), summed over outputs that overlap in time; 0 without.

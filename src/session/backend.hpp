@@ -36,6 +36,8 @@ class Backend {
   // Creates the file, unless a rank has failed before (`earlier`). Collective; throws on all ranks or none. After it has
   // thrown, only the destructor may be called.
   virtual void create(const store::Definitions& definitions, const std::optional<base::Error>& earlier) = 0;
+  // This rank begins steps 0, 1, 2, …; not all need come into the file. Local.
+  virtual void begin_step(std::uint64_t) {}
   // Takes one box of a variable. Local. The box is not empty and lies in the variable.
   virtual void put(std::uint32_t variable, std::uint64_t step, const mesh::Box& box, mesh::Type memory,
                    const pool::Source& source) = 0;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "base/job_end.hpp"
@@ -143,6 +144,7 @@ void Core::set_up_pool() {
     const std::string text = new_pool_name();
     pool_ = std::make_unique<pool::Pool>(pool::Pool::create(text, plan_, ranks_));
     label(pool_->header());
+    prepare_to_spill();
     pool_->header().job_end_realtime_ns = job_end(settings().job.end);
     std::copy(text.begin(), text.end(), value.text);
   });
@@ -156,6 +158,7 @@ void Core::set_up_pool() {
     outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, deadline_seconds_, past_, keep_draining);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, rank_, deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
+    ladder_ = std::make_unique<drain::Ladder>(*pool_, *recorder_, rank_, rank_calls_);
     if (!is_root()) return;
     drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
     watch_ = std::make_unique<CallWatch>(*pool_, deadline_seconds_);
@@ -164,7 +167,24 @@ void Core::set_up_pool() {
   pool_budget_bytes_ = pool_->header().pool_bytes;
 }
 
+void Core::prepare_to_spill() {
+  if (!settings().any_spills()) return;
+  const auto refuse = [&](const std::string& why) {
+    throw base::Error(base::Errc::invalid_config, "spill.directory = '" + settings().spill.directory + "': " + why);
+  };
+  std::error_code error;
+  const std::string directory = std::filesystem::canonical(settings().spill.directory, error).string();
+  auto& place = pool_->header().spill_directory;
+  if (error) refuse(error.message());
+  if (!std::filesystem::is_directory(directory, error)) refuse("it is no directory");
+  if (access(directory.c_str(), W_OK | X_OK) != 0) refuse("no file can be made there");
+  if (directory.size() + pool_->name().size() + 32 > place.size()) refuse("the name is too long");
+  directory.copy(place.data(), directory.size());
+  pool_->header().spill_budget_bytes = settings().spill.budget_bytes;
+}
+
 void Core::release() noexcept {
+  ladder_.reset();
   recorder_.reset();
   outputs_.reset();
   // A helper still needs the pool if something is left, and removes it then.
@@ -224,6 +244,8 @@ void Core::close() {
   auto in_call = this->in_call(Call::close);
   closed_ = true;
   // No rank captures any more: all were in the wait above.
+  if (ladder_) figures_.ladder = ladder_->figures();
+  ladder_.reset();
   recorder_.reset();
   if (drain_) drain_->finish();
   figures_.closing_ns += spent();
@@ -259,6 +281,10 @@ Statistics Core::statistics() const {
   statistics.blocked_seconds = base::seconds(figures_.blocked_ns);
   statistics.captured_bytes = figures_.captured_bytes;
   statistics.puts = figures_.puts;
+  statistics.steps_dropped = figures_.steps_dropped;
+  const drain::Ladder::Figures ladder = ladder_ ? ladder_->figures() : figures_.ladder;
+  statistics.spilled_bytes = ladder.spilled_bytes;
+  statistics.synchronous_bytes = ladder.synchronous_bytes;
   statistics.pool_budget_bytes = pool_budget_bytes_;
   statistics.pool_high_water_bytes = pool_ ? pool_->high_water_bytes() : pool_high_water_bytes_;
   return statistics;
@@ -274,6 +300,8 @@ void Core::write_report() {
   report.run_seconds = base::seconds(base::now_ns() - begin_ns_);
   if (pool_) {
     report.plan = plan_;
+    report.spill_budget_bytes = pool_->header().spill_budget_bytes;
+    report.spill_high_water_bytes = pool_->header().spill_high_water_bytes;
     report.pool_high_water_bytes = pool_->high_water_bytes();
   }
   if (drain_) report.drain = drain_->trace();

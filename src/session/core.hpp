@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
+#include "drain/ladder.hpp"
 #include "glean/glean.hpp"
 #include "plan/plan.hpp"
 #include "pool/journal.hpp"
@@ -40,6 +41,7 @@ class Core {
   [[nodiscard]] bool is_root() const { return rank_ == 0; }
   [[nodiscard]] const base::Settings& settings() const { return configuration_.settings; }   // on the root
   [[nodiscard]] bool closed() const { return closed_; }
+  [[nodiscard]] double deadline_seconds() const { return deadline_seconds_; }
   // Throws invalid_state when no collective call can be made any more. Local.
   void require_usable(const char* call) const;
 
@@ -47,6 +49,7 @@ class Core {
   [[nodiscard]] bool has_pool() const { return pool_ != nullptr; }
   [[nodiscard]] pool::Pool& pool() { return *pool_; }
   [[nodiscard]] pool::Recorder& recorder() { return *recorder_; }
+  [[nodiscard]] drain::Ladder& ladder() { return *ladder_; }
   [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }
   // Where there is a pool: that this rank is in a collective call.
   [[nodiscard]] std::unique_ptr<InCall> in_call(Call call) {
@@ -84,6 +87,7 @@ class Core {
   void join(const std::map<std::string, std::string>& settings);
   [[nodiscard]] bool is_one_node() const;
   void set_up_pool();
+  void prepare_to_spill();
   void release() noexcept;
   void write_report();
 
@@ -97,6 +101,8 @@ class Core {
   double begin_realtime_seconds_ = 0;
   std::unique_ptr<pool::Pool> pool_;
   std::unique_ptr<pool::Recorder> recorder_;
+  store::SystemCalls rank_calls_;
+  std::unique_ptr<drain::Ladder> ladder_;
   PastOutputs past_;
   std::unique_ptr<PoolOutputs> outputs_;
   std::unique_ptr<NodeDrain> drain_;   // on rank 0

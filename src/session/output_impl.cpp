@@ -185,6 +185,7 @@ void Output::Impl::begin_step() {
   require_open("begin_step");
   if (phase_ == Phase::defining) end_definitions();
   require(Phase::between_steps, "begin_step");
+  backend_->begin_step(steps_);
   phase_ = Phase::in_step;
   if (!coordinates_.empty()) put_coordinates();
 }

@@ -24,6 +24,11 @@ base::Error joined(const std::optional<base::Error>& first, const base::Error& s
   return {first->code(), std::string(first->what()) + "; " + second.what(), first->hint()};
 }
 
+base::Error dropped_error(const PoolOutput& output) {
+  return {base::Errc::not_found, "there is no '" + output.name.path() + "': all of its steps were dropped",
+          "raise pool.budget, or choose another \"full\" for it"};
+}
+
 }  // namespace
 
 // How long a wait may last: as long as it was told, or else until the drain has stood still for the deadline.
@@ -151,7 +156,7 @@ std::vector<std::string> PoolOutputs::abandon_open() {
 void PoolOutputs::forget_finished() {
   std::erase_if(outputs_, [&](const std::shared_ptr<PoolOutput>& output) {
     if (!is_over(*output)) return false;
-    past_.add(output->name, status(*output), output->failure);
+    past_.add(output->name, status(*output), output->dropped ? dropped_error(*output) : output->failure);
     if (rank_ == 0) release_slot(output->key);
     return true;
   });
@@ -179,8 +184,10 @@ bool PoolOutputs::is_over(const PoolOutput& output) const {
     case pool::OutputState::open: return false;
     case pool::OutputState::published:
     case pool::OutputState::free: return true;
-    case pool::OutputState::failed:
-    case pool::OutputState::abandoned: break;
+    case pool::OutputState::abandoned:
+      if (output.dropped) return true;
+      break;
+    case pool::OutputState::failed: break;
   }
   return output.failure || all_ranks(output, pool::rank_abandoned);
 }
@@ -230,6 +237,7 @@ bool PoolOutputs::is_published(const PoolOutput& output) const {
 bool PoolOutputs::reached(const PoolOutput& output, Level level) const {
   if (is_published(output)) return true;
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  if (output.dropped && slot.state.load(std::memory_order_acquire) == pool::OutputState::abandoned) return true;
   const std::uint64_t steps = output.steps_ended;
   switch (level) {
     case Level::captured: return true;
@@ -316,6 +324,7 @@ std::vector<std::string> PoolOutputs::wait_alone() {
 }
 
 std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& options) {
+  if (output.dropped) throw dropped_error(output);
   if (output.failure) throw base::Error(*output.failure);
   const bool through = options.reading == Reading::written;
   if (!through && !output.closed) {

@@ -28,6 +28,8 @@ struct PoolOutput {
   std::uint32_t steps_ended = 0;        // by this rank
   bool closed = false;                  // by this rank
   bool abandoned = false;               // by this rank, which is not interested in its fate
+  bool dropped = false;                 // closed, and all of its steps were dropped
+  std::uint64_t steps_dropped = 0;      // of those that this rank has begun
   std::optional<base::Error> failure;   // what all ranks have been told
 };
 

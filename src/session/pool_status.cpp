@@ -10,9 +10,12 @@ namespace glean::session {
 OutputStatus PoolOutputs::status(const PoolOutput& output) const {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   OutputStatus status{output.name.path(), OutputState::open, output.steps_ended, slot.steps_staged.load(),
-                      slot.steps_written.load(), slot.steps_synchronized.load(), {}};
+                      slot.steps_written.load(), slot.steps_synchronized.load(), {},
+                      output.steps_dropped};
   if (!is_current(output)) status.steps_staged = status.steps_written = status.steps_durable = 0;   // another's
-  if (output.abandoned) {
+  if (output.dropped && failed(output) == 0) {
+    status.state = OutputState::dropped;
+  } else if (output.abandoned) {
     status.state = OutputState::abandoned;
   } else if (output.failure || failed(output) != 0) {
     status.state = OutputState::failed;

@@ -73,6 +73,15 @@ class Process:
         return self._read("cmdline").decode(errors="replace").split("\0")[:-1]
 
     @property
+    def number(self):
+        """Of a rank, as the launcher has told it."""
+        for name in (b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=", b"PMIX_RANK="):
+            for variable in self._read("environ").split(b"\0"):
+                if variable.startswith(name):
+                    return int(variable[len(name):])
+        return self.pid   # in the order in which they were started
+
+    @property
     def leads_its_session(self):
         return int((self._status() + [b"0"] * 4)[3]) == self.pid
 

@@ -16,14 +16,16 @@ def _moment(trial, job, draw=moment.anywhere):
 
 
 def _victims(trial, job, whom):
+    if whom == "rank 0":
+        return [min(job.ranks, key=lambda rank: rank.number)]
     if whom == "rank":
         return [trial.random.choice(job.ranks)]
     return job.ranks if whom == "ranks" else [job.process_of_mpirun()]
 
 
-def _kill_application(whom, name="kill_writer", place="threads"):
+def _kill_application(whom, name="kill_writer", place="threads", **options):
     def kind(trial):
-        job = trial.start(name, place)
+        job = trial.start(name, place, **options)
         victims = _victims(trial, job, whom)
         _moment(trial, job)
         ready = _helper_is_ready(job)
@@ -39,9 +41,9 @@ def _helper_is_ready(job):
     return not job.program.witnesses or job.witness().phase >= Witness.IN_SESSION
 
 
-def _kill_helper(name="kill_writer", draw=moment.anywhere):
+def _kill_helper(name="kill_writer", draw=moment.anywhere, **options):
     def kind(trial):
-        job = trial.start(name, "process")
+        job = trial.start(name, "process", **options)
         job.wait_for_helper()
         _moment(trial, job, draw)
         trial.kill([job.helper()], "the helper")
@@ -125,15 +127,19 @@ def control(trial):
         trial.blame("left", name)
 
 
+FULL = ("2MiB",)   # most of the time, for what the jobs put
+
 # kind: (how often among the others, what is done)
 KINDS = {
-    "one rank": (5, _kill_application("rank")),
+    "one rank": (4, _kill_application("rank")),
+    "rank 0, in a full pool": (4, _kill_application("rank 0", budgets=FULL)),
     "all ranks": (8, _kill_application("ranks")),
     "mpirun": (4, _kill_application("mpirun")),
     "one rank, a helper drains": (3, _kill_application("rank", place="process")),
     "all ranks, a helper drains": (6, _kill_application("ranks", place="process")),
     "mpirun, a helper drains": (3, _kill_application("mpirun", place="process")),
-    "the helper": (5, _kill_helper()),
+    "the helper": (4, _kill_helper()),
+    "the helper, in a full pool": (4, _kill_helper(budgets=FULL)),
     "the helper as it publishes": (6, _kill_helper(draw=moment.publishing)),
     "the helper and all ranks": (4, kill_helper_and_ranks),
     "all ranks, then the helper": (4, kill_ranks_then_helper),

@@ -85,7 +85,7 @@ class Trial:
 
     # --- what is done to a job
 
-    def start(self, name="kill_writer", place="threads"):
+    def start(self, name="kill_writer", place="threads", budgets=("2MiB", "4MiB", "32MiB")):
         """A job, of which all ranks are there."""
         draw = self.random
         storage = draw.choice(sorted(self.places))
@@ -99,7 +99,7 @@ class Trial:
             old_names = [each for each in sorted({file.name for file in which.files}) if draw.random() < 0.3]
         for each in old_names:
             (directory / each).write_bytes(files.OLD)
-        settings = {"GLEAN_POOL_BUDGET": draw.choice(("2MiB", "4MiB", "32MiB")),
+        settings = {"GLEAN_POOL_BUDGET": draw.choice(budgets),
                     "GLEAN_DRAIN_REQUEST": draw.choice(("16KiB", "64KiB", "1MiB")),
                     "GLEAN_DRAIN_DEPTH": draw.choice(("1", "4")),
                     "GLEAN_DRAIN_THREADS": draw.choice(("1", "2")),

@@ -3,7 +3,9 @@
 // Several times the pool's budget goes through a session, and what the kernel says about the memory of all ranks
 // stays below the budget and the fixed amount of docs/memory.md.
 //
-//   memory_test DIRECTORY
+//   memory_test DIRECTORY [RUNG [STEPS]]
+//
+// RUNG: what puts do when the pool is full, `block` unless it is given. A step is 16 MiB of all ranks: 640 are 10 GiB.
 #include <mpi.h>
 #include <sys/stat.h>
 
@@ -25,8 +27,10 @@ constexpr std::uint64_t MiB = 1 << 20;
 constexpr std::uint64_t budget_bytes = 64 * MiB;
 // docs/memory.md: for each rank, and for the requests of the drain (threads × depth × request).
 constexpr std::uint64_t fixed_bytes_per_rank = 8 * MiB + budget_bytes / 512;   // with the page tables
+constexpr std::uint64_t spill_budget_bytes = 128 * MiB;
 constexpr std::uint64_t drain_buffer_bytes = 1 * 2 * 4 * MiB;
-constexpr int steps = 24;
+int steps = 24;
+std::string rung = "block";
 constexpr std::uint64_t step_bytes = 16 * MiB;   // of all ranks
 
 int failures = 0;
@@ -131,6 +135,8 @@ void write_steps(glean::Session& session, const std::string& path, const std::ve
 int run(const std::string& directory) {
   if (rank == 0) std::filesystem::create_directories(directory);
   const std::string path = directory + "/memory.nc";
+  const std::string spill_directory = directory + "/spill";
+  if (rank == 0) std::filesystem::create_directories(spill_directory);
   const std::vector<double> data(step_bytes / static_cast<std::uint64_t>(ranks) / sizeof(double), 1.5);
   warm_up_mpi();
   const std::uint64_t before = sum(memory_bytes());
@@ -139,27 +145,40 @@ int run(const std::string& directory) {
   glean::Session session(MPI_COMM_WORLD, {{"pool.budget", std::to_string(budget_bytes)},
                                           {"drain.request", "4MiB"},
                                           {"drain.depth", "2"},
-                                          {"drain.threads", "1"}});
+                                          {"drain.threads", "1"},
+                                          {"full", rung},
+                                          {"spill.directory", spill_directory},
+                                          {"spill.budget", std::to_string(spill_budget_bytes)}});
   write_steps(session, path, data);
   const std::uint64_t object_bytes = pool_object_bytes();
   const glean::Statistics statistics = session.statistics();
   const std::uint64_t captured = sum(statistics.captured_bytes);
   const std::uint64_t peak = sum(watch.peak_bytes());
   session.close();
+  const std::uint64_t taken = rung == "spill"         ? sum(statistics.spilled_bytes)
+                              : rung == "synchronous" ? sum(statistics.synchronous_bytes)
+                                                      : statistics.steps_dropped;
+  expect(rung == "block" || taken > 0, "the pool was full, and the program did not just wait");
+  const std::uint64_t kept = static_cast<std::uint64_t>(steps) - statistics.steps_dropped;
+  if (rank == 0) {
+    const std::uint64_t length = std::filesystem::file_size(path);
+    expect(length > kept * step_bytes && length < kept * step_bytes + MiB, "every step that was kept is in the file");
+  }
 
-  expect(captured >= 5 * budget_bytes, "several times the budget went through: " + std::to_string(captured));
+  expect(rung == "drop" || captured >= 5 * budget_bytes, "several times the budget went through: " + std::to_string(captured));
   expect(object_bytes > budget_bytes / 2, "the pool is found in /proc: " + std::to_string(object_bytes));
   expect(object_bytes <= budget_bytes, "the kernel has no more in shared memory: " + std::to_string(object_bytes));
   expect(statistics.pool_high_water_bytes <= budget_bytes, "the high-water mark is below the budget");
   expect(statistics.pool_high_water_bytes > budget_bytes / 8, "the high-water mark shows that the pool was used");
   const std::uint64_t more = peak > before ? peak - before : 0;
   const std::uint64_t allowed =
-      budget_bytes + drain_buffer_bytes + fixed_bytes_per_rank * static_cast<std::uint64_t>(ranks);
+      budget_bytes + drain_buffer_bytes + fixed_bytes_per_rank * static_cast<std::uint64_t>(ranks) +
+      (rung == "spill" ? MiB * (1 + static_cast<std::uint64_t>(ranks)) : 0);
   expect(more <= allowed, "all ranks together took " + std::to_string(more) + " of " + std::to_string(allowed) + " bytes");
   expect(more >= object_bytes / 2, "the measurement sees the pool");
   if (rank == 0) {
-    std::printf("%llu MiB went through; the ranks took %.1f MiB, allowed are %.1f (pool: %.1f)\n",
-                static_cast<unsigned long long>(captured / MiB), static_cast<double>(more) / MiB,
+    std::printf("%s: %llu MiB went through; the ranks took %.1f MiB, allowed are %.1f (pool: %.1f)\n",
+                rung.c_str(), static_cast<unsigned long long>(captured / MiB), static_cast<double>(more) / MiB,
                 static_cast<double>(allowed) / MiB, static_cast<double>(object_bytes) / MiB);
     std::filesystem::remove(path);
   }
@@ -174,6 +193,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   int all = 1;
   try {
+    if (argc > 2) rung = argv[2];
+    if (argc > 3) steps = std::stoi(argv[3]);
     if (argc > 1) all = run(argv[1]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rank %d: not caught: %s\n", rank, error.what());

@@ -110,8 +110,8 @@ TEST_F(Helper, ThatIsKilledDoesNotStopRanksThatWaitForRoom) {
   Session session(MPI_COMM_WORLD, helping({{"log.level", "off"}, {"pool.budget", std::to_string(size_ * 5) + "MiB"}}));
   Simple file(session, path("large.nc"), per_rank);
   file.whole_step(1);
-  if (rank_ == 0) kill_helper();
   MPI_Barrier(MPI_COMM_WORLD);
+  if (rank_ == 0) kill_helper();
   for (int step = 2; step < 5; ++step) file.whole_step(step);
   file.out.close();
   session.close();

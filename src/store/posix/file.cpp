@@ -94,13 +94,15 @@ void File::reserve(Bytes size_bytes, Bytes data_bytes) {
   if (result == -EOPNOTSUPP || result == -ENOSYS || result == -EINVAL) return extend(size_bytes);
   if (result == -ENOSPC && data_bytes < added) {
     // The holes need no room: what was allocated goes back, and the writes will tell.
-    calls_.ftruncate(buffered_, static_cast<off_t>(current));
+    if (!shared_) calls_.ftruncate(buffered_, static_cast<off_t>(current));
     return extend(size_bytes);
   }
   throw base::system_error(-result, message("reserve room for", names_));
 }
 
 void File::extend(Bytes size_bytes) {
+  // Another may have written behind that by now: writes will have to make the file longer.
+  if (shared_) return;
   const int result = calls_.ftruncate(buffered_, static_cast<off_t>(size_bytes));
   if (result < 0) throw base::system_error(-result, message("extend", names_));
 }

@@ -54,6 +54,8 @@ class File {
   [[nodiscard]] Bytes block_bytes() const { return block_bytes_; }  // alignment of direct requests; at least 4 KiB
   [[nodiscard]] const FileNames& names() const { return names_; }
 
+  // Others write into it too: until it is complete it is never cut, not even to undo what reserve() did.
+  void share() { shared_ = true; }
   // Makes the file at least `size_bytes` long, so that requests in any order never extend it. `data_bytes` of what
   // is added will be written: if that is most of it the room is allocated, which finds a full disk at once (throws
   // no_space if all of it will be written) and makes direct writes cheaper. A file with large holes keeps them.
@@ -88,6 +90,7 @@ class File {
   Bytes block_bytes_ = 4096;
   std::atomic<bool> failed_ = false;      // an fsync did
   bool published_ = false;
+  bool shared_ = false;
 };
 
 }  // namespace glean::store

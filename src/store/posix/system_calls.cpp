@@ -38,6 +38,10 @@ int SystemCalls::allocate(int descriptor, off_t offset, off_t size) {
   return or_errno(::fallocate(descriptor, 0, offset, size));
 }
 
+int SystemCalls::punch_hole(int descriptor, off_t offset, off_t size) {
+  return or_errno(::fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size));
+}
+
 int SystemCalls::rename(const char* from, const char* to) { return or_errno(::rename(from, to)); }
 
 int SystemCalls::unlink(const char* path) { return or_errno(::unlink(path)); }

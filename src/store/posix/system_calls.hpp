@@ -22,6 +22,8 @@ class SystemCalls {
   virtual int ftruncate(int descriptor, off_t size);
   // Allocates [offset, offset + size) and makes the file that long.
   virtual int allocate(int descriptor, off_t offset, off_t size);
+  // Gives [offset, offset + size) of the file back to the file system.
+  virtual int punch_hole(int descriptor, off_t offset, off_t size);
   virtual int rename(const char* from, const char* to);
   virtual int unlink(const char* path);
 

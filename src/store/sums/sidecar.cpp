@@ -171,8 +171,16 @@ void remove_sidecar(SystemCalls& calls, const std::string& path) {
   synchronize_directory_of(calls, path);
 }
 
+namespace {
+
+std::string prepared_path(const std::string& path) { return sidecar_path(path) + ".part"; }
+
+}  // namespace
+
+void remove_prepared_sidecar(SystemCalls& calls, const std::string& path) { calls.unlink(prepared_path(path).c_str()); }
+
 PreparedSidecar::PreparedSidecar(SystemCalls& calls, std::string path, const Sidecar& sidecar)
-    : calls_(calls), path_(std::move(path)), working_path_(sidecar_path(path_) + ".part") {
+    : calls_(calls), path_(std::move(path)), working_path_(prepared_path(path_)) {
   // Not the file's mode, which may be read-only.
   const int descriptor = calls_.open(working_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) throw cannot("create", working_path_, descriptor);

@@ -34,6 +34,9 @@ struct Sidecar {
 // Removes what there is, and makes that durable: no file may appear beside the sums of another. Throws. Blocks.
 void remove_sidecar(SystemCalls& calls, const std::string& path);
 
+// Removes the one that a killed process has prepared and not published, if there is one.
+void remove_prepared_sidecar(SystemCalls& calls, const std::string& path);
+
 // A sidecar that waits under a working name until its file is published.
 class PreparedSidecar {
  public:

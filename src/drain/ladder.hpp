@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How one rank puts: into the pool, and when that is full as the output wants it.
+#pragma once
+
+#include "base/settings.hpp"
+#include "drain/spill.hpp"
+#include "drain/write_through.hpp"
+#include "pool/journal.hpp"
+
+namespace glean::drain {
+
+using base::Bytes;
+
+class Ladder {
+ public:
+  // How often each rung was needed, and the bytes that went there in the types of the program.
+  struct Figures {
+    std::uint64_t waits = 0;
+    std::uint64_t spilled_pieces = 0, spilled_bytes = 0;
+    std::uint64_t synchronous_puts = 0, synchronous_bytes = 0;
+  };
+
+  // All must live as long. Not thread-safe.
+  Ladder(pool::Pool& pool, pool::Recorder& recorder, int rank, store::SystemCalls& calls)
+      : pool_(pool), recorder_(recorder), spill_(pool, rank, calls), write_through_(pool, rank, calls) {}
+
+  struct Put {
+    pool::OutputKey output;
+    base::WhenFull full = base::WhenFull::block;
+    std::uint64_t step = 0;
+    std::uint32_t variable = 0;
+    mesh::Type memory = mesh::Type::float64;
+    const mesh::Box* box = nullptr;   // not empty
+  };
+  // Takes the elements of the box: when it returns the application may change them. One copy and nothing else while there
+  // is room. Throws what Recorder::reserve and WriteThrough::write throw.
+  void put(const Put& put, const pool::Source& source);
+  // This rank puts no more into that output.
+  void leave(const pool::OutputKey& output) { write_through_.leave(output); }
+  [[nodiscard]] const Figures& figures() const { return figures_; }
+
+ private:
+  pool::Pool& pool_;
+  pool::Recorder& recorder_;
+  SpillWriter spill_;
+  WriteThrough write_through_;
+  Figures figures_;
+};
+
+}  // namespace glean::drain

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drain/spill.hpp"
+
+#include <fcntl.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.hpp"
+
+namespace glean::drain {
+namespace {
+
+using pool::SpillBlock;
+
+template <class Header>
+std::uint64_t checksum_of(const Header& header) {
+  return XXH3_64bits(&header, offsetof(Header, checksum));
+}
+
+}  // namespace
+
+// --- on the side of the rank
+
+SpillWriter::~SpillWriter() {
+  if (descriptor_ >= 0) calls_.close(descriptor_);
+}
+
+void SpillWriter::give_up(int error) {
+  given_up_ = true;
+  base::log(base::LogLevel::warning, "rank {} spills no more, its puts wait instead: '{}': {}", rank_, path_,
+            base::system_error(error, "cannot write").what());
+}
+
+bool SpillWriter::open() {
+  path_ = pool::spill_path(pool_, rank_);
+  if (path_.empty() || !pool::take_spill_budget(pool_.header(), pool::spill_alignment)) return false;
+  const Bytes room = pool::spill_bytes(pool_.header().chunk_bytes);
+  buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(pool::spill_alignment, room)));
+  if (!buffer_) return give_up(ENOMEM), false;
+  constexpr int flags = O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  descriptor_ = calls_.open(path_.c_str(), flags | O_EXCL | O_DIRECT, 0600);
+  direct_ = descriptor_ >= 0;
+  if (descriptor_ == -EINVAL) descriptor_ = calls_.open(path_.c_str(), flags, 0600);   // it may have been made all the same
+  if (descriptor_ < 0) return give_up(-descriptor_), false;
+
+  pool::SpillFileHeader header{};
+  header.magic = pool::spill_magic;
+  header.version = 1;
+  header.rank = static_cast<std::uint32_t>(rank_);
+  pool_.name().copy(header.pool.data(), header.pool.size() - 1);
+  header.checksum = checksum_of(header);
+  std::memset(buffer_.get(), 0, pool::spill_alignment);
+  std::memcpy(buffer_.get(), &header, sizeof header);
+  if (const int error = store(pool::spill_alignment, 0); error != 0) return give_up(error), false;
+  end_ = pool::spill_alignment;
+  return true;
+}
+
+int SpillWriter::store(Bytes bytes, Bytes offset) {
+  for (Bytes done = 0; done < bytes;) {
+    const ssize_t result = calls_.pwrite(descriptor_, buffer_.get() + done, bytes - done, static_cast<off_t>(offset + done));
+    if (result > 0) {
+      done += static_cast<Bytes>(result);
+    } else if (result == -EINVAL && direct_) {
+      // The file system does not want it so, or not from the middle of a block.
+      direct_ = false;
+      calls_.close(descriptor_);
+      descriptor_ = calls_.open(path_.c_str(), O_RDWR | O_CLOEXEC, 0);
+      if (descriptor_ < 0) return -descriptor_;
+    } else if (result != -EINTR) {
+      return result == 0 ? ENOSPC : static_cast<int>(-result);
+    }
+  }
+  return 0;
+}
+
+std::optional<Bytes> SpillWriter::write(const pool::Recorder::Put& put, const pool::Source& source) {
+  if (given_up_ || (descriptor_ < 0 && !open())) return std::nullopt;
+  SpillBlock block{};
+  block.payload_bytes = put.elements * source.element_bytes;
+  const Bytes bytes = pool::spill_bytes(block.payload_bytes);
+  if (!pool::take_spill_budget(pool_.header(), bytes)) return std::nullopt;
+
+  std::byte* payload = buffer_.get() + sizeof block;
+  pool::copy_elements(source, put.first_element, put.elements, payload);
+  std::memset(payload + block.payload_bytes, 0, bytes - sizeof block - block.payload_bytes);
+  block.magic = pool::spill_block_magic;
+  block.sequence = sequence_;
+  block.payload_checksum = XXH3_64bits(payload, block.payload_bytes);
+  block.slot = put.output.slot;
+  block.generation = put.output.generation;
+  block.step = put.step;
+  block.first_element = put.first_element;
+  block.variable = put.variable;
+  block.rank = static_cast<std::uint32_t>(rank_);
+  block.checksum = checksum_of(block);
+  std::memcpy(buffer_.get(), &block, sizeof block);
+  if (const int error = store(bytes, end_); error != 0) {
+    pool::return_spill_budget(pool_.header(), bytes);
+    give_up(error);
+    return std::nullopt;
+  }
+  ++sequence_;
+  const Bytes offset = end_;
+  end_ += bytes;
+  return offset;
+}
+
+// --- on the side of the drain
+
+SpillFiles::SpillFiles(pool::Pool& pool, store::SystemCalls& calls)
+    : pool_(pool), calls_(calls), descriptors_(pool.header().ranks, -1) {}
+
+SpillFiles::~SpillFiles() {
+  for (const int descriptor : descriptors_) {
+    if (descriptor >= 0) calls_.close(descriptor);
+  }
+}
+
+int SpillFiles::descriptor(int rank) {
+  const std::lock_guard lock(mutex_);
+  int& descriptor = descriptors_[static_cast<std::size_t>(rank)];
+  if (descriptor >= 0) return descriptor;
+  const std::string path = pool::spill_path(pool_, rank);
+  const int opened = calls_.open(path.c_str(), O_RDWR | O_CLOEXEC, 0);
+  if (opened < 0) throw base::system_error(-opened, "cannot open the spill file '" + path + "'");
+  posix_fadvise(opened, 0, 0, POSIX_FADV_RANDOM);   // what lies behind is still being written
+  return descriptor = opened;
+}
+
+const std::byte* SpillFiles::read(const pool::Record& record, int rank, std::vector<std::byte>& buffer) {
+  const std::string where = "the spill file '" + pool::spill_path(pool_, rank) + "' at byte " +
+                            std::to_string(record.payload_offset);
+  const auto refuse = [&](const char* why) { throw DamagedSpill(base::Errc::io, where + " is damaged: " + why); };
+  const Bytes bytes = sizeof(SpillBlock) + record.payload_bytes;
+  if (record.payload_bytes > pool_.header().chunk_bytes) refuse("no block is so large");
+  const int descriptor = this->descriptor(rank);
+  if (buffer.size() < bytes) buffer.resize(sizeof(SpillBlock) + pool_.header().chunk_bytes);
+  for (Bytes done = 0; done < bytes;) {
+    const ssize_t result =
+        calls_.pread(descriptor, buffer.data() + done, bytes - done, static_cast<off_t>(record.payload_offset + done));
+    if (result == 0) refuse("it ends there");
+    if (result < 0 && result != -EINTR) throw base::system_error(static_cast<int>(-result), "cannot read " + where);
+    done += static_cast<Bytes>(std::max<ssize_t>(result, 0));
+  }
+  SpillBlock block{};
+  std::memcpy(&block, buffer.data(), sizeof block);
+  if (block.magic != pool::spill_block_magic || block.checksum != checksum_of(block)) refuse("there is no block");
+  if (block.payload_bytes != record.payload_bytes || block.slot != record.slot || block.generation != record.generation ||
+      block.step != record.step || block.first_element != record.first_element || block.variable != record.variable ||
+      block.rank != static_cast<std::uint32_t>(rank)) {
+    refuse("the block is of another put");
+  }
+  const std::byte* payload = buffer.data() + sizeof block;
+  if (XXH3_64bits(payload, block.payload_bytes) != block.payload_checksum) refuse("its checksum differs");
+  return payload;
+}
+
+void SpillFiles::release(int rank, Bytes offset, Bytes payload_bytes) {
+  const Bytes bytes = pool::spill_bytes(payload_bytes);
+  int result = 0;
+  try {
+    result = calls_.punch_hole(descriptor(rank), static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  } catch (const base::Error&) {
+    result = -ENOENT;   // it takes no room any more
+  }
+  // Room that the storage keeps stays in the budget: it bounds what is there, not what is needed.
+  if (result == 0 || result == -ENOENT) return pool::return_spill_budget(pool_.header(), bytes);
+  if (std::exchange(has_warned_, true)) return;
+  base::log(base::LogLevel::warning, "room in '{}' comes back only when the session ends: {}", pool::spill_path(pool_, rank),
+            base::system_error(-result, "cannot punch holes").what());
+}
+
+void SpillFiles::give_payload_back(const pool::Record& record, pool::JournalReader& journal) {
+  const bool spilled = record.place == pool::PayloadPlace::spill && record.state == pool::RecordState::live;
+  journal.give_payload_back(record);
+  // After the record: killed in between, the room is lost, but nothing is read that is not there.
+  if (spilled) release(journal.rank(), record.payload_offset, record.payload_bytes);
+}
+
+void SpillFiles::retire(const pool::Record& record, pool::JournalReader& journal) {
+  const bool spilled = record.place == pool::PayloadPlace::spill && record.state == pool::RecordState::live;
+  const Bytes offset = record.payload_offset, bytes = record.payload_bytes;
+  journal.retire(record);
+  if (spilled) release(journal.rank(), offset, bytes);
+}
+
+}  // namespace glean::drain
