@@ -29,7 +29,7 @@ struct Verification {
   [[nodiscard]] bool good() const { return expected_bytes == found_bytes && differences.empty(); }
 };
 
-// Reads all of the file, once and in order, holes excepted; of one that was cut, sums that reach behind its end differ.
+// Reads all of the file, once and in order, holes excepted. Of one that was cut, sums that reach behind its end differ.
 // Throws when it cannot be read. Blocks.
 [[nodiscard]] Verification verify(SystemCalls& calls, const std::string& path, const Sidecar& sidecar);
 
