@@ -111,7 +111,7 @@ TEST_F(DamagedPool, ABoxOfOtherDimensionsIsRefusedInWhateverStateItsRecordIs) {
   expect_refused("does not lie in variable 'record'");
 }
 
-TEST_F(DamagedPool, APayloadThatLiesElsewhereIsRefused) {
+TEST_F(DamagedPool, ASpilledPayloadOfAPoolThatSpillsNothingIsRefused) {
   open();
   put(0, 0, {{0, 0}, {8, 8}});
   change_record([](pool::Record& record) {
@@ -120,7 +120,23 @@ TEST_F(DamagedPool, APayloadThatLiesElsewhereIsRefused) {
   });
   report(1 | pool::rank_closed);
 
-  expect_refused("damaged journal record");
+  expect_refused("its pool spills nothing");
+}
+
+TEST_F(DamagedPool, WhatARankHasWrittenItselfIsInTheFile) {
+  auto& variable = output_.description.layout.variables[0];
+  variable.shape = {std::uint64_t{1} << 40, 2};
+  variable.fill = true;   // looking for its holes would take a line for each row
+  output_.description.layout.variables.pop_back();
+  open();
+  put(0, 0, {{0, 0}, {4, 1}});
+  change_record([](pool::Record& record) {
+    record.place = pool::PayloadPlace::file;
+    record.elements = record.box()[2] = std::uint64_t{1} << 40;
+  });
+  report(1 | pool::rank_closed);
+
+  expect_refused("is not in the file");
 }
 
 TEST_F(DamagedPool, HolesAreNotFilledWhileAPartOfAPutIsMissing) {

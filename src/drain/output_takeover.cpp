@@ -106,6 +106,9 @@ void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& jou
   const bool needed = (variable.fill && !variable.per_step()) || record.step >= steps_written_;
   if (!needed) return retire(record, journal);
   const Piece piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements);
+  if (ranks_ == Ranks::gone && piece.file_extent().end > file_->current_size()) {
+    throw base::Error(base::Errc::io, "what was put of '" + variable.name + "' of '" + trace_.path + "' is not in the file");
+  }
   claim(record, box, rank);
   kept_[variable.fill && !variable.per_step() ? no_step : record.step].push_back({&record, &journal});
   if (record.step < steps_written_) return;

@@ -125,7 +125,8 @@ int SpillFiles::descriptor(int rank) {
   int& descriptor = descriptors_[static_cast<std::size_t>(rank)];
   if (descriptor >= 0) return descriptor;
   const std::string path = pool::spill_path(pool_, rank);
-  const int opened = calls_.open(path.c_str(), O_RDWR | O_CLOEXEC, 0);
+  if (path.empty()) throw DamagedSpill(base::Errc::io, "a record says that it was spilled, but its pool spills nothing");
+  const int opened = calls_.open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
   if (opened < 0) throw base::system_error(-opened, "cannot open the spill file '" + path + "'");
   posix_fadvise(opened, 0, 0, POSIX_FADV_RANDOM);   // what lies behind is still being written
   return descriptor = opened;
