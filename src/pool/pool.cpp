@@ -217,7 +217,7 @@ void Pool::fault_in(int part, int parts) {
 void Pool::map_all() { madvise(base_, bytes_, MADV_POPULATE_WRITE); }
 
 void Pool::remove() noexcept {
-  remove_spill_files(*this);
+  if (base_ != nullptr) remove_spill_files(*this);
   shm_unlink(name_.c_str());
 }
 

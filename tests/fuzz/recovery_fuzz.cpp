@@ -45,7 +45,7 @@ class SharedImage {
 void recover(const Damaged& damaged) {
   const SharedImage pool(damaged.image);
   const drain::Remains remains = drain::look_at(pool.name());
-  MemoryStorage storage(damaged.scene->descriptions(), damaged.fault);
+  MemoryStorage storage(damaged.scene->descriptions(), damaged.scene->file_bytes, damaged.fault);
   int seconds = 0;
   try {
     static_cast<void>(drain::recover(pool.name(), storage, [&] {

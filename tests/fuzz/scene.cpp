@@ -110,6 +110,11 @@ class Maker {
     const auto offset_of = [&](const void* place) { return static_cast<Bytes>(static_cast<const std::byte*>(place) - pool.at(0)); };
     scene.image.assign(pool.at(0), pool.at(0) + header.pool_bytes);
     scene.outputs = std::move(outputs_);
+    for (const auto& output : scene.outputs) {
+      scene.file_bytes = std::max<Bytes>(scene.file_bytes, pool.slot(output.key.slot).highest_end);
+    }
+    // The unfinished step may be in the file as well.
+    if (scene.file_bytes != 0) scene.file_bytes += scene.outputs[0].description.layout.variables[record].record_stride_bytes;
     scene.ring_bytes = pool.ring_bytes();
     scene.chunk_bytes = header.chunk_bytes;
     for (int rank = 0; rank < rank_count; ++rank) {

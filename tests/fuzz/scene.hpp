@@ -33,6 +33,7 @@ struct Scene {
   std::vector<Output> outputs;
   std::vector<std::vector<Bytes>> records;     // offsets of the put records of each rank's journal
   std::vector<Bytes> journals, rings;          // offsets, by rank
+  Bytes file_bytes = 0;                        // of what a drain has written
   Bytes ring_bytes = 0;
   Bytes chunk_bytes = 0;
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +26,8 @@ constexpr int calls_max = 5000;        // then the disk is full
 
 }  // namespace
 
-MemoryStorage::MemoryStorage(const std::vector<drain::OutputDescription>& outputs, StorageFault fault) : fault_(fault) {
+MemoryStorage::MemoryStorage(const std::vector<drain::OutputDescription>& outputs, Bytes file_bytes, StorageFault fault)
+    : fault_(fault) {
   for (const auto& output : outputs) {
     const auto& [working, final_path] = output.names;
     const std::string sidecar = store::sidecar_path(final_path);
@@ -33,7 +35,8 @@ MemoryStorage::MemoryStorage(const std::vector<drain::OutputDescription>& output
     directories_.insert(std::filesystem::path(final_path).parent_path().string());
     final_of_.emplace(working, final_path);
     const int file = files_[working] = memfd_create("glean-fuzz", MFD_CLOEXEC);
-    if (file < 0 || ::ftruncate(file, static_cast<off_t>(output.layout.header_bytes)) != 0) stop("no memory for", working);
+    const Bytes bytes = std::max(output.layout.header_bytes, file_bytes);
+    if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) stop("no memory for", working);
   }
 }
 

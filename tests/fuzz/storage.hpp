@@ -25,8 +25,8 @@ struct StorageFault {
 
 class MemoryStorage : public store::SystemCalls {
  public:
-  // The working files of `outputs` are there and as long as their headers.
-  explicit MemoryStorage(const std::vector<drain::OutputDescription>& outputs, StorageFault fault = {});
+  // The working files of `outputs` are there, as long as their headers and `file_bytes` at least.
+  explicit MemoryStorage(const std::vector<drain::OutputDescription>& outputs, Bytes file_bytes = 0, StorageFault fault = {});
   ~MemoryStorage() override;
   MemoryStorage(const MemoryStorage&) = delete;
   MemoryStorage& operator=(const MemoryStorage&) = delete;
