@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -107,10 +108,11 @@ TEST_F(Spilling, IsBoundedByItsBudgetAndThenWaits) {
 
 TEST_F(Spilling, AFullDirectoryMeansToWaitAsWithoutIt) {
   struct Full : store::SystemCalls {
-    int writes = 0;
+    std::atomic<int> writes = 0;
     ssize_t pwrite(int descriptor, const void* data, std::size_t size, off_t offset) override {
-      if (++writes <= 3) return SystemCalls::pwrite(descriptor, data, size, offset);
-      return writes == 4 ? SystemCalls::pwrite(descriptor, data, size / 2 / 4096 * 4096, offset) : -ENOSPC;
+      const int now = ++writes;
+      if (now <= 3) return SystemCalls::pwrite(descriptor, data, size, offset);
+      return now == 4 ? SystemCalls::pwrite(descriptor, data, size / 2 / 4096 * 4096, offset) : -ENOSPC;
     }
   } calls;
   made_.spill_to(directory_.string(), base::MiB);
