@@ -41,7 +41,7 @@ std::unique_ptr<pool::Pool> make_pool(const Ranks& ranks, std::uint64_t pool_byt
   char name[64] = "";
   std::unique_ptr<pool::Pool> made;
   if (ranks.root()) {
-    glean::plan::Plan plan;
+    glean::plan::NodePlan plan;
     plan.pool_bytes = pool_bytes;
     plan.chunk_bytes = chunk_bytes;
     plan.journal_bytes_per_rank = MiB;

@@ -83,7 +83,7 @@ void capture(pool::Pool& memory, int rank, pool::OutputKey key, const Options& o
 
 // What the process that is killed does.
 void fill(const std::string& name, const Options& options) {
-  glean::plan::Plan plan;
+  glean::plan::NodePlan plan;
   plan.chunk_bytes = MiB;
   plan.journal_bytes_per_rank = MiB;
   plan.pool_bytes = options.bytes() + 16 * MiB;
@@ -93,7 +93,7 @@ void fill(const std::string& name, const Options& options) {
   memory.fault_in(0, 1);
   const auto description = description_of(options);
   std::ofstream(description.names.working_path, std::ios::binary) << std::string(header_bytes, 'h');
-  const pool::OutputKey key = memory.open_slot(0);
+  const pool::OutputKey key = *memory.open_slot(0);
   {
     pool::Recorder recorder(memory, 0, 10, [] { return "nobody drains"; });
     recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);

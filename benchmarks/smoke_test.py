@@ -20,10 +20,18 @@ PUT = {"bytes_per_put", "puts_per_rank", "memcpy_seconds", "put_seconds", "step_
        "put_gb_per_s_rank", "memcpy_gb_per_s", "put_gb_per_s", "step_gb_per_s", "put_to_memcpy", "step_to_memcpy"}
 JOURNAL = {"bytes_per_put", "puts_per_rank", "copy_seconds", "put_seconds", "copy_gb_per_s_rank", "put_gb_per_s_rank",
            "journal_share", "journal_share_of_pairs", "journal_nanoseconds_per_put"}
+PLAN = {"ranks", "nodes", "groups", "nodes_in_group", "aggregators_in_group", "seconds", "memory_bytes"}
 FIO = ["fio, allocated file", "fio, huge pages, allocated file", "fio, huge pages, new file"]
 CHECKPOINT = {"contender", "blocked_seconds", "durable_seconds", "cpu_seconds", "blocked_cpu_seconds",
               "observed_mb_per_s", "raw_mb_per_s", "blocked_shorter_by", "durable_to_reference", "cpu_to_reference",
               "each_blocked_seconds", "each_durable_seconds", "each_cpu_seconds"}
+
+MODE = {"variant", "blocked_seconds", "durable_seconds", "blocked_shorter_by", "durable_to_reference",
+        "each_blocked_seconds", "each_durable_seconds"}
+
+
+UNMODIFIED = {"case", "bytes", "without_blocked_seconds", "without_durable_seconds", "with_blocked_seconds", "with_durable_seconds",
+              "blocked_shorter_by", "durable_to_reference", "each_without_seconds", "each_with_seconds", "identical_files"}
 
 
 class Benchmarks(unittest.TestCase):
@@ -72,7 +80,36 @@ class Benchmarks(unittest.TestCase):
                 self.assertGreater(r["copy_seconds"], 0)
                 self.assertGreater(r["put_seconds"], 0)
 
+    def test_planning_is_reported_for_every_number_of_ranks(self):
+        result = self.results("plan")
+        self.check_head(result, 1)
+        self.assertEqual([r["ranks"] for r in result["results"]], [64, 128, 256, 512, 1024])
+        for r in result["results"]:
+            self.assertEqual(set(r), PLAN)
+            self.assertGreater(r["seconds"], 0)
+            self.assertGreater(r["memory_bytes"], 0)
+            self.assertEqual(r["nodes_in_group"], r["nodes"])
+
+    def test_modes_are_reported_side_by_side(self):
+        for layer in ("ompio", "romio"):
+            result = self.results(f"modes_{layer}")
+            self.check_head(result, 4)
+            self.assertEqual([r["variant"] for r in result["results"]], ["passthrough", "collective", "threaded", "dedicated"])
+            self.assertTrue(result["identical_files"], result["different_files"])
+            self.assertGreater(result["bytes"], 0)
+            for r in result["results"]:
+                self.assertEqual(set(r), MODE)
+                self.assertGreaterEqual(r["durable_seconds"], r["blocked_seconds"])
+
     @unittest.skipUnless(shutil.which("fio"), "fio is not installed")
+    def test_transfers_are_reported_two_sided_and_one_sided(self):
+        result = self.results("transfer")
+        self.check_head(result, 2)
+        self.assertEqual([r["piece_bytes"] for r in result["results"]], [64 << 10, 1 << 20])
+        for r in result["results"]:
+            self.assertGreater(r["two_sided_mb_per_s"], 0)
+            self.assertGreater(r["one_sided_mb_per_s"], 0)
+
     def test_recovery_is_reported_beside_fio(self):
         result = self.results("recover")
         self.check_head(result, 1)
@@ -91,6 +128,18 @@ class Benchmarks(unittest.TestCase):
             for r in result["results"]:
                 self.assertEqual(len(r["each_seconds"]), 2)
                 self.assertGreater(r["gb_per_s"], 0)
+
+    def test_a_program_is_reported_with_and_without_glean(self):
+        for interface, cases in (("mpiio", 40), ("pnetcdf", 4), ("hdf5", 2)):
+            for layer in ("ompio", "romio"):
+                result = self.results(f"unmodified_{interface}_plain_{layer}")
+                self.check_head(result, 2)
+                self.assertEqual(len(result["results"]), cases)
+                for r in result["results"]:
+                    self.assertEqual(set(r), UNMODIFIED)
+                    self.assertTrue(r["identical_files"], r["case"])
+                    self.assertEqual(len(r["each_with_seconds"]), 2)
+                    self.assertGreaterEqual(r["with_durable_seconds"], r["with_blocked_seconds"])
 
     def test_checkpoint_reports_three_contenders_with_identical_files(self):
         for workload, files in (("flash", 2), ("s3d", 2)):

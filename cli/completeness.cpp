@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "cli/verification.hpp"
+#include "store/parts/part_index.hpp"
 #include "store/sums/verify.hpp"
 
 namespace glean::cli {
@@ -75,6 +77,10 @@ Judgement judge(const std::string& path, Depth depth, bool sums_required, Header
   if (!S_ISREG(status.st_mode)) return {false, {}, S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file", {}};
   const auto bytes = static_cast<Bytes>(status.st_size);
   Judgement judgement;
+  if (const auto part = store::parse_part_path(path); part && std::filesystem::exists(store::index_path(path))) {
+    judgement.reason = fmt::format("it is a part of {}, see glean-join(1)", std::filesystem::path(part->path).filename().string());
+    return judgement;
+  }
   try {
     std::optional<store::Sidecar> sidecar;
     try {

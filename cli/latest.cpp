@@ -12,12 +12,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
 #include "cli/completeness.hpp"
 #include "cli/natural_order.hpp"
 #include "cli/verbs.hpp"
+#include "store/parts/part_index.hpp"
 
 namespace glean::cli {
 namespace {
@@ -46,9 +48,13 @@ struct Refused {
   std::string reason;
 };
 
-// Files that GLEAN is still writing, and sidecars.
+// Files that GLEAN is still writing, sidecars, and indexes of parts.
 bool is_glean_s_own(const std::string& path) {
-  const std::string name = std::filesystem::path(path).filename().string();
+  std::string name = std::filesystem::path(path).filename().string();
+  if (name.ends_with(".index")) {
+    name.resize(name.size() - std::string_view(".index").size());
+    if (store::parse_part_path(name)) return true;
+  }
   return name.starts_with('.') && ((name.find(".glean-") != std::string::npos && name.ends_with(".part")) ||
                                    name.ends_with(".glean-sums"));
 }

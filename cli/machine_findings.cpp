@@ -14,7 +14,7 @@
 #include "base/job_end.hpp"
 #include "base/units.hpp"
 #include "cli/findings.hpp"
-#include "plan/plan.hpp"
+#include "plan/node_plan.hpp"
 #include "pool/pool.hpp"
 #include "topology/discover/discover.hpp"
 
@@ -112,7 +112,7 @@ void find_job_end(Findings& findings, const base::Settings& settings) {
 void find_plan(Findings& findings, const topology::Node& node, const base::Settings& settings, int ranks) {
   const std::string subject = fmt::format("plan, {} rank{}", ranks, ranks == 1 ? "" : "s");
   try {
-    std::string text = plan::explain(plan::make_plan(node, {.ranks_on_node = ranks}, settings));
+    std::string text = plan::explain(plan::plan_node(node, {.ranks_on_node = ranks}, settings));
     text.pop_back();
     findings.push_back({subject, Verdict::ok, text, {}});
   } catch (const base::Error& error) {

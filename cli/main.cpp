@@ -1,35 +1,63 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "cli/verbs.hpp"
 
+glean::cli::ExitCode glean::cli::say(const std::exception& error) {
+  std::cerr << "glean: " << error.what() << '\n';
+  const auto* known = dynamic_cast<const base::Error*>(&error);
+  if (known == nullptr) return found_a_failure;
+  if (!known->hint().empty()) std::cerr << "glean: " << known->hint() << '\n';
+  return bad_input;
+}
+
+namespace {
+
+// Takes what follows `glean run … --` off the command line: it is another command's, whatever it looks like.
+std::vector<std::string> take_command(int& argc, char** argv) {
+  std::vector<std::string> command;
+  if (argc < 2 || std::string_view(argv[1]) != "run") return command;
+  char** const end = argv + argc;
+  char** const dashes = std::find(argv, end, std::string_view("--"));
+  if (dashes != end) command.assign(dashes + 1, end);
+  argc = static_cast<int>(dashes - argv);
+  return command;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  const std::vector<std::string> command = take_command(argc, argv);
   CLI::App app("Gets the output of parallel programs off their ranks and into files, in the background.", "glean");
   app.set_version_flag("--version", "glean " GLEAN_VERSION);
   app.require_subcommand(1);
-  app.footer("Manual pages: glean(1), glean-config(1), glean-doctor(1), glean-latest(1), glean-recover(1), glean-verify(1),\n"
-             "              glean.toml(5)");
+  app.footer("Manual pages: glean(1), glean-config(1), glean-doctor(1), glean-join(1), glean-latest(1), glean-plan(1),\n"
+             "              glean-recover(1), glean-run(1), glean-topology(1), glean-verify(1), glean.toml(5),\n"
+             "              glean-machine(5)");
 
   int exit_code = glean::cli::success;
   glean::cli::add_config(app, exit_code);
   glean::cli::add_doctor(app, exit_code);
   glean::cli::add_drain(app, exit_code);
+  glean::cli::add_join(app, exit_code);
   glean::cli::add_latest(app, exit_code);
+  glean::cli::add_plan(app, exit_code);
   glean::cli::add_recover(app, exit_code);
+  glean::cli::add_run(app, command, exit_code);
+  glean::cli::add_topology(app, exit_code);
   glean::cli::add_verify(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // --help and --version come this way too.
     return app.exit(error) == 0 ? glean::cli::success : glean::cli::bad_input;
-  } catch (const glean::base::Error& error) {
-    std::cerr << "glean: " << error.what() << '\n';
-    if (!error.hint().empty()) std::cerr << "glean: " << error.hint() << '\n';
-    return glean::cli::bad_input;
   } catch (const std::exception& error) {
-    std::cerr << "glean: " << error.what() << '\n';
-    return glean::cli::found_a_failure;
+    return glean::cli::say(error);
   }
   return exit_code;
 }

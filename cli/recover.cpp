@@ -5,13 +5,21 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <thread>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "cli/companions.hpp"
 #include "cli/verbs.hpp"
 #include "drain/recovery.hpp"
 #include "pool/pool.hpp"
@@ -25,6 +33,7 @@ struct Options {
   bool dry_run = false;
   bool discard = false;
   bool json = false;
+  std::string wait;   // a duration; empty: not at all
   std::vector<std::string> pools;
 };
 
@@ -32,8 +41,9 @@ struct Options {
 struct Result {
   drain::Remains found;
   std::vector<drain::OutputTrace> outputs;
-  std::string state;     // found, recovered, discarded, in use, unfinished
+  std::string state;     // found, recovered, drained, discarded, in use, unfinished
   std::string problem;
+  bool waited_in_vain = false;
 };
 
 std::string host_name() {
@@ -73,13 +83,14 @@ const drain::OutputTrace* outcome_of(const Result& result, const drain::Remainin
 // Complete steps that are in no file.
 bool is_lost(const Result& result, const drain::RemainingOutput& output) {
   const auto* outcome = outcome_of(result, output);
-  return outcome != nullptr && outcome->state == "failed" && output.problem.empty();
+  return outcome != nullptr && outcome->state == "failed" && outcome->had_complete_steps && output.problem.empty();
 }
 
 void print(const Result& result) {
   const drain::Remains& found = result.found;
-  std::cout << fmt::format("{} on {}: {}, {}, {} old\n", found.pool.substr(1), host_name(),
-                           found.job.empty() ? "unknown job" : found.job, base::readable_bytes(found.pool_bytes),
+  const std::string node = found.nodes > 1 ? fmt::format(", node {} of {}", found.node, found.nodes) : "";
+  std::cout << fmt::format("{} on {}: {}{}, {}, {} old\n", found.pool.substr(1), host_name(),
+                           found.job.empty() ? "unknown job" : found.job, node, base::readable_bytes(found.pool_bytes),
                            age_text(found.age_seconds));
   for (const auto& output : found.outputs) {
     const std::string path = output.final_path.empty() ? "(unnamed)" : output.final_path;
@@ -90,7 +101,8 @@ void print(const Result& result) {
     } else if (outcome != nullptr) {
       std::cout << " → " << (outcome->state == "postponed" ? "not completed: " + outcome->note :
                              is_lost(result, output) ? "LOST: " + outcome->note :
-                             outcome->state == "superseded" ? "removed: " + outcome->note : "removed");
+                             outcome->state == "superseded" ? "removed: " + outcome->note :
+                             outcome->state == "dropped" ? "removed: all of its steps were dropped" : "removed");
     } else if (result.state == "discarded") {
       std::cout << " → discarded";
     }
@@ -119,19 +131,72 @@ ordered_json to_json(const Result& result) {
   const drain::Remains& found = result.found;
   return {{"pool", found.pool},       {"host", host_name()},     {"job", found.job},
           {"age_seconds", found.age_seconds}, {"bytes", found.pool_bytes}, {"ranks", found.ranks},
-          {"in_use_by", found.in_use_by},     {"state", result.state},     {"problem", result.problem},
+          {"nodes", found.nodes}, {"node", found.node},
+          {"in_use_by", found.in_use_by}, {"state", result.state},     {"problem", result.problem},
           {"outputs", outputs}};
+}
+
+constexpr char as_long_as_it_takes[] = "unlimited";
+
+// A process that uses the pool; 0: none. Nothing: there is no such pool any more.
+std::optional<int> user_of(const std::string& pool) {
+  try {
+    return pool::Pool::process_using(pool);
+  } catch (const base::Error& error) {
+    if (error.code() == base::Errc::not_found) return std::nullopt;
+    throw;
+  }
+}
+
+// Until whoever drains the pool has done its work, or is gone.
+void wait_for_its_end(Result& result, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const std::string pool = result.found.pool;
+  const auto begin = Clock::now();
+  auto tell_at = begin + std::chrono::seconds(1);
+  for (;;) {
+    const auto user = user_of(pool);
+    if (!user) {
+      result.found.outputs.clear();
+      result.state = "drained";
+      result.problem = "another process has completed it: what it could not complete is named in glean-drain" +
+                       pool.substr(std::string("/glean").size()) + ".log where the program ran";
+      return;
+    }
+    if (*user == 0) {
+      result.found = drain::look_at(pool);
+      return;
+    }
+    const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (waited >= seconds) {
+      result.waited_in_vain = true;
+      return;
+    }
+    if (Clock::now() >= tell_at) {
+      std::cerr << fmt::format("glean: process {} drains {}: waiting since {:.0f} s\n", *user, pool.substr(1), waited);
+      tell_at += std::chrono::seconds(10);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
 }
 
 Result treat(const std::string& pool, const Options& options, store::SystemCalls& calls) {
   Result result{drain::look_at(pool), {}, "found", {}};
+  // Of a pool that nobody has named, and whose ranks live, it is not known that its job is about to end.
+  const bool is_awaited = !options.wait.empty() && (!result.found.ranks_live || !options.pools.empty());
+  if (result.found.in_use_by != 0 && is_awaited) {
+    const auto seconds = base::parse_seconds(options.wait);
+    wait_for_its_end(result, seconds.value_or(std::numeric_limits<double>::infinity()));
+    if (result.state == "drained") return result;
+  }
   if (result.found.in_use_by != 0) {
     result.state = "in use";
     result.problem = fmt::format("the pool '{}' is in use by process {}", pool, result.found.in_use_by);
     return result;
   }
   result.problem = result.found.problem;
-  if (options.dry_run) return result;
+  const bool with_others = result.found.nodes > 1 && !options.discard;   // all of its job at once, later
+  if (options.dry_run || with_others) return result;
   try {
     if (options.discard) {
       drain::discard(pool, calls);
@@ -155,43 +220,95 @@ Result treat(const std::string& pool, const Options& options, store::SystemCalls
   return result;
 }
 
-std::vector<std::string> chosen_pools(const Options& options) {
-  if (options.pools.empty()) return drain::pool_names();
-  std::vector<std::string> names;
-  for (const std::string& name : options.pools) {
-    names.push_back(name.starts_with('/') ? name : "/" + name);
-    static_cast<void>(pool::Pool::process_using(names.back()));   // throws where there is none
+// Pools of jobs of several nodes, with the processes on the other nodes.
+void recover_with_others(std::vector<Result>& results, store::SystemCalls& calls, drain::Companions& companions) {
+  std::vector<std::string> pools;
+  for (const Result& result : results) {
+    if (result.found.nodes > 1 && result.state == "found") pools.push_back(result.found.pool);
   }
-  return names;
+  int seconds = 0;
+  const auto waiting = [&] {
+    if (++seconds % 10 == 0) std::cerr << fmt::format("glean: still completing what is in the pools of several nodes ({} s)\n", seconds);
+  };
+  for (auto& of_pool : drain::recover_nodes(pools, companions, calls, waiting)) {
+    const auto result = std::find_if(results.begin(), results.end(), [&](const Result& each) { return each.found.pool == of_pool.pool; });
+    result->outputs = std::move(of_pool.recovered.outputs);
+    result->problem = of_pool.problem;
+    result->state = of_pool.recovered.pool_removed ? "recovered" : "unfinished";
+    if (of_pool.problem.empty() && !of_pool.recovered.pool_removed) {
+      result->problem = "the rest stays in memory: mend what is wrong, and run this again";
+    }
+  }
 }
 
-int recover(const Options& options) {
+// Those that are here. Each of the named ones has to be somewhere: a job of several nodes has one on each. Collective.
+std::vector<std::string> chosen_pools(const Options& options, drain::Companions& companions) {
+  if (options.pools.empty()) return drain::pool_names();
+  std::vector<std::string> here, missing;
+  for (const std::string& name : options.pools) {
+    const std::string pool = name.starts_with('/') ? name : "/" + name;
+    (user_of(pool) ? here : missing).push_back(pool);
+  }
+  std::set<std::string> anywhere;
+  for (const std::string& text : companions.from_all(fmt::format("{}", fmt::join(here, "\n")))) {
+    std::istringstream lines(text);
+    for (std::string pool; std::getline(lines, pool);) anywhere.insert(pool);
+  }
+  for (const std::string& pool : missing) {
+    if (!anywhere.contains(pool)) throw base::Error(base::Errc::not_found, "there is no pool '" + pool + "'");
+  }
+  return here;
+}
+
+int recover(const Options& options, drain::Companions& companions) {
   store::SystemCalls calls;
   std::vector<Result> results;
-  bool all_done = true;
-  for (const std::string& pool : chosen_pools(options)) {
+  bool all_done = true, in_vain = false;
+  std::string problem;
+  for (const std::string& pool : chosen_pools(options, companions)) {
     Result result = treat(pool, options, calls);
-    if (!options.pools.empty() && result.state == "in use") {
-      throw base::Error(base::Errc::invalid_state, result.problem);
+    in_vain |= result.waited_in_vain;
+    if (!options.pools.empty() && result.state == "in use" && !result.waited_in_vain) {
+      problem = result.problem;
+      break;
     }
-    all_done &= result.state != "unfinished";
-    for (const auto& output : result.found.outputs) all_done &= !is_lost(result, output);
     results.push_back(std::move(result));
   }
+  for (const std::string& of_one : companions.from_all(problem)) {
+    if (!of_one.empty()) throw base::Error(base::Errc::invalid_state, of_one);
+  }
+  if (!options.dry_run && !options.discard) recover_with_others(results, calls, companions);
+  // What another process was to do, it prints.
+  std::erase_if(results, [&](const Result& result) { return result.found.nodes > 1 && result.state == "found" && !options.dry_run; });
+  for (const Result& result : results) {
+    all_done &= result.state != "unfinished";
+    for (const auto& output : result.found.outputs) all_done &= !is_lost(result, output);
+  }
+  const int exit_code = !all_done ? found_a_failure : in_vain ? waited_in_vain : success;
   if (options.json) {
     ordered_json list = ordered_json::array();
     for (const Result& result : results) list.push_back(to_json(result));
     std::cout << ordered_json{{"pools", list}}.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
-    return all_done ? success : found_a_failure;
+    return exit_code;
   }
   bool any = false;
   for (const Result& result : results) {
-    if (result.state == "in use") continue;
+    if (result.state == "in use" && !result.waited_in_vain) continue;
     any = true;
     print(result);
   }
   if (!any) std::cout << "nothing to recover\n";
-  return all_done ? success : found_a_failure;
+  return exit_code;
+}
+
+int recover(const Options& options) {
+  const auto companions = find_companions();
+  try {
+    return recover(options, *companions);
+  } catch (const std::exception& error) {
+    if (companions->count() == 1) throw;
+    end_all(say(error));
+  }
 }
 
 }  // namespace
@@ -203,8 +320,15 @@ void add_recover(CLI::App& app, int& exit_code) {
   auto* dry_run = verb->add_flag("--dry-run", options->dry_run, "Only say what is there");
   verb->add_flag("--discard", options->discard, "Remove what is there, with the data")->excludes(dry_run);
   verb->add_flag("--json", options->json, "Print JSON");
+  verb->add_flag(fmt::format("--wait{{{}}}", as_long_as_it_takes), options->wait,
+                 "Wait for a pool that only a helper process drains; of named pools for all; --wait=5min: at most so long")
+      ->check([](const std::string& text) {
+        return text == as_long_as_it_takes || base::parse_seconds(text) ? "" : "--wait=" + text + " is no duration like 5min";
+      })
+      ->excludes(dry_run);
   verb->footer("Exit code: 0, also when there is nothing; 1 when something that was complete is not in its file;\n"
-               "2 when the command line is wrong, or a named pool is in use or not there.\n"
+               "2 when the command line is wrong, or a named pool is in use or on no node;\n"
+               "4 when --wait was in vain.\n"
                "A job of several nodes: mpirun --map-by ppr:1:node glean recover");
   verb->callback([options, &exit_code] { exit_code = recover(*options); });
 }

@@ -4,22 +4,34 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <exception>
+#include <string>
+#include <vector>
 
 namespace glean::cli {
 
 enum ExitCode : int {
   success = 0,
-  found_a_failure = 1,   // `doctor`: something has to be mended; `latest`: nothing is complete;
+  found_a_failure = 1,   // `doctor`: something has to be mended; `join`: it cannot be; `latest`: nothing is complete;
                          // `recover`: something is not in its file; `verify`: a file differs
   bad_input = 2,         // a command line or configuration that cannot be
   no_checksums = 3,      // `verify`: a file has none
+  waited_in_vain = 4,    // `recover --wait`: a pool is still in use
 };
+
+// Says what went wrong on standard error; the exit code that it means.
+[[nodiscard]] ExitCode say(const std::exception& error);
 
 void add_config(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_drain(CLI::App& app, int& exit_code);
+void add_join(CLI::App& app, int& exit_code);
 void add_latest(CLI::App& app, int& exit_code);
+void add_plan(CLI::App& app, int& exit_code);
 void add_recover(CLI::App& app, int& exit_code);
+// `command`: what follows `--`, word by word.
+void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_code);
+void add_topology(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 
 }  // namespace glean::cli

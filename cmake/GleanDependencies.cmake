@@ -13,7 +13,11 @@ if(GLEAN_WITH_MPI)
   # The library needs C only; C++ programs that link it include mpi.h.
   set(MPI_CXX_SKIP_MPICXX TRUE)
   find_package(MPI REQUIRED COMPONENTS C CXX)
-  pkg_check_modules(pnetcdf REQUIRED IMPORTED_TARGET pnetcdf)
+  if(GLEAN_WITH_PNETCDF)
+    pkg_check_modules(pnetcdf REQUIRED IMPORTED_TARGET pnetcdf)
+    # Of examples and tests only: with the MPI that PnetCDF has.
+    pkg_check_modules(hdf5 QUIET IMPORTED_TARGET hdf5-openmpi)
+  endif()
   find_package(CLI11 REQUIRED)
 endif()
 if(GLEAN_BUILD_TESTS)

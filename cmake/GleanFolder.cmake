@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One folder, one target: everything that layering needs from the build.
 
-# glean_add_folder(<folder> [RECURSE] [EXCLUDE <subfolder>…] [DIRECTORY <path>]
+# glean_add_folder(<folder> [RECURSE] [EXCLUDE <subfolder or file>…] [DIRECTORY <path>]
 #                  [DEPENDS <folder>…] [LINKS <library>…] [PUBLIC_LINKS <library>…])
 #
 # Makes the static library glean_<folder> ('/' becomes '_') of the folder's sources, and the program
@@ -25,8 +25,8 @@ function(glean_add_folder folder)
   file(${how} sources CONFIGURE_DEPENDS "${directory}/*.cpp")
   file(${how} headers CONFIGURE_DEPENDS "${directory}/*.hpp")
   foreach(excluded IN LISTS arg_EXCLUDE)
-    list(FILTER sources EXCLUDE REGEX "^${directory}/${excluded}/")
-    list(FILTER headers EXCLUDE REGEX "^${directory}/${excluded}/")
+    list(FILTER sources EXCLUDE REGEX "^${directory}/${excluded}(/|$)")
+    list(FILTER headers EXCLUDE REGEX "^${directory}/${excluded}(/|$)")
   endforeach()
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")

@@ -1,6 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests that need ranks.
 
+# What there is of MPI-IO to run a test with, and on how many ranks: those of MPICH do not yield, and more than there are cores take
+# minutes.
+if(GLEAN_WITH_MPI)
+  execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE glean_mpi_version ERROR_QUIET)
+endif()
+if(glean_mpi_version MATCHES "Open MPI|OpenRTE")
+  set(glean_is_open_mpi TRUE)
+  set(glean_mpi_io_implementations ompio romio321)
+  set(glean_mpi_test_ranks 4)
+else()
+  set(glean_is_open_mpi FALSE)
+  set(glean_mpi_io_implementations romio)
+  set(glean_mpi_test_ranks 2)
+endif()
+
 # glean_add_mpi_test(<name> <ranks> <target> [<argument>…])
 #
 # Runs the program of <target> on <ranks> ranks under mpirun, wherever ctest runs it: as root, in a container, on
@@ -8,8 +23,7 @@
 function(glean_add_mpi_test name ranks target)
   set(options "")
   set(environment "")
-  execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_QUIET)
-  if(version MATCHES "Open MPI|OpenRTE")
+  if(glean_is_open_mpi)
     set(options --oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
     set(environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   endif()

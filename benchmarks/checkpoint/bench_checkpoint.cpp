@@ -3,9 +3,7 @@
 // What a simulation waits for when it writes: PnetCDF blocking, PnetCDF nonblocking and GLEAN in one program,
 // one after the other, in turns, with fresh files each time, which are compared at the end.
 #include <CLI/CLI.hpp>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,19 +28,6 @@ struct Options {
   int dumps = 36;
   bool quick = false;
 };
-
-bool same_bytes(const std::string& one, const std::string& other) {
-  std::ifstream a(one, std::ios::binary), b(other, std::ios::binary);
-  std::vector<char> from_a(1 << 20), from_b(1 << 20);
-  if (!a || !b || std::filesystem::file_size(one) != std::filesystem::file_size(other)) return false;
-  while (a && b) {
-    a.read(from_a.data(), static_cast<std::streamsize>(from_a.size()));
-    b.read(from_b.data(), static_cast<std::streamsize>(from_b.size()));
-    if (a.gcount() != b.gcount()) return false;
-    if (std::memcmp(from_a.data(), from_b.data(), static_cast<std::size_t>(a.gcount())) != 0) return false;
-  }
-  return true;
-}
 
 std::string directory_of(const Options& options, Contender contender) {
   return options.directory + "/" + std::to_string(static_cast<int>(contender));

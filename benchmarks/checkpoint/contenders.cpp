@@ -1,61 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "checkpoint/contenders.hpp"
 
-#include <mpi.h>
-#include <pnetcdf.h>
-
-#include <stdexcept>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <vector>
+
+#include "checkpoint/pnetcdf_files.hpp"
 
 namespace glean::benchmarks {
 namespace {
-
-void check(int status, const std::string& what) {
-  if (status != NC_NOERR) throw std::runtime_error(what + ": " + ncmpi_strerror(status));
-}
-
-nc_type netcdf_type(glean::Type type) {
-  return type == glean::Type::int32 ? NC_INT : type == glean::Type::float32 ? NC_FLOAT : NC_DOUBLE;
-}
-
-MPI_Datatype mpi_type(glean::Type type) {
-  return type == glean::Type::int32 ? MPI_INT : type == glean::Type::float32 ? MPI_FLOAT : MPI_DOUBLE;
-}
-
-void write_with_pnetcdf(const File& file, const std::string& path, Contender contender) {
-  int id = -1;
-  check(ncmpi_create(MPI_COMM_WORLD, path.c_str(), NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &id), path);
-  std::vector<int> dimensions, variables;
-  for (const Dimension& dimension : file.dimensions) {
-    dimensions.emplace_back();
-    check(ncmpi_def_dim(id, dimension.name.c_str(), static_cast<MPI_Offset>(dimension.length), &dimensions.back()),
-          dimension.name);
-  }
-  for (const Array& array : file.arrays) {
-    std::vector<int> over;
-    for (const int dimension : array.dimensions) over.push_back(dimensions[static_cast<std::size_t>(dimension)]);
-    variables.emplace_back();
-    check(ncmpi_def_var(id, array.name.c_str(), netcdf_type(array.external), static_cast<int>(over.size()),
-                        over.data(), &variables.back()), array.name);
-  }
-  check(ncmpi_enddef(id), path);
-  for (std::size_t i = 0; i < file.arrays.size(); ++i) {
-    const Array& array = file.arrays[i];
-    const std::vector<MPI_Offset> start(array.mine.start.begin(), array.mine.start.end());
-    const std::vector<MPI_Offset> count(array.mine.count.begin(), array.mine.count.end());
-    MPI_Offset elements = 1;
-    for (const MPI_Offset n : count) elements *= n;
-    if (contender == Contender::pnetcdf_blocking) {
-      check(ncmpi_put_vara_all(id, variables[i], start.data(), count.data(), array.data, elements,
-                               mpi_type(array.memory)), array.name);
-    } else {
-      check(ncmpi_iput_vara(id, variables[i], start.data(), count.data(), array.data, elements,
-                            mpi_type(array.memory), nullptr), array.name);
-    }
-  }
-  if (contender == Contender::pnetcdf_nonblocking) check(ncmpi_wait_all(id, NC_REQ_ALL, nullptr, nullptr), path);
-  check(ncmpi_close(id), path);
-}
 
 template <class T>
 void put(glean::Output& out, glean::Variable variable, const Array& array) {
@@ -63,6 +17,8 @@ void put(glean::Output& out, glean::Variable variable, const Array& array) {
   for (const std::uint64_t n : array.mine.count) elements *= n;
   out.put(variable, std::span<const T>(static_cast<const T*>(array.data), elements));
 }
+
+}  // namespace
 
 void write_with_glean(glean::Session& session, const File& file, const std::string& path) {
   glean::Output out = session.open(path, glean::Format::cdf5);
@@ -88,7 +44,18 @@ void write_with_glean(glean::Session& session, const File& file, const std::stri
   out.close();
 }
 
-}  // namespace
+bool same_bytes(const std::string& one, const std::string& other) {
+  std::ifstream a(one, std::ios::binary), b(other, std::ios::binary);
+  std::vector<char> from_a(1 << 20), from_b(1 << 20);
+  if (!a || !b || std::filesystem::file_size(one) != std::filesystem::file_size(other)) return false;
+  while (a && b) {
+    a.read(from_a.data(), static_cast<std::streamsize>(from_a.size()));
+    b.read(from_b.data(), static_cast<std::streamsize>(from_b.size()));
+    if (a.gcount() != b.gcount()) return false;
+    if (std::memcmp(from_a.data(), from_b.data(), static_cast<std::size_t>(a.gcount())) != 0) return false;
+  }
+  return true;
+}
 
 const char* name_of(Contender contender) {
   switch (contender) {
@@ -110,7 +77,7 @@ Outcome write(Contender contender, const Ranks& ranks, glean::Session& session, 
     if (contender == Contender::glean) {
       write_with_glean(session, file, path);
     } else {
-      write_with_pnetcdf(file, path, contender);
+      write_with_pnetcdf(file, path, contender == Contender::pnetcdf_blocking ? PnetcdfCalls::blocking : PnetcdfCalls::nonblocking);
     }
   }
   outcome.blocked_seconds = now_seconds() - begin;

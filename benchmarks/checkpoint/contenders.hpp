@@ -17,6 +17,9 @@ inline constexpr Contender contenders[] = {Contender::pnetcdf_blocking, Contende
                                            Contender::glean};
 [[nodiscard]] const char* name_of(Contender contender);
 
+// Both files can be read and are the same.
+[[nodiscard]] bool same_bytes(const std::string& one, const std::string& other);
+
 // Of one run; the same on all ranks.
 struct Outcome {
   double blocked_seconds = 0;       // in library calls, slowest rank; from the first open to the last close
@@ -24,6 +27,9 @@ struct Outcome {
   double cpu_seconds = 0;           // all ranks, all threads, in that time
   double blocked_cpu_seconds = 0;   // the part until the slowest rank had closed its last file
 };
+
+// One file as one output of `session`. Collective over its application_comm().
+void write_with_glean(glean::Session& session, const File& file, const std::string& path);
 
 // Writes all files of `workload` into `directory`, which has none of them. Collective.
 [[nodiscard]] Outcome write(Contender contender, const Ranks& ranks, glean::Session& session,

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdio>
+#include <numeric>
 
 namespace glean::benchmarks {
 namespace {
@@ -18,10 +19,11 @@ std::uint64_t size_of(glean::Type type) {
   }
 }
 
-std::vector<double> made_up_values(std::uint64_t count, int rank, int variable) {
+// Of elements `first` and following.
+std::vector<double> made_up_values(std::uint64_t first, std::uint64_t count, int variable) {
   std::vector<double> values(count);
   for (std::uint64_t i = 0; i < count; ++i) {
-    values[i] = 1.0 + rank * 0.37 + variable * 0.01 + static_cast<double>(i % 8191) * 1e-4;
+    values[i] = 1.0 + variable * 0.01 + static_cast<double>((first + i) % 8191) * 1e-4;
   }
   return values;
 }
@@ -49,13 +51,15 @@ Workload flash(int rank, int ranks, std::uint64_t blocks_per_rank) {
   const std::uint64_t blocks = blocks_per_rank * static_cast<std::uint64_t>(ranks);
   const std::uint64_t first = blocks_per_rank * static_cast<std::uint64_t>(rank);
   Workload workload{"flash", {}, {}, {}};
-  for (int variable = 0; variable < 10; ++variable) {
-    workload.doubles.push_back(made_up_values(blocks_per_rank * cells * cells * cells, rank, variable));
-  }
-  workload.doubles.push_back(made_up_values(blocks_per_rank * 3, rank, 10));
-  workload.doubles.push_back(made_up_values(blocks_per_rank * 6, rank, 11));
+  const auto values = [&](std::uint64_t per_block, int variable) {
+    workload.doubles.push_back(made_up_values(first * per_block, blocks_per_rank * per_block, variable));
+  };
+  for (int variable = 0; variable < 10; ++variable) values(cells * cells * cells, variable);
+  values(3, 10);
+  values(6, 11);
   workload.integers.emplace_back(blocks_per_rank, 3);
-  workload.integers.emplace_back(blocks_per_rank * 15, rank);
+  workload.integers.emplace_back(blocks_per_rank * 15);
+  std::iota(workload.integers[1].begin(), workload.integers[1].end(), static_cast<std::int32_t>(first * 15));
 
   const auto file_of = [&](const std::string& name, glean::Type external, const std::vector<int>& variables) {
     File file{name, {{"blocks", blocks}, {"z", cells}, {"y", cells}, {"x", cells}, {"space", 3}, {"two", 2},
@@ -102,7 +106,7 @@ Workload s3d(int rank, int ranks, int dumps) {
   }
   const auto add = [&](const char* name, int leading_dimension, std::uint64_t leading) {
     const auto variable = static_cast<int>(workload.doubles.size());
-    workload.doubles.push_back(made_up_values(cells * leading, rank, variable));
+    workload.doubles.push_back(made_up_values(static_cast<std::uint64_t>(rank) * cells * leading, cells * leading, variable));
     Array array{name, {2, 3, 4}, glean::Type::float64, glean::Type::float64, mine, nullptr};
     if (leading > 1) {
       array.dimensions.insert(array.dimensions.begin(), leading_dimension);

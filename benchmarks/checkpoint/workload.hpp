@@ -41,7 +41,8 @@ struct Workload {
 };
 
 // A checkpoint and a plot file in FLASH's layout (seed 000, section 6.1): blocks of 16³ cells, 10 variables in
-// double precision in the checkpoint, three of them in single precision in the plot file, and the mesh in both.
+// double precision in the checkpoint, three of them in single precision in the plot file, and the mesh in both. What is
+// in a block does not depend on whose it is.
 [[nodiscard]] Workload flash(int rank, int ranks, std::uint64_t blocks_per_rank);
 
 // Restart files in S3D's layout (seed 000): 22×36×22 cells per rank on a global 3-D grid, of which every rank holds

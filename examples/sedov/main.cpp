@@ -32,6 +32,9 @@ class Run {
     if (options.output == Through::pnetcdf) {
       writer_ = make_pnetcdf_writer(mesh_.comm(), trace_, options.durability);
     }
+#ifdef SEDOV_HAVE_HDF5
+    if (options.output == Through::hdf5) writer_ = make_hdf5_writer(mesh_.comm(), trace_);
+#endif
     if (options.output == Through::glean) writer_ = make_glean_writer(mesh_.comm(), trace_);
   }
 
@@ -62,7 +65,8 @@ void Run::write(FileKind kind) {
   const auto number =
       std::count_if(files_.begin(), files_.end(), [kind](const FileRecord& f) { return f.kind == kind; });
   char name[40];
-  std::snprintf(name, sizeof name, "sedov_%s_%04d.nc", checkpoint ? "chk" : "plt", static_cast<int>(number));
+  std::snprintf(name, sizeof name, "sedov_%s_%04d.%s", checkpoint ? "chk" : "plt", static_cast<int>(number),
+                options_.output == Through::hdf5 ? "h5" : "nc");
 
   FileContents contents{.path = options_.directory + "/" + name,
                         .kind = kind,

@@ -67,7 +67,11 @@ Options parse_options(std::span<char* const> arguments) {
     else if (option == "--output") {
       options.output = choice<Through>(
           option, value(),
-          {{"glean", Through::glean}, {"pnetcdf", Through::pnetcdf}, {"none", Through::none}});
+          {{"glean", Through::glean}, {"pnetcdf", Through::pnetcdf},
+#ifdef SEDOV_HAVE_HDF5
+           {"hdf5", Through::hdf5},
+#endif
+           {"none", Through::none}});
     } else if (option == "--format") {
       options.format = choice<FileFormat>(
           option, value(),
@@ -83,14 +87,14 @@ std::string usage() {
   return R"(Usage: mpirun -n RANKS sedov [OPTION]...
 The Sedov blast wave in three dimensions, writing checkpoint and plot files as FLASH does.
 
-  --output WAY            glean (default), pnetcdf, or none
+  --output WAY            glean (default), pnetcdf, hdf5 (where the program was built with it), or none
   --directory DIR         where the files go (default: .)
   --blocks X,Y,Z          blocks of 16 x 16 x 16 cells (default: 6,6,6)
   --time T                simulate until this time (default: 0.05, as FLASH)
   --steps N               or until this many steps, whichever comes first
   --checkpoint-every N    steps between checkpoints; there is always one at the start and one at the end
   --plot-every N          the same for plot files
-  --format F              cdf1, cdf2 or cdf5 (default)
+  --format F              cdf1, cdf2 or cdf5 (default); not for hdf5
   --fsync                 with pnetcdf: wait after each file until the disk has it
   --trace FILE            write what every rank did when, as JSON
   --help                  this text

@@ -10,7 +10,7 @@
 
 namespace sedov {
 
-enum class Through { none, pnetcdf, glean };
+enum class Through { none, pnetcdf, hdf5, glean };
 
 struct Options {
   Position blocks = {6, 6, 6};

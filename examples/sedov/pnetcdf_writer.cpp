@@ -8,6 +8,7 @@
 
 #include <stdexcept>
 
+#include "packing.hpp"
 #include "writer.hpp"
 
 namespace sedov {
@@ -98,38 +99,20 @@ PnetcdfWriter::Defined PnetcdfWriter::define(const Mesh& mesh, const FileContent
 }
 
 void PnetcdfWriter::write_blocks(const Mesh& mesh, const FileContents& contents, const Defined& defined) {
-  const auto count = static_cast<std::size_t>(mesh.block_count());
-  const std::vector<int> levels(count, 1), parents(count, -1);
-  std::vector<double> boxes;
-  for (int block = mesh.first_block(); block < mesh.first_block() + mesh.block_count(); ++block) {
-    for (const double lower : mesh.lower(block)) {
-      boxes.push_back(lower);
-      boxes.push_back(lower + mesh.block_width());
-    }
-  }
-
+  const BlockTable table = block_table(mesh);
   const Timed timed(trace_, Activity::output, contents.path);
   const MPI_Offset start[] = {mesh.first_block(), 0, 0}, counts[] = {mesh.block_count(), 3, 2};
   const auto put = [&](int status) { require(status, "cannot write the blocks of " + contents.path); };
-  put(ncmpi_put_vara_int_all(defined.file, defined.level, start, counts, levels.data()));
-  put(ncmpi_put_vara_int_all(defined.file, defined.parent, start, counts, parents.data()));
-  put(ncmpi_put_vara_double_all(defined.file, defined.box, start, counts, boxes.data()));
+  put(ncmpi_put_vara_int_all(defined.file, defined.level, start, counts, table.levels.data()));
+  put(ncmpi_put_vara_int_all(defined.file, defined.parent, start, counts, table.parents.data()));
+  put(ncmpi_put_vara_double_all(defined.file, defined.box, start, counts, table.boxes.data()));
 }
 
 void PnetcdfWriter::write_variable(const Mesh& mesh, const FileContents& contents, const Defined& defined,
                                    std::size_t index) {
   {
     const Timed timed(trace_, Activity::pack, contents.path);
-    packed_.clear();
-    for (int block = 0; block < mesh.block_count(); ++block) {
-      const double* cells = mesh.interior(block, contents.variables[index]);
-      for (int z = 0; z < block_cells; ++z) {
-        for (int y = 0; y < block_cells; ++y) {
-          const double* row = cells + z * cell_stride[2] + y * cell_stride[1];
-          packed_.insert(packed_.end(), row, row + block_cells);
-        }
-      }
-    }
+    pack(mesh, contents.variables[index], packed_);
   }
   const Timed timed(trace_, Activity::output, contents.path);
   const MPI_Offset start[] = {mesh.first_block(), 0, 0, 0};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a run writes, and the interface that writes it. There are two implementations, and nothing else of the
-// program knows which one is at work: pnetcdf_writer.cpp and glean_writer.cpp. Put side by side, they are the
-// answer to "what would my code look like?".
+// What a run writes, and the interface that writes it. Nothing else of the program knows which implementation is at
+// work: pnetcdf_writer.cpp, hdf5_writer.cpp or glean_writer.cpp. Put side by side, they are the answer to "what would my
+// code look like?".
 #pragma once
 
 #include <memory>
@@ -52,8 +52,9 @@ class Writer {
 enum class Durability { leave_to_kernel, fsync };
 
 // Collective. Time spent inside the libraries is entered into `trace` as output, copying out of the ghost
-// cells for PnetCDF's sake as packing. Both must outlive the writer.
+// cells for PnetCDF's or HDF5's sake as packing. Both must outlive the writer.
 std::unique_ptr<Writer> make_pnetcdf_writer(MPI_Comm comm, Trace& trace, Durability durability);
+std::unique_ptr<Writer> make_hdf5_writer(MPI_Comm comm, Trace& trace);   // where there is HDF5: SEDOV_HAVE_HDF5
 std::unique_ptr<Writer> make_glean_writer(MPI_Comm comm, Trace& trace);
 
 }  // namespace sedov

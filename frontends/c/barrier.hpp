@@ -16,13 +16,13 @@
 #include "glean/glean.hpp"
 
 struct glean_session {
-  glean_session(MPI_Comm ranks, glean::Session&& opened) : session(std::move(opened)) {
-    MPI_Comm_dup(ranks, &comm);
+  explicit glean_session(glean::Session&& opened) : session(std::move(opened)) {
+    if (!session.is_writer()) MPI_Comm_dup(session.application_comm(), &comm);
   }
   ~glean_session() {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized == 0) MPI_Comm_free(&comm);
+    if (finalized == 0 && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
   }
   glean_session(const glean_session&) = delete;
   glean_session& operator=(const glean_session&) = delete;
@@ -99,9 +99,10 @@ const Element* required_array(const Element* pointer, std::size_t elements, cons
 
 // The arguments of a collective call, which `read` makes and checks. Only rank 0's may count further down, so
 // the ranks agree here: if `read` throws on one of them, the others throw `invalid_argument`, naming it.
-// Collective, one reduction.
+// Collective, one reduction. With MPI_COMM_NULL there is nobody to agree with.
 template <class Read>
 auto agreed(MPI_Comm comm, Read&& read) -> decltype(read()) {
+  if (comm == MPI_COMM_NULL) return read();
   std::optional<decltype(read())> arguments;
   std::optional<Error> error;
   try {

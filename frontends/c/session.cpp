@@ -50,10 +50,18 @@ glean_status glean_session_open(MPI_Comm comm, const glean_setting* settings, si
       glean::c::required(session, "session");
       return settings_of(settings, setting_count);
     });
-    *session = new glean_session(comm, glean::Session(comm, known));
+    *session = new glean_session(glean::Session(comm, known));
   });
   if (status != GLEAN_OK) copy_message(text, message, message_bytes);
   return status;
+}
+
+glean_status glean_session_is_writer(glean_session* session, int* is_writer) {
+  return glean::c::call(session, [&] { *glean::c::required(is_writer, "is_writer") = session->session.is_writer() ? 1 : 0; });
+}
+
+glean_status glean_session_comm(glean_session* session, MPI_Comm* comm) {
+  return glean::c::call(session, [&] { *glean::c::required(comm, "comm") = session->session.application_comm(); });
 }
 
 glean_status glean_session_wait(glean_session* session, glean_level level, double seconds) {

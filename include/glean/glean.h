@@ -238,6 +238,15 @@ GLEAN_API const char *glean_status_name(glean_status status);
 GLEAN_CHECKED glean_status glean_session_open(MPI_Comm comm, const glean_setting *settings,
     size_t setting_count, glean_session **session, char *message, size_t message_bytes);
 
+/* Whether this rank was set aside to write, as the last one of each node is in mode `dedicated` (`is_writer` is 1, else 0). There
+ * glean_session_open returns when the other ranks have closed the session, and the program ends. Local. */
+GLEAN_CHECKED glean_status glean_session_is_writer(glean_session *session, int *is_writer);
+
+/* The ranks that compute: `comm` as it was given, or in mode `dedicated` a communicator of all ranks but the writers,
+ * which remains until MPI_Finalize (MPI_COMM_NULL on a writer). What other calls say of all ranks is of these.
+ * Local. */
+GLEAN_CHECKED glean_status glean_session_comm(glean_session *session, MPI_Comm *comm);
+
 /* Waits until everything put so far into any output is at `level`. `seconds` < 0: the configured deadline.
  * Collective. Blocks. */
 GLEAN_CHECKED glean_status glean_session_wait(glean_session *session, glean_level level, double seconds);

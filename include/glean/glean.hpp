@@ -363,6 +363,13 @@ class Session {
   // it is Local and completes only what all ranks have closed.
   ~Session();
 
+  // In mode `dedicated` the last rank of each node is set aside to write for the others: its constructor returns when they have
+  // closed the session, and then this is true there, and the program ends: MPI_Finalize is all that is left to call. Local.
+  [[nodiscard]] bool is_writer() const;
+  // The ranks that compute: `comm` as it was given, or in mode `dedicated` a communicator of all ranks but the writers, which
+  // remains until MPI_Finalize (MPI_COMM_NULL on a writer). What other calls say of all ranks is of these. Local.
+  [[nodiscard]] MPI_Comm application_comm() const;
+
   // Opens a new output. The file appears under `path` when it is complete. Collective.
   Output open(std::string_view path, Format format, OutputOptions options = {});
 

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::string_view prefix = "GLEAN_";
 constexpr std::string_view file_variable = "GLEAN_CONFIG";
+constexpr std::string_view machines_variable = "GLEAN_MACHINES";   // a directory of machine files, not a setting
+constexpr std::string_view run_prefix = "GLEAN_RUN_";              // what processes of one run tell each other
 
 std::vector<std::string> key_names(Scope least) {
   std::vector<std::string> names;
@@ -180,13 +182,13 @@ void Reader::read_rule(const toml::table& table, const std::string& path) {
 
 void Reader::read_environment(const Environment& environment) {
   std::map<std::string, std::string> key_of;
-  std::vector<std::string> variables = {std::string(file_variable)};
+  std::vector<std::string> variables = {std::string(file_variable), std::string(machines_variable)};
   for (const Key& key : key_table()) {
     key_of[environment_name(key.name)] = key.name;
     variables.push_back(environment_name(key.name));
   }
   for (const auto& [name, value] : environment) {
-    if (!name.starts_with(prefix) || name == file_variable) continue;
+    if (!name.starts_with(prefix) || name == file_variable || name == machines_variable || name.starts_with(run_prefix)) continue;
     if (const auto found = key_of.find(name); found != key_of.end()) {
       set(found->second, value, name);
     } else {
@@ -203,6 +205,9 @@ Configuration Reader::finish() {
   const SpillSettings& spill = configuration_.settings.spill;
   if (configuration_.settings.any_spills() && (spill.directory.empty() || spill.budget_bytes == 0)) {
     problem("full = 'spill'", fmt::format("needs {}", spill.directory.empty() ? "spill.directory" : "spill.budget"));
+  }
+  if (configuration_.settings.plan.files != 1 && configuration_.settings.any_needs_one_file()) {
+    problem("plan.files", "several files need publish = 'rename' for all outputs, and none with mode = 'dedicated'");
   }
   if (problems_.empty()) return std::move(configuration_);
   const std::string head =

@@ -126,6 +126,15 @@ TEST_F(Config, VariablesOfOtherProgramsAreLeftAlone) {
   EXPECT_EQ(refusal({}, {{"PATH", "/bin"}, {"XGLEAN_MODE", "none"}}), "");
 }
 
+TEST_F(Config, TheDirectoryOfMachineFilesIsNoSetting) {
+  EXPECT_EQ(refusal({}, {{"GLEAN_MACHINES", "/machines"}}), "");
+  EXPECT_NE(refusal({}, {{"GLEAN_MACHINE", "/machines"}}).find("did you mean GLEAN_MACHINES?"), std::string::npos);
+}
+
+TEST_F(Config, WhatTheProcessesOfARunTellEachOtherIsNoSetting) {
+  EXPECT_EQ(refusal({}, {{"GLEAN_RUN_POOL", "/glean.1.2.3"}}), "");
+}
+
 TEST_F(Config, AnUnknownKeyNamesTheNearestOneAndItsLine) {
   write_file("mode = 'threaded'\n\n[pool]\nbuget = '1GiB'\n");
 

@@ -23,13 +23,17 @@ constexpr Bytes page = 4 * KiB;
 template <class Enum, std::size_t n>
 using Names = std::array<std::pair<std::string_view, Enum>, n>;
 
-constexpr Names<Mode, 2> mode_names{{{"threaded", Mode::threaded}, {"passthrough", Mode::passthrough}}};
+constexpr Names<Mode, 4> mode_names{{{"threaded", Mode::threaded},
+                                     {"dedicated", Mode::dedicated},
+                                     {"collective", Mode::collective},
+                                     {"passthrough", Mode::passthrough}}};
 constexpr Names<Publish, 2> publish_names{{{"rename", Publish::rename}, {"in-place", Publish::in_place}}};
 constexpr Names<RangeRule, 2> range_names{{{"error", RangeRule::error}, {"fill", RangeRule::fill}}};
 constexpr Names<WhenFull, 4> full_names{{{"block", WhenFull::block},
                                          {"spill", WhenFull::spill},
                                          {"synchronous", WhenFull::synchronous},
                                          {"drop", WhenFull::drop}}};
+constexpr Names<ReadBack, 2> read_back_names{{{"compare", ReadBack::compare}, {"capture", ReadBack::capture}}};
 constexpr Names<DirectIo, 3> direct_names{
     {{"auto", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}}};
 constexpr Names<DrainPlace, 2> place_names{{{"threads", DrainPlace::threads}, {"process", DrainPlace::process}}};
@@ -99,6 +103,11 @@ bool assign_job_end(Settings& settings, std::string_view text) {
   return true;
 }
 
+bool assign_files(Settings& settings, std::string_view text) {
+  if (text == "group") return settings.plan.files = 0, true;
+  return assign_int(settings.plan.files, text, 1, 1'000'000);
+}
+
 // "0,2,4-7"
 bool assign_cores(Settings& settings, std::string_view text) {
   std::vector<int> cores;
@@ -119,8 +128,8 @@ bool assign_cores(Settings& settings, std::string_view text) {
 }
 
 constexpr auto table = std::to_array<Key>({
-    {"mode", Scope::output, "threaded or passthrough",
-     "Who writes: drain threads in the background, or PnetCDF's own collective calls.",
+    {"mode", Scope::output, "threaded, dedicated, collective or passthrough",
+     "Who writes: drain threads in the background, a rank set aside, tuned collective calls, or PnetCDF as it is.",
      [](Settings& s, std::string_view text) { return assign_name(mode_names, s.output.mode, text); },
      [](const Settings& s) { return print_name(mode_names, s.output.mode); }},
     {"publish", Scope::output, "rename or in-place",
@@ -139,6 +148,10 @@ constexpr auto table = std::to_array<Key>({
      "When the pool is full: wait, go on in spill.directory, write into the file at once, or leave out whole steps.",
      [](Settings& s, std::string_view text) { return assign_name(full_names, s.output.full, text); },
      [](const Settings& s) { return print_name(full_names, s.output.full); }},
+    {"read_back", Scope::output, "compare or capture",
+     "Files that an unmodified program reads as soon as it has written them: captured, or as MPI-IO would if that is faster.",
+     [](Settings& s, std::string_view text) { return assign_name(read_back_names, s.output.read_back, text); },
+     [](const Settings& s) { return print_name(read_back_names, s.output.read_back); }},
     {"pool.budget", Scope::session, "bytes from 1MiB, or auto",
      "All shared memory that GLEAN uses on a node; auto takes a quarter of what is free, at most 1 GiB.",
      assign_budget,
@@ -178,6 +191,25 @@ constexpr auto table = std::to_array<Key>({
      "Write whole blocks past the page cache (O_DIRECT); auto does where the file system allows it.",
      [](Settings& s, std::string_view text) { return assign_name(direct_names, s.drain.direct_io, text); },
      [](const Settings& s) { return print_name(direct_names, s.drain.direct_io); }},
+    {"topology.ranks_per_node", Scope::session, "0 to 1000000",
+     "Ranks that follow each other and form a node, as if there were as many nodes; 0: those that share memory.",
+     [](Settings& s, std::string_view text) { return assign_int(s.topology.ranks_per_node, text, 0, 1'000'000); },
+     [](const Settings& s) { return fmt::format("{}", s.topology.ranks_per_node); }},
+    {"topology.machine", Scope::session, "a name that `glean topology --list` knows, or the path of a machine file",
+     "The machine: its I/O groups, network and gateways; node i of the session is its node i; empty: nothing is known.",
+     [](Settings& s, std::string_view text) { return s.topology.machine = text, true; },
+     [](const Settings& s) { return s.topology.machine; }},
+    {"plan.aggregators", Scope::session, "0 to 1000000",
+     "Nodes of each I/O group that write; 0: as many as the cost model finds best.",
+     [](Settings& s, std::string_view text) { return assign_int(s.plan.aggregators, text, 0, 1'000'000); },
+     [](const Settings& s) { return fmt::format("{}", s.plan.aggregators); }},
+    {"plan.tune", Scope::session, "true or false",
+     "Try other numbers of aggregators and other requests between files, a few times, and keep what is faster.",
+     [](Settings& s, std::string_view text) { return assign_name(bool_names, s.plan.tune, text); },
+     [](const Settings& s) { return print_name(bool_names, s.plan.tune); }},
+    {"plan.files", Scope::session, "1 to 1000000, or group",
+     "Files that an output becomes, none of which waits for another: `glean join` makes one; group: one for each I/O group.",
+     assign_files, [](const Settings& s) { return s.plan.files == 0 ? std::string("group") : fmt::format("{}", s.plan.files); }},
     {"job.end", Scope::session, "auto, none, a duration from the start of the session, or a time as 2026-01-31T12:00:00Z",
      "When the job's time is over: the drain hurries before, and warns; auto takes what Slurm says.",
      assign_job_end, [](const Settings& s) { return exact_job_end(s.job.end); }},

@@ -25,11 +25,33 @@ OutputSettings Settings::for_output(std::string_view path) const {
   return changed.output;
 }
 
-bool Settings::any_spills() const {
-  return output.full == WhenFull::spill || std::any_of(rules.begin(), rules.end(), [](const Rule& rule) {
+namespace {
+
+bool any_rule_says(const std::vector<Rule>& rules, std::string_view key, std::string_view value) {
+  return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
     return std::any_of(rule.values.begin(), rule.values.end(),
-                       [](const auto& value) { return value.first == "full" && value.second == "spill"; });
+                       [&](const auto& said) { return said.first == key && said.second == value; });
   });
+}
+
+}  // namespace
+
+bool Settings::any_spills() const { return output.full == WhenFull::spill || any_rule_says(rules, "full", "spill"); }
+
+bool Settings::any_captures() const {
+  return output.mode == Mode::threaded || any_rule_says(rules, "mode", "threaded") || any_needs_writers();
+}
+
+bool Settings::any_needs_writers() const {
+  return output.mode == Mode::dedicated || any_rule_says(rules, "mode", "dedicated");
+}
+
+bool Settings::any_writes_collectively() const {
+  return output.mode == Mode::collective || any_rule_says(rules, "mode", "collective");
+}
+
+bool Settings::any_needs_one_file() const {
+  return any_needs_writers() || output.publish == Publish::in_place || any_rule_says(rules, "publish", "in-place");
 }
 
 }  // namespace glean::base

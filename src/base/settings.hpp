@@ -12,11 +12,13 @@
 
 namespace glean::base {
 
-enum class Mode { passthrough, threaded };
+enum class Mode { passthrough, collective, threaded, dedicated };   // docs/modes.md
+[[nodiscard]] constexpr bool captures(Mode mode) { return mode == Mode::threaded || mode == Mode::dedicated; }
 enum class Publish { rename, in_place };   // when a file appears under its final name
 enum class RangeRule { error, fill };      // a value that the external type cannot hold
 // What a put does when the pool is full. drop: whole steps, before they are begun.
 enum class WhenFull { block, spill, synchronous, drop };
+enum class ReadBack { compare, capture };  // of files that an unmodified program reads as soon as it has written them
 enum class DrainPlace { threads, process };   // of the aggregator rank, or one helper per node
 enum class DirectIo { automatic, on, off };
 enum class LogLevel { debug, info, warning, error, off };
@@ -28,6 +30,7 @@ struct OutputSettings {
   RangeRule range = RangeRule::error;
   bool checksums = false;   // recorded in a sidecar of each file
   WhenFull full = WhenFull::block;
+  ReadBack read_back = ReadBack::compare;
   friend bool operator==(const OutputSettings&, const OutputSettings&) = default;
 };
 
@@ -44,6 +47,17 @@ struct DrainSettings {
   Bytes request_bytes = 8 * MiB;   // of a write, and its alignment
   int depth = 4;                   // writes in flight per thread
   DirectIo direct_io = DirectIo::automatic;
+};
+
+struct TopologySettings {
+  int ranks_per_node = 0;          // that follow each other; 0: those that share memory
+  std::string machine;             // a machine file, by name or path; empty: every node has a way out of its own
+};
+
+struct PlanSettings {
+  int aggregators = 0;             // of an I/O group; 0: as the cost model finds
+  bool tune = true;                // between files, by what was measured
+  int files = 1;                   // that an output becomes, to be joined; 0: one for each I/O group
 };
 
 struct JobSettings {
@@ -69,17 +83,24 @@ struct Rule {
 };
 
 struct Settings {
-  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`, `full`
+  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`, `full`, `read_back`
   PoolSettings pool;
   SpillSettings spill;
   DrainSettings drain;
+  TopologySettings topology;
+  PlanSettings plan;
   JobSettings job;
   ReportSettings report;
   LogLevel log_level = LogLevel::warning;
   std::vector<Rule> rules;
 
-  // An output may spill.
+  // An output may do so.
+  [[nodiscard]] bool any_captures() const;
+  [[nodiscard]] bool any_needs_writers() const;
+  [[nodiscard]] bool any_writes_collectively() const;
   [[nodiscard]] bool any_spills() const;
+  // An output may do what one of several files cannot.
+  [[nodiscard]] bool any_needs_one_file() const;
   // The settings of one output, rules applied.
   [[nodiscard]] OutputSettings for_output(std::string_view path) const;
 };

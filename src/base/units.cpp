@@ -2,7 +2,9 @@
 #include "base/units.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -32,8 +34,23 @@ constexpr std::array<std::pair<std::string_view, Bytes>, 10> byte_units{{
     {"", 1}, {"B", 1}, {"kB", 1000}, {"MB", 1000'000}, {"GB", 1000'000'000}, {"TB", 1000'000'000'000},
     {"KiB", KiB}, {"MiB", MiB}, {"GiB", GiB}, {"TiB", 1024 * GiB}}};
 
-constexpr std::array<std::pair<std::string_view, long double>, 5> time_units{
-    {{"", 1.0L}, {"s", 1.0L}, {"ms", 1e-3L}, {"min", 60.0L}, {"h", 3600.0L}}};
+constexpr std::array<std::pair<std::string_view, long double>, 7> time_units{
+    {{"", 1.0L}, {"s", 1.0L}, {"ms", 1e-3L}, {"us", 1e-6L}, {"ns", 1e-9L}, {"min", 60.0L}, {"h", 3600.0L}}};
+
+constexpr std::array<std::pair<std::string_view, long double>, 12> rate_units{
+    {{"TB/s", 1e12L}, {"GB/s", 1e9L}, {"MB/s", 1e6L}, {"kB/s", 1e3L}, {"B/s", 1.0L},
+     {"TiB/s", 0x1p40L}, {"GiB/s", 0x1p30L}, {"MiB/s", 0x1p20L}, {"KiB/s", 0x1p10L},
+     {"Gbit/s", 1.25e8L}, {"Mbit/s", 1.25e5L}, {"kbit/s", 125.0L}}};
+
+template <std::size_t number>
+std::optional<double> parse(std::string_view text, const std::array<std::pair<std::string_view, long double>, number>& units) {
+  const auto quantity = split(text);
+  if (!quantity) return std::nullopt;
+  for (const auto& [unit, factor] : units) {
+    if (unit == quantity->unit) return static_cast<double>(quantity->number * factor);
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -71,15 +88,42 @@ std::string readable_bytes(Bytes bytes) {
   return fmt::format("{} B", bytes);
 }
 
-std::optional<double> parse_seconds(std::string_view text) {
-  const auto quantity = split(text);
-  if (!quantity) return std::nullopt;
-  for (const auto& [unit, factor] : time_units) {
-    if (unit == quantity->unit) return static_cast<double>(quantity->number * factor);
+std::optional<double> parse_rate(std::string_view text) { return parse(text, rate_units); }
+
+std::string exact_rate(double bytes_per_second) {
+  for (const auto& [unit, factor] : rate_units) {
+    const auto number = static_cast<double>(static_cast<long double>(bytes_per_second) / factor);
+    // A unit in which the number is not one that reads back the same is left to a smaller one.
+    std::string text = fmt::format("{}{}", number, unit);
+    if ((number >= 1 || factor == 1.0L) && parse_rate(text) == bytes_per_second) return text;
   }
-  return std::nullopt;
+  return fmt::format("{:.30f}B/s", bytes_per_second);
 }
 
-std::string exact_seconds(double seconds) { return fmt::format("{}s", seconds); }
+std::string readable_rate(double bytes_per_second) {
+  for (const auto& [unit, factor] : {std::pair{"TB/s", 1e12}, {"GB/s", 1e9}, {"MB/s", 1e6}, {"kB/s", 1e3}}) {
+    // Not 1e+03 of the smaller unit.
+    if (bytes_per_second >= 0.9995 * factor) return fmt::format("{:.3g} {}", bytes_per_second / factor, unit);
+  }
+  return fmt::format("{:.3g} B/s", bytes_per_second);
+}
+
+std::optional<double> parse_seconds(std::string_view text) { return parse(text, time_units); }
+
+std::string exact_seconds(double seconds) {
+  for (const auto& [unit, factor] : {std::pair{"s", 1.0L}, {"ms", 1e-3L}, {"us", 1e-6L}, {"ns", 1e-9L}}) {
+    std::string text = fmt::format("{}{}", static_cast<double>(static_cast<long double>(seconds) / factor), unit);
+    // Shorter is better: 20us, not 0.00002s. What reads well in seconds stays.
+    if ((seconds >= 1e-3 || seconds == 0 || seconds >= static_cast<double>(factor)) && parse_seconds(text) == seconds) return text;
+  }
+  return fmt::format("{:.30f}s", seconds);
+}
+
+std::string readable_ranks(const std::vector<int>& ranks) {
+  constexpr std::size_t most = 8;
+  const std::size_t named = std::min(ranks.size(), most);
+  const std::string rest = named == ranks.size() ? "" : fmt::format(" and {} more", ranks.size() - named);
+  return fmt::format("rank{} {}{}", ranks.size() == 1 ? "" : "s", fmt::join(ranks.data(), ranks.data() + named, ", "), rest);
+}
 
 }  // namespace glean::base

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <random>
+
 namespace glean::base {
 namespace {
 
@@ -50,9 +53,55 @@ TEST(Units, RefusesWhatIsNoDuration) {
 }
 
 TEST(Units, PrintsDurationsThatReadBackTheSame) {
-  for (const double seconds : {0.5, 300.0, 0.001, 86400.0, 1.0 / 3}) {
+  for (const double seconds : {0.0, 0.5, 300.0, 0.001, 86400.0, 1.0 / 3, 1e-4 / 3, 1e-9, 1e-11, 12345678.9}) {
     EXPECT_EQ(parse_seconds(exact_seconds(seconds)), seconds);
   }
+  EXPECT_EQ(exact_seconds(0.5), "0.5s");
+  EXPECT_EQ(exact_seconds(2e-5), "20us");
+}
+
+TEST(Units, ReadsRates) {
+  EXPECT_EQ(parse_rate("425MB/s"), 425e6);
+  EXPECT_EQ(parse_rate("1.5 GiB/s"), 1536.0 * 1024 * 1024);
+  EXPECT_EQ(parse_rate("6.7GiB/s"), 6.7 * 1024 * 1024 * 1024);
+  EXPECT_EQ(parse_rate("10Gbit/s"), 1.25e9);
+}
+
+TEST(Units, PrintsWhateverThereIsSoThatItReadsBackTheSame) {
+  std::mt19937_64 random(20261122);
+  for (int i = 0; i < 20000; ++i) {
+    const double number = std::uniform_real_distribution(1.0, 10.0)(random) * std::pow(10.0, static_cast<int>(random() % 24) - 9);
+    EXPECT_EQ(parse_rate(exact_rate(number)), number) << exact_rate(number);
+    EXPECT_EQ(parse_seconds(exact_seconds(number)), number) << exact_seconds(number);
+  }
+}
+
+TEST(Units, RoundsRatesForPeople) {
+  EXPECT_EQ(readable_rate(425e6), "425 MB/s");
+  EXPECT_EQ(readable_rate(12.5e9), "12.5 GB/s");
+  EXPECT_EQ(readable_rate(999.99e6), "1 GB/s");
+  EXPECT_EQ(readable_rate(17), "17 B/s");
+}
+
+TEST(Units, RefusesWhatIsNoRate) {
+  for (const char* text : {"", "fast", "425", "425MB", "-1MB/s", "1e3B/s", "MB/s", "10Gb/s"}) {
+    EXPECT_EQ(parse_rate(text), std::nullopt) << text;
+  }
+}
+
+TEST(Units, PrintsRatesThatReadBackTheSame) {
+  for (const double rate : {0.0, 1.0, 0.1, 425e6, 6.7 * 1024 * 1024 * 1024, 1e12 / 3, 3.3e15, 0x1p-20}) {
+    EXPECT_EQ(parse_rate(exact_rate(rate)), rate) << exact_rate(rate);
+  }
+  EXPECT_EQ(exact_rate(425e6), "425MB/s");
+  EXPECT_EQ(exact_rate(1.25e9), "1.25GB/s");
+}
+
+TEST(Units, NamesRanksAndOfManyTheFirst) {
+  EXPECT_EQ(readable_ranks({3}), "rank 3");
+  EXPECT_EQ(readable_ranks({1, 2, 5}), "ranks 1, 2, 5");
+  EXPECT_EQ(readable_ranks({0, 1, 2, 3, 4, 5, 6, 7}), "ranks 0, 1, 2, 3, 4, 5, 6, 7");
+  EXPECT_EQ(readable_ranks({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}), "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 2 more");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/layout.hpp"
@@ -28,6 +29,9 @@ class Checksums {
   void add(const std::vector<store::StridedSum>& sums) { sums_.insert(sums_.end(), sums.begin(), sums.end()); }
   // Somebody else has written parts of the file, and their sums are not known: what no sum covers is read back.
   void lose() { lost_ = true; }
+  // For whoever publishes a file of which this is a part.
+  [[nodiscard]] std::vector<store::StridedSum> take() { return std::exchange(sums_, {}); }
+  [[nodiscard]] bool are_lost() const { return lost_; }
 
   // The sidecar of the finished working file: what the format library wrote, [0, header_bytes), and what was lost are
   // read back. Throws when that fails. Blocks.

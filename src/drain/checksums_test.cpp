@@ -25,7 +25,7 @@ std::vector<VirtualOutput> random_outputs(std::mt19937& random, const TemporaryD
   return outputs;
 }
 
-void drain_all(const std::vector<VirtualOutput>& outputs, const plan::Plan& plan, store::SystemCalls& calls) {
+void drain_all(const std::vector<VirtualOutput>& outputs, const plan::NodePlan& plan, store::SystemCalls& calls) {
   pool::TestPool made(2, plan);
   Engine engine(made.pool, plan, calls);
   VirtualRanks ranks(made, 10);
@@ -50,7 +50,7 @@ TEST(ChecksumsOfADrain, CoverEveryFileAndFindEveryFlippedByte) {
   for (int round = 0; round < 12; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     const TemporaryDirectory directory;
-    plan::Plan plan = pool::small_plan();
+    plan::NodePlan plan = pool::small_plan();
     plan.drain_threads = 1 + round % 2;
     plan.request_bytes = (4 * base::KiB) << random() % 3;
     if (round % 3 == 0) plan.pool_bytes = 240 * base::KiB;   // windows are written in parts

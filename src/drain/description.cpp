@@ -3,10 +3,13 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 
 #include "base/error.hpp"
+#include "topology/text.hpp"
 
 namespace glean::drain {
 namespace {
@@ -50,7 +53,59 @@ struct NamesHeader {
   std::uint16_t flags;
 };
 
-constexpr std::uint16_t with_checksums = 1, ranks_write_too = 2;
+// The machine's text goes after it.
+struct ShareHeader {
+  std::uint64_t window_bytes;
+  std::uint64_t request_bytes;
+  std::uint32_t nodes;
+  std::uint32_t aggregators;
+  std::uint32_t machine_nodes;   // listed behind the machine
+  std::uint32_t unused;
+};
+
+void append_share(std::vector<std::byte>& bytes, const plan::FileShare& share) {
+  const ShareHeader header{share.window_bytes, share.request_bytes, static_cast<std::uint32_t>(share.nodes),
+                           static_cast<std::uint32_t>(share.aggregators), static_cast<std::uint32_t>(share.machine_nodes.size()), 0};
+  const auto append = [&](const void* data, std::size_t size) {
+    const auto* first = static_cast<const std::byte*>(data);
+    bytes.insert(bytes.end(), first, first + size);
+  };
+  append(&header, sizeof header);
+  append_text(bytes, share.nodes > 1 ? topology::to_toml(share.machine) : "");
+  append(share.machine_nodes.data(), share.machine_nodes.size() * sizeof(topology::NodeId));
+}
+
+plan::FileShare take_share(std::span<const std::byte>& bytes) {
+  ShareHeader header{};
+  if (bytes.size() < sizeof header) refuse();
+  std::memcpy(&header, bytes.data(), sizeof header);
+  bytes = bytes.subspan(sizeof header);
+  const std::string machine = take_text(bytes);
+  const bool has_windows = header.request_bytes != 0 && header.window_bytes != 0 && header.window_bytes % header.request_bytes == 0;
+  const bool has_none = header.nodes == 1 && header.request_bytes == 0 && header.window_bytes == 0;
+  if (has_windows == has_none || header.nodes == 0 || header.aggregators == 0 || machine.empty() != (header.nodes == 1) ||
+      header.unused != 0 || (machine.empty() && header.machine_nodes != 0)) {
+    refuse();
+  }
+  plan::FileShare share{.nodes = header.nodes, .aggregators = static_cast<int>(header.aggregators),
+                        .window_bytes = header.window_bytes, .request_bytes = header.request_bytes};
+  if (machine.empty()) return share;
+  share.machine = topology::machine_from_toml(machine, "machine of an output");
+  if (share.machine.nodes() < share.nodes) refuse();
+  if (header.machine_nodes == 0) return share;
+  const std::size_t listed_bytes = header.machine_nodes * sizeof(topology::NodeId);
+  if (header.machine_nodes != header.nodes || bytes.size() < listed_bytes) refuse();
+  share.machine_nodes.resize(header.machine_nodes);
+  std::memcpy(share.machine_nodes.data(), bytes.data(), listed_bytes);
+  bytes = bytes.subspan(listed_bytes);
+  const auto& nodes = share.machine_nodes;
+  const bool ascend = std::adjacent_find(nodes.begin(), nodes.end(), std::greater_equal<>()) == nodes.end();
+  if (!ascend || nodes.front() < 0 || nodes.back() >= share.machine.nodes()) refuse();
+  return share;
+}
+
+constexpr std::uint16_t with_checksums = 1, ranks_write_too = 2, one_of_several = 4, only_bytes = 8,
+                        dropped_by_nodes = 16, all_flags = 31;
 
 NamesHeader header_of(std::span<const std::byte> bytes) {
   NamesHeader header{};
@@ -73,7 +128,9 @@ std::vector<std::byte> OutputDescription::encode_names() const {
   append_text(texts, names.working_path);
   append_text(texts, names.final_path);
   NamesHeader header{0, static_cast<std::uint32_t>(texts.size()), static_cast<std::uint16_t>(direct_io),
-                     static_cast<std::uint16_t>((checksums ? with_checksums : 0) | (ranks_write ? ranks_write_too : 0))};
+                     static_cast<std::uint16_t>((checksums ? with_checksums : 0) | (ranks_write ? ranks_write_too : 0) |
+                                                (is_part ? one_of_several : 0) | (is_bytes ? only_bytes : 0) |
+                                                (nodes_drop ? dropped_by_nodes : 0))};
   header.checksum = checksum_of(header, texts);
   std::vector<std::byte> bytes(sizeof header);
   std::memcpy(bytes.data(), &header, sizeof header);
@@ -85,11 +142,14 @@ OutputDescription OutputDescription::decode_names(std::span<const std::byte> byt
   const NamesHeader header = header_of(bytes);
   std::span<const std::byte> texts = bytes.subspan(sizeof header, header.bytes);
   if (header.checksum != checksum_of(header, texts)) refuse();
-  if (header.direct_io > static_cast<std::uint16_t>(base::DirectIo::off) || header.flags > 3) refuse();
+  if (header.direct_io > static_cast<std::uint16_t>(base::DirectIo::off) || header.flags > all_flags) refuse();
   OutputDescription description;
   description.direct_io = static_cast<base::DirectIo>(header.direct_io);
   description.checksums = (header.flags & with_checksums) != 0;
   description.ranks_write = (header.flags & ranks_write_too) != 0;
+  description.is_part = (header.flags & one_of_several) != 0;
+  description.is_bytes = (header.flags & only_bytes) != 0;
+  description.nodes_drop = (header.flags & dropped_by_nodes) != 0;
   description.display_path = take_text(texts);
   description.names.working_path = take_text(texts);
   description.names.final_path = take_text(texts);
@@ -98,7 +158,10 @@ OutputDescription OutputDescription::decode_names(std::span<const std::byte> byt
 }
 
 std::vector<std::byte> OutputDescription::encode_layout() const {
-  const auto encoded = layout.encode();
+  std::vector<std::byte> encoded;
+  append_share(encoded, share);
+  const auto of_layout = layout.encode();
+  encoded.insert(encoded.end(), of_layout.begin(), of_layout.end());
   const std::uint64_t checksum = XXH3_64bits(encoded.data(), encoded.size());
   std::vector<std::byte> bytes(sizeof checksum);
   std::memcpy(bytes.data(), &checksum, sizeof checksum);
@@ -114,6 +177,7 @@ OutputDescription OutputDescription::decode(std::span<const std::byte> bytes) {
   std::memcpy(&checksum, bytes.data(), sizeof checksum);
   bytes = bytes.subspan(sizeof checksum);
   if (checksum != XXH3_64bits(bytes.data(), bytes.size())) refuse();
+  description.share = take_share(bytes);
   description.layout = store::FileLayout::decode(bytes);
   return description;
 }

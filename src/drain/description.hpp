@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/file_share.hpp"
 #include "store/layout.hpp"
 #include "store/posix/file.hpp"
 
@@ -18,14 +19,18 @@ struct OutputDescription {
   store::FileNames names;
   base::DirectIo direct_io = base::DirectIo::automatic;
   store::FileLayout layout;
+  plan::FileShare share{};      // which node writes what of it
   bool checksums = false;       // a sidecar is published with the file
   bool ranks_write = false;     // not only the drain does
+  bool is_part = false;         // of several files, with an index beside it (docs/formats/part-index.md)
+  bool nodes_drop = false;      // several nodes, and they may drop steps of it (pool/verdicts.hpp)
+  bool is_bytes = false;        // no format and no variables: ranks write bytes where they like, and the latest write of a byte wins
 
   // In two parts: what is known before there is a file, so that whoever comes after a killed process knows what to remove,
-  // and the layout.
+  // and the layout with its share.
   [[nodiscard]] std::vector<std::byte> encode_names() const;
   [[nodiscard]] std::vector<std::byte> encode_layout() const;
-  // All but the layout. Throws io when `bytes` does not begin with what encode_names() made.
+  // All but layout and share. Throws io when `bytes` does not begin with what encode_names() made.
   [[nodiscard]] static OutputDescription decode_names(std::span<const std::byte> bytes);
   // Throws io when `bytes` is not what encode_names() and encode_layout() made.
   [[nodiscard]] static OutputDescription decode(std::span<const std::byte> bytes);

@@ -14,6 +14,16 @@ OutputDescription example() {
   description.layout.header_bytes = 512;
   description.layout.variables.push_back({"dens", mesh::Type::float32, {4, 16, 16, 16}, 512, 0, false, {}});
   description.layout.variables.push_back({"time", mesh::Type::float64, {}, 66048, 8, true, {}});
+  description.share = {.machine = plan::plain_machine(3), .nodes = 3, .window_bytes = 16384, .request_bytes = 8192};
+  return description;
+}
+
+// One of several files, written by three of four nodes.
+OutputDescription part() {
+  OutputDescription description = example();
+  description.is_part = true;
+  description.share.machine = plan::plain_machine(4);
+  description.share.machine_nodes = {0, 2, 3};
   return description;
 }
 
@@ -31,6 +41,16 @@ TEST(OutputDescription, SurvivesEncoding) {
   with_checksums.checksums = true;
   EXPECT_EQ(OutputDescription::decode(encoded(with_checksums)), with_checksums);
   EXPECT_NE(with_checksums, example());
+  EXPECT_EQ(OutputDescription::decode(encoded(part())), part());
+}
+
+TEST(OutputDescription, WhoseNodesAreNotSomeOfTheMachineIsRefused) {
+  using Nodes = std::vector<topology::NodeId>;
+  for (const Nodes& wrong : {Nodes{0, 2}, Nodes{0, 2, 2}, Nodes{2, 0, 3}, Nodes{0, 2, 4}, Nodes{-1, 2, 3}, Nodes{0, 1, 2, 3}}) {
+    OutputDescription description = part();
+    description.share.machine_nodes = wrong;
+    EXPECT_THROW(static_cast<void>(OutputDescription::decode(encoded(description))), base::Error) << wrong.size();
+  }
 }
 
 TEST(OutputDescription, OnlyNamesOfOneDirectoryAreNames) {
@@ -55,6 +75,7 @@ TEST(OutputDescription, ItsNamesCanBeReadWithoutTheLayout) {
   const auto names = example().encode_names();
   OutputDescription expected = example();
   expected.layout = {};
+  expected.share = {};
 
   EXPECT_EQ(OutputDescription::decode_names(names), expected);
   for (std::size_t size = 0; size < names.size(); ++size) {
@@ -72,7 +93,7 @@ TEST(OutputDescription, ThatIsCutOrLongerThanItShouldBeIsRefused) {
 }
 
 TEST(OutputDescription, ThatIsDamagedAnywhereIsRefused) {
-  const auto sound = encoded(example());
+  const auto sound = encoded(part());
   for (std::size_t at = 0; at < sound.size(); ++at) {
     for (const int damage : {0x01, 0x80, 0xff}) {
       auto bytes = sound;

@@ -17,12 +17,14 @@
 #include "drain/worker.hpp"
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
+#include "store/parts/part_index.hpp"
 
 namespace glean::drain {
 namespace {
 
 constexpr std::uint64_t nap_ns = 100'000'000;
 constexpr std::size_t intervals_max = 4096;
+constexpr Bytes kept_share = 4;   // of the chunks, for what has left journals that are too small; twice that while it is written
 
 // A launcher may have bound the rank, and with it every thread that it starts, to one core.
 void place_thread(const std::vector<int>& cores, int thread) {
@@ -60,9 +62,9 @@ std::uint64_t thread_cpu_ns() {
 
 }  // namespace
 
-Engine::Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls, Ranks ranks)
-    : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), ranks_(ranks), damages_(pool.header().ranks) {
-  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) journals_.emplace_back(pool, rank);
+Engine::Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks)
+    : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), ranks_(ranks), damages_(pool.header().journals) {
+  for (int rank = 0; rank < static_cast<int>(pool.header().journals); ++rank) journals_.emplace_back(pool, rank);
   inherits_ = pool.header().drains.fetch_add(1, std::memory_order_relaxed) != 0;
   trace_.threads = plan.drain_threads;
   for (int thread = 0; thread < plan.drain_threads; ++thread) workers_.push_back(make_worker());
@@ -132,6 +134,11 @@ bool Engine::wait_until_idle(double seconds) {
   return idle_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return has_read_all_ && outputs_.empty(); });
 }
 
+void Engine::adopt_now() {
+  const std::lock_guard lock(mutex_);
+  adopt_outputs();
+}
+
 DrainTrace Engine::trace() const {
   const std::lock_guard lock(mutex_);
   DrainTrace trace = trace_;
@@ -179,6 +186,7 @@ void Engine::run(int thread, Worker& worker) {
 std::optional<Job> Engine::next_job() {
   read_journals();
   relieve_if_full();
+  if (auto read = next_read()) return read;
   if (jobs_.empty()) return std::nullopt;
   Job job = std::move(jobs_.front());
   jobs_.pop_front();
@@ -194,14 +202,28 @@ void Engine::read_journals() {
     adopt_outputs();
     const std::size_t known = outputs_.size();
     for (auto& [key, output] : outputs_) output->look_at_ranks();
-    bool complete = true;
-    for (int rank = 0; rank < static_cast<int>(journals_.size()); ++rank) complete = read_journal(rank) && complete;
+    const bool complete = read_all_journals();
     if (complete && outputs_.size() == known) break;
   }
+  if (ranks_ == Ranks::working) pass_over_lost_writes();
   tell_of_space();
   for (auto it = outputs_.begin(); it != outputs_.end();) after_change(*(it++)->second);
   has_read_all_ = true;
   if (outputs_.empty()) idle_.notify_all();
+}
+
+bool Engine::read_all_journals() {
+  for (;;) {
+    const std::uint64_t before = records_read_;
+    bool complete = true;
+    blocked_.clear();
+    for (int rank = 0; rank < static_cast<int>(journals_.size()); ++rank) complete = read_journal(rank) && complete;
+    if (blocked_.empty()) return complete;
+    // What one rank has written may wait for what another has; without ranks, for what nobody will ever record.
+    if (records_read_ != before) continue;
+    if (ranks_ == Ranks::working) return false;
+    for (const auto& [output, write] : blocked_) output->pass_over_to(write);
+  }
 }
 
 bool Engine::read_journal(int rank) {
@@ -210,17 +232,33 @@ bool Engine::read_journal(int rank) {
   if (damage) return true;
   try {
     while (const pool::Record* record = journal.peek()) {
-      OutputDrain* output = find({record->slot, record->generation});
-      if (output == nullptr && ranks_ == Ranks::working) return false;
+      const pool::OutputKey key{record->slot, record->generation};
+      OutputDrain* output = find(key);
+      if (output == nullptr && ranks_ == Ranks::working && !is_finished(key)) return false;
+      if (output != nullptr && !output->takes(*record)) {
+        auto& first = blocked_.try_emplace(output, record->step).first->second;
+        first = std::min(first, record->step);
+        return true;
+      }
       journal.advance();
-      if (output != nullptr) output->on_put(*record, journal, rank);
-      else spill_.retire(*record, journal);   // of an output that is finished
+      ++records_read_;
+      if (output != nullptr) output->on_put(*record, journal);
+      else if (!postponed_.contains(key)) spill_.retire(*record, journal);   // of an output that is finished
     }
   } catch (const base::Error& error) {
-    damage.emplace(error.code(), "journal of rank " + std::to_string(rank) + ": " + error.what());
+    const bool of_a_rank = rank < static_cast<int>(pool_.header().ranks);
+    damage.emplace(error.code(), (of_a_rank ? "journal of rank " + std::to_string(pool_.job_rank(rank))
+                                            : std::string("journal of what other nodes have sent")) + ": " + error.what());
     for (auto& [key, output] : outputs_) output->fail(*damage);
   }
   return true;
+}
+
+// It has failed, or else all that was recorded of it would have been looked at before.
+bool Engine::is_finished(pool::OutputKey key) const {
+  const pool::OutputSlot& slot = pool_.slot(key.slot);
+  return slot.generation.load(std::memory_order_acquire) != key.generation ||
+         slot.state.load(std::memory_order_acquire) != pool::OutputState::open;
 }
 
 OutputDrain* Engine::find(pool::OutputKey key) {
@@ -233,7 +271,7 @@ void Engine::adopt_outputs() {
     const pool::OutputSlot& slot = pool_.slot(index);
     const pool::OutputState state = slot.state.load(std::memory_order_acquire);
     // A state that none can be is of an output that something has happened to: it fails, and is not passed over.
-    const bool is_damaged = ranks_ == Ranks::gone && state > pool::OutputState::abandoned;
+    const bool is_damaged = ranks_ == Ranks::gone && state > pool::OutputState::opening;
     if (state != pool::OutputState::open && !is_damaged) continue;
     const pool::OutputKey key{index, slot.generation.load(std::memory_order_acquire)};
     if (!postponed_.contains(key) && find(key) == nullptr) adopt(key);
@@ -249,7 +287,7 @@ void Engine::adopt(pool::OutputKey key) {
   } catch (const base::Error&) {
     description = {};   // cannot be decoded either, which fails the output
   }
-  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, spill_, ranks_,
+  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, parcels_, spill_, ranks_,
                                               inherits_ && !has_read_all_);
   for (const auto& damage : damages_) {
     if (damage) output->fail(*damage);
@@ -258,6 +296,8 @@ void Engine::adopt(pool::OutputKey key) {
 }
 
 void Engine::relieve_if_full() {
+  // Without ranks only what other nodes send can want room.
+  if (ranks_ == Ranks::gone && !pool_.is_shared()) return;
   if (pool_.header().waiting_for_space.load(std::memory_order_seq_cst) == 0) return;
   // Whole windows first; when there are none, and none on their way, whatever can be written.
   for (const auto relief : {OutputDrain::Relief::full_windows, OutputDrain::Relief::everything}) {
@@ -270,7 +310,13 @@ void Engine::relieve_if_full() {
   }
   if (!jobs_.empty()) return;
   // Records that only recovery would need must not keep a rank from going on.
-  for (auto& [key, output] : outputs_) output->forget_kept_records();
+  Bytes room = pool_.header().chunk_count * pool_.header().chunk_bytes / kept_share;
+  for (const auto& [key, output] : outputs_) room -= std::min(room, output->moved_bytes());
+  for (auto& [key, output] : outputs_) {
+    const Bytes before = output->moved_bytes();
+    output->make_room_in_journals(room + before);
+    room -= std::min(room, output->moved_bytes() - std::min(output->moved_bytes(), before));
+  }
   for (auto& [key, output] : outputs_) space_returned_ |= output->space_returned();
   tell_of_space();
 }
@@ -295,6 +341,7 @@ void Engine::finish_job(const Job& job, const base::Error* error) {
   const std::lock_guard lock(mutex_);
   OutputDrain& output = *job.output;
   if (job.kind == Job::Kind::window) --windows_in_flight_;
+  if (job.kind == Job::Kind::read) --reads_in_flight_;
   output.job_ended();
   if (dynamic_cast<const DamagedSpill*>(error) != nullptr) {
     output.fail(*error);   // no other try would find more
@@ -304,6 +351,7 @@ void Engine::finish_job(const Job& job, const base::Error* error) {
     output.discarded();
   } else if (!output.failed()) {
     if (job.kind == Job::Kind::window) output.window_done(*job.window);
+    if (job.kind == Job::Kind::read && !output.postponed()) has_read(job);
     if (job.kind == Job::Kind::synchronize) output.synchronized(job.steps);
     if (job.kind == Job::Kind::publish) output.published();
   }
@@ -315,19 +363,25 @@ void Engine::perform(Job job) {
     job.output->discard_file();
     return finish_job(job, nullptr);
   }
+  if (job.kind == Job::Kind::read) return read_spilled(job);
   store::File* file = job.output->file();
   const auto& description = job.output->description();
   try {
-    std::uint64_t records = 0;
+    std::uint64_t records = 0, steps_in_file = 0;
     Bytes end = 0;
     {
       const std::lock_guard lock(mutex_);
       records = job.output->records();
       end = job.output->highest_end();
       job.steps = job.output->steps_written();
+      steps_in_file = job.output->steps_in_file();
+    }
+    if (description.is_bytes) {
+      publish_bytes(job);
+      return finish_job(job, nullptr);
     }
     const auto patch = store::record_count_patch(description.layout.format, records);
-    if (records != 0) file->write({patch.bytes.data(), patch.size}, patch.offset);
+    if (records != 0 && job.output->publishes()) file->write({patch.bytes.data(), patch.size}, patch.offset);
     if (job.kind == Job::Kind::synchronize) {
       file->synchronize();
     } else {
@@ -337,6 +391,7 @@ void Engine::perform(Job job) {
       }
       file->truncate(file_bytes);
       job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
+      if (description.is_part) store::publish_index(calls_, description.names, steps_in_file);
       publish(calls_, *file, description.layout, file_bytes, job.output->checksums());
     }
   } catch (const base::Error& error) {
@@ -344,6 +399,17 @@ void Engine::perform(Job job) {
     return finish_job(job, &named);
   }
   finish_job(job, nullptr);
+}
+
+// As long as ranks have made it.
+void Engine::publish_bytes(const Job& job) {
+  store::File* file = job.output->file();
+  if (job.kind == Job::Kind::synchronize) return file->synchronize();
+  const store::FileNames& names = job.output->description().names;
+  const bool is_untouched = names.working_path == names.final_path && job.output->slot().writes_begun.load() == 0;
+  if (is_untouched) return;
+  job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
+  publish(calls_, *file, {}, file->current_size(), job.output->checksums());
 }
 
 void Engine::enter_busy() {

@@ -18,7 +18,7 @@
 
 #include "drain/output_drain.hpp"
 #include "drain/worker.hpp"
-#include "plan/plan.hpp"
+#include "plan/node_plan.hpp"
 
 namespace glean::drain {
 
@@ -28,7 +28,7 @@ class Engine {
   // when the job ends. `pool` and `calls` must outlive the engine. Throws when the buffers or threads cannot be had. With
   // Ranks::gone nobody captures any more: outputs are completed with the steps that all ranks have ended, and what the
   // storage refuses stays as it is for another try.
-  Engine(pool::Pool& pool, const plan::Plan& plan, store::SystemCalls& calls, Ranks ranks = Ranks::working);
+  Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks = Ranks::working);
   // stop(Unfinished::discard).
   ~Engine();
   Engine(const Engine&) = delete;
@@ -40,6 +40,21 @@ class Engine {
   void stop(Unfinished unfinished = Unfinished::discard);
   // Waits until nothing is open any more: with Ranks::gone it comes to that. False: not within `seconds`. Blocks.
   bool wait_until_idle(double seconds = 1e9);
+  // Opens the files of new outputs, as a drain thread does when it comes to it. From any thread. Local.
+  void adopt_now();
+  // Where other nodes are in the session too: the next of what they write, if any, and that it has arrived at its node. From
+  // any thread. Local. Everyone of them is answered.
+  [[nodiscard]] std::optional<Parcel> next_parcel();
+  enum class Answer { arrived, refused };
+  void answered(const Parcel& parcel, Answer answer);
+  // The checksums of what this node has written of an output, when that is durable, for the node that publishes it; nothing if
+  // none are wanted. And those of another. From any thread. Local.
+  struct Sums {
+    std::vector<store::StridedSum> sums;
+    bool lost = false;   // not all that was written has one
+  };
+  [[nodiscard]] std::optional<Sums> take_sums(pool::OutputKey key);
+  void add_sums(pool::OutputKey key, const Sums& sums);
   // So far; complete after stop(). Local.
   [[nodiscard]] DrainTrace trace() const;
 
@@ -51,7 +66,10 @@ class Engine {
   [[nodiscard]] std::optional<Job> next_job();
   void read_journals();
   // Whether all of it could be read: false when it speaks of an output that is not described yet.
+  [[nodiscard]] bool read_all_journals();
   [[nodiscard]] bool read_journal(int rank);
+  [[nodiscard]] bool is_finished(pool::OutputKey key) const;
+  void publish_bytes(const Job& job);
   void adopt_outputs();
   void adopt(pool::OutputKey key);
   void relieve_if_full();
@@ -61,6 +79,13 @@ class Engine {
   void perform(Job job);
   void enter_busy();
   void leave_busy();
+  // -- engine_lost_writes.cpp: of bytes
+  void pass_over_lost_writes();
+  [[nodiscard]] std::uint64_t first_recorded(pool::OutputKey output, std::uint64_t from, std::uint64_t before) const;
+  // -- engine_parcels.cpp: what other nodes write
+  [[nodiscard]] std::optional<Job> next_read();
+  void read_spilled(const Job& job);
+  void has_read(const Job& job);
   // -- engine_hurry.cpp: before the job ends
   void watch_end_of_job();
   [[nodiscard]] DrainPosition position() const;
@@ -68,7 +93,7 @@ class Engine {
   [[nodiscard]] OutputDrain* find(pool::OutputKey key);
 
   pool::Pool& pool_;
-  plan::Plan plan_;
+  plan::NodePlan plan_;
   store::SystemCalls& calls_;
   SpillFiles spill_;
   Ranks ranks_;
@@ -76,9 +101,15 @@ class Engine {
   mutable std::mutex mutex_;   // everything below, and the outputs
   std::vector<pool::JournalReader> journals_;
   std::vector<std::optional<base::Error>> damages_;  // of journals that cannot be read on
+  std::uint64_t records_read_ = 0;
+  std::map<OutputDrain*, std::uint64_t> blocked_;   // by writes of bytes that have not come; the first that has
   std::map<pool::OutputKey, std::unique_ptr<OutputDrain>> outputs_;
   std::set<pool::OutputKey> postponed_;   // what the storage has refused, with Ranks::gone
   Jobs jobs_;
+  Parcels parcels_;
+  int reads_in_flight_ = 0;
+  int read_and_sent_ = 0;   // not answered
+  std::uint64_t looked_for_lost_writes_ns_ = 0;
   int windows_in_flight_ = 0;
   bool space_returned_ = false;
   bool stopping_ = false;

@@ -53,19 +53,19 @@ bool wait_until(const Condition& condition) {
 }
 
 struct Job {
-  explicit Job(double seconds, plan::Plan used = pool::small_plan()) : plan(std::move(used)), made(1, plan), ranks(made) {
+  explicit Job(double seconds, plan::NodePlan used = pool::small_plan()) : plan(std::move(used)), made(1, plan), ranks(made) {
     if (seconds > 0) made.pool.header().job_end_realtime_ns = base::realtime_ns() + static_cast<std::uint64_t>(seconds * 1e9);
   }
 
   store::TemporaryDirectory directory;
-  plan::Plan plan;
+  plan::NodePlan plan;
   pool::TestPool made;
   VirtualRanks ranks;
 };
 
 // `drain.cores` decides how many threads there can be, whatever the machine has.
-plan::Plan plan_for_threads(int threads) {
-  plan::Plan plan = pool::small_plan();
+plan::NodePlan plan_for_threads(int threads) {
+  plan::NodePlan plan = pool::small_plan();
   plan.pool_bytes = 2 * base::MiB;
   plan.journal_bytes_per_rank = 64 * base::KiB;   // so that a put of the test does not wait
   plan.drain_cores.assign(static_cast<std::size_t>(threads), 0);

@@ -52,7 +52,7 @@ VirtualOutput simple_output(const std::string& path, std::uint64_t steps, std::u
 
 // One rank that is driven by hand.
 struct OneRank {
-  explicit OneRank(const plan::Plan& used = pool::small_plan()) : plan(used), made(1, plan), ranks(made, 20) {}
+  explicit OneRank(const plan::NodePlan& used = pool::small_plan()) : plan(used), made(1, plan), ranks(made, 20) {}
   void put_step(pool::OutputKey key, const VirtualOutput& output, std::uint64_t step) {
     for (const auto& put : output.puts) {
       if (put.step == step) VirtualRanks::put(made, recorder, key, output, put);
@@ -69,7 +69,7 @@ struct OneRank {
   }
 
   TemporaryDirectory directory;
-  plan::Plan plan;
+  plan::NodePlan plan;
   pool::TestPool made;
   VirtualRanks ranks;
   pool::Recorder recorder = ranks.recorder(0);
@@ -83,7 +83,7 @@ TEST_P(EngineWithThreads, WritesEveryFileAsAnObviousWriterWould) {
   for (int round = 0; round < 25; ++round) {
     const TemporaryDirectory directory;
     const int ranks = 1 + static_cast<int>(random() % 4);
-    plan::Plan plan = pool::small_plan();
+    plan::NodePlan plan = pool::small_plan();
     plan.drain_threads = GetParam();
     plan.request_bytes = (4 * base::KiB) << random() % 4;
     plan.depth = 1 + static_cast<int>(random() % 3);
@@ -117,7 +117,7 @@ TEST_P(EngineWithThreads, WritesEveryFileAsAnObviousWriterWould) {
 INSTANTIATE_TEST_SUITE_P(All, EngineWithThreads, testing::Values(1, 2, 4));
 
 TEST(Engine, KeepsUpWithAnOutputThatStaysOpenLongerThanTheJournalIs) {
-  plan::Plan plan = pool::small_plan();
+  plan::NodePlan plan = pool::small_plan();
   plan.journal_bytes_per_rank = 4 * base::KiB;   // 31 records
   OneRank one(plan);
   Engine engine(one.made.pool, plan, one.calls);
@@ -132,7 +132,7 @@ TEST(Engine, KeepsUpWithAnOutputThatStaysOpenLongerThanTheJournalIs) {
 }
 
 TEST(Engine, WritesDataManyTimesThePoolWithinOneStep) {
-  plan::Plan plan = pool::small_plan();
+  plan::NodePlan plan = pool::small_plan();
   plan.pool_bytes = 176 * base::KiB;   // a dozen chunks
   plan.request_bytes = 64 * base::KiB;
   OneRank one(plan);
@@ -338,7 +338,7 @@ TEST(Engine, RemovesTheWorkingFileThatItCannotOpen) {
 }
 
 TEST(Engine, TellsItsUserWhenItCannotHaveItsBuffers) {
-  plan::Plan plan = pool::small_plan();
+  plan::NodePlan plan = pool::small_plan();
   pool::TestPool made(1, plan);
   store::SystemCalls calls;
   plan.request_bytes = base::align_down(~0ull / 4, 4096);

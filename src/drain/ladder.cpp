@@ -2,47 +2,111 @@
 #include "drain/ladder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace glean::drain {
 
-void Ladder::put(const Put& put, const pool::Source& source) {
+using RecordedPut = pool::Recorder::Put;
+
+// All elements of `put`, piece by piece. A kind copies them, numbers a piece before it is recorded, and knows how much of one this
+// rank may write itself, and how.
+template <class Kind>
+void Ladder::take(RecordedPut put, base::WhenFull full, std::size_t element_bytes, Kind kind) {
   const Bytes chunk_bytes = pool_.header().chunk_bytes;
-  const std::uint64_t elements = put.box->elements();
-  const std::size_t size = source.element_bytes;
-  for (std::uint64_t done = 0; done < elements;) {
-    const Bytes wanted = (elements - done) * size;
+  bool has_written = false;
+  for (const std::uint64_t end = put.elements; put.first_element < end; put.first_element += put.elements) {
+    put.elements = end - put.first_element;
+    const Bytes wanted = put.elements * element_bytes;
     // The rest of a chunk is not worth a piece of its own when it is small.
-    const Bytes minimum = std::min(wanted, chunk_bytes / 32);
-    const auto of_put = [&](std::uint64_t count) {
-      return pool::Recorder::Put{put.output, put.step, put.variable, put.memory, put.box, done, count};
-    };
+    const Bytes minimum = std::min(wanted, kind.smallest_rest(chunk_bytes));
     auto room = recorder_.try_reserve(wanted, minimum);
-    if (!room && put.full == base::WhenFull::synchronous) {
-      // The record first: whoever finishes the work of killed processes must know what may be in the file.
-      write_through_.write(recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, of_put(elements - done)), source);
-      ++figures_.synchronous_puts;
-      figures_.synchronous_bytes += wanted;
-      return;
-    }
-    if (!room && put.full == base::WhenFull::spill) {
-      const auto piece = of_put(std::min(elements - done, chunk_bytes / size));
-      if (const auto offset = spill_.write(piece, source)) {
-        recorder_.commit_elsewhere(pool::PayloadPlace::spill, *offset, piece.elements * size, piece);
-        ++figures_.spilled_pieces;
-        figures_.spilled_bytes += piece.elements * size;
-        done += piece.elements;
+    if (!room && full == base::WhenFull::synchronous) {
+      // What another node writes waits, and so does what is not worth a record between that.
+      const std::uint64_t own = kind.own_elements(put);
+      if (own * element_bytes >= minimum) {
+        put.elements = own;
+        kind.write(put);
+        if (!std::exchange(has_written, true)) ++figures_.synchronous_puts;
+        figures_.synchronous_bytes += own * element_bytes;
         continue;
+      }
+    }
+    if (!room && full == base::WhenFull::spill) {
+      put.elements = std::min(put.elements, chunk_bytes / element_bytes);
+      const Bytes bytes = put.elements * element_bytes;
+      if (spill_.reserve(bytes)) {
+        kind.number(put);   // the block has it
+        if (const auto offset = spill_.write(put, bytes, kind.copy_out())) {
+          recorder_.commit_elsewhere(pool::PayloadPlace::spill, *offset, bytes, put);
+          ++figures_.spilled_pieces;
+          figures_.spilled_bytes += bytes;
+          continue;
+        }
+        kind.give_number_up(put);
+        put.elements = end - put.first_element;
       }
     }
     if (!room) {
       ++figures_.waits;
       room = recorder_.reserve(wanted, minimum);
     }
-    const std::uint64_t now = room->bytes / size;
-    pool::copy_elements(source, done, now, room->data);
-    recorder_.commit_put(*room, now * size, of_put(now));
-    done += now;
+    put.elements = room->bytes / element_bytes;
+    kind.copy(put, room->data);
+    kind.number(put);
+    recorder_.commit_put(*room, put.elements * element_bytes, put);
   }
+}
+
+void Ladder::put(const Put& put, const pool::Source& source) {
+  struct Elements {
+    Ladder& ladder;
+    const pool::Source& source;
+    [[nodiscard]] static Bytes smallest_rest(Bytes chunk_bytes) { return chunk_bytes / 32; }
+    void copy(const RecordedPut& piece, std::byte* target) const {
+      pool::copy_elements(source, piece.first_element, piece.elements, target);
+    }
+    [[nodiscard]] pool::CopyOut copy_out() const {
+      return [this](std::uint64_t first, std::uint64_t elements, std::byte* target) {
+        pool::copy_elements(source, first, elements, target);
+      };
+    }
+    void number(RecordedPut&) const {}
+    void give_number_up(const RecordedPut&) const {}
+    [[nodiscard]] std::uint64_t own_elements(const RecordedPut& rest) const { return ladder.write_through_.own_elements(rest); }
+    void write(const RecordedPut& piece) const {
+      // The record first: whoever finishes the work of killed processes must know what may be in the file.
+      ladder.write_through_.write(ladder.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece), source);
+    }
+  };
+  take({put.output, put.step, put.variable, put.memory, put.box, 0, put.box->elements()}, put.full, source.element_bytes,
+       Elements{*this, source});
+}
+
+void Ladder::write(const Write& write, const pool::CopyOut& copy_out) {
+  struct Stream {
+    Ladder& ladder;
+    const Write& of;
+    const pool::CopyOut& source;
+    // Small writes stay whole, of large ones others may come between the pieces.
+    [[nodiscard]] static Bytes smallest_rest(Bytes chunk_bytes) { return std::min(chunk_bytes, 64 * base::KiB); }
+    void copy(const RecordedPut& piece, std::byte* target) const { source(piece.first_element, piece.elements, target); }
+    [[nodiscard]] const pool::CopyOut& copy_out() const { return source; }
+    void number(RecordedPut& piece) const { piece.step = ladder.recorder_.take_number(piece.output); }
+    // Others wait for a record with it: one of which everything is done.
+    void give_number_up(const RecordedPut& piece) const {
+      ladder.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece);
+    }
+    [[nodiscard]] std::uint64_t own_elements(const RecordedPut& rest) const { return rest.elements; }
+    void write(RecordedPut& piece) const {
+      number(piece);
+      of.wait_for_turn(piece.step);
+      ladder.write_through_.write(piece.output, mesh::PatternPart(*of.place, piece.first_element, piece.elements), copy_out());
+      // The record last: those that come later may go on when it is there.
+      ladder.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece);
+      ladder.recorder_.ring_the_drain();
+    }
+  };
+  take({write.output, 0, 0, mesh::Type::uint8, write.words, 0, write.place->bytes()}, write.full, 1, Stream{*this, write, copy_out});
 }
 
 }  // namespace glean::drain

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How one rank puts: into the pool, and when that is full as the output wants it.
+// How one rank puts, or writes bytes: into the pool, and when that is full as the output wants it.
 #pragma once
+
+#include <functional>
 
 #include "base/settings.hpp"
 #include "drain/spill.hpp"
@@ -36,11 +38,26 @@ class Ladder {
   // Takes the elements of the box: when it returns the application may change them. One copy and nothing else while there
   // is room. Throws what Recorder::reserve and WriteThrough::write throw.
   void put(const Put& put, const pool::Source& source);
+
+  // A write of an output of bytes.
+  struct Write {
+    pool::OutputKey output;
+    base::WhenFull full = base::WhenFull::block;   // `drop`: as `block`, there are no steps
+    const mesh::Pattern* place = nullptr;          // not empty
+    const mesh::Box* words = nullptr;              // the same, as it stands in the journal
+    // Blocks until all writes before that number are in the file, or the output has failed.
+    std::function<void(std::uint64_t number)> wait_for_turn;
+  };
+  // The same for bytes of the pattern's stream. Each piece of it takes the next number as soon as there is room for it: no rank
+  // holds a number that others wait for while it waits for room itself.
+  void write(const Write& write, const pool::CopyOut& copy_out);
   // This rank puts no more into that output.
   void leave(const pool::OutputKey& output) { write_through_.leave(output); }
   [[nodiscard]] const Figures& figures() const { return figures_; }
 
  private:
+  template <class Kind> void take(pool::Recorder::Put put, base::WhenFull full, std::size_t element_bytes, Kind kind);
+
   pool::Pool& pool_;
   pool::Recorder& recorder_;
   SpillWriter spill_;

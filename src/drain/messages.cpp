@@ -66,7 +66,7 @@ base::Error out_of_range_error(const Assembled& assembled, std::uint64_t before)
   return {base::Errc::out_of_range,
           "value " + value_text(memory, assembled.first_range_error.value.data()) + " of '" +
               pending.variable->name + "' at " + index_text(record, record.first_element + before + element) + " (rank " +
-              std::to_string(pending.rank) + ", step " + std::to_string(pending.step) + ") does not fit into " +
+              std::to_string(pending.job_rank) + ", step " + std::to_string(pending.step) + ") does not fit into " +
               std::string(mesh::name_of(pending.variable->external)),
           "range = \"fill\" writes the fill value instead"};
 }

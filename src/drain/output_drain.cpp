@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "drain/messages.hpp"
 #include "pool/futex.hpp"
+#include "store/parts/part_index.hpp"
 #include "store/sums/sidecar.hpp"
 
 namespace glean::drain {
@@ -18,10 +20,10 @@ constexpr Bytes windows_unasked = 1024;   // to fill, beyond which the storage i
 }  // namespace
 
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
-                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, SpillFiles& spill, Ranks ranks,
-                         bool inherited)
+                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Parcels& parcels,
+                         SpillFiles& spill, Ranks ranks, bool inherited)
     : pool_(pool), key_(key), slot_(pool.slot(key.slot)), calls_(calls), request_bytes_(request_bytes), jobs_(jobs),
-      spill_(spill), ranks_(ranks), inherited_(inherited), description_chunks_(description.chunks) {
+      parcels_(parcels), spill_(spill), ranks_(ranks), inherited_(inherited), description_chunks_(description.chunks) {
   try {
     take_over(description);
     open_file();
@@ -36,13 +38,14 @@ Claims& OutputDrain::claims(std::uint32_t variable, std::uint64_t step) {
   return claims_.try_emplace({variable, record}, layout.shape).first->second;
 }
 
-void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journal, int rank) {
+void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journal) {
   if (postponed_) return;
   if (failed_) return retire(record, journal);
   const auto& variables = description_.layout.variables;
   const mesh::Box box{{record.box(), record.box() + record.dimensions},
                       {record.box() + record.dimensions, record.box() + 2 * record.dimensions}};
   try {
+    if (description_.is_bytes) return on_bytes(record, journal);
     const auto refuse = [&] { throw base::Error(base::Errc::io, "damaged journal record of '" + trace_.path + "'"); };
     if (record.variable >= variables.size() || record.memory_type >= mesh::type_count) refuse();
     const auto& variable = variables[record.variable];
@@ -50,22 +53,23 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     // Also where the payload is not looked at: what a record makes this drain do is in proportion to it.
     const bool has_payload = record.place != pool::PayloadPlace::file;
     if (has_payload && record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
-    if (ranks_ == Ranks::gone && record.step >= steps_complete_) {
-      return undo(record, journal, box, rank);
-    }
-    const bool in_file = record.state == pool::RecordState::written || record.place == pool::PayloadPlace::file;
-    if (in_file) return take_kept(record, journal, box, rank);
+    if (record.state == pool::RecordState::moving && moving_is_moved_) return retire(record, journal);
+    if (nodes_drop() && !is_to_be_written(record, journal)) return;
+    if (has_come_before(record, box)) return retire(record, journal);
+    const bool in_file = record.state != pool::RecordState::live || record.place == pool::PayloadPlace::file;
+    if (in_file || is_undone(record.step)) return take_kept(record, journal);
     const auto convert = store::converter(memory, variable.external, description_.layout.format);
     if (convert == nullptr) refuse();
     auto pending = std::make_unique<PendingPiece>(PendingPiece{
-        Piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements), &record,
-        &journal, rank, record.step, &variable,
+        Piece(variable, record_in_file(variable, record.step), box, record.first_element, record.elements), &record,
+        &journal, pool_.job_rank(record, journal.rank()), record.step, &variable,
         convert, record.place == pool::PayloadPlace::pool ? pool_.at(record.payload_offset) : nullptr,
         mesh::size_of(memory), 0});
-    claim(record, box, rank);
+    if (record.origin != pool::Origin::node) claim(kept_put(pool_, record, journal.rank()));
     if (record.first_element == 0) unreserved_bytes_ += box.elements() * mesh::size_of(variable.external);
     pending->unwritten_bytes = pending->piece.file_bytes();
     gather(*pending);
+    if (pending->unwritten_bytes == 0) return retire(record, journal);
     ++unwritten_[record.step];
     StepReach& reach = reaches_[record.step];
     reach.end = std::max(reach.end, pending->piece.file_extent().end);
@@ -78,12 +82,15 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
   }
 }
 
-void OutputDrain::claim(const pool::Record& record, const mesh::Box& box, int rank) {
-  Claims& claimed = claims(record.variable, record.step);
-  claimed.add_part(record.elements);
-  if (record.first_element != 0) return;
-  if (const auto earlier = claimed.add(box, rank)) {
-    throw overlap_error(description_.layout.variables[record.variable], record.step, box, rank, *earlier);
+void OutputDrain::claim(const KeptPut& put) {
+  Claims& claimed = claims(put.variable, put.step);
+  const auto earlier = put.first == 0 ? claimed.add(put.box, put.job_rank) : std::nullopt;
+  // What another node sent, and could not know that it had arrived, it sends again when the job is recovered.
+  const bool again = ranks_ == Ranks::gone && !pool_.is_of_this_node(put.job_rank);
+  if (earlier && again && earlier->rank == put.job_rank && earlier->box.contains(put.box)) return;
+  claimed.add_part(put.elements);
+  if (earlier) {
+    throw overlap_error(description_.layout.variables[put.variable], put.step, put.box, put.job_rank, *earlier);
   }
 }
 
@@ -100,14 +107,21 @@ void OutputDrain::gather(PendingPiece& pending) {
   Bytes before = 0;
   for (std::optional<Bytes> at = extent.begin; at;) {
     const std::uint64_t index = *at / request_bytes_;
-    Window& window = gathered_[index];
-    window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
-    const Bytes up_to_end = pending.piece.bytes_before(window.extent.end);
-    window.parts.push_back({&pending, up_to_end - before});
-    window.bytes += up_to_end - before;
-    waiting_bytes_ += up_to_end - before;
+    const Extent extent_of_window{index * request_bytes_, (index + 1) * request_bytes_};
+    const Bytes up_to_end = pending.piece.bytes_before(extent_of_window.end);
+    if (is_mine(index)) {
+      Window& window = gathered_[index];
+      window.extent = extent_of_window;
+      window.may_overlap = description_.is_bytes;
+      window.parts.push_back({&pending, up_to_end - before});
+      window.bytes += up_to_end - before;
+      waiting_bytes_ += up_to_end - before;
+      if (window.may_overlap && window.bytes >= request_bytes_) full_windows_.insert(index);
+    } else {
+      hand_over(pending, index, {before, up_to_end});
+    }
     before = up_to_end;
-    at = before == pending.piece.file_bytes() ? std::nullopt : pending.piece.next_byte(window.extent.end);
+    at = before == pending.piece.file_bytes() ? std::nullopt : pending.piece.next_byte(extent_of_window.end);
   }
 }
 
@@ -115,10 +129,16 @@ void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
   if (failed_ || postponed_) return;
   const auto& layout = description_.layout.variables[variable];
   const Claims& claimed = claims(variable, step);
-  if (!claimed.all_parts_came() || (layout.per_step() && !layout.has_room_for(step))) {
+  const std::uint64_t record = record_in_file(layout, step);
+  if (!claimed.all_parts_came() || (layout.per_step() && !layout.has_room_for(record))) {
     return fail(base::Error(base::Errc::io, "what was put of '" + layout.name + "' of '" + trace_.path + "' is not all there"));
   }
-  const std::vector<Extent> holes = claimed.unclaimed(layout, layout.per_step() ? step : 0);
+  std::vector<Extent> holes;
+  try {
+    holes = holes_to_fill(variable, record, claimed);
+  } catch (const base::Error& error) {
+    return storage_failed(error);   // of the index of a part
+  }
   Bytes bytes_to_fill = 0;
   for (const Extent& hole : holes) {
     highest_end_ = std::max(highest_end_, hole.end);
@@ -130,6 +150,7 @@ void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
   for (const Extent& hole : holes) {
     settled_end_ = std::max(settled_end_, hole.end);
     for (std::uint64_t index = hole.begin / request_bytes_; index * request_bytes_ < hole.end; ++index) {
+      if (!is_mine(index)) continue;
       Window& window = gathered_[index];
       window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
       window.fills.push_back({&layout, hole, step});
@@ -149,24 +170,32 @@ void OutputDrain::look_at_ranks() {
     steps = std::min(steps, progress & pool::rank_steps);
     most = std::max(most, progress & pool::rank_steps);
     all_closed = all_closed && (progress & pool::rank_closed) != 0;
-    if ((progress & pool::rank_abandoned) != 0 && !failed_) {
-      abandoned_ = true;
+    if ((progress & pool::rank_abandoned) == 0) continue;
+    abandoned_ = abandoned_ || !failed_ || failed_elsewhere_;   // ranks of another node may have been heard of first
+    if (!failed_) {
       fail(base::Error(base::Errc::invalid_state, "output '" + trace_.path + "' was abandoned by rank " +
-                                                      std::to_string(rank) + " before it was closed"));
+                                                      std::to_string(pool_.job_rank(rank)) + " before it was closed"));
     }
   }
-  if (ranks_ == Ranks::gone) return judge_without_ranks(steps, most, all_closed);
-  steps_complete_ = steps;
-  steps_begun_ = most;
-  all_closed_ = all_closed;
+  if (ranks_ == Ranks::gone) {
+    judge_without_ranks(steps, most, all_closed);
+  } else {
+    steps_ended_ = steps_complete_ = steps;
+    steps_begun_ = most;
+    all_closed_ = all_closed && !lacks_writes();
+  }
+  if (pool_.is_shared()) look_at_nodes();
+  take_moved();   // only now it can be told what of it has to be undone
 }
 
 void OutputDrain::queue(Job::Kind kind, std::shared_ptr<Window> window) {
   ++jobs_in_flight_;
-  jobs_.push_back({kind, this, std::move(window)});
+  jobs_.push_back({.kind = kind, .output = this, .window = std::move(window)});
 }
 
 void OutputDrain::queue_window(std::map<std::uint64_t, Window>::iterator it) {
+  // What comes later must not be in the file before it.
+  if (description_.is_bytes && !windows_on_their_way_.insert(it->first).second) return;
   queue(Job::Kind::window, std::make_shared<Window>(std::move(it->second)));
   gathered_.erase(it);
 }
@@ -185,7 +214,7 @@ void OutputDrain::relieve(Relief relief) {
   if (gathered_.empty() || failed_ || postponed_ || !reserve()) return;
   for (auto it = gathered_.begin(); it != gathered_.end();) {
     const auto next = std::next(it);
-    if (relief == Relief::everything || it->second.bytes == request_bytes_) queue_window(it);
+    if (relief == Relief::everything || it->second.bytes >= request_bytes_) queue_window(it);
     it = next;
   }
 }
@@ -198,18 +227,19 @@ void OutputDrain::skip_empty_steps() {
   const auto next = reaches_.lower_bound(steps_staged_);
   const std::uint64_t step = next == reaches_.end() ? steps_complete_ : std::min(next->first, steps_complete_);
   if (step == std::exchange(steps_staged_, step)) return;
-  if (std::any_of(variables.begin(), variables.end(), is_filled)) records_ = std::max(records_, step);
+  if (std::any_of(variables.begin(), variables.end(), is_filled)) records_ = std::max(records_, kept_before(step));
   slot_.records.store(records_, std::memory_order_release);
 }
 
 void OutputDrain::stage_steps() {
   const auto& variables = description_.layout.variables;
   for (skip_empty_steps(); steps_staged_ < steps_complete_ && jobs_in_flight_ < jobs_max; skip_empty_steps()) {
-    for (std::uint32_t v = 0; v < variables.size(); ++v) {
+    const auto record = record_of(steps_staged_);
+    for (std::uint32_t v = 0; record && v < variables.size(); ++v) {
       if (!variables[v].per_step()) continue;
       if (variables[v].fill) {
         gather_fill(v, steps_staged_);
-        records_ = std::max(records_, steps_staged_ + 1);
+        records_ = std::max(records_, *record + 1);
       }
       claims_.erase({v, steps_staged_});
     }
@@ -222,20 +252,22 @@ void OutputDrain::stage_steps() {
 
 void OutputDrain::window_done(const Window& window) {
   const std::uint64_t now = base::now_ns();
+  if (description_.is_bytes) is_written(window.extent.begin / request_bytes_);
   trace_.written_ns = now;
   trace_.bytes += window.bytes;
   checksums_.add(window.sums);
   waiting_bytes_ -= std::min(waiting_bytes_, window.bytes);
   pool_.header().written_bytes.fetch_add(window.bytes, std::memory_order_relaxed);
   for (const auto& fill : window.fills) --unwritten_[fill.step];
-  for (const auto& part : window.parts) {
-    PendingPiece& pending = *part.pending;
-    pending.unwritten_bytes -= part.bytes;
-    if (pending.unwritten_bytes != 0) continue;
-    --unwritten_[pending.step];
-    written(pending);
-    pieces_.erase(pending.record);
-  }
+  for (const auto& part : window.parts) part_written(*part.pending, part.bytes);
+}
+
+void OutputDrain::part_written(PendingPiece& pending, Bytes bytes) {
+  pending.unwritten_bytes -= bytes;
+  if (pending.unwritten_bytes != 0) return;
+  --unwritten_[pending.step];
+  written(pending);
+  pieces_.erase(pending.record);
 }
 
 void OutputDrain::synchronized(std::uint64_t steps) {
@@ -248,13 +280,17 @@ void OutputDrain::synchronized(std::uint64_t steps) {
 void OutputDrain::fail(const base::Error& error) {
   if (failed_) return;
   failed_ = true;
-  trace_.note = error.what();
+  // The first reason stays: another node may have removed the file for it.
+  trace_.note = slot_.error.load(std::memory_order_acquire) != 0 ? pool::message_of(slot_) : error.what();
   waiting_bytes_ = 0;
+  // Those who have written it may be done with it, and not ask any more.
+  if (description_.is_bytes && ranks_ == Ranks::working) base::log(base::LogLevel::error, "{}", trace_.note);
   pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
   gathered_.clear();
   const auto mine = [this](const Job& job) { return job.output == this; };
   jobs_in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
   std::erase_if(jobs_, mine);
+  parcels_.forget(key_);
   pool::futex_signal(pool_.header().progress);
 }
 
@@ -275,7 +311,9 @@ bool OutputDrain::space_returned() { return std::exchange(space_returned_, false
 void OutputDrain::drop_everything() {
   for (const auto& [record, pending] : pieces_) retire(*record, *pending->journal);
   pieces_.clear();
-  while (!kept_.empty()) release_kept(kept_.begin()->first);
+  for (const auto& [write, done] : std::exchange(done_writes_, {})) retire(*done.record, *done.journal);
+  give_held_back();
+  release_kept(no_step);
   claims_.clear();
   unwritten_.clear();
 }
@@ -287,17 +325,19 @@ void OutputDrain::progress() {
     return;
   }
   if (!failed_ && slot_.error.load(std::memory_order_acquire) != 0) {
+    failed_elsewhere_ = pool_.is_shared();
     fail(base::Error(base::Errc::invalid_state, pool::message_of(slot_)));   // a put has
   }
   if (failed_) {
     if (jobs_in_flight_ != 0) return;
     drop_everything();
     if (!discarded_) queue(Job::Kind::discard);   // at once: others may need the space
-    else if (all_closed_) finish_failed();
+    else if (all_closed_ && is_over_at_root()) finish_failed();
     return;
   }
   const std::uint64_t staged = steps_staged_, written = steps_written_;
   stage_steps();
+  if (description_.is_bytes) write_bytes();
   if (failed_ || postponed_) return progress();
   while (steps_written_ < steps_staged_) {
     const auto next = unwritten_.lower_bound(steps_written_);
@@ -309,7 +349,7 @@ void OutputDrain::progress() {
   slot_.steps_staged.store(steps_staged_, std::memory_order_release);
   slot_.steps_written.store(steps_written_, std::memory_order_release);
   // After what says that they are written, for whoever takes over.
-  while (!kept_.empty() && kept_.begin()->first < steps_written_) release_kept(kept_.begin()->first);
+  if (steps_written_ != 0) release_kept(steps_written_ - 1);
   if (staged != steps_staged_ || written != steps_written_) pool::futex_signal(pool_.header().progress);
 
   const std::uint64_t wanted = slot_.synchronize_up_to.load(std::memory_order_acquire);
@@ -319,7 +359,9 @@ void OutputDrain::progress() {
     synchronizing_ = true;
     queue(Job::Kind::synchronize);
   }
-  if (all_closed_ && steps_written_ == steps_staged_ && steps_staged_ == steps_complete_) complete();
+  if (pool_.is_shared()) tell_what_is_sent();
+  const bool is_whole = steps_written_ == steps_staged_ && steps_staged_ == steps_complete_ && steps_complete_ == all_steps();
+  if (all_closed_ && is_whole) complete();
 }
 
 // A step that not all ranks have ended would be published in part.
@@ -327,8 +369,9 @@ void OutputDrain::refuse_uneven_steps() {
   std::string behind;
   for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
     const std::uint32_t steps = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire) & pool::rank_steps;
-    if (steps < steps_begun_) behind += (behind.empty() ? "" : ", ") + std::to_string(rank);
+    if (steps < steps_begun_) behind += (behind.empty() ? "" : ", ") + std::to_string(pool_.job_rank(rank));
   }
+  if (behind.empty()) behind = std::to_string(slot_.job_last_rank.load(std::memory_order_acquire));   // of another node
   fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' was closed by all ranks, but rank(s) " + behind +
                                                   " have not ended step " + std::to_string(steps_begun_ - 1),
                    "every rank ends every step, whether it puts something or not"));
@@ -339,7 +382,7 @@ void OutputDrain::complete() {
     refuse_uneven_steps();
     return progress();
   }
-  if (steps_begun_ == 0 && slot_.steps_dropped.load(std::memory_order_acquire) != 0) {
+  if (has_dropped_all()) {
     failed_ = dropped_ = true;   // and nobody is told of an error: there is just no file
     return progress();
   }
@@ -353,12 +396,13 @@ void OutputDrain::complete() {
     if (failed_ || postponed_) return progress();
   }
   if (jobs_in_flight_ != 0 || last_job_queued_) return;
+  if (pool_.is_shared()) return complete_part();
   last_job_queued_ = true;
   queue(Job::Kind::publish);
 }
 
 void OutputDrain::published() {
-  trace_.steps = steps_written_;
+  trace_.steps = steps_in_file();
   trace_.checksums = name_of(checksums_.state());
   trace_.durable_ns = base::now_ns();
   slot_.steps_synchronized.store(steps_written_, std::memory_order_release);
@@ -382,19 +426,24 @@ void OutputDrain::finish_failed() {
 void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
   trace_.state = trace_state;
   trace_.range_errors = slot_.range_errors.load(std::memory_order_acquire);   // those that ranks have met too
-  trace_.steps_dropped = slot_.steps_dropped.load(std::memory_order_acquire);
-  while (!kept_.empty()) release_kept(kept_.begin()->first);
+  tell_of_drops();
+  release_kept(no_step);
   space_returned_ = true;
   finished_ = true;
+  // Of bytes nobody comes to see what became of them.
+  if (description_.is_bytes) state = pool::OutputState::free;
   slot_.state.store(state, std::memory_order_release);   // the slot may be another output's from now on
   for (const std::uint32_t chunk : std::exchange(description_chunks_, {})) pool_.drop_reference(chunk);
   pool::futex_signal(pool_.header().progress);
 }
 
 void OutputDrain::discard_file() noexcept {
+  // All nodes come to that by themselves, and the program may have begun a file of that name anew when the last one does.
+  if (dropped_ && !publishes()) return;
   const store::FileNames& names = description_.names;
   if (file_) file_->discard();
   else if (names.working_path != names.final_path) calls_.unlink(names.working_path.c_str());
+  if (description_.is_part) store::discard_index(calls_, names);
   if (inherited_ && description_.checksums) store::remove_prepared_sidecar(calls_, names.final_path);
 }
 

@@ -10,7 +10,9 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -18,52 +20,74 @@
 #include "drain/checksums.hpp"
 #include "drain/claims.hpp"
 #include "drain/description.hpp"
+#include "drain/kept_puts.hpp"
+#include "drain/parcel.hpp"
 #include "drain/spill.hpp"
 #include "drain/trace.hpp"
 #include "drain/window.hpp"
+#include "plan/file_share.hpp"
 #include "pool/description.hpp"
+#include "pool/verdicts.hpp"
 
 namespace glean::drain {
 
 class OutputDrain;
 
 struct Job {
-  enum class Kind { window, synchronize, publish, discard };
+  enum class Kind { window, read, synchronize, publish, discard };
   Kind kind = Kind::window;
   OutputDrain* output = nullptr;
   std::shared_ptr<Window> window;
   std::uint64_t steps = 0;   // synchronize: how many it has made durable
+  // read: a parcel as long as its output has not failed, and what is read of it
+  Parcel* parcel = nullptr;
+  std::shared_ptr<Parcel> read{};
 };
 using Jobs = std::deque<Job>;
 
 // Whether the ranks still capture. `gone`: they do not and will not.
 enum class Ranks { working, gone };
 
+// Where the records of a file are, and what is before them; the rest is not set.
+[[nodiscard]] plan::FileDomains extents_of(const store::FileLayout& layout);
+// Who writes which request of an output, where there are several nodes.
+[[nodiscard]] std::optional<plan::FileWriters> writers_of(const pool::Pool& pool, const OutputDescription& description);
+
 class OutputDrain {
  public:
   // Opens the working file, and goes on where an earlier drain has stopped. An output whose file cannot be opened has
   // failed; it still takes its records. `inherited`: another drain may have written some of it.
   OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description, store::SystemCalls& calls,
-              Bytes request_bytes, Jobs& jobs, SpillFiles& spill, Ranks ranks, bool inherited);
+              Bytes request_bytes, Jobs& jobs, Parcels& parcels, SpillFiles& spill, Ranks ranks, bool inherited);
 
   // -- what the ranks have done
   // Reads how far they are. Call it before the journals are read: only then is what it says all there.
   void look_at_ranks();
-  void on_put(const pool::Record& record, pool::JournalReader& journal, int rank);
+  void on_put(const pool::Record& record, pool::JournalReader& journal);
+  // Whether that can be now: writes of bytes are taken in order (output_bytes.cpp).
+  [[nodiscard]] bool takes(const pool::Record& record) const;
+  [[nodiscard]] std::uint64_t next_write() const { return next_write_; }   // to be taken
+  [[nodiscard]] bool waits_for_write_before(std::uint64_t write) const;
+  // Those before this one that have not come never will: their ranks are gone.
+  void pass_over_to(std::uint64_t write);
 
   // Queues the windows that are full, or all that there are, although their step is not complete: the pool has run full.
   enum class Relief { full_windows, everything };
   void relieve(Relief relief);
-  // Gives up records that only recovery would need, of journals that are full.
-  void forget_kept_records();
+  // Takes records that only recovery would need out of journals that are full. What they say goes into chunks of the pool, of
+  // which they may have `room_bytes` more; if that is not enough, it is forgotten, with a warning.
+  void make_room_in_journals(Bytes room_bytes);
+  [[nodiscard]] Bytes moved_bytes() const { return moved_chunks_.size() * pool_.header().chunk_bytes; }   // of the pool
 
   // -- results of jobs
   void window_done(const Window& window);
   void synchronized(std::uint64_t steps);
   void published();
   void discarded();               // its file is
+  void arrived(const Parcel& parcel);   // where it is written
   void discard_file() noexcept;   // without the lock
   void finish_failed();           // all ranks have left it, or the drain ends
+  void job_began() { ++jobs_in_flight_; }   // that is not in the queue
   void job_ended() { --jobs_in_flight_; }
   // First failure wins; what was captured is dropped as soon as no job uses it.
   void fail(const base::Error& error);
@@ -81,12 +105,15 @@ class OutputDrain {
   [[nodiscard]] bool postponed() const { return postponed_; }  // finished for this engine
   [[nodiscard]] bool space_returned();                        // since the last call
   [[nodiscard]] pool::OutputKey key() const { return key_; }
-  // Of the steps that are written.
-  [[nodiscard]] std::uint64_t records() const { return std::min(records_, steps_written_); }
+  // Of the steps that are written, by all nodes.
+  [[nodiscard]] std::uint64_t records() const;
   // Of the file, by what was put or filled in steps that are staged.
-  [[nodiscard]] Bytes highest_end() const { return settled_end_; }
+  [[nodiscard]] Bytes highest_end() const;
+  // The header is this node's to write, and the file to publish.
+  [[nodiscard]] bool publishes() const { return pool_.header().node == 0; }
   [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written
   [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
+  [[nodiscard]] std::uint64_t steps_in_file() const { return kept_before(steps_written_); }
   [[nodiscard]] const OutputDescription& description() const { return description_; }
   [[nodiscard]] Checksums& checksums() { return checksums_; }
   [[nodiscard]] const OutputTrace& trace() const { return trace_; }
@@ -97,10 +124,12 @@ class OutputDrain {
 
   Claims& claims(std::uint32_t variable, std::uint64_t step);
   // Throws overlap.
-  void claim(const pool::Record& record, const mesh::Box& box, int rank);
+  void claim(const KeptPut& put);
   void saw_capture(const pool::Record& record);
   void gather(PendingPiece& pending);
   void gather_fill(std::uint32_t variable, std::uint64_t step);
+  // -- output_part.cpp: of several files, each is filled where its own ranks may put
+  [[nodiscard]] std::vector<Extent> holes_to_fill(std::uint32_t variable, std::uint64_t record, const Claims& claimed);
   void queue_window(std::map<std::uint64_t, Window>::iterator it);
   void queue(Job::Kind kind, std::shared_ptr<Window> window = nullptr);
   void drop_everything();
@@ -108,11 +137,26 @@ class OutputDrain {
   void take_over(const pool::DescriptionInPool& description);
   void check_notes() const;
   void open_file();
-  void take_kept(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box, int rank);
-  void undo(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box, int rank);
+  void take_moved();
+  void take_kept(const pool::Record& record, pool::JournalReader& journal);
+  [[nodiscard]] bool is_undone(std::uint64_t step) const { return ranks_ == Ranks::gone && step >= steps_ended_; }
+  // Both: whether whoever would come after this drain must still know of the put.
+  [[nodiscard]] bool take_claim(const KeptPut& put);
+  [[nodiscard]] bool undo(const KeptPut& put);
+  // -- output_keeping.cpp
+  // A record whose payload is in the file, but by which the holes to fill, or what to undo, can be told.
+  struct Kept {
+    const pool::Record* record;
+    pool::JournalReader* journal;
+  };
+  [[nodiscard]] std::uint64_t kept_for(const KeptPut& put) const;
   void written(const PendingPiece& pending);
   void settle(std::uint64_t step);
-  void release_kept(std::uint64_t step);
+  void release_kept(std::uint64_t last_step);   // and that of all before
+  void release_moved_if_empty();
+  enum class Move { done, no_room, no_free_chunk };
+  [[nodiscard]] Move move(const std::map<std::uint64_t, std::vector<Kept>>& leaving, Bytes room_bytes);
+  void forget();
   void judge_without_ranks(std::uint32_t steps, std::uint32_t most, bool all_closed);
   void retire(const pool::Record& record, pool::JournalReader& journal);
   void skip_empty_steps();
@@ -121,6 +165,40 @@ class OutputDrain {
   [[nodiscard]] bool reserve();
   void complete();
   void refuse_uneven_steps();
+  void part_written(PendingPiece& pending, Bytes bytes);
+  // -- output_bytes.cpp
+  void on_bytes(const pool::Record& record, pool::JournalReader& journal);
+  [[nodiscard]] bool lacks_writes() const;
+  void bytes_written(const PendingPiece& pending);
+  void retire_writes();
+  void is_written(std::uint64_t window);
+  void write_bytes();
+  void judge_bytes_without_ranks(bool all_closed);
+  // -- output_share.cpp: where other nodes are in the session too
+  void take_share();
+  [[nodiscard]] bool is_mine(std::uint64_t window);
+  void hand_over(PendingPiece& pending, std::uint64_t window, Extent bytes);
+  [[nodiscard]] bool is_first_to(const Parcel& parcel);
+  [[nodiscard]] bool has_come_before(const pool::Record& record, const mesh::Box& box);
+  void look_at_nodes();
+  void tell_what_is_sent();
+  [[nodiscard]] std::uint64_t all_steps() const;
+  void complete_part();
+  // -- output_verdicts.cpp: and where they may drop steps. What belongs to a step waits here until all nodes have decided.
+  [[nodiscard]] bool nodes_drop() const { return description_.nodes_drop && pool_.is_shared(); }
+  // False: it is held, or given back because its step is dropped.
+  [[nodiscard]] bool is_to_be_written(const pool::Record& record, pool::JournalReader& journal);
+  void look_at_verdicts();
+  void give_held_back();
+  [[nodiscard]] bool has_dropped_all() const;
+  // Of an output without a step: as with publishing, node 0 comes first.
+  [[nodiscard]] bool is_over_at_root() const { return !dropped_ || publishes() || slot_.job_published.load() != 0; }
+  void tell_of_drops();
+  // None: the step is dropped.
+  [[nodiscard]] std::optional<std::uint64_t> record_of(std::uint64_t step) const;
+  // The same, of a step that is not.
+  [[nodiscard]] std::uint64_t record_in_file(const store::VariableLayout& variable, std::uint64_t step) const;
+  [[nodiscard]] std::uint64_t kept_before(std::uint64_t steps) const;
   void finish(const char* trace_state, pool::OutputState state);
 
   pool::Pool& pool_;
@@ -131,6 +209,7 @@ class OutputDrain {
   std::unique_ptr<store::File> file_;
   Bytes request_bytes_;
   Jobs& jobs_;
+  Parcels& parcels_;
   SpillFiles& spill_;
   Ranks ranks_;
   bool inherited_;
@@ -141,7 +220,8 @@ class OutputDrain {
   std::map<std::uint64_t, Window> gathered_;   // by index
   std::map<std::pair<std::uint32_t, std::uint64_t>, Claims> claims_;
   std::map<std::uint64_t, std::uint64_t> unwritten_;   // pieces and fills of a step
-  std::uint64_t steps_complete_ = 0;                   // ended by all ranks
+  std::uint64_t steps_ended_ = 0;                      // by all ranks of the node; without ranks: what is kept
+  std::uint64_t steps_complete_ = 0;                   // by all ranks, and all of it is at the nodes that write it
   std::uint64_t steps_begun_ = 0;                      // ended by at least one
   bool all_closed_ = false;
   std::uint64_t steps_staged_ = 0;
@@ -156,16 +236,39 @@ class OutputDrain {
     bool has_records = false;
   };
   std::map<std::uint64_t, StepReach> reaches_;
-  // Records whose payload is in the file, but of which the holes to fill, or what to undo, can be told. By the step that
-  // they are kept for; no_step: as long as the output.
-  struct Kept {
-    const pool::Record* record;
-    pool::JournalReader* journal;
-  };
+  // By the step that they are kept for; no_step: as long as the output.
   std::map<std::uint64_t, std::vector<Kept>> kept_;
+  std::map<std::uint64_t, std::vector<KeptPut>> moved_;   // the same, of what is in chunks and in no journal any more
+  std::vector<std::uint32_t> moved_chunks_;
+  std::vector<KeptPut> moved_before_;  // by the drain before, and not looked at yet
+  bool moving_is_moved_ = false;       // what the drain before was just moving has arrived
+  std::uint64_t crowded_since_ns_ = 0; // when there was no free chunk; 0: there was
   std::vector<std::unique_ptr<store::VariableLayout>> zeros_;   // for what is undone
+  std::map<std::uint32_t, std::vector<Extent>> fillable_;   // of a part, by variable: elements of a record
+  // -- of bytes: writes by number
+  std::uint64_t next_write_ = 0;        // to be taken
+  std::uint64_t writes_written_ = 0;    // all before it
+  std::map<std::uint64_t, Kept> done_writes_;             // and later ones that are
+  std::map<std::uint64_t, std::uint64_t> missing_writes_; // [first, second): there are none
+  std::set<std::uint64_t> full_windows_, windows_on_their_way_;
   Bytes waiting_bytes_ = 0;
   Bytes unreserved_bytes_ = 0;     // put or to be filled since the file was last made longer
+  // -- on several nodes
+  std::optional<plan::FileWriters> writers_;   // where there are several
+  std::map<std::uint64_t, std::uint64_t> unsent_;   // parcels of a step that have not arrived
+  // The put that a rank's records speak of, and who has been sent some of it.
+  struct Told {
+    std::uint32_t variable = 0;
+    std::uint64_t step = no_step;
+    mesh::Box box;
+    std::set<int> nodes;
+  };
+  std::map<int, Told> told_;
+  std::uint64_t steps_judged_ = 0;
+  std::map<std::uint64_t, std::vector<Kept>> held_;   // by step, of those that are not
+  // Of what other nodes have sent, while a job is recovered: variable, step, box, first element, elements.
+  std::set<std::tuple<std::uint32_t, std::uint64_t, std::vector<std::uint64_t>, std::uint64_t, std::uint64_t>> came_before_;
+  bool part_queued_ = false;
   int jobs_in_flight_ = 0;
   bool synchronizing_ = false;
   bool fixed_filled_ = false;
@@ -173,6 +276,7 @@ class OutputDrain {
   bool failed_ = false;
   bool discarded_ = false;
   bool abandoned_ = false;
+  bool failed_elsewhere_ = false;   // said by its slot: a put, or another node
   bool dropped_ = false;   // no step was kept
   bool finished_ = false;
   bool postponed_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What makes an output survive its drain: what is kept in the pool for the one that comes after, and how that one goes on.
+// How an output goes on where another drain has stopped, and when nobody captures any more.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -31,7 +31,12 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
   steps_synchronized_ = slot_.steps_synchronized.load(std::memory_order_acquire);
   records_ = slot_.records.load(std::memory_order_acquire);
   trace_.range_errors = slot_.range_errors.load(std::memory_order_acquire);
+  // A drain that was killed between the two has marked records whose copies are not there.
+  moving_is_moved_ = slot_.kept.load(std::memory_order_acquire) != slot_.kept_before.load(std::memory_order_acquire);
   try {
+    pool::DescriptionInPool kept = pool::read_kept(pool_, key_);
+    moved_chunks_ = std::move(kept.chunks);
+    if (!kept.bytes.empty()) moved_before_ = decode_kept_puts(kept.bytes);
     description_ = OutputDescription::decode_names(description.bytes);
     trace_.path = description_.display_path;
     if (!description.complete) {
@@ -39,11 +44,13 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
     }
     description_ = OutputDescription::decode(description.bytes);
     check_notes();
+    take_share();
   } catch (const base::Error& error) {
     return fail(error);
   }
+  next_write_ = writes_written_ = slot_.writes_written.load(std::memory_order_acquire);
   if (description_.checksums) checksums_ = Checksums(SumsState::recorded);
-  if (description_.checksums && inherited_) checksums_.lose();   // those of what was written before are gone
+  if (description_.checksums && (inherited_ || description_.is_bytes)) checksums_.lose();   // of what was written before they are gone
   highest_end_ = settled_end_ =
       std::max(description_.layout.header_bytes, slot_.highest_end.load(std::memory_order_acquire));
   if (slot_.error_claimed.load(std::memory_order_acquire) != 0 && slot_.error.load(std::memory_order_acquire) == 0 &&
@@ -69,8 +76,9 @@ void OutputDrain::check_notes() const {
     steps = std::min(steps, ended);
     most = std::max(most, ended);
   }
+  const pool::Verdict verdict = pool::verdict_of(slot_);
   if (slot_.state.load(std::memory_order_acquire) == pool::OutputState::open && steps_written_ <= steps &&
-      steps_synchronized_ <= steps_written_ && records_ <= steps &&
+      steps_synchronized_ <= steps_written_ && records_ <= steps && verdict.kept <= verdict.judged && verdict.judged <= most + 1 &&
       slot_.highest_end.load(std::memory_order_acquire) <= store::whole_size(description_.layout, most + 1)) {
     return;
   }
@@ -92,88 +100,79 @@ void OutputDrain::open_file() {
     return fail(base::Error(base::Errc::exists, "a newer '" + trace_.path + "' was written after the job was killed"));
   }
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
-  if (description_.ranks_write) file_->share();
+  if (description_.ranks_write || description_.is_bytes || pool_.is_shared()) file_->share();
+  if (!pool_.is_shared()) return;
+  slot_.working_inode.store(file_->inode(), std::memory_order_release);
+  pool::futex_signal(pool_.header().progress);
 }
 
-void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box, int rank) {
-  const auto& variable = description_.layout.variables[record.variable];
-  if (record.place == pool::PayloadPlace::file && record.state == pool::RecordState::live) {
+void OutputDrain::take_moved() {
+  if (failed_ || postponed_ || moved_before_.empty()) return;
+  try {
+    for (KeptPut& put : std::exchange(moved_before_, {})) {
+      if (put.variable >= description_.layout.variables.size()) {
+        throw base::Error(base::Errc::io, "what was kept of the records of '" + trace_.path + "' is damaged");
+      }
+      const bool undone = is_undone(put.step);
+      const std::uint64_t until = undone ? no_step : kept_for(put);
+      if (undone ? undo(put) : take_claim(put)) moved_[until].push_back(std::move(put));
+    }
+  } catch (const base::Error& error) {
+    return fail(error);
+  }
+  release_moved_if_empty();
+}
+
+void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& journal) {
+  if (record.origin == pool::Origin::node) return retire(record, journal);   // the first of its put says all
+  const KeptPut put = kept_put(pool_, record, journal.rank());
+  const bool undone = is_undone(record.step);
+  if (!undone && record.place == pool::PayloadPlace::file && record.state == pool::RecordState::live) {
     // It is in the file when its rank ends the step, and before that the step is not looked at.
     checksums_.lose();
-    trace_.bytes += record.elements * mesh::size_of(variable.external);
+    trace_.bytes += record.elements * mesh::size_of(description_.layout.variables[record.variable].external);
     saw_capture(record);
   }
-  const bool needed = (variable.fill && !variable.per_step()) || record.step >= steps_written_;
-  if (!needed) return retire(record, journal);
-  const Piece piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements);
-  if (ranks_ == Ranks::gone && piece.file_extent().end > file_->current_size()) {
+  if (!(undone ? undo(put) : take_claim(put))) return retire(record, journal);
+  // What the drain before was just moving has not arrived.
+  if (record.state == pool::RecordState::moving) journal.mark(record, pool::RecordState::written);
+  kept_[undone ? no_step : kept_for(put)].push_back({&record, &journal});
+}
+
+bool OutputDrain::take_claim(const KeptPut& put) {
+  const auto& variable = description_.layout.variables[put.variable];
+  if (kept_for(put) != no_step && put.step < steps_written_) return false;
+  const Piece piece(variable, record_in_file(variable, put.step), put.box, put.first, put.elements);
+  if (ranks_ == Ranks::gone && !pool_.is_shared() && piece.file_extent().end > file_->current_size()) {
     throw base::Error(base::Errc::io, "what was put of '" + variable.name + "' of '" + trace_.path + "' is not in the file");
   }
-  claim(record, box, rank);
-  kept_[variable.fill && !variable.per_step() ? no_step : record.step].push_back({&record, &journal});
-  if (record.step < steps_written_) return;
-  StepReach& reach = reaches_[record.step];
+  claim(put);
+  if (put.step < steps_written_) return true;
+  StepReach& reach = reaches_[put.step];
   reach.end = std::max(reach.end, piece.file_extent().end);
   reach.has_records |= variable.per_step();
   highest_end_ = std::max(highest_end_, reach.end);
-}
-
-// --- keeping what the next one needs
-
-void OutputDrain::written(const PendingPiece& pending) {
-  const bool whole_file = pending.variable->fill && !pending.variable->per_step();
-  if (!whole_file && !pending.variable->fill && pending.step < steps_staged_) return retire(*pending.record, *pending.journal);
-  spill_.give_payload_back(*pending.record, *pending.journal);
-  space_returned_ = true;
-  kept_[whole_file ? no_step : pending.step].push_back({pending.record, pending.journal});
-}
-
-void OutputDrain::settle(std::uint64_t step) {
-  if (const auto it = reaches_.find(step); it != reaches_.end()) {
-    settled_end_ = std::max(settled_end_, it->second.end);
-    if (it->second.has_records) records_ = std::max(records_, step + 1);
-    reaches_.erase(it);
-  }
-  slot_.records.store(records_, std::memory_order_release);
-  slot_.highest_end.store(settled_end_, std::memory_order_release);
-}
-
-void OutputDrain::release_kept(std::uint64_t step) {
-  const auto kept = kept_.extract(step);
-  for (const Kept& each : kept.mapped()) retire(*each.record, *each.journal);
-}
-
-void OutputDrain::forget_kept_records() {
-  for (auto& [step, kept] : kept_) {
-    std::erase_if(kept, [&](const Kept& each) {
-      if (!each.journal->is_full()) return false;
-      // What they say about the reach of the file is kept; what they say about holes is not.
-      slot_.forgotten.store(1, std::memory_order_release);
-      slot_.highest_end.store(std::max(slot_.highest_end.load(), highest_end_), std::memory_order_release);
-      retire(*each.record, *each.journal);
-      return true;
-    });
-  }
-  std::erase_if(kept_, [](const auto& entry) { return entry.second.empty(); });
+  return true;
 }
 
 // --- when nobody captures any more
 
 // What a complete file would not have.
-void OutputDrain::undo(const pool::Record& record, pool::JournalReader& journal, const mesh::Box& box, int rank) {
-  const auto& variable = description_.layout.variables[record.variable];
+bool OutputDrain::undo(const KeptPut& put) {
+  const auto& variable = description_.layout.variables[put.variable];
   // Records that are not complete are cut off, and where nothing was put fill values go.
-  if (variable.per_step() || variable.fill) return retire(record, journal);
+  if (variable.per_step() || variable.fill) return false;
   auto zeros = std::make_unique<store::VariableLayout>(variable);
   zeros->fill_value = {};
-  const Piece piece(variable, 0, box, record.first_element, record.elements);
-  claim(record, box, rank);   // zeros must not go where complete steps have put something
+  const Piece piece(variable, 0, put.box, put.first, put.elements);
+  claim(put);   // zeros must not go where complete steps have put something
   // What lies behind the end of the file reads as nothing anyway.
   const Bytes file_bytes = file_->current_size();
   piece.for_each_run({0, file_bytes}, [&](Piece::Run run) {
     const Bytes end = run.file_offset + run.elements * mesh::size_of(variable.external);
     const Extent extent{run.file_offset, std::min(file_bytes, end)};
     for (std::uint64_t index = extent.begin / request_bytes_; index * request_bytes_ < extent.end; ++index) {
+      if (!is_mine(index)) continue;
       Window& window = gathered_[index];
       window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
       window.fills.push_back({zeros.get(), extent, no_step});
@@ -185,21 +184,29 @@ void OutputDrain::undo(const pool::Record& record, pool::JournalReader& journal,
   });
   highest_end_ = std::max(highest_end_, std::min(file_bytes, piece.file_extent().end));
   zeros_.push_back(std::move(zeros));
-  kept_[no_step].push_back({&record, &journal});   // until the zeros are safe
+  return true;   // until the zeros are safe
 }
 
 void OutputDrain::judge_without_ranks(std::uint32_t steps, std::uint32_t most, bool all_closed) {
   if (std::exchange(judged_, true)) return;
+  if (description_.is_bytes) return judge_bytes_without_ranks(all_closed);
+  if (pool_.is_shared()) {   // what the nodes have found together
+    steps = std::min(steps, static_cast<std::uint32_t>(slot_.job_steps_ended.load(std::memory_order_acquire)));
+    most = std::max(most, static_cast<std::uint32_t>(slot_.job_steps_begun.load(std::memory_order_acquire)));
+    all_closed = slot_.job_closed.load(std::memory_order_acquire) != 0;
+  }
   // Of a closed output all steps are there, or it was closed wrongly.
-  steps_complete_ = steps;
+  steps_ended_ = steps_complete_ = steps;
+  trace_.had_complete_steps = kept_before(steps) != 0;
   steps_begun_ = all_closed ? most : steps;
   all_closed_ = true;
   if (all_closed || failed_ || postponed_) return;   // the first reason stays
   std::string behind;
   for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
     const std::uint32_t progress = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire);
-    if ((progress & pool::rank_steps) == steps) behind += (behind.empty() ? "" : ", ") + std::to_string(rank);
+    if ((progress & pool::rank_steps) == steps) behind += (behind.empty() ? "" : ", ") + std::to_string(pool_.job_rank(rank));
   }
+  if (behind.empty()) behind = "of another node";
   if (most != steps) {
     trace_.note = "step " + std::to_string(steps) + " is not there: rank(s) " + behind + " had not ended it";
   }
@@ -220,11 +227,13 @@ void OutputDrain::storage_failed(const base::Error& error) {
   trace_.state = "postponed";
   trace_.note = error.what();
   postponed_ = true;
+  if (pool_.is_shared()) slot_.job_postponed.store(1, std::memory_order_release);
   waiting_bytes_ = 0;
   gathered_.clear();
   const auto mine = [this](const Job& job) { return job.output == this; };
   jobs_in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
   std::erase_if(jobs_, mine);
+  parcels_.forget(key_);
   finished_ = jobs_in_flight_ == 0;
 }
 

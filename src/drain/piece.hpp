@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "mesh/box.hpp"
+#include "mesh/pattern.hpp"
 #include "pool/journal.hpp"
 #include "store/convert.hpp"
 #include "store/layout.hpp"
@@ -25,6 +26,8 @@ class Piece {
   // or the record not in a file.
   Piece(const store::VariableLayout& variable, std::uint64_t record, const mesh::Box& box, std::uint64_t first,
         std::uint64_t elements);
+  // Bytes of a file that is nothing but bytes: each is an element.
+  explicit Piece(mesh::PatternPart bytes);
 
   [[nodiscard]] Bytes file_bytes() const { return elements_ * element_bytes_; }
   // From the first to after the last byte of the piece in the file.
@@ -44,6 +47,9 @@ class Piece {
   // of a run may lie in the window only partly.
   template <class Visit>
   void for_each_run(Extent window, Visit visit) const {
+    if (pattern_) {
+      return pattern_->for_each_run(window, [&](mesh::Pattern::Run run) { visit(Run{run.source, run.bytes, run.file_offset}); });
+    }
     std::uint64_t row = first_row_touching(window.begin);
     for (; row <= last_row_; ++row) {
       Run run = run_of_row(row);
@@ -65,6 +71,7 @@ class Piece {
   [[nodiscard]] std::uint64_t first_row_touching(Bytes file_offset) const;
   [[nodiscard]] Run run_of_row(std::uint64_t row) const;   // clipped to the piece
 
+  std::optional<mesh::PatternPart> pattern_;   // and then nothing of what follows but `elements_`
   mesh::Rows rows_;
   Bytes record_begin_ = 0;
   std::size_t element_bytes_ = 1;

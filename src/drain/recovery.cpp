@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 
@@ -21,6 +21,9 @@
 #include "base/job_end.hpp"
 #include "base/log.hpp"
 #include "drain/engine.hpp"
+#include "pool/spill.hpp"
+#include "pool/verdicts.hpp"
+#include "store/parts/part_index.hpp"
 #include "store/sums/sidecar.hpp"
 
 namespace glean::drain {
@@ -54,7 +57,7 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     abandoned |= (progress(rank) & pool::rank_abandoned) != 0;
   }
   for (int rank = 0; rank < ranks && most > steps; ++rank) {
-    if ((progress(rank) & pool::rank_steps) == steps) output.ranks_behind.push_back(rank);
+    if ((progress(rank) & pool::rank_steps) == steps) output.ranks_behind.push_back(pool.job_rank(rank));
   }
   output.steps_complete = steps;
   output.steps_begun = most;
@@ -64,6 +67,11 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     const auto names = OutputDescription::decode_names(description.bytes);
     output.path = names.display_path;
     output.final_path = names.names.final_path;
+    if (names.nodes_drop) {   // what has been judged: the nodes may find more together
+      const auto kept = pool::kept_before(slot, std::min<std::uint64_t>(steps, pool::verdict_of(slot).judged));
+      output.steps_complete = static_cast<std::uint32_t>(kept);
+      output.steps_begun -= steps - output.steps_complete;
+    }
     if (!description.complete) output.problem = "it was just being opened";
     else if (slot.state != pool::OutputState::open) output.problem = "its slot is damaged";
     else if (abandoned) output.problem = "the application has given it up";
@@ -77,7 +85,7 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
 
 // A state that none can be is of an output that something has happened to: it is named, not passed over.
 bool is_open_or_damaged(pool::OutputState state) {
-  return state == pool::OutputState::open || state > pool::OutputState::abandoned;
+  return state == pool::OutputState::open || state > pool::OutputState::opening;
 }
 
 void add_waiting_bytes(pool::Pool& pool, std::map<pool::OutputKey, RemainingOutput>& outputs) {
@@ -90,9 +98,19 @@ void add_waiting_bytes(pool::Pool& pool, std::map<pool::OutputKey, RemainingOutp
         output->second.waiting_bytes += record->payload_bytes;
       }
     } catch (const base::Error& error) {
-      for (auto& [key, output] : outputs) output.problem = "journal of rank " + std::to_string(rank) + ": " + error.what();
+      const std::string problem = "journal of rank " + std::to_string(pool.job_rank(rank)) + ": " + error.what();
+      for (auto& [key, output] : outputs) output.problem = problem;
     }
   }
+}
+
+// A process that nobody has waited for is no more than a number.
+bool lives(int process) {
+  std::ifstream in("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  if (!std::getline(in, text)) return false;
+  const auto state = text.find_last_of(')');
+  return state == std::string::npos || state + 2 >= text.size() || (text[state + 2] != 'Z' && text[state + 2] != 'X');
 }
 
 // A pool whose making was cut off holds nothing. As long as its maker lives it may be about to claim it.
@@ -103,21 +121,17 @@ bool was_never_finished(const std::string& name) {
   if (descriptor >= 0) close(descriptor);
   const bool none = bytes >= 0 && std::all_of(magic.begin(), magic.end(), [](char c) { return c == 0; });
   int maker = 0;
-  return none && std::sscanf(name.c_str(), "/glean.%*d.%d.", &maker) == 1 && kill(maker, 0) != 0 && errno == ESRCH;
-}
-
-// For as long as it lives nobody else touches the pool.
-pool::Pool claim(const std::string& name) {
-  pool::Pool pool = pool::Pool::attach(name);
-  if (!pool.claim_all()) {
-    throw base::Error(base::Errc::invalid_state,
-                      "the pool '" + name + "' is in use by process " + std::to_string(pool.other_process()));
-  }
-  if (pool.is_removed()) throw base::Error(base::Errc::not_found, "the pool '" + name + "' was recovered meanwhile");
-  return pool;
+  return none && std::sscanf(name.c_str(), "/glean.%*d.%d.", &maker) == 1 && !lives(maker);
 }
 
 }  // namespace
+
+bool any_rank_lives(const pool::Pool& pool) {
+  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+    if (pool.process_of_rank(rank) != 0) return true;
+  }
+  return false;
+}
 
 std::vector<std::string> pool_names() {
   std::vector<std::string> names;
@@ -149,6 +163,9 @@ Remains look_at(const std::string& name) {
     remains.age_seconds = age_of(header.created_realtime_ns);
     remains.pool_bytes = header.pool_bytes;
     remains.ranks = static_cast<int>(header.ranks);
+    remains.nodes = static_cast<int>(header.nodes);
+    remains.node = static_cast<int>(header.node);
+    remains.ranks_live = any_rank_lives(pool);
     std::map<pool::OutputKey, RemainingOutput> outputs;
     for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
       const pool::OutputSlot& slot = pool.slot(index);
@@ -164,17 +181,27 @@ Remains look_at(const std::string& name) {
   return remains;
 }
 
+pool::Pool claim_remains(const std::string& name) {
+  pool::Pool pool = pool::Pool::attach(name);
+  if (!pool.claim_all()) {
+    throw base::Error(base::Errc::invalid_state,
+                      "the pool '" + name + "' is in use by process " + std::to_string(pool.other_process()));
+  }
+  if (pool.is_removed()) throw base::Error(base::Errc::not_found, "the pool '" + name + "' was recovered meanwhile");
+  return pool;
+}
+
 Recovered recover(const std::string& name, store::SystemCalls& calls, const std::function<void()>& waiting) {
   if (pool::Pool::process_using(name) == 0 && was_never_finished(name)) {
     shm_unlink(name.c_str());
     return {{}, true};
   }
-  pool::Pool pool = claim(name);
+  pool::Pool pool = claim_remains(name);
   return complete(pool, calls, waiting);
 }
 
 Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::function<void()>& waiting) {
-  plan::Plan plan = pool.plan();
+  plan::NodePlan plan = pool.plan();
   plan.drain_cores.clear();   // they were chosen to keep out of the application's way
   Recovered recovered;
   {
@@ -187,6 +214,22 @@ Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::funct
                                         [](const OutputTrace& output) { return output.state == "postponed"; });
   if (recovered.pool_removed) pool.remove();
   return recovered;
+}
+
+bool remove_if_finished(const std::string& name) {
+  try {
+    if (pool::Pool::process_using(name) != 0) return false;
+    if (was_never_finished(name)) return shm_unlink(name.c_str()) == 0;
+    pool::Pool pool = claim_remains(name);
+    if (pool.is_shared() || !pool::spill_files(pool).empty()) return false;
+    for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+      if (is_open_or_damaged(pool.slot(index).state.load(std::memory_order_acquire))) return false;
+    }
+    pool.remove();
+    return true;
+  } catch (const base::Error&) {
+    return false;   // who looks at it is told why
+  }
 }
 
 void log(const Recovered& recovered) {
@@ -203,7 +246,7 @@ void log(const Recovered& recovered) {
 void discard(const std::string& name, store::SystemCalls& calls) {
   std::optional<pool::Pool> pool;
   try {
-    pool.emplace(claim(name));
+    pool.emplace(claim_remains(name));
   } catch (const base::Error& error) {
     // What cannot be read cannot be claimed either.
     if (error.code() != base::Errc::io || pool::Pool::process_using(name) != 0) throw;
@@ -214,8 +257,9 @@ void discard(const std::string& name, store::SystemCalls& calls) {
     const pool::OutputSlot& slot = pool->slot(index);
     if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
     try {
-      const auto names =
-          OutputDescription::decode_names(pool::read_description(*pool, {index, slot.generation}).bytes).names;
+      const auto description = OutputDescription::decode_names(pool::read_description(*pool, {index, slot.generation}).bytes);
+      const auto& names = description.names;
+      if (description.is_part) store::discard_index(calls, names);
       if (names.working_path != names.final_path) calls.unlink(names.working_path.c_str());
       store::remove_prepared_sidecar(calls, names.final_path);
     } catch (const base::Error&) {

@@ -21,7 +21,7 @@ struct RemainingOutput {
   std::string final_path;
   std::uint64_t steps_complete = 0;  // ended by all ranks
   std::uint64_t steps_begun = 0;     // ended by at least one
-  std::vector<int> ranks_behind;     // that have not ended the first step that is not complete, if another has
+  std::vector<int> ranks_behind;     // of the session, that have not ended the first step that is not complete, if another has
   bool closed = false;               // by all ranks
   base::Bytes waiting_bytes = 0;     // captured, and not in the file
   std::string problem;               // why it cannot be completed; empty: it can
@@ -35,14 +35,21 @@ struct Remains {
   base::Bytes pool_bytes = 0;
   int ranks = 0;
   int in_use_by = 0;                 // a process; 0: nobody
+  int nodes = 1, node = 0;           // of its job, and which of them this one was
+  bool ranks_live = false;           // otherwise only who drains or recovers it uses it
   std::vector<RemainingOutput> outputs;
   std::string problem;               // why it cannot be read; empty: it can
 };
+
+[[nodiscard]] bool any_rank_lives(const pool::Pool& pool);
 
 // The names of all pools of this user on this node.
 [[nodiscard]] std::vector<std::string> pool_names();
 // Changes nothing. Does not throw for what it finds. Of a pool that this process uses it says no more than that.
 [[nodiscard]] Remains look_at(const std::string& pool);
+
+// For as long as it lives nobody else touches the pool. Throws invalid_state when another process uses it.
+[[nodiscard]] pool::Pool claim_remains(const std::string& pool);
 
 struct Recovered {
   std::vector<OutputTrace> outputs;
@@ -56,6 +63,9 @@ void log(const Recovered& recovered);
 
 // complete() of a pool that nobody uses. Throws invalid_state when the pool is in use, io when it cannot be read. Blocks.
 [[nodiscard]] Recovered recover(const std::string& pool, store::SystemCalls& calls, const std::function<void()>& waiting);
+// Removes the pool of a job on one node that is over, if there is nothing to do in it: no output is unfinished, and nothing is
+// spilled. False: it stays, because it holds something, is in use, or cannot be read. Local.
+[[nodiscard]] bool remove_if_finished(const std::string& pool);
 // Removes working files and pool; what it held is lost. Throws invalid_state when the pool is in use.
 void discard(const std::string& pool, store::SystemCalls& calls);
 

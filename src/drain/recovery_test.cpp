@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "drain/virtual_ranks.hpp"
+#include "pool/spill.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::drain {
@@ -25,8 +26,8 @@ using store::TemporaryDirectory;
 constexpr int rank_count = 2;
 const std::function<void()> nobody_waits = [] {};
 
-plan::Plan roomy_plan() {
-  plan::Plan plan = pool::small_plan();
+plan::NodePlan roomy_plan() {
+  plan::NodePlan plan = pool::small_plan();
   plan.pool_bytes = 4 * base::MiB;
   plan.journal_bytes_per_rank = 128 * base::KiB;
   return plan;
@@ -49,6 +50,7 @@ bool exists(const std::string& pool) { return std::filesystem::exists("/dev/shm"
 class Left : public testing::Test {
  protected:
   Left() : made_(std::make_unique<pool::TestPool>(rank_count, roomy_plan())), ranks_(*made_) {}
+  ~Left() override { shm_unlink(name_.c_str()); }
 
   // Rank r has ended `ended[r]` steps, and put into the next one.
   VirtualOutput put(const std::string& name, std::vector<std::uint32_t> ended, std::uint32_t flags = 0) {
@@ -89,6 +91,7 @@ TEST_F(Left, IsDescribedAndNotChanged) {
   const auto closed = put("closed.nc", {3, 3}, pool::rank_closed);
   const auto begun = put("begun.nc", {0, 0});
   const auto given_up = put("given_up.nc", {1, 1}, pool::rank_closed | pool::rank_abandoned);
+  for (int rank = 0; rank < rank_count; ++rank) made_->pool.journal(rank).job_rank = static_cast<std::uint32_t>(6 + rank);
   leave();
   const auto before = bytes_of_file("/dev/shm" + name_);
 
@@ -107,7 +110,7 @@ TEST_F(Left, IsDescribedAndNotChanged) {
   EXPECT_EQ(remains.outputs[0].final_path, open.description.names.final_path);
   EXPECT_EQ(remains.outputs[0].steps_complete, 1U);
   EXPECT_EQ(remains.outputs[0].steps_begun, 2U);
-  EXPECT_EQ(remains.outputs[0].ranks_behind, std::vector<int>{1});
+  EXPECT_EQ(remains.outputs[0].ranks_behind, std::vector<int>{7});   // of the session
   EXPECT_FALSE(remains.outputs[0].closed);
   EXPECT_EQ(remains.outputs[0].problem, "");
   EXPECT_EQ(remains.outputs[1].steps_complete, 3U);
@@ -186,6 +189,57 @@ TEST_F(Left, StaysWhenTheStorageRefusesAndIsCompletedLater) {
   EXPECT_TRUE(bytes_of_file(output.description.names.final_path) == output.file());
 }
 
+TEST_F(Left, WithNothingUnfinishedIsJustRemoved) {
+  {
+    const auto output = put("published.nc", {3, 3}, pool::rank_closed);
+    Engine engine(made_->pool, roomy_plan(), calls_);
+    ASSERT_TRUE(wait_until_finished(made_->pool, ranks_.keys()));
+    EXPECT_FALSE(remove_if_finished(made_->pool.name())) << "this process uses it";
+  }
+  leave();
+
+  const pid_t rank = fork();
+  if (rank == 0) {
+    pool::Pool pool = pool::Pool::attach(name_);
+    _exit(pool.claim_rank(1) ? pause() : 1);
+  }
+  while (pool::Pool::process_using(name_) == 0) usleep(1000);
+  EXPECT_FALSE(remove_if_finished(name_)) << "a rank lives";
+  kill(rank, SIGKILL);
+  waitpid(rank, nullptr, 0);
+
+  EXPECT_TRUE(remove_if_finished(name_));
+  EXPECT_FALSE(exists(name_));
+  EXPECT_FALSE(remove_if_finished(name_)) << "it is gone";
+}
+
+TEST_F(Left, WithSomethingUnfinishedStaysForRecovery) {
+  const auto output = put("open.nc", {1, 1});
+
+  EXPECT_FALSE(remove_if_finished(leave()));
+
+  EXPECT_TRUE(exists(name_));
+  EXPECT_TRUE(std::filesystem::exists(output.description.names.working_path));
+}
+
+TEST_F(Left, WithASpillFileStaysForRecovery) {
+  auto& header = made_->pool.header();
+  std::string(directory_ / "").copy(header.spill_directory.data(), header.spill_directory.size() - 1);
+  header.spill_budget_bytes = base::MiB;
+  const std::string spilled = pool::spill_path(made_->pool, 0);
+  store::write_text(spilled, "a block");
+  EXPECT_FALSE(remove_if_finished(leave()));
+  EXPECT_TRUE(exists(name_));
+  std::filesystem::remove(spilled);
+  EXPECT_TRUE(remove_if_finished(name_));
+}
+
+TEST_F(Left, OnSeveralNodesStaysForRecovery) {
+  made_ = std::make_unique<pool::TestPool>(rank_count, roomy_plan(), pool::NodeShare{"/job", 2, 0});
+  EXPECT_FALSE(remove_if_finished(leave()));
+  EXPECT_TRUE(exists(name_));
+}
+
 TEST_F(Left, IsDiscardedWithItsWorkingFiles) {
   const auto closed = put("closed.nc", {3, 3}, pool::rank_closed), begun = put("begun.nc", {0, 0});
 
@@ -200,11 +254,12 @@ TEST_F(Left, IsDiscardedWithItsWorkingFiles) {
 
 TEST_F(Left, WithADamagedJournalIsNamedAndNotPublished) {
   const auto output = put("damaged.nc", {3, 3}, pool::rank_closed);
+  made_->pool.journal(0).job_rank = 6;
   made_->pool.ring(0)[24] ^= std::byte{1};
 
   const Remains remains = look_at(leave());
   ASSERT_EQ(remains.outputs.size(), 1U);
-  EXPECT_NE(remains.outputs[0].problem.find("journal of rank 0: damaged"), std::string::npos) << remains.outputs[0].problem;
+  EXPECT_NE(remains.outputs[0].problem.find("journal of rank 6: damaged"), std::string::npos) << remains.outputs[0].problem;
 
   const Recovered recovered = recover(leave(), calls_, nobody_waits);
   ASSERT_EQ(recovered.outputs.size(), 1U);
@@ -270,7 +325,8 @@ TEST(NoPool, ThatItsMakerDidNotFinishIsRemovedWhenTheMakerIsGone) {
     const std::string of_gone = "/glean.0." + std::to_string(gone) + ".1", of_living = "/glean.0." + std::to_string(getpid()) + ".1";
     const Object left(of_gone, std::vector<std::byte>(size)), being_made(of_living, std::vector<std::byte>(size));
 
-    EXPECT_TRUE(recover(of_gone, calls, nobody_waits).pool_removed);
+    EXPECT_FALSE(remove_if_finished(of_living));
+    EXPECT_TRUE(size == 0 ? remove_if_finished(of_gone) : recover(of_gone, calls, nobody_waits).pool_removed);
     EXPECT_FALSE(exists(of_gone));
     EXPECT_EQ(code_of([&] { static_cast<void>(recover(of_living, calls, nobody_waits)); }), base::Errc::io);
     EXPECT_TRUE(exists(of_living));

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "drain/engine.hpp"
+#include "drain/exchange.hpp"
 #include "drain/recovery.hpp"
 #include "drain/trace_json.hpp"
 #include "pool/futex.hpp"
@@ -17,6 +21,8 @@ namespace glean::drain {
 namespace {
 
 constexpr std::uint64_t look_ns = 50'000'000;
+constexpr std::uint64_t shortest_nap_ns = 100'000, longest_nap_ns = 2'000'000;   // while other nodes may send something
+constexpr double parting_seconds = 5;   // nothing has moved for so long: the ranks of other nodes do not come any more
 
 // Nobody captures any more, so the place of the data is free.
 void leave_trace(pool::Pool& pool, DrainTrace trace) {
@@ -32,29 +38,80 @@ void leave_trace(pool::Pool& pool, DrainTrace trace) {
   header.trace_bytes.store(text.size(), std::memory_order_release);
 }
 
-bool any_rank_lives(const pool::Pool& pool) {
-  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
-    if (pool.process_of_rank(rank) != 0) return true;
+bool is_closed(const pool::Pool& pool) {
+  return pool.header().session_state.load(std::memory_order_acquire) == pool::SessionState::closed;
+}
+
+bool any_incomplete(const pool::Pool& pool) {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool.slot(index);
+    const bool is_open = slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
+    if (is_open && slot.error.load(std::memory_order_acquire) == 0) return true;
   }
   return false;
 }
 
-}  // namespace
-
-int serve(const std::string& name) {
-  pool::Pool pool = pool::Pool::attach(name);
+// What messages bring wakes nobody, so it looks for them: at once while data moves, and less often the longer nothing does.
+void exchange_until_the_end(pool::Pool& pool, Engine& engine, Exchange& exchange, double deadline_seconds) {
   pool::PoolHeader& header = pool.header();
-  if (!pool.claim_drain()) {
-    throw base::Error(base::Errc::invalid_state, "another process drains the pool '" + name + "'");
+  std::uint64_t nap_ns = shortest_nap_ns, moved_ns = base::now_ns();
+  for (;;) {
+    const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
+    const bool closed = is_closed(pool), ends = closed || !any_rank_lives(pool);
+    engine.adopt_now();   // a rank waits for that
+    const bool moves = exchange.progress();
+    if (moves || !ends) moved_ns = base::now_ns();
+    const double still_seconds = base::seconds(base::now_ns() - moved_ns);
+    if (closed && (!exchange.holds_any() || still_seconds > deadline_seconds)) return;
+    if (ends && !closed && (!any_incomplete(pool) || still_seconds > parting_seconds)) return;
+    if (!moves) pool::futex_wait(header.progress, seen, nap_ns);
+    const bool is_busy = moves || exchange.is_moving() || header.progress.load(std::memory_order_acquire) != seen;
+    nap_ns = is_busy ? shortest_nap_ns : std::min(2 * nap_ns, exchange.holds_any() ? longest_nap_ns : look_ns);
   }
+}
+
+int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void()>& started, const OtherNodes& others) {
+  store::SystemCalls calls;
+  bool is_left = false, is_moving = false;
+  {
+    Engine engine(*pool, pool->plan(), calls);
+    pool::futex_signal(pool->header().progress);
+    if (started) started();
+    Exchange exchange(*pool, engine, *others.messages);
+    exchange_until_the_end(*pool, engine, exchange, others.deadline_seconds);
+    exchange.progress();   // tells of what has failed just now
+    const bool closed = is_closed(*pool);
+    if (closed && exchange.holds_any()) {
+      base::log(base::LogLevel::error, "the writer of node {}: nothing has come from other nodes for {}: {}", pool->header().node,
+                base::exact_seconds(others.deadline_seconds), exchange.diagnose());
+    }
+    if (closed) others.leave_together();
+    is_left = !closed && any_incomplete(*pool);
+    is_moving = exchange.is_moving();
+    engine.stop(is_left ? Engine::Unfinished::leave : Engine::Unfinished::discard);
+    if (closed) leave_trace(*pool, engine.trace());
+  }
+  if (is_left) {
+    base::log(base::LogLevel::warning, "the ranks of node {} are gone: `mpirun --map-by ppr:1:node glean recover` completes what all "
+              "ranks have captured", pool->header().node);
+  } else {
+    pool->remove();
+  }
+  if (is_moving) static_cast<void>(pool.release());   // MPI may still write to it
+  return is_left ? 1 : 0;
+}
+
+int serve_alone(pool::Pool& pool, const std::function<void()>& started) {
+  pool::PoolHeader& header = pool.header();
   store::SystemCalls calls;
   bool closed = false;
   {
     Engine engine(pool, pool.plan(), calls);
     pool::futex_signal(header.progress);   // whoever has started this process waits for it
+    if (started) started();
     do {
       const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
-      closed = header.session_state.load(std::memory_order_acquire) == pool::SessionState::closed;
+      closed = is_closed(pool);
       if (!closed) pool::futex_wait(header.progress, seen, look_ns);
     } while (!closed && any_rank_lives(pool));
     engine.stop(closed ? Engine::Unfinished::discard : Engine::Unfinished::leave);
@@ -68,6 +125,18 @@ int serve(const std::string& name) {
   const Recovered recovered = complete(pool, calls);
   log(recovered);
   return recovered.pool_removed ? 0 : 1;
+}
+
+}  // namespace
+
+int serve(const std::string& name, const std::function<void()>& started, const OtherNodes& others) {
+  auto pool = std::make_unique<pool::Pool>(pool::Pool::attach(name));
+  if (!pool->claim_drain()) {
+    throw base::Error(base::Errc::invalid_state, "another process drains the pool '" + name + "'");
+  }
+  if (!pool->is_shared()) return serve_alone(*pool, started);
+  if (!others.messages) throw base::Error(base::Errc::unsupported, "other nodes belong to the pool '" + name + "', and are not here");
+  return serve_with_others(std::move(pool), started, others);
 }
 
 std::optional<DrainTrace> trace_left_in(const pool::Pool& pool) {

@@ -28,8 +28,8 @@ namespace {
 
 using store::TemporaryDirectory;
 
-plan::Plan roomy_plan() {
-  plan::Plan plan = pool::small_plan();
+plan::NodePlan roomy_plan() {
+  plan::NodePlan plan = pool::small_plan();
   plan.pool_bytes = 4 * base::MiB;
   plan.journal_bytes_per_rank = 128 * base::KiB;
   return plan;
@@ -63,7 +63,7 @@ class Helper : public testing::Test {
       before();
       _exit(serve_status(made_.pool.name()));
     }
-    const std::uint64_t limit = base::now_ns() + 20'000'000'000;
+    const std::uint64_t limit = base::now_ns() + 60'000'000'000;
     while (made_.pool.drainer() != child_ && base::now_ns() < limit) usleep(1000);
     ASSERT_EQ(made_.pool.drainer(), child_);
   }
@@ -153,7 +153,7 @@ TEST_F(Helper, LeavesThePoolToRecoveryWhenTheStorageRefuses) {
   start([] { signal(SIGXFSZ, SIG_IGN); });
   const auto output = put_all(2);
   const auto& slot = made_.pool.slot(key_.slot);
-  const std::uint64_t limit = base::now_ns() + 20'000'000'000;
+  const std::uint64_t limit = base::now_ns() + 60'000'000'000;
   while (slot.steps_written < 2 && base::now_ns() < limit) usleep(1000);
   ASSERT_EQ(slot.steps_written, 2U);
   const rlimit none{1, 1};

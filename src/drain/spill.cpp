@@ -77,15 +77,17 @@ int SpillWriter::store(Bytes bytes, Bytes offset) {
   return 0;
 }
 
-std::optional<Bytes> SpillWriter::write(const pool::Recorder::Put& put, const pool::Source& source) {
-  if (given_up_ || (descriptor_ < 0 && !open())) return std::nullopt;
-  SpillBlock block{};
-  block.payload_bytes = put.elements * source.element_bytes;
-  const Bytes bytes = pool::spill_bytes(block.payload_bytes);
-  if (!pool::take_spill_budget(pool_.header(), bytes)) return std::nullopt;
+bool SpillWriter::reserve(Bytes payload_bytes) {
+  if (given_up_ || (descriptor_ < 0 && !open())) return false;
+  return pool::take_spill_budget(pool_.header(), pool::spill_bytes(payload_bytes));
+}
 
+std::optional<Bytes> SpillWriter::write(const pool::Recorder::Put& put, Bytes payload_bytes, const pool::CopyOut& copy_out) {
+  SpillBlock block{};
+  block.payload_bytes = payload_bytes;
+  const Bytes bytes = pool::spill_bytes(payload_bytes);
   std::byte* payload = buffer_.get() + sizeof block;
-  pool::copy_elements(source, put.first_element, put.elements, payload);
+  copy_out(put.first_element, put.elements, payload);
   std::memset(payload + block.payload_bytes, 0, bytes - sizeof block - block.payload_bytes);
   block.magic = pool::spill_block_magic;
   block.sequence = sequence_;
@@ -110,6 +112,10 @@ std::optional<Bytes> SpillWriter::write(const pool::Recorder::Put& put, const po
 }
 
 // --- on the side of the drain
+
+DamagedSpill lost_payload(const DamagedSpill& error, const std::string& variable, const std::string& path, std::uint64_t step) {
+  return {error.code(), "'" + variable + "' of '" + path + "' in step " + std::to_string(step) + " is lost: " + error.what()};
+}
 
 SpillFiles::SpillFiles(pool::Pool& pool, store::SystemCalls& calls)
     : pool_(pool), calls_(calls), descriptors_(pool.header().ranks, -1) {}

@@ -27,9 +27,12 @@ class SpillWriter {
   SpillWriter(const SpillWriter&) = delete;
   SpillWriter& operator=(const SpillWriter&) = delete;
 
-  // Writes a payload of at most a chunk and returns the offset of its block. Nothing when the pool has nowhere to spill, the
-  // budget is used up, or the storage refuses: that is logged once, and nothing is spilled any more. Blocks.
-  [[nodiscard]] std::optional<Bytes> write(const pool::Recorder::Put& put, const pool::Source& source);
+  // Takes room for a payload of at most a chunk from the budget. False when the pool has nowhere to spill, the budget is used up,
+  // or the storage has refused.
+  [[nodiscard]] bool reserve(Bytes payload_bytes);
+  // Writes a payload that there is room for, and returns the offset of its block. Nothing when the storage refuses: that is
+  // logged once, and nothing is spilled any more. Blocks.
+  [[nodiscard]] std::optional<Bytes> write(const pool::Recorder::Put& put, Bytes payload_bytes, const pool::CopyOut& copy_out);
 
  private:
   [[nodiscard]] bool open();
@@ -55,6 +58,10 @@ class SpillWriter {
 struct DamagedSpill : base::Error {
   using base::Error::Error;
 };
+
+// The same, said of what is lost with it.
+[[nodiscard]] DamagedSpill lost_payload(const DamagedSpill& error, const std::string& variable, const std::string& path,
+                                        std::uint64_t step);
 
 // The spill files of all ranks. Any thread.
 class SpillFiles {

@@ -25,15 +25,18 @@ using store::TemporaryDirectory;
 
 constexpr base::WhenFull rungs[] = {base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill};
 
-plan::Plan tight_plan() {
-  plan::Plan plan = pool::small_plan();
-  plan.journal_bytes_per_rank = 128 * base::KiB;
+// Of journals: the smaller one is full before its rank ends a step.
+constexpr Bytes journals[] = {128 * base::KiB, 2 * base::KiB};
+
+plan::NodePlan tight_plan(Bytes journal_bytes) {
+  plan::NodePlan plan = pool::small_plan();
+  plan.journal_bytes_per_rank = journal_bytes;
   plan.pool_bytes = 640 * base::KiB;   // few chunks: steps are written before they are complete
   return plan;
 }
 
-plan::Plan roomy_plan() {
-  plan::Plan plan = pool::small_plan();
+plan::NodePlan roomy_plan() {
+  plan::NodePlan plan = pool::small_plan();
   plan.pool_bytes = 16 * base::MiB;
   plan.journal_bytes_per_rank = base::MiB;
   return plan;
@@ -42,7 +45,7 @@ plan::Plan roomy_plan() {
 // Processes that are there before any thread is, and drain a pool when they are told to.
 class DrainProcesses {
  public:
-  DrainProcesses(pool::Pool& pool, const plan::Plan& plan, int count) {
+  DrainProcesses(pool::Pool& pool, const plan::NodePlan& plan, int count) {
     for (int i = 0; i < count; ++i) {
       int ends[2];
       if (pipe(ends) != 0) throw std::runtime_error("no pipe");
@@ -90,17 +93,18 @@ std::vector<VirtualOutput> random_outputs(std::mt19937& random, int ranks, const
   return outputs;
 }
 
-// With the seed: how ranks put when the pool is full.
-class KilledDrain : public testing::TestWithParam<std::tuple<int, base::WhenFull>> {};
+// With the seed: how ranks put when the pool is full, and the bytes of a journal.
+class KilledDrain : public testing::TestWithParam<std::tuple<int, base::WhenFull, Bytes>> {};
 
 TEST_P(KilledDrain, IsFollowedByOneThatGoesOn) {
-  const auto [seed, full] = GetParam();
+  const auto [seed, full, journal_bytes] = GetParam();
+  const plan::NodePlan plan = tight_plan(journal_bytes);
   std::mt19937 random(static_cast<unsigned>(seed));
   const TemporaryDirectory directory;
   constexpr int rank_count = 3, kills = 4;
-  pool::TestPool made(rank_count, tight_plan());
+  pool::TestPool made(rank_count, plan);
   made.spill_to(directory.string(), base::MiB);
-  DrainProcesses processes(made.pool, tight_plan(), kills);
+  DrainProcesses processes(made.pool, plan, kills);
   const auto outputs = random_outputs(random, rank_count, directory);
   store::SystemCalls rank_calls;
   VirtualRanks ranks(made, full, rank_calls);
@@ -113,7 +117,7 @@ TEST_P(KilledDrain, IsFollowedByOneThatGoesOn) {
   }
 
   store::SystemCalls calls;
-  Engine engine(made.pool, tight_plan(), calls);
+  Engine engine(made.pool, plan, calls);
   program.join();
   EXPECT_EQ(errors, std::vector<std::string>{});
   ASSERT_TRUE(wait_until_finished(made.pool, ranks.keys()));
@@ -126,7 +130,8 @@ TEST_P(KilledDrain, IsFollowedByOneThatGoesOn) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, KilledDrain,
-                         testing::Combine(testing::Range(0, 12), testing::ValuesIn(rungs)));
+                         testing::Combine(testing::Range(0, 12), testing::ValuesIn(rungs),
+                                          testing::ValuesIn(journals)));
 
 // The same output, had it ended after so many steps.
 VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps) {
@@ -135,15 +140,15 @@ VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps) {
   return output;
 }
 
-class KilledRanks : public testing::TestWithParam<std::tuple<int, base::WhenFull>> {};
+class KilledRanks : public testing::TestWithParam<std::tuple<int, base::WhenFull, Bytes>> {};
 
 TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
-  const auto [seed, full] = GetParam();
+  const auto [seed, full, journal_bytes] = GetParam();
   std::mt19937 random(static_cast<unsigned>(seed));
   const TemporaryDirectory directory;
   constexpr int rank_count = 2;
   const bool drained_meanwhile = random() % 2 == 0;
-  const plan::Plan plan = drained_meanwhile ? tight_plan() : roomy_plan();
+  const plan::NodePlan plan = drained_meanwhile ? tight_plan(journal_bytes) : roomy_plan();
   pool::TestPool made(rank_count, plan);
   made.spill_to(directory.string(), base::MiB);
   DrainProcesses processes(made.pool, plan, rank_count);
@@ -161,13 +166,16 @@ TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
     const std::uint64_t ended = random() % (output.steps + 1);
     complete = std::min(complete, ended);
     if (drained_meanwhile) processes.start();
-    auto recorder = ranks.recorder(rank);
-    Ladder ladder(made.pool, recorder, rank, rank_calls);
-    // Every other put finds the pool full.
+    // Every other put finds the pool full; a rank that waits for something else does not.
     std::vector<std::uint32_t> taken;
-    const auto squeeze = [&](bool hard) {
+    const auto give_back = [&] {
       for (const auto chunk : taken) made.pool.drop_reference(chunk);
       taken.clear();
+    };
+    pool::Recorder recorder(made.pool, rank, 30, [] { return std::string("a test"); }, give_back);
+    Ladder ladder(made.pool, recorder, rank, rank_calls);
+    const auto squeeze = [&](bool hard) {
+      give_back();
       if (!hard || full == base::WhenFull::block) return;
       recorder.ring_the_drain();
       while (const auto chunk = made.pool.take_chunk()) taken.push_back(*chunk);
@@ -203,7 +211,8 @@ TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
   EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, KilledRanks,
-                         testing::Combine(testing::Range(0, 40), testing::ValuesIn(rungs)));
+                         testing::Combine(testing::Range(0, 40), testing::ValuesIn(rungs),
+                                          testing::ValuesIn(journals)));
 
 TEST(RanksGone, AnOutputThatWasJustBeingOpenedLeavesNoFile) {
   const TemporaryDirectory directory;

@@ -22,6 +22,8 @@ struct OutputTrace {
   std::string state = "open";
   std::string note;                // what is missing, or why it failed
   base::Bytes bytes = 0;           // written into the file
+  base::Bytes request_bytes = 0;   // of a write at most
+  int aggregators = 0;             // of each I/O group
   std::uint64_t steps = 0;
   std::uint64_t steps_dropped = 0; // the pool was full
   std::string checksums = "off";   // of a published file: off, recorded, failed
@@ -30,6 +32,7 @@ struct OutputTrace {
   std::uint64_t last_capture_ns = 0;
   std::uint64_t written_ns = 0;
   std::uint64_t durable_ns = 0;
+  bool had_complete_steps = true;  // of recovery: a failed output without them has lost nothing
 };
 
 struct EndOfJobTrace {
@@ -54,6 +57,16 @@ struct DrainTrace {
   std::vector<Interval> intervals;   // when at least one thread was busy; neighbours merged
   std::vector<OutputTrace> outputs;
   EndOfJobTrace end_of_job;
+
+  // Another node's clock is that far behind.
+  void shift(std::int64_t ns);
+  // What another node of the session did besides: bytes, requests and processor time of both; threads, busy time and
+  // forecast of the one that has more; outputs as this one knows them, or those of other files after them.
+  enum class Wrote { the_same_files, other_files };
+  void add_node(const DrainTrace& other, Wrote wrote = Wrote::the_same_files);
+
+ private:
+  void join_outputs(const std::vector<OutputTrace>& others);
 };
 
 }  // namespace glean::drain

@@ -17,8 +17,8 @@ DrainTrace example() {
   trace.requests = {6, 7, 8, 9};
   trace.request_sizes[7] = 10;
   trace.intervals = {{11, 12}, {13, 14}};
-  trace.outputs.push_back({"a.nc", "published", "", 15, 16, 30, "recorded", 17, 18, 19, 20, 21});
-  trace.outputs.push_back({"b \"quoted\".nc", "failed", "disk\nfull", 0, 0, 0, "off", 0, 0, 0, 0, 0});
+  trace.outputs.push_back({"a.nc", "published", "", 15, 31, 32, 16, 30, "recorded", 17, 18, 19, 20, 21});
+  trace.outputs.push_back({"b \"quoted\".nc", "failed", "disk\nfull", 0, 0, 0, 0, 0, "off", 0, 0, 0, 0, 0});
   trace.end_of_job = {22, 23, 24, 25, {26, 27.5, 28, 29.5}};
   return trace;
 }

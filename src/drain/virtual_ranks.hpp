@@ -34,6 +34,8 @@ struct VirtualOutput {
   static VirtualOutput random(std::mt19937& random, int ranks, std::uint64_t steps, const std::string& final_path);
   // What format library and ranks would have made of it.
   [[nodiscard]] std::vector<std::byte> file() const;
+  // The same if only these steps had been begun, ascending.
+  [[nodiscard]] std::vector<std::byte> file_of(const std::vector<std::uint64_t>& kept) const;
   // As the format library leaves it: only the header.
   void create_working_file() const;
 };

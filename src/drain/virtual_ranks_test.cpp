@@ -110,6 +110,16 @@ VirtualOutput VirtualOutput::random(std::mt19937& random, int ranks, std::uint64
 }
 
 std::vector<std::byte> VirtualOutput::file() const {
+  std::vector<std::uint64_t> all(steps);
+  std::iota(all.begin(), all.end(), std::uint64_t{0});
+  return file_of(all);
+}
+
+std::vector<std::byte> VirtualOutput::file_of(const std::vector<std::uint64_t>& kept) const {
+  const auto record_of = [&](std::uint64_t step) -> std::optional<std::uint64_t> {
+    const auto found = std::find(kept.begin(), kept.end(), step);
+    return found == kept.end() ? std::nullopt : std::optional(static_cast<std::uint64_t>(found - kept.begin()));
+  };
   const auto& layout = description.layout;
   std::vector<std::byte> file(layout.header_bytes, std::byte{0x11});
   const auto set = [&](Bytes at, const std::byte* bytes, std::size_t size) {
@@ -118,10 +128,11 @@ std::vector<std::byte> VirtualOutput::file() const {
   };
   std::uint64_t records = 0;
   for (const auto& put : puts) {
-    if (layout.variables[put.variable].per_step()) records = std::max(records, put.step + 1);
+    const auto record = record_of(put.step);
+    if (record && layout.variables[put.variable].per_step()) records = std::max(records, *record + 1);
   }
   for (const auto& variable : layout.variables) {
-    if (variable.per_step() && variable.fill) records = std::max(records, steps);
+    if (variable.per_step() && variable.fill) records = std::max(records, std::uint64_t{kept.size()});
   }
   for (const auto& variable : layout.variables) {
     const std::size_t size = mesh::size_of(variable.external);
@@ -133,10 +144,12 @@ std::vector<std::byte> VirtualOutput::file() const {
   }
   for (const auto& put : puts) {
     const auto& variable = layout.variables[put.variable];
+    const auto record = record_of(put.step);
+    if (!record) continue;
     for (const std::uint64_t position : positions(put.box, variable.shape)) {
       std::vector<std::byte> element;
       append_value(element, variable.external, value_of(put.variable, put.step, position), true);
-      set(variable.record_begin_bytes(put.step) + position * element.size(), element.data(), element.size());
+      set(variable.record_begin_bytes(*record) + position * element.size(), element.data(), element.size());
     }
   }
   if (records != 0) {

@@ -33,14 +33,14 @@ class Assembly {
 
   Assembled finish() {
     // Without overlaps, as many bytes as the span is long mean that it has no holes.
-    if (total_ == last_ - first_) {
+    if (total_ == last_ - first_ && !window_.may_overlap) {
       assembled_.runs.assign(1, {first_, last_});
     } else {
       auto& runs = assembled_.runs;
       std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
       std::size_t kept = 0;
       for (std::size_t i = 1; i < runs.size(); ++i) {
-        if (runs[i].begin == runs[kept].end) runs[kept].end = runs[i].end;
+        if (runs[i].begin <= runs[kept].end) runs[kept].end = std::max(runs[kept].end, runs[i].end);
         else runs[++kept] = runs[i];
       }
       runs.resize(kept + 1);

@@ -20,7 +20,7 @@ struct PendingPiece {
   Piece piece;
   const pool::Record* record = nullptr;
   pool::JournalReader* journal = nullptr;
-  int rank = 0;
+  int job_rank = 0;   // who has put it
   std::uint64_t step = 0;
   const store::VariableLayout* variable = nullptr;
   store::Converter convert = nullptr;
@@ -44,6 +44,7 @@ struct Window {
   };
   std::vector<FillPart> fills;
   Bytes bytes = 0;   // of all parts and fills
+  bool may_overlap = false;   // parts may; what comes later wins
   std::vector<store::StridedSum> sums = {};   // of what was assembled, if the output wants them
 };
 
@@ -64,7 +65,7 @@ struct Assembled {
 using Load = std::function<const std::byte*(const PendingPiece&)>;
 
 // Converts everything that lies in the window into `buffer`, whose first byte is the window's. No part may overlap
-// another. Local to a drain thread. Throws what `load` throws.
+// another unless the window says so. Local to a drain thread. Throws what `load` throws.
 [[nodiscard]] Assembled assemble(const Window& window, std::byte* buffer, const Load& load = nullptr);
 
 }  // namespace glean::drain

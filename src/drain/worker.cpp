@@ -26,7 +26,7 @@ std::byte* map_memory(Bytes bytes) {
 
 void Worker::Unmap::operator()(std::byte* memory) const { munmap(memory, bytes); }
 
-Worker::Worker(const plan::Plan& plan, store::SystemCalls& calls, std::unique_ptr<store::Writer> writer,
+Worker::Worker(const plan::NodePlan& plan, store::SystemCalls& calls, std::unique_ptr<store::Writer> writer,
                Inspect inspect, Done done, SpillFiles* spill)
     : calls_(calls), inspect_(std::move(inspect)), done_(std::move(done)), spill_(spill), writer_(std::move(writer)) {
   const Bytes bytes = static_cast<Bytes>(plan.depth) * plan.request_bytes;
@@ -39,10 +39,9 @@ Worker::Worker(const plan::Plan& plan, store::SystemCalls& calls, std::unique_pt
 Assembled Worker::assemble_job(const Job& job, std::byte* buffer) {
   return assemble(*job.window, buffer, [&](const PendingPiece& pending) {
     try {
-      return spill_->read(*pending.record, pending.rank, spilled_);
+      return spill_->read(*pending.record, pending.journal->rank(), spilled_);
     } catch (const DamagedSpill& error) {
-      throw DamagedSpill(error.code(), "'" + pending.variable->name + "' of '" + job.output->description().display_path +
-                                           "' in step " + std::to_string(pending.step) + " is lost: " + error.what());
+      throw lost_payload(error, pending.variable->name, job.output->description().display_path, pending.step);
     }
   });
 }

@@ -10,7 +10,7 @@
 
 #include "drain/output_drain.hpp"
 #include "drain/spill.hpp"
-#include "plan/plan.hpp"
+#include "plan/node_plan.hpp"
 #include "store/posix/writer.hpp"
 
 namespace glean::drain {
@@ -23,7 +23,7 @@ class Worker {
   // Sees what was assembled before it is written; false: do not write it.
   using Inspect = std::function<bool(const Job&, const Assembled&)>;
 
-  Worker(const plan::Plan& plan, store::SystemCalls& calls, std::unique_ptr<store::Writer> writer, Inspect inspect,
+  Worker(const plan::NodePlan& plan, store::SystemCalls& calls, std::unique_ptr<store::Writer> writer, Inspect inspect,
          Done done, SpillFiles* spill = nullptr);
 
   // Assembles a window and hands its requests to the system. Blocks while all buffers are in use.

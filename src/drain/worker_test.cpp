@@ -35,18 +35,20 @@ class WorkerWhoseWriterBreaks : public testing::TestWithParam<bool> {};
 TEST_P(WorkerWhoseWriterBreaks, LosesWhatIsInFlightAndWritesOnWithoutIt) {
   const store::TemporaryDirectory directory;
   pool::TestPool made(1);
-  plan::Plan plan = pool::small_plan();
+  plan::NodePlan plan = pool::small_plan();
   plan.depth = 3;
   store::SystemCalls calls;
   std::mt19937 random(1);
   auto output = VirtualOutput::random(random, 1, 1, directory / "out.nc");
   output.create_working_file();
   Jobs jobs;
+  Parcels parcels;
   pool::DescriptionInPool description{output.description.encode_names(), true, {}};
   const auto layout = output.description.encode_layout();
   description.bytes.insert(description.bytes.end(), layout.begin(), layout.end());
   SpillFiles spill(made.pool, calls);
-  OutputDrain drain(made.pool, made.claim_slot(), description, calls, plan.request_bytes, jobs, spill, Ranks::working, false);
+  OutputDrain drain(made.pool, made.claim_slot(), description, calls, plan.request_bytes, jobs, parcels, spill, Ranks::working,
+                    false);
   int good = 0, bad = 0;
   Worker worker(
       plan, calls, std::make_unique<BreakingWriter>(2, GetParam()), [](const Job&, const Assembled&) { return true; },

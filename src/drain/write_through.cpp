@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "drain/messages.hpp"
+#include "drain/output_drain.hpp"
 #include "pool/description.hpp"
 
 namespace glean::drain {
@@ -17,22 +18,47 @@ constexpr Bytes buffer_bytes = base::MiB;
 WriteThrough::Target& WriteThrough::target(const pool::OutputKey& output) {
   if (const auto known = targets_.find(output); known != targets_.end()) return known->second;
   // It is there until this rank has closed the output.
-  Target target{OutputDescription::decode(pool::read_description(pool_, output).bytes), nullptr};
+  Target target{OutputDescription::decode(pool::read_description(pool_, output).bytes), nullptr, std::nullopt};
   // Through the page cache: the blocks at the edges are shared with the drain, which writes parts of blocks so, too.
   target.file = std::make_unique<store::File>(calls_, target.description.names, base::DirectIo::off);
+  target.writers = writers_of(pool_, target.description);
   return targets_.emplace(output, std::move(target)).first->second;
 }
 
+bool WriteThrough::has_failed(const pool::OutputKey& output) const {
+  return pool_.slot(output.slot).error_claimed.load(std::memory_order_acquire) != 0;
+}
+
+std::uint64_t WriteThrough::own_elements(const pool::Recorder::Put& put) {
+  if (!pool_.is_shared() || has_failed(put.output)) return put.elements;
+  try {
+    Target& target = this->target(put.output);
+    const auto& variable = target.description.layout.variables.at(put.variable);
+    const Piece piece(variable, variable.per_step() ? put.step : 0, *put.box, put.first_element, put.elements);
+    const Bytes request_bytes = target.description.share.request_bytes;
+    Bytes own = 0;
+    for (std::optional<Bytes> at = piece.file_extent().begin; at && own < piece.file_bytes();) {
+      const std::uint64_t request = *at / request_bytes;
+      if (target.writers->node_of(request) != static_cast<std::int64_t>(pool_.header().node)) break;
+      own = piece.bytes_before((request + 1) * request_bytes);
+      at = piece.next_byte((request + 1) * request_bytes);
+    }
+    return own / mesh::size_of(variable.external);   // the last may be cut by the border
+  } catch (const base::Error&) {
+    if (!has_failed(put.output)) throw;
+    return put.elements;
+  }
+}
+
 void WriteThrough::write(const pool::Record& record, const pool::Source& source) {
-  const pool::OutputSlot& slot = pool_.slot(record.slot);
-  const auto has_failed = [&] { return slot.error_claimed.load(std::memory_order_acquire) != 0; };
-  if (has_failed()) return;
+  const pool::OutputKey output{record.slot, record.generation};
+  if (has_failed(output)) return;
   try {
     elements_.resize(buffer_bytes);
     window_.resize(buffer_bytes);
-    write(target({record.slot, record.generation}), record, source);
+    write(target(output), record, source);
   } catch (const base::Error&) {
-    if (!has_failed()) throw;   // or else the file is gone, and why is told where all errors are
+    if (!has_failed(output)) throw;   // or else the file is gone, and why is told where all errors are
   }
 }
 
@@ -47,8 +73,8 @@ void WriteThrough::write(Target& target, const pool::Record& record, const pool:
   for (std::uint64_t done = 0; done < record.elements; done += part) {
     const std::uint64_t first = record.first_element + done, now = std::min(part, record.elements - done);
     pool::copy_elements(source, first, now, elements_.data());
-    PendingPiece pending{Piece(variable, variable.per_step() ? record.step : 0, box, first, now), &record, nullptr, rank_,
-                         record.step, &variable, convert, elements_.data(), source.element_bytes, 0};
+    PendingPiece pending{Piece(variable, variable.per_step() ? record.step : 0, box, first, now), &record, nullptr,
+                         pool_.job_rank(rank_), record.step, &variable, convert, elements_.data(), source.element_bytes, 0};
     for (std::optional<Bytes> at = pending.piece.file_extent().begin; at;) {
       const Bytes begin = base::align_down(*at, buffer_bytes);
       const Window window{{begin, begin + buffer_bytes}, {{&pending, 0}}, {}};
@@ -64,6 +90,26 @@ void WriteThrough::write(Target& target, const pool::Record& record, const pool:
       }
       at = pending.piece.next_byte(window.extent.end);
     }
+  }
+}
+
+void WriteThrough::write(const pool::OutputKey& output, const mesh::PatternPart& bytes, const pool::CopyOut& copy_out) {
+  if (has_failed(output)) return;
+  try {
+    elements_.resize(buffer_bytes);
+    store::File& file = *target(output).file;
+    for (Bytes done = 0; done < bytes.file_bytes(); done += buffer_bytes) {
+      const Bytes first = bytes.first_byte() + done, now = std::min(buffer_bytes, bytes.file_bytes() - done);
+      copy_out(first, now, elements_.data());
+      const mesh::PatternPart part(bytes.pattern(), first, now);
+      part.for_each_run(part.file_extent(), [&](mesh::Pattern::Run run) {
+        file.write({elements_.data() + run.source, run.bytes}, run.file_offset);
+      });
+      // Ranks whose turn comes later see that it moves.
+      pool_.header().written_bytes.fetch_add(now, std::memory_order_relaxed);
+    }
+  } catch (const base::Error&) {
+    if (!has_failed(output)) throw;
   }
 }
 

@@ -2,6 +2,8 @@
 #include "mesh/box.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace glean::mesh {
 
@@ -43,6 +45,34 @@ std::string to_string(const Box& box) {
     text += std::to_string(box.start[d]) + ":" + std::to_string(box.start[d] + box.count[d]);
   }
   return text + "]";
+}
+
+std::vector<Box> merged(std::vector<Box> boxes) {
+  std::erase_if(boxes, [](const Box& box) { return box.empty(); });
+  const std::size_t dimensions = boxes.empty() ? 0 : boxes.front().start.size();
+  const auto in_order = [](const Box& a, const Box& b) { return std::tie(a.start, a.count) < std::tie(b.start, b.count); };
+  std::sort(boxes.begin(), boxes.end(), in_order);
+  boxes.erase(std::unique(boxes.begin(), boxes.end()), boxes.end());
+  for (std::size_t d = dimensions; d-- > 0;) {
+    // Those that differ along `d` only, one behind the other.
+    const auto elsewhere = [d](Box box) {
+      box.start[d] = box.count[d] = 0;
+      return box;
+    };
+    std::stable_sort(boxes.begin(), boxes.end(), [&](const Box& a, const Box& b) {
+      const Box p = elsewhere(a), q = elsewhere(b);
+      return std::tie(p.start, p.count, a.start[d]) < std::tie(q.start, q.count, b.start[d]);
+    });
+    std::vector<Box> joined;
+    for (Box& box : boxes) {
+      Box* last = joined.empty() ? nullptr : &joined.back();
+      const bool follows = last != nullptr && last->start[d] + last->count[d] == box.start[d] && elsewhere(*last) == elsewhere(box);
+      if (follows) last->count[d] += box.count[d];
+      else joined.push_back(std::move(box));
+    }
+    boxes = std::move(joined);
+  }
+  return boxes;
 }
 
 Rows::Rows(const Box& box, std::span<const std::uint64_t> array_shape) {

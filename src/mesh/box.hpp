@@ -31,10 +31,14 @@ struct Box {
 // "[0:4, 16:32)" as half-open ranges, for messages.
 [[nodiscard]] std::string to_string(const Box& box);
 
+// The same elements in as few boxes as come of joining neighbours along one dimension after the other; none twice. O(n log n).
+[[nodiscard]] std::vector<Box> merged(std::vector<Box> boxes);
+
 // A box of an array as rows: maximal runs that are contiguous in the array. Rows come in ascending
 // order of array position, and so do the elements of the box.
 class Rows {
  public:
+  Rows() = default;   // none
   // Both must have the same number of dimensions, and the box must lie in the array.
   Rows(const Box& box, std::span<const std::uint64_t> array_shape);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace glean::mesh {
@@ -109,6 +110,42 @@ TEST(Box, MeetsAnotherNearTheEndOfWhatCanBeCounted) {
   EXPECT_TRUE(last.intersects({{~0ull}, {1}}));
   EXPECT_FALSE(last.intersects({{0}, {1}}));
   EXPECT_FALSE((Box{{0}, {1}}.intersects(last)));
+}
+
+TEST(Merged, JoinsNeighboursAlongEveryDimension) {
+  std::vector<Box> quarters;
+  for (std::uint64_t i = 0; i < 16; ++i) quarters.push_back({{i / 4 * 2, i % 4 * 3}, {2, 3}});
+  std::shuffle(quarters.begin(), quarters.end(), std::mt19937(1));
+  quarters.push_back(quarters.front());
+
+  EXPECT_EQ(merged(quarters), (std::vector<Box>{{{0, 0}, {8, 12}}}));
+  EXPECT_EQ(merged({{{0}, {2}}, {{3}, {1}}, {{9}, {0}}}), (std::vector<Box>{{{0}, {2}}, {{3}, {1}}}));
+  EXPECT_EQ(merged({Box{}, Box{}}), std::vector<Box>{Box{}});
+  EXPECT_TRUE(merged({}).empty());
+}
+
+TEST(Merged, HasTheSameElements) {
+  std::mt19937 random(2);
+  const Shape shape = {6, 5, 7};
+  for (int n = 0; n < 100; ++n) {
+    std::vector<Box> boxes;
+    std::vector<std::uint64_t> expected;
+    // Single elements, so that none is twice in two boxes.
+    for (std::uint64_t position = 0; position < elements_of(shape); ++position) {
+      if (random() % 3 == 0) continue;
+      boxes.push_back({{position / 35, position / 7 % 5, position % 7}, {1, 1, 1}});
+      expected.push_back(position);
+    }
+    const std::vector<Box> joined = merged(boxes);
+    std::vector<std::uint64_t> found;
+    for (const Box& box : joined) {
+      const auto its = positions_one_by_one(box, shape);
+      found.insert(found.end(), its.begin(), its.end());
+    }
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, expected);
+    EXPECT_LT(joined.size(), boxes.size());
+  }
 }
 
 TEST(Box, WithoutDimensionsIsOneElement) {

@@ -1,48 +1,108 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a session uses its node: a value that is computed the same by every rank, printed and stored.
+// Who gathers for whom, which file a group writes to, and which part of it: for a whole machine, or for one group of it.
+//
+// Pure: every rank computes the same answer from the same inputs, so that it is never sent around (seed 000, section 4.1, which
+// has communicators made once; np, ng and nf of seed 001, section 3, are ranks, aggregators and files).
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
-#include "base/bytes.hpp"
-#include "base/settings.hpp"
-#include "topology/node.hpp"
+#include "plan/choice.hpp"
+#include "plan/domains.hpp"
+#include "plan/request.hpp"
+#include "topology/machine.hpp"
 
 namespace glean::plan {
 
-using base::Bytes;
-
-struct Request {
-  int ranks_on_node = 1;
+// What alike groups have in common: places are given by position in the group.
+struct GroupShape {
+  struct Aggregator {
+    NodeId position = 0;
+    NodeId gateway = -1;     // position of the gateway that it leaves through; -1: the group's tree, or its own way out
+    Bytes bytes = 0;         // that its subgroup has to write
+    bool reassigned = false; // to that gateway, whose node writes on its behalf (seed 003, "modified write")
+    friend bool operator==(const Aggregator&, const Aggregator&) = default;
+  };
+  struct Member {
+    NodeId position = 0;
+    int aggregator = -1;     // that gathers what the node has; -1: nothing is to be written
+    Bytes bytes = 0;
+    friend bool operator==(const Member&, const Member&) = default;
+  };
+  std::vector<Aggregator> aggregators;   // by the lowest rank of their subgroups
+  std::vector<Member> members;           // nodes with ranks, by position
+  std::int64_t rounds = 1;               // Choice::rounds
+  friend bool operator==(const GroupShape&, const GroupShape&) = default;
 };
 
+struct GroupPlan {
+  GroupId group = 0;
+  GroupShape shape;
+  // Of storage: the group writes to file `file`, 0 … files - 1, which `domains.aggregators` share. Its own are those from
+  // `first_domain` on, `domain_count` of them; domain i belongs to aggregator (i - first_domain) % aggregators.size(). The
+  // extents of `domains` are those of a file without a header in which every group has an equal part; who knows the layout puts
+  // in its own.
+  std::int64_t file = -1;                // -1: to stagers
+  FileDomains domains;
+  std::int64_t first_domain = 0, domain_count = 0;
+  friend bool operator==(const GroupPlan&, const GroupPlan&) = default;
+};
+
+// Of each aggregator: itself, or the gateway that it is reassigned to, if that has ranks; what the subgroup has is sent there at
+// once. The lowest rank of the node is the one that drains.
+struct Writer {
+  NodeId node = 0;
+  std::int64_t rank = 0;
+  friend bool operator==(const Writer&, const Writer&) = default;
+};
+[[nodiscard]] std::vector<Writer> writers(const topology::Machine& machine, const topology::Placement& placement, const GroupPlan& plan);
+
+// The part of one group with ranks. Time and memory O(nodes and ranks of the group · log), however many ranks there are; a
+// placement that is a list is gone through. Throws invalid_argument as verify() does, and where the group has no ranks.
+[[nodiscard]] GroupPlan plan_group(const topology::Machine& machine, const topology::Placement& placement, const Request& request,
+                                   const Limits& limits, GroupId group);
+
+// What all groups that write to storage are planned with.
+[[nodiscard]] Choice choose_for_all(const topology::Machine& machine, const topology::Placement& placement, const Request& request,
+                                    const Limits& limits);
+
+// The part of one group with a choice that was made before.
+[[nodiscard]] GroupPlan plan_group_with(const Choice& choice, const topology::Machine& machine, const topology::Placement& placement,
+                                        const Request& request, GroupId group);
+
+// Which group has domain `domain` of the file that `plan` is about; its own plan says which of its aggregators. O(log groups).
+[[nodiscard]] GroupId group_of_domain(const topology::Machine& machine, const topology::Placement& placement, const GroupPlan& plan,
+                                      std::int64_t domain);
+
+// For tools and the simulator: all groups, those that are alike once.
 struct Plan {
-  Bytes pool_bytes = 0;              // all of the node's shared memory, the budget
-  Bytes chunk_bytes = 0;             // unit of allocation, a multiple of the page
-  Bytes journal_bytes_per_rank = 0;  // part of pool_bytes
-  int aggregator_node_rank = 0;      // whose process drains the node
-  int drain_threads = 1;
-  std::vector<int> drain_cores;      // thread i runs on drain_cores[i % size]; empty: anywhere
-  Bytes request_bytes = 0;           // file domains start at multiples of it
-  int depth = 4;                     // requests in flight per thread
+  struct Run {
+    GroupId first = 0;
+    std::int64_t count = 0;
+    friend bool operator==(const Run&, const Run&) = default;
+  };
+  struct Alike {
+    GroupShape shape;
+    std::vector<Run> groups;
+    [[nodiscard]] std::int64_t count() const;
+    friend bool operator==(const Alike&, const Alike&) = default;
+  };
+  Choice choice;                   // of storage: for all groups; to stagers: of the group that has most to write
+  std::int64_t groups = 0;         // with ranks
+  std::int64_t files = 0;          // 0: to stagers
+  Bytes bytes = 0;
+  std::vector<Alike> alike;        // by their first groups
   friend bool operator==(const Plan&, const Plan&) = default;
 
-  // Memory of the aggregator's process beyond the pool: buffers for requests.
-  [[nodiscard]] Bytes drain_buffer_bytes() const {
-    return static_cast<Bytes>(drain_threads) * static_cast<Bytes>(depth) * request_bytes;
-  }
+  [[nodiscard]] std::int64_t nodes() const;         // with ranks
+  [[nodiscard]] std::int64_t aggregators() const;
+  [[nodiscard]] const GroupShape* shape_of(GroupId group) const;   // nullptr: the group has no ranks
 };
 
-// Pure. The budget is settings.pool.budget_bytes, or a quarter of the memory available, at most half of the shared
-// memory available and at most 1 GiB. A chunk is 1 MiB, less where ranks would not have at least eight each. The
-// journal takes at most an eighth of the budget. Throws invalid_config, with the smallest budget that works, when a
-// given one is too small for the ranks (one page-sized chunk and the smallest journal each), and no_space when shared
-// memory cannot hold it.
-[[nodiscard]] Plan make_plan(const topology::Node& node, const Request& request, const base::Settings& settings);
-
-// A few lines for people: every figure and why.
-[[nodiscard]] std::string explain(const Plan& plan);
+// O(nodes and ranks · log).
+[[nodiscard]] Plan plan(const topology::Machine& machine, const topology::Placement& placement, const Request& request,
+                        const Limits& limits);
 
 }  // namespace glean::plan

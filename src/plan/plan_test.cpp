@@ -3,151 +3,255 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "base/error.hpp"
+#include "plan/random_case.hpp"
+#include "plan/test_machines.hpp"
 
 namespace glean::plan {
 namespace {
 
-using base::GiB;
 using base::KiB;
 using base::MiB;
+using test::blue_gene_p;
+using test::blue_gene_q;
+using test::cluster;
+using topology::Placement;
 
-topology::Node node_with(Bytes memory, Bytes shared_memory) {
-  topology::Node node;
-  node.host_name = "n1";
-  node.cores = {0, 1};
-  node.memory_bytes = 2 * memory;
-  node.memory_available_bytes = memory;
-  node.shared_memory_available_bytes = shared_memory;
-  return node;
+constexpr Placement rack{.ranks = 4096, .ranks_per_node = 4};
+
+int aggregators_for(const topology::Machine& machine, Bytes bytes_per_rank) {
+  return plan(machine, rack, {.bytes_per_rank = bytes_per_rank, .sink = Sink::stagers}, {}).choice.best().aggregators;
 }
 
-base::Settings with_budget(Bytes budget) {
-  base::Settings settings;
-  settings.pool.budget_bytes = budget;
-  return settings;
-}
-
-base::Error refusal(const topology::Node& node, int ranks, const base::Settings& settings) {
+std::string refusal(const topology::Machine& machine, const Placement& placement, const Request& request, const Limits& limits) {
   try {
-    static_cast<void>(make_plan(node, {.ranks_on_node = ranks}, settings));
+    static_cast<void>(plan(machine, placement, request, limits));
   } catch (const base::Error& error) {
-    return error;
+    EXPECT_EQ(error.code(), base::Errc::invalid_argument);
+    return error.what();
   }
-  ADD_FAILURE() << "a plan was made";
-  return {base::Errc::io, ""};
+  return "a plan was made";
 }
 
-TEST(MakePlan, TakesAQuarterOfTheMemoryByDefault) {
-  EXPECT_EQ(make_plan(node_with(2 * GiB, 2 * GiB), {.ranks_on_node = 4}, {}).pool_bytes, 512 * MiB);
+// Seed 000, figure 6: over the sizes that were measured, from 2 KiB a rank on, four for a pset are best; larger messages need
+// the memory of more.
+TEST(BlueGeneP, GetsFewAggregatorsForSmallMessagesFourInTheMiddleAndMoreForLargeOnes) {
+  EXPECT_EQ(aggregators_for(blue_gene_p(), 4), 1);
+  EXPECT_EQ(aggregators_for(blue_gene_p(), 64), 2);
+  for (Bytes bytes = 2 * KiB; bytes <= MiB; bytes *= 2) EXPECT_EQ(aggregators_for(blue_gene_p(), bytes), 4) << bytes;
+  EXPECT_EQ(aggregators_for(blue_gene_p(), 4 * MiB), 8);
+  EXPECT_EQ(aggregators_for(blue_gene_p(), 8 * MiB), 16);
 }
 
-TEST(MakePlan, TakesAtMostHalfOfTheSharedMemory) {
-  EXPECT_EQ(make_plan(node_with(24 * GiB, 64 * MiB), {.ranks_on_node = 4}, {}).pool_bytes, 32 * MiB);
+TEST(BlueGeneP, NeverGetsFewerForMore) {
+  int before = 1;
+  for (Bytes bytes = 1; bytes <= 16 * MiB; bytes *= 2) {
+    const int now = aggregators_for(blue_gene_p(), bytes);
+    EXPECT_GE(now, before) << bytes;
+    before = now;
+  }
 }
 
-TEST(MakePlan, TakesAtMostAGibibyteByDefaultAndWhatIsGivenOtherwise) {
-  const auto node = node_with(64 * GiB, 32 * GiB);
-
-  EXPECT_EQ(make_plan(node, {.ranks_on_node = 8}, {}).pool_bytes, GiB);
-  EXPECT_EQ(make_plan(node, {.ranks_on_node = 8}, with_budget(3 * GiB)).pool_bytes, 3 * GiB);
+// The four are the I/O node's cores, and nothing else.
+TEST(BlueGeneP, WouldGetOtherNumbersWithOtherIoNodes) {
+  topology::Machine machine = blue_gene_p();
+  machine.way_out.concurrent_messages = 8;
+  EXPECT_EQ(aggregators_for(machine, 64 * KiB), 8);
+  machine.way_out.concurrent_messages = 1;
+  EXPECT_LE(aggregators_for(machine, 64 * KiB), 2);
 }
 
-TEST(MakePlan, GivesEveryRankAtLeastEightChunksWhereTheBudgetAllows) {
-  const auto node = node_with(64 * GiB, 32 * GiB);
-  for (const int ranks : {1, 3, 8, 64, 128}) {
-    for (const Bytes budget : {16 * MiB, 100 * MiB, GiB}) {
-      const auto plan = make_plan(node, {.ranks_on_node = ranks}, with_budget(budget));
-      const Bytes journals = static_cast<Bytes>(ranks) * plan.journal_bytes_per_rank;
+TEST(Plan, ScalesWithoutChangingAGroup) {
+  const Request request{.bytes_per_rank = 64 * KiB, .sink = Sink::stagers};
+  const Plan one = plan(blue_gene_p(), rack, request, {});
+  const Plan sixteen = plan(blue_gene_p({32, 32, 16}), {.ranks = 65536, .ranks_per_node = 4}, request, {});
 
-      EXPECT_GE((budget - journals) / plan.chunk_bytes, 8U * static_cast<Bytes>(ranks)) << ranks << " " << budget;
-      EXPECT_LE(journals, budget / 8);
-      EXPECT_EQ(plan.chunk_bytes % node.page_bytes, 0U);
-      EXPECT_EQ(plan.journal_bytes_per_rank % node.page_bytes, 0U);
+  ASSERT_EQ(one.alike.size(), 1U);
+  ASSERT_EQ(sixteen.alike.size(), 1U);
+  EXPECT_EQ(one.alike[0].shape, sixteen.alike[0].shape);
+  EXPECT_EQ(sixteen.alike[0].count(), 256);
+}
+
+TEST(Plan, SpreadsAggregatorsOverBothGateways) {
+  const Plan made = plan(blue_gene_q(), {.ranks = 8192, .ranks_per_node = 16}, {.bytes_per_rank = MiB}, {});
+
+  std::map<NodeId, int> of_gateway;
+  for (const auto& each : made.alike.at(0).shape.aggregators) ++of_gateway[each.gateway];
+  ASSERT_EQ(of_gateway.size(), 2U);
+  EXPECT_EQ(of_gateway.begin()->second, of_gateway.rbegin()->second);
+}
+
+TEST(Plan, GivesOneRankWithEverythingItsOwnNode) {
+  const Request request{.bytes_per_rank = 0, .exceptions = {{1000, 1, base::GiB}}, .sink = Sink::stagers};
+  const GroupId group = blue_gene_p().group_of(1000 / 4);
+  const GroupPlan its = plan_group(blue_gene_p(), rack, request, {}, group);
+  const GroupPlan other = plan_group(blue_gene_p(), rack, request, {}, group == 0 ? 1 : 0);
+
+  const auto full = std::find_if(its.shape.members.begin(), its.shape.members.end(), [](const auto& each) { return each.bytes != 0; });
+  ASSERT_NE(full, its.shape.members.end());
+  EXPECT_EQ(its.shape.aggregators.at(static_cast<std::size_t>(full->aggregator)).position, full->position);
+  EXPECT_EQ(its.shape.rounds, 8);   // of 128 MiB
+  EXPECT_TRUE(other.shape.aggregators.empty());
+  EXPECT_EQ(other.shape.members.at(0).aggregator, -1);
+}
+
+TEST(Plan, UsesMoreFilesWhereAFileIsOnFewTargets) {
+  const Plan made = plan(cluster(8), {.ranks = 256, .ranks_per_node = 32}, {.bytes_per_rank = 16 * MiB}, {});
+  EXPECT_GT(made.files, 1);
+
+  topology::Machine wide = cluster(8);
+  wide.file_system.stripe_count = 56;
+  EXPECT_EQ(plan(wide, {.ranks = 256, .ranks_per_node = 32}, {.bytes_per_rank = 16 * MiB}, {}).files, 1);
+}
+
+TEST(Plan, HasWindowsOfWholeBlocksHoweverLittleThereIs) {
+  const Plan made = plan(blue_gene_p(), rack, {.bytes_per_rank = KiB}, {});
+  EXPECT_EQ(made.choice.best().window_bytes, 4 * MiB);
+  EXPECT_EQ(made.choice.best().aggregators, 1);
+
+  topology::Machine unknown = cluster(1);
+  unknown.file_system = {};
+  EXPECT_EQ(plan(unknown, {}, {.bytes_per_rank = 5000}, {}).choice.best().window_bytes, 4 * KiB);
+}
+
+TEST(Plan, RefusesWhatCannotBeWithEveryReason) {
+  EXPECT_EQ(refusal(cluster(2), {.ranks = 100, .ranks_per_node = 4}, {}, {}),
+            "this cannot be planned: 100 ranks need 25 nodes, cluster has 2");
+  EXPECT_EQ(refusal(cluster(2), {.ranks = 8, .ranks_per_node = 4},
+                    {.exceptions = {{4, 3, 1}, {6, 1, 1}}, .variables = 0, .files = 3}, {.aggregators_min = 3, .aggregators_max = 2}),
+            "this cannot be planned: 0 variables: there must be one at least; exceptions must be ascending, disjoint and among 8 ranks; "
+            "1 from rank 6 on are not; 3 files: the ranks are in 2 I/O groups, and a group writes to one file; from 3 to 2 aggregators "
+            "in a group");
+  EXPECT_EQ(refusal(cluster(1), {.ranks = 4, .ranks_per_node = 4}, {.bytes_per_rank = Bytes{1} << 61}, {}),
+            "this cannot be planned: more bytes than a file can have");
+  EXPECT_THROW(static_cast<void>(plan_group(cluster(4), {.ranks = 2, .ranks_per_node = 2}, {}, {}, 3)), base::Error);
+}
+
+// -- properties
+
+void expect_all_bytes_gathered_once(const test::RandomCase& given, const Plan& made) {
+  std::set<NodeId> seen;
+  Bytes sum = 0;
+  for (const Plan::Alike& alike : made.alike) {
+    for (const Plan::Run& run : alike.groups) {
+      for (GroupId group = run.first; group < run.first + run.count; ++group) {
+        for (const GroupShape::Member& each : alike.shape.members) {
+          const NodeId node = given.machine.node_in_group(group, each.position);
+          EXPECT_EQ(given.machine.group_of(node), group);
+          EXPECT_TRUE(seen.insert(node).second);
+          sum += each.bytes;
+          EXPECT_TRUE(each.bytes == 0 || static_cast<std::size_t>(each.aggregator) < alike.shape.aggregators.size());
+        }
+      }
     }
   }
+  EXPECT_EQ(sum, made.bytes);
+  EXPECT_EQ(made.bytes, given.request.bytes_before(ranks_in(given.placement)));
+  for (std::int64_t rank = 0; rank < ranks_in(given.placement); ++rank) EXPECT_TRUE(seen.contains(given.placement.node_of(rank)));
 }
 
-TEST(MakePlan, UsesChunksOfAMebibyteWhereThereIsRoom) {
-  EXPECT_EQ(make_plan(node_with(64 * GiB, 32 * GiB), {.ranks_on_node = 8}, {}).chunk_bytes, MiB);
-}
-
-TEST(MakePlan, RefusesABudgetThatIsTooSmallAndNamesTheSmallestThatWorks) {
-  const auto node = node_with(64 * GiB, 32 * GiB);
-
-  const auto error = refusal(node, 64, with_budget(2 * MiB));
-
-  EXPECT_EQ(error.code(), base::Errc::invalid_config);
-  EXPECT_STREQ(error.what(), "pool.budget = 2MiB is too small for 64 ranks on a node");
-  EXPECT_EQ(error.hint(), "the smallest that works is \"8MiB\"");
-  EXPECT_EQ(make_plan(node, {.ranks_on_node = 64}, with_budget(8 * MiB)).pool_bytes, 8 * MiB);
-}
-
-TEST(MakePlan, WorksWithTheSmallestBudgetForEveryNumberOfRanks) {
-  const auto node = node_with(64 * GiB, 32 * GiB);
-  for (int ranks = 1; ranks <= 256; ++ranks) {
-    const Bytes smallest = std::max<Bytes>(static_cast<Bytes>(ranks) * 128 * KiB, 152 * KiB);
-    const auto plan = make_plan(node, {.ranks_on_node = ranks}, with_budget(smallest));
-
-    const Bytes room = plan.pool_bytes - static_cast<Bytes>(ranks) * plan.journal_bytes_per_rank;
-    EXPECT_GE(room / plan.chunk_bytes, static_cast<Bytes>(ranks)) << ranks;
-    EXPECT_GE(plan.journal_bytes_per_rank, 16 * KiB);
+void expect_bounded_loads(const test::RandomCase& given, const GroupPlan& its) {
+  const GroupShape& shape = its.shape;
+  if (shape.aggregators.empty()) return;
+  std::vector<Bytes> gathered(shape.aggregators.size());
+  Bytes sum = 0, largest = 0;
+  for (const GroupShape::Member& each : shape.members) {
+    gathered.at(static_cast<std::size_t>(each.aggregator)) += each.bytes;
+    sum += each.bytes;
+    largest = std::max(largest, each.bytes);
   }
+  std::set<NodeId> positions;
+  for (std::size_t i = 0; i < gathered.size(); ++i) {
+    EXPECT_EQ(gathered[i], shape.aggregators[i].bytes);
+    EXPECT_TRUE(positions.insert(shape.aggregators[i].position).second);
+    const bool member = std::any_of(shape.members.begin(), shape.members.end(), [&](const auto& each) {
+      return each.position == shape.aggregators[i].position && each.aggregator == static_cast<int>(i);
+    });
+    EXPECT_TRUE(member) << "an aggregator is one of its own";
+    // Where gateways decide, a part of the group may have more than its share.
+    EXPECT_TRUE(!given.machine.way_out.gateways.empty() || gathered[i] <= sum / gathered.size() + 2 * largest + 1);
+  }
+  EXPECT_LE(static_cast<int>(gathered.size()), given.limits.aggregators_max);
 }
 
-TEST(MakePlan, RefusesABudgetThatSharedMemoryCannotHold) {
-  const auto error = refusal(node_with(24 * GiB, 64 * MiB), 4, with_budget(GiB));
+// Of the groups of each file, which come in order: their domains are one after the other, and are all that there are.
+class Domains {
+ public:
+  void add(const test::RandomCase& given, const GroupPlan& its) {
+    EXPECT_EQ(its.domains.window_bytes % unit_bytes(given.machine.file_system), 0U);
+    if (its.file != file_) {
+      EXPECT_EQ(its.file, file_ + 1);
+      finish(given);
+      file_ = its.file;
+      domains_ = its.domains;
+    }
+    EXPECT_EQ(its.domains, domains_);
+    EXPECT_EQ(its.first_domain, next_);
+    for (std::int64_t domain = next_; domain < next_ + its.domain_count; ++domain) group_of_.push_back(its.group);
+    next_ += its.domain_count;
+    last_ = its;
+    EXPECT_FALSE(its.shape.aggregators.empty());
+  }
+  void finish(const test::RandomCase& given) {
+    if (file_ < 0) return;
+    EXPECT_EQ(next_, domains_.aggregators);
+    for (std::size_t domain = 0; domain < group_of_.size(); ++domain) {
+      EXPECT_EQ(group_of_domain(given.machine, given.placement, last_, static_cast<std::int64_t>(domain)), group_of_[domain]);
+    }
+    group_of_.clear();
+    if (domains_.fixed_end > 0) expect_even();
+    next_ = 0;
+  }
 
-  EXPECT_EQ(error.code(), base::Errc::no_space);
-  EXPECT_STREQ(error.what(),
-               "pool.budget = 1GiB does not fit: 24 GiB of memory and 64 MiB of shared memory are free on n1");
-}
+ private:
+  // What lies in one piece is divided so that no two domains differ by more than a window and its rest.
+  void expect_even() const {
+    const Bytes windows = (domains_.fixed_end + domains_.window_bytes - 1) / domains_.window_bytes;
+    if (windows > 5000) return;
+    std::map<std::int64_t, Bytes> of_owner;
+    for (Bytes window = 0; window < windows; ++window) ++of_owner[domains_.owner(window)];
+    for (const auto& [owner, count] : of_owner) {
+      EXPECT_LT(owner, domains_.aggregators);
+      EXPECT_LE(count, windows / static_cast<Bytes>(domains_.aggregators) + 2);
+    }
+  }
 
-TEST(MakePlan, RefusesANodeWithoutRoom) {
-  EXPECT_EQ(refusal(node_with(24 * GiB, 1 * MiB), 8, {}).code(), base::Errc::no_space);
-  EXPECT_EQ(refusal(node_with(0, 0), 1, {}).code(), base::Errc::no_space);
-}
+  std::int64_t file_ = -1, next_ = 0;
+  FileDomains domains_;
+  std::vector<GroupId> group_of_;   // of each domain of the file
+  GroupPlan last_;
+};
 
-TEST(MakePlan, FollowsTheSettingsOfTheDrain) {
-  base::Settings settings;
-  settings.drain = {.threads = 2, .cores = {1, 3}, .request_bytes = 4 * MiB, .depth = 8};
+TEST(Plan, HoldsWhatItPromisesForWhateverIsAsked) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const test::RandomCase given = test::RandomCases(seed).next();
+    ASSERT_EQ(topology::problems_of(given.machine), std::vector<std::string>{});
+    const Plan made = plan(given.machine, given.placement, given.request, given.limits);
 
-  const auto plan = make_plan(node_with(24 * GiB, 12 * GiB), {.ranks_on_node = 8}, settings);
-
-  EXPECT_EQ(plan.drain_threads, 2);
-  EXPECT_EQ(plan.drain_cores, (std::vector<int>{1, 3}));
-  EXPECT_EQ(plan.request_bytes, 4 * MiB);
-  EXPECT_EQ(plan.depth, 8);
-  EXPECT_EQ(plan.drain_buffer_bytes(), 64 * MiB);
-}
-
-TEST(MakePlan, IsPure) {
-  const auto node = node_with(24 * GiB, 12 * GiB);
-
-  EXPECT_EQ(make_plan(node, {.ranks_on_node = 8}, {}), make_plan(node, {.ranks_on_node = 8}, {}));
-}
-
-TEST(Explain, OfALaptopWithEightRanks) {
-  EXPECT_EQ(explain(make_plan(node_with(20 * GiB, 12 * GiB), {.ranks_on_node = 8}, {})),
-            "pool      1 GiB: all shared memory of the node (pool.budget)\n"
-            "chunks    1 MiB: what a rank takes at a time, so that each has at least eight if the pool allows\n"
-            "journal   1 MiB per rank, inside the pool: what was captured, for whoever drains\n"
-            "drain     1 thread in the process of node rank 0, on any core (drain.threads, drain.cores)\n"
-            "requests  8 MiB, starting at multiples of it in the file (drain.request)\n"
-            "depth     4 requests in flight per thread, 32 MiB of buffers outside the pool (drain.depth)\n");
-}
-
-TEST(Explain, OfAContainerWithLittleSharedMemory) {
-  base::Settings settings;
-  settings.drain = {.threads = 2, .cores = {0, 1}, .request_bytes = MiB, .depth = 2};
-
-  EXPECT_EQ(explain(make_plan(node_with(4 * GiB, 64 * MiB), {.ranks_on_node = 16}, settings)),
-            "pool      32 MiB: all shared memory of the node (pool.budget)\n"
-            "chunks    128 KiB: what a rank takes at a time, so that each has at least eight if the pool allows\n"
-            "journal   256 KiB per rank, inside the pool: what was captured, for whoever drains\n"
-            "drain     2 threads in the process of node rank 0, on cores 0,1 (drain.threads, drain.cores)\n"
-            "requests  1 MiB, starting at multiples of it in the file (drain.request)\n"
-            "depth     2 requests in flight per thread, 4 MiB of buffers outside the pool (drain.depth)\n");
+    EXPECT_EQ(made, plan(given.machine, given.placement, given.request, given.limits));
+    expect_all_bytes_gathered_once(given, made);
+    Domains domains;
+    for (GroupId group = 0; group < given.machine.groups(); ++group) {
+      const GroupShape* shape = made.shape_of(group);
+      if (shape == nullptr) continue;
+      const GroupPlan its = plan_group(given.machine, given.placement, given.request, given.limits, group);
+      EXPECT_EQ(its.shape, *shape);
+      expect_bounded_loads(given, its);
+      for (const Writer& writer : writers(given.machine, given.placement, its)) {
+        EXPECT_EQ(given.placement.node_of(writer.rank), writer.node);
+        EXPECT_EQ(given.machine.group_of(writer.node), group);
+      }
+      if (given.request.sink == Sink::storage) domains.add(given, its);
+      else EXPECT_EQ(its.file, -1);
+    }
+    domains.finish(given);
+    if (HasFailure()) break;
+  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace glean::pool {
 namespace {
 
 // Below this a copy may well be read again from the cache; above it streaming stores save reading the target first.
-constexpr std::size_t streaming_bytes = 64 * 1024;
+constexpr std::size_t streaming_bytes = 16 * 1024;
 
 #ifdef __x86_64__
 __attribute__((target("avx2"))) void copy_streaming(std::byte* target, const std::byte* source, std::size_t bytes) {
@@ -35,14 +35,6 @@ __attribute__((target("avx2"))) void copy_streaming(std::byte* target, const std
 }
 #endif
 
-void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes) {
-#ifdef __x86_64__
-  static const bool avx2 = __builtin_cpu_supports("avx2");
-  if (avx2 && bytes >= streaming_bytes) return copy_streaming(target, source, bytes);
-#endif
-  std::memcpy(target, source, bytes);
-}
-
 template <class Element>
 void gather(std::byte* target, const std::byte* source, std::ptrdiff_t stride, std::uint64_t elements) {
   for (std::uint64_t i = 0; i < elements; ++i) {
@@ -63,6 +55,14 @@ void copy_row(std::byte* target, const std::byte* source, std::ptrdiff_t stride,
 }
 
 }  // namespace
+
+void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes) {
+#ifdef __x86_64__
+  static const bool avx2 = __builtin_cpu_supports("avx2");
+  if (avx2 && bytes >= streaming_bytes) return copy_streaming(target, source, bytes);
+#endif
+  std::memcpy(target, source, bytes);
+}
 
 void copy_elements(const Source& source, std::uint64_t begin, std::uint64_t elements, std::byte* target) {
   if (elements == 0) return;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace glean::pool {
@@ -18,8 +19,15 @@ struct Source {
   std::span<const std::ptrdiff_t> strides;       // in elements, same order; empty: contiguous
 };
 
+// Bytes that lie side by side. Large copies bypass the cache: the ranks' working set stays there, and the target is not read first.
+// Local.
+void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes);
+
 // Copies elements [begin, begin + elements) of the box, in row-major order, to `target`, where they lie side by side.
-// Large copies bypass the cache: the ranks' working set stays there. Local.
+// Local.
 void copy_elements(const Source& source, std::uint64_t begin, std::uint64_t elements, std::byte* target);
+
+// The same, of whatever it knows how to copy. Called with ascending `begin`.
+using CopyOut = std::function<void(std::uint64_t begin, std::uint64_t elements, std::byte* target)>;
 
 }  // namespace glean::pool

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pool/description.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <optional>
 
 #include "base/error.hpp"
 
@@ -54,6 +54,38 @@ DescriptionInPool read_description(const Pool& pool, const OutputKey& output) {
     if (!description) throw base::Error(base::Errc::io, "damaged description of an output in the pool");
     return *std::move(description);
   }
+}
+
+DescriptionInPool read_kept(const Pool& pool, const OutputKey& output) {
+  auto kept = read_parts(pool, output, pool.slot(output.slot).kept.load(std::memory_order_acquire));
+  if (!kept || (!kept->chunks.empty() && !kept->complete)) {
+    throw base::Error(base::Errc::io, "what was kept of the records of an output is damaged");
+  }
+  return *std::move(kept);
+}
+
+std::optional<UnpublishedParts> write_parts(Pool& pool, const OutputKey& output, std::span<const std::byte> bytes) {
+  UnpublishedParts parts;
+  for (Bytes done = 0; done < bytes.size();) {
+    const auto chunk = pool.take_chunk();
+    if (!chunk) {
+      for (const std::uint32_t taken : parts.chunks) pool.drop_reference(taken);
+      return std::nullopt;
+    }
+    parts.chunks.push_back(*chunk);
+    const Bytes here = std::min<Bytes>(bytes.size() - done, pool.header().chunk_bytes - sizeof(DescriptionPart));
+    const DescriptionPart part{.slot = output.slot,
+                               .generation = output.generation,
+                               .previous_offset = parts.newest,
+                               .begin = done,
+                               .bytes = here,
+                               .total = bytes.size()};
+    parts.newest = pool.offset_of_chunk(*chunk);
+    std::memcpy(pool.at(parts.newest), &part, sizeof part);
+    std::memcpy(pool.at(parts.newest) + sizeof part, bytes.data() + done, here);
+    done += here;
+  }
+  return parts;
 }
 
 void forget_description(Pool& pool, const OutputKey& output) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What an output's description in the pool consists of: opaque bytes, in parts, in chunks that stay until the output is
-// finished. Recorder::describe() writes them.
+// finished. Recorder::describe() writes them. What was kept of an output's records lies there in the same form.
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "pool/pool.hpp"
@@ -19,6 +21,16 @@ struct DescriptionInPool {
 
 // Any process may ask. Throws io when what is there is no description of this output.
 [[nodiscard]] DescriptionInPool read_description(const Pool& pool, const OutputKey& output);
+
+// The same for OutputSlot::kept. Only for whoever drains.
+[[nodiscard]] DescriptionInPool read_kept(const Pool& pool, const OutputKey& output);
+
+struct UnpublishedParts {
+  Bytes newest = 0;                    // for OutputSlot::kept
+  std::vector<std::uint32_t> chunks;
+};
+// Writes bytes that are not empty into free chunks. Nothing when there are not so many. Never waits.
+[[nodiscard]] std::optional<UnpublishedParts> write_parts(Pool& pool, const OutputKey& output, std::span<const std::byte> bytes);
 
 // Gives the chunks of an output that will not be drained back. Only for the rank that has described it.
 void forget_description(Pool& pool, const OutputKey& output);

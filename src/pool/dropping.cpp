@@ -1,37 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pool/dropping.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "pool/futex.hpp"
+#include "pool/verdicts.hpp"
 
 namespace glean::pool {
 namespace {
 
 constexpr std::uint64_t nap_ns = 5'000'000;
 
-// What OutputSlot::decisions holds.
-struct Decision {
-  std::uint64_t step = 0;
-  std::uint64_t asked = 0;   // ranks that know it
-  DropDecision what = DropDecision::none;
-
-  static Decision of(std::uint64_t word) {
-    return {word >> 18, word >> 2 & 0xffff, static_cast<DropDecision>(word & 3)};
-  }
-  [[nodiscard]] std::uint64_t word() const { return step << 18 | asked << 2 | static_cast<std::uint64_t>(what); }
-};
-
 bool has_room(Pool& pool, Bytes bytes) {
   const PoolHeader& header = pool.header();
   // Every rank may sit on a chunk of its own that is nearly empty. A step that is larger than the pool must go in too.
-  const Bytes chunks = header.chunk_count - std::min(header.chunk_count, header.ranks);
+  const Bytes for_ranks = header.chunk_count - header.reserved_chunks;
+  const Bytes chunks = for_ranks - std::min<Bytes>(for_ranks, header.ranks);
   const Bytes wanted = std::min((bytes + header.chunk_bytes - 1) / header.chunk_bytes, chunks / 2);
   const Bytes used = header.used_chunks.load(std::memory_order_relaxed);
-  if (used + wanted > header.chunk_count) return false;
+  if (used + wanted > for_ranks) return false;
   for (int rank = 0; rank < static_cast<int>(header.ranks); ++rank) {
     const Journal& journal = pool.journal(rank);
     const std::uint64_t tail = journal.tail.load(std::memory_order_relaxed);
@@ -48,9 +42,28 @@ bool is_lost(Pool& pool, const OutputKey& output) {
   return false;
 }
 
+bool is_dropped_by_others(const Pool& pool, const StepToBegin& step) {
+  const OutputSlot& slot = pool.slot(step.output.slot);
+  return pool.is_shared() && step.step < verdict_of(slot).judged && !record_of(slot, step.step);
+}
+
+std::string who_has_not_begun(const Pool& pool, const OutputKey& output, std::uint64_t step) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+    if (pool.rank_begun(output.slot, rank).load(std::memory_order_acquire) <= step) ranks.push_back(pool.job_rank(rank));
+  }
+  if (ranks.empty()) {   // of another node one is known, if it has said anything
+    const auto last = static_cast<int>(pool.slot(output.slot).job_last_rank.load(std::memory_order_acquire));
+    if (last < 0 || pool.is_of_this_node(last)) return "another node has";
+    ranks.push_back(last);
+  }
+  return base::readable_ranks(ranks) + (ranks.size() == 1 ? " has" : " have");
+}
+
 }  // namespace
 
-bool keep_step(Pool& pool, const StepToBegin& step, double deadline_seconds, const WaitDiagnosis& diagnosis) {
+bool keep_step(Pool& pool, int node_rank, const StepToBegin& step, double deadline_seconds, const WaitDiagnosis& diagnosis,
+               const std::function<void()>& keep_draining) {
   OutputSlot& slot = pool.slot(step.output.slot);
   auto& word = slot.decisions[step.step % slot.decisions.size()];
   const std::uint64_t ranks = pool.header().ranks, since = base::now_ns();
@@ -59,15 +72,17 @@ bool keep_step(Pool& pool, const StepToBegin& step, double deadline_seconds, con
     Decision now = Decision::of(seen);
     if (now.what != DropDecision::none && now.step > step.step) return true;   // nobody waited: the output is lost
     const bool decided = now.what != DropDecision::none && now.step == step.step;
-    const bool is_free = now.what == DropDecision::none || now.asked == ranks || is_lost(pool, step.output);
+    const bool is_judged = !pool.is_shared() || now.step < verdict_of(slot).judged;
+    const bool is_free = now.what == DropDecision::none || (now.asked == ranks && is_judged) || is_lost(pool, step.output);
     if (!decided && !is_free) {
       if (base::seconds(base::now_ns() - since) > deadline_seconds) {
         throw base::Error(base::Errc::timeout,
-                          std::to_string(ranks - now.asked) + " of " + std::to_string(ranks) + " ranks have not begun step " +
-                              std::to_string(now.step) + ", this one waits with step " + std::to_string(step.step) + " for " +
-                              base::exact_seconds(deadline_seconds) + ": " + diagnosis(),
+                          fmt::format("{} not begun step {}, rank {} waits with step {} for {}: {}",
+                                      who_has_not_begun(pool, step.output, now.step), now.step, pool.job_rank(node_rank), step.step,
+                                      base::exact_seconds(deadline_seconds), diagnosis()),
                           "every rank begins every step");
       }
+      keep_draining();
       const std::uint32_t progress = pool.header().progress.load(std::memory_order_acquire);
       futex_wait(pool.header().progress, progress, nap_ns);
       seen = word.load(std::memory_order_acquire);
@@ -77,13 +92,14 @@ bool keep_step(Pool& pool, const StepToBegin& step, double deadline_seconds, con
     if (decided) {
       next = now;
       ++next.asked;
-    } else if (step.droppable &&
-               (pool.header().hurry.load(std::memory_order_acquire) != 0 || !has_room(pool, step.bytes))) {
+    } else if (step.droppable && (pool.header().hurry.load(std::memory_order_acquire) != 0 || !has_room(pool, step.bytes) ||
+                                  (pool.is_shared() && too_many_wait(slot, step.step)))) {
       next.what = DropDecision::drop;
     }
     if (!word.compare_exchange_strong(seen, next.word(), std::memory_order_acq_rel)) continue;
-    if (!decided && next.what == DropDecision::drop) slot.steps_dropped.fetch_add(1, std::memory_order_relaxed);
-    return next.what == DropDecision::keep;
+    pool.rank_begun(step.output.slot, node_rank).store(static_cast<std::uint32_t>(step.step + 1), std::memory_order_release);
+    if (!decided && next.what == DropDecision::drop && !pool.is_shared()) slot.steps_dropped.fetch_add(1, std::memory_order_relaxed);
+    return next.what == DropDecision::keep && !is_dropped_by_others(pool, step);
   }
 }
 

@@ -14,8 +14,8 @@ namespace {
 
 const WaitDiagnosis no_diagnosis = [] { return std::string("nobody knows"); };
 
-bool keep(TestPool& made, const StepToBegin& step, double seconds = 20) {
-  return keep_step(made.pool, step, seconds, no_diagnosis);
+bool keep(TestPool& made, const StepToBegin& step, int rank = 0, double seconds = 20) {
+  return keep_step(made.pool, rank, step, seconds, no_diagnosis);
 }
 
 // Takes chunks until `left` are free.
@@ -79,7 +79,7 @@ TEST(KeepStep, AllRanksDoTheSameWhateverTheyFind) {
           for (const auto chunk : taken) made.pool.drop_reference(chunk);
           taken.clear();
         }
-        kept[static_cast<std::size_t>(rank)].push_back(keep(made, {output, step, base::MiB}));
+        kept[static_cast<std::size_t>(rank)].push_back(keep(made, {output, step, base::MiB}, rank));
       }
       for (const auto chunk : taken) made.pool.drop_reference(chunk);
     });
@@ -93,19 +93,22 @@ TEST(KeepStep, AllRanksDoTheSameWhateverTheyFind) {
   EXPECT_LT(dropped, steps);
 }
 
-TEST(KeepStep, WaitsForARankThatIsFarBehindAndNamesTheStep) {
-  TestPool made(2);
+TEST(KeepStep, WaitsForARankThatIsFarBehindAndNamesIt) {
+  TestPool made(3);
+  for (const int rank : {0, 1, 2}) made.pool.journal(rank).job_rank = static_cast<std::uint32_t>(10 + rank);
   const OutputKey output = made.claim_slot();
   for (std::uint64_t step = 0; step < 64; ++step) EXPECT_TRUE(keep(made, {output, step, 8}));
+  EXPECT_TRUE(keep(made, {output, 0, 8}, 2));
 
   try {
-    static_cast<void>(keep(made, {output, 64, 8}, 0.05));
+    static_cast<void>(keep(made, {output, 64, 8}, 0, 0.05));
     FAIL() << "a rank does not know step 0 yet";
   } catch (const base::Error& error) {
     EXPECT_EQ(error.code(), base::Errc::timeout);
-    EXPECT_NE(std::string(error.what()).find("1 of 2 ranks have not begun step 0"), std::string::npos) << error.what();
+    const std::string what = error.what();
+    EXPECT_NE(what.find("rank 11 has not begun step 0, rank 10 waits with step 64"), std::string::npos) << what;
   }
-  std::thread other([&] { EXPECT_TRUE(keep(made, {output, 0, 8})); });
+  std::thread other([&] { EXPECT_TRUE(keep(made, {output, 0, 8}, 1)); });
   EXPECT_TRUE(keep(made, {output, 64, 8}));
   other.join();
 }
@@ -116,8 +119,8 @@ TEST(KeepStep, DoesNotWaitForTheRanksOfALostOutput) {
   for (std::uint64_t step = 0; step < 64; ++step) EXPECT_TRUE(keep(made, {output, step, 8}));
   fail(made.pool.slot(output.slot), 0, "lost", "");
 
-  EXPECT_TRUE(keep(made, {output, 64, 8}, 0.05));
-  EXPECT_TRUE(keep(made, {output, 0, 8}, 0.05));
+  EXPECT_TRUE(keep(made, {output, 64, 8}, 0, 0.05));
+  EXPECT_TRUE(keep(made, {output, 0, 8}, 1, 0.05));
 }
 
 }  // namespace

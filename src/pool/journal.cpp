@@ -16,13 +16,23 @@ namespace {
 
 constexpr Bytes payload_alignment = 64;
 constexpr std::uint64_t nap_ns = 50'000'000;
+constexpr std::uint64_t nap_between_messages_ns = 200'000;
 
-Bytes record_bytes(std::uint16_t dimensions) {
-  return base::align_up(sizeof(Record) + 2 * sizeof(std::uint64_t) * dimensions, record_alignment);
+Bytes record_bytes(const Record& record) {
+  return base::align_up(sizeof(Record) + sizeof(std::uint64_t) * record.words(), record_alignment);
 }
 
+Bytes bytes_to_skip(std::uint64_t head, Bytes ring_bytes, const Record& record) {
+  const Bytes to_end = ring_bytes - head % ring_bytes;
+  return to_end < record.size_bytes ? to_end : 0;
+}
+
+// With what may have to be skipped at the end of the ring: less might never be enough.
+Bytes most_in_ring(const Record& record) { return 2 * Bytes{record.size_bytes}; }
+
 bool is_state(RecordState state) {
-  return state == RecordState::live || state == RecordState::written || state == RecordState::retired;
+  return state == RecordState::live || state == RecordState::written || state == RecordState::moving ||
+         state == RecordState::retired;
 }
 
 }  // namespace
@@ -32,8 +42,7 @@ std::uint32_t checksum_of(const Record& record) {
   std::memcpy(fixed.data(), &record, sizeof(Record));
   std::memset(fixed.data() + offsetof(Record, checksum), 0, sizeof(record.checksum) + sizeof(record.state));
   const XXH64_hash_t of_fixed = XXH3_64bits(fixed.data(), fixed.size());
-  const Bytes box_bytes = 2 * sizeof(std::uint64_t) * record.dimensions;
-  return static_cast<std::uint32_t>(XXH3_64bits_withSeed(record.box(), box_bytes, of_fixed));
+  return static_cast<std::uint32_t>(XXH3_64bits_withSeed(record.box(), sizeof(std::uint64_t) * record.words(), of_fixed));
 }
 
 Recorder::Recorder(Pool& pool, int node_rank, double deadline_seconds, WaitDiagnosis diagnosis,
@@ -54,6 +63,8 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
   const auto limit = static_cast<std::uint64_t>(deadline_seconds_ * 1e9);
   std::uint64_t since = base::now_ns();
   std::uint64_t written = header.written_bytes.load(std::memory_order_relaxed);
+  // What makes room may be what other nodes take, and only this rank talks to them.
+  const std::uint64_t nap = pool_.is_shared() && node_rank_ == 0 ? nap_between_messages_ns : nap_ns;
   header.waiting_for_space.fetch_add(1, std::memory_order_seq_cst);
   struct Leave {
     PoolHeader& header;
@@ -75,20 +86,22 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
                             base::exact_seconds(deadline_seconds_) + ": " + diagnosis_(),
                         "raise pool.budget or pool.deadline, or write less often");
     }
-    // Rank 0 would notice that the drain is gone, and go on with its work.
-    if (node_rank_ != 0 && pool_.drainer() == 0 && pool_.process_of_rank(0) == 0) {
+    // On one node rank 0 would notice that the drain is gone, and go on with its work.
+    const bool rank_0_would = !pool_.is_shared() && (node_rank_ == 0 || pool_.process_of_rank(0) != 0);
+    if (!rank_0_would && pool_.drainer() == 0) {
       throw base::Error(base::Errc::io, std::string(what) + " is full, and the processes that drain it are gone");
     }
     keep_draining_();
     futex_signal(header.work);
-    futex_wait(header.space, seen, nap_ns);
+    futex_wait(header.space, seen, nap);
   }
 }
 
 std::optional<Recorder::Room> Recorder::try_reserve(Bytes wanted, Bytes minimum) {
   if (has_chunk_ && pool_.header().chunk_bytes - chunk_used_ < minimum) leave_chunk();
   if (!has_chunk_) {
-    const auto taken = pool_.take_chunk();
+    const bool receives = node_rank_ == static_cast<int>(pool_.header().ranks);
+    const auto taken = pool_.take_chunk(receives ? Pool::For::other_nodes : Pool::For::capture);
     if (!taken) return std::nullopt;
     chunk_ = *taken;
     has_chunk_ = true;
@@ -104,33 +117,76 @@ Recorder::Room Recorder::reserve(Bytes wanted, Bytes minimum) {
   return *room;
 }
 
-Record Recorder::record_of(const Put& put) {
+Record Recorder::record_of(const Put& put, PayloadPlace place, Bytes offset, Bytes payload_bytes) {
   Record record{};
   record.kind = RecordKind::put;
   record.dimensions = static_cast<std::uint16_t>(put.box->count.size());
+  record.state = RecordState::live;
   record.slot = put.output.slot;
   record.generation = put.output.generation;
   record.step = put.step;
   record.variable = put.variable;
   record.memory_type = static_cast<std::uint8_t>(put.memory_type);
+  record.place = place;
+  record.origin = put.origin;
+  record.payload_offset = offset;
+  record.payload_bytes = payload_bytes;
   record.first_element = put.first_element;
   record.elements = put.elements;
+  record.size_bytes = static_cast<std::uint32_t>(record_bytes(record));
   return record;
 }
 
 void Recorder::commit_put(const Room& room, Bytes used_bytes, const Put& put) {
-  Record record = record_of(put);
-  record.payload_offset = room.offset;
-  record.payload_bytes = used_bytes;
-  append(record, put.box);
+  const Record record = record_of(put, PayloadPlace::pool, room.offset, used_bytes);
+  wait_for_journal(record);
+  take_room(room.offset, used_bytes);
+  append(record, put);
+}
+
+std::uint64_t Recorder::take_number(const OutputKey& output) {
+  Atomic<std::uint64_t>& held = pool_.journal(node_rank_).held_write;
+  held.store(HeldWrite{output.slot}.word());   // before: whoever sees later numbers sees this
+  const std::uint64_t number = pool_.slot(output.slot).writes_begun.fetch_add(1);
+  held.store(HeldWrite{output.slot, number}.word());
+  return number;
+}
+
+void Recorder::give_number_up() { pool_.journal(node_rank_).held_write.store(0, std::memory_order_release); }
+
+std::optional<Recorder::Held> Recorder::try_hold(Bytes payload_bytes, std::size_t dimensions) {
+  Record record{};
+  record.dimensions = static_cast<std::uint16_t>(dimensions);
+  record.origin = Origin::node;
+  record.size_bytes = static_cast<std::uint32_t>(record_bytes(record));
+  require_fits_journal(record);
+  Journal& journal = pool_.journal(node_rank_);
+  const Bytes used = journal.head.load(std::memory_order_relaxed) - journal.tail.load(std::memory_order_acquire);
+  const Bytes promise = most_in_ring(record);
+  // What is only promised will be there soon, without the drain doing anything.
+  journal.is_full.store(pool_.ring_bytes() - used < promise ? 1 : 0, std::memory_order_relaxed);
+  if (pool_.ring_bytes() - used < promised_bytes_ + promise) return std::nullopt;
+  const auto room = try_reserve(payload_bytes, payload_bytes);
+  if (!room) return std::nullopt;
+  take_room(room->offset, room->bytes);
+  promised_bytes_ += promise;
+  return Held{*room, promise};
+}
+
+void Recorder::commit_held(const Held& held, const Put& put) {
+  promised_bytes_ -= held.promised_bytes;
+  append(record_of(put, PayloadPlace::pool, held.room.offset, held.room.bytes), put);
+}
+
+void Recorder::drop_held(const Held& held) {
+  promised_bytes_ -= held.promised_bytes;
+  pool_.drop_reference(pool_.chunk_at(held.room.offset));
 }
 
 const Record& Recorder::commit_elsewhere(PayloadPlace place, Bytes offset, Bytes payload_bytes, const Put& put) {
-  Record record = record_of(put);
-  record.place = place;
-  record.payload_offset = offset;
-  record.payload_bytes = payload_bytes;
-  return append(record, put.box);
+  const Record record = record_of(put, place, offset, payload_bytes);
+  wait_for_journal(record);
+  return append(record, put);
 }
 
 void Recorder::describe(const OutputKey& output, std::span<const std::byte> bytes, More more) {
@@ -161,35 +217,36 @@ void Recorder::take_room(Bytes offset, Bytes bytes) {
   if (chunk_used_ >= pool_.header().chunk_bytes) leave_chunk();
 }
 
-const Record& Recorder::append(Record record, const mesh::Box* box) {
+void Recorder::require_fits_journal(const Record& record) const {
+  if (most_in_ring(record) <= pool_.ring_bytes()) return;
+  throw base::Error(base::Errc::unsupported, "an array of " + std::to_string(record.dimensions) +
+                                                 " dimensions is too much for the journal", "raise pool.budget");
+}
+
+void Recorder::wait_for_journal(const Record& record) {
+  require_fits_journal(record);
+  Journal& journal = pool_.journal(node_rank_);
+  const Bytes ring_bytes = pool_.ring_bytes();
+  const std::uint64_t head = journal.head.load(std::memory_order_relaxed);
+  const Bytes needed = bytes_to_skip(head, ring_bytes, record) + record.size_bytes;
+  const auto fits = [&] { return ring_bytes - (head - journal.tail.load(std::memory_order_acquire)) >= needed; };
+  if (fits()) return;
+  struct Full {
+    explicit Full(Journal& of) : journal(of) { journal.is_full.store(1, std::memory_order_relaxed); }
+    ~Full() { journal.is_full.store(0, std::memory_order_relaxed); }
+    Journal& journal;
+  } full(journal);
+  wait_for_space(fits, "the journal of the pool");
+}
+
+// There is room for it.
+const Record& Recorder::append(Record record, const Put& put) {
   Journal& journal = pool_.journal(node_rank_);
   std::byte* ring = pool_.ring(node_rank_);
   const Bytes ring_bytes = pool_.ring_bytes();
-  record.size_bytes = static_cast<std::uint32_t>(record_bytes(record.dimensions));
   record.captured_ns = base::now_ns();
-  record.state = RecordState::live;
-  // With what may have to be skipped at the end of the ring, a larger one might never find room.
-  if (2 * Bytes{record.size_bytes} > ring_bytes) {
-    throw base::Error(base::Errc::unsupported, "an array of " + std::to_string(record.dimensions) +
-                                                   " dimensions is too much for the journal", "raise pool.budget");
-  }
-
   std::uint64_t head = journal.head.load(std::memory_order_relaxed);
-  const Bytes to_end = ring_bytes - head % ring_bytes;
-  const Bytes skipped = to_end < record.size_bytes ? to_end : 0;
-  const auto fits = [&] {
-    return ring_bytes - (head - journal.tail.load(std::memory_order_acquire)) >= skipped + record.size_bytes;
-  };
-  if (!fits()) {
-    struct Full {
-      explicit Full(Journal& of) : journal(of) { journal.is_full.store(1, std::memory_order_relaxed); }
-      ~Full() { journal.is_full.store(0, std::memory_order_relaxed); }
-      Journal& journal;
-    } full(journal);
-    wait_for_space(fits, "the journal of the pool");
-  }
-
-  if (skipped != 0) {
+  if (const Bytes skipped = bytes_to_skip(head, ring_bytes, record); skipped != 0) {
     // A skip record may be shorter than Record: only the first 64 bytes are there.
     auto* skip = reinterpret_cast<Record*>(ring + head % ring_bytes);
     skip->size_bytes = static_cast<std::uint32_t>(skipped);
@@ -199,14 +256,12 @@ const Record& Recorder::append(Record record, const mesh::Box* box) {
   }
   auto* place = reinterpret_cast<Record*>(ring + head % ring_bytes);
   std::memcpy(static_cast<void*>(place), &record, sizeof(Record));
-  if (box != nullptr) {
-    std::copy(box->start.begin(), box->start.end(), place->box());
-    std::copy(box->count.begin(), box->count.end(), place->box() + record.dimensions);
-  }
+  std::copy(put.box->start.begin(), put.box->start.end(), place->box());
+  std::copy(put.box->count.begin(), put.box->count.end(), place->box() + record.dimensions);
+  if (put.origin != Origin::rank) place->box()[2 * record.dimensions] = static_cast<std::uint64_t>(put.job_rank);
   place->checksum = checksum_of(*place);
-
-  if (record.place == PayloadPlace::pool) take_room(record.payload_offset, record.payload_bytes);
   journal.head.store(head + record.size_bytes, std::memory_order_release);
+  journal.held_write.store(0, std::memory_order_release);
   return *place;
 }
 
@@ -242,9 +297,11 @@ bool JournalReader::is_sound(const Record& record, Bytes left) const {
     return record.size_bytes == ring_bytes_ - read_ % ring_bytes_ && record.size_bytes <= left;
   }
   // What is not there must not be looked at.
-  return left >= sizeof(Record) && record.size_bytes == record_bytes(record.dimensions) && record.size_bytes <= left &&
+  return left >= sizeof(Record) && record.size_bytes == record_bytes(record) && record.size_bytes <= left &&
          record.checksum == checksum_of(record) && record.slot < output_slots && record.kind == RecordKind::put &&
          is_state(record.state) && record.place <= PayloadPlace::file &&
+         record.origin <= Origin::node_first &&
+         (record.place != PayloadPlace::spill || node_rank_ < static_cast<int>(pool_.header().ranks)) &&   // nobody else spills
          (record.place != PayloadPlace::pool || pool_.is_payload(record.payload_offset, record.payload_bytes));
 }
 
@@ -256,6 +313,8 @@ void JournalReader::give_payload_back(const Record& record) {
   // After the record: killed in between, a chunk is lost, but none is free twice.
   if (record.place == PayloadPlace::pool) pool_.drop_reference(pool_.chunk_at(record.payload_offset));
 }
+
+void JournalReader::mark(const Record& record, RecordState state) { const_cast<Record&>(record).state = state; }
 
 void JournalReader::retire(const Record& record) {
   const bool holds_payload = record.state == RecordState::live && record.place == PayloadPlace::pool;

@@ -17,11 +17,13 @@ namespace glean::pool {
 // Tells who is missing when a wait for pool space passes its deadline.
 using WaitDiagnosis = std::function<std::string()>;
 
-// The capturing side of one rank: pool space and records. Not thread-safe. Nothing here waits for another process
-// unless the pool or the journal is full; then it asks the drain to make room and sleeps until there is some.
+// The capturing side of one rank, or of what other nodes send: pool space and records. Not thread-safe. Nothing
+// here waits for another process unless the pool or the journal is full; then it asks the drain to make room and sleeps until
+// there is some.
 class Recorder {
  public:
-  // `keep_draining` is called now and then while it waits: whoever can sees to it that somebody drains.
+  // `keep_draining` is called now and then while it waits: whoever can sees to it that somebody drains. The journal of what
+  // other nodes send is that of node rank header().ranks.
   Recorder(Pool& pool, int node_rank, double deadline_seconds, WaitDiagnosis diagnosis,
            std::function<void()> keep_draining = [] {});
   ~Recorder();
@@ -49,8 +51,25 @@ class Recorder {
     const mesh::Box* box;
     std::uint64_t first_element;
     std::uint64_t elements;
+    Origin origin = Origin::rank;
+    int job_rank = 0;   // where that is another node: who has put it
   };
   void commit_put(const Room& room, Bytes used_bytes, const Put& put);
+  // The next number of a write of bytes. From a moment before until its record is committed it is seen that this rank holds it:
+  // those that come later wait for it, and need not if the rank is killed. Commit it before another is taken, or give it up: then
+  // the output has failed.
+  [[nodiscard]] std::uint64_t take_number(const OutputKey& output);
+  void give_number_up();
+  // The same in two parts, for a payload that takes its time to come and is put by another node: other room can be taken in
+  // between. Nothing when there is no room for the payload or for a record of so many dimensions: whoever waits for that has to
+  // be among those that wait for space. Then commit or drop, in any order; neither waits. Throws unsupported.
+  struct Held {
+    Room room;
+    Bytes promised_bytes;   // of the journal
+  };
+  [[nodiscard]] std::optional<Held> try_hold(Bytes payload_bytes, std::size_t dimensions);
+  void commit_held(const Held& held, const Put& put);
+  void drop_held(const Held& held);
   // The same for a payload that is not in the pool. The record stays as it is, but for its state, until this rank appends another.
   const Record& commit_elsewhere(PayloadPlace place, Bytes offset, Bytes payload_bytes, const Put& put);
   // Appends to the description of an output: opaque bytes that the drain decodes when the last have come, and that stay in
@@ -63,8 +82,10 @@ class Recorder {
  private:
   void leave_chunk();
   void take_room(Bytes offset, Bytes bytes);
-  [[nodiscard]] static Record record_of(const Put& put);
-  const Record& append(Record record, const mesh::Box* box);
+  [[nodiscard]] static Record record_of(const Put& put, PayloadPlace place, Bytes offset, Bytes payload_bytes);
+  void require_fits_journal(const Record& record) const;
+  void wait_for_journal(const Record& record);
+  const Record& append(Record record, const Put& put);
 
   template <class Attempt> void wait_for_space(Attempt attempt, const char* what);
 
@@ -76,6 +97,7 @@ class Recorder {
   std::uint32_t chunk_ = 0;
   bool has_chunk_ = false;
   Bytes chunk_used_ = 0;
+  Bytes promised_bytes_ = 0;   // of the journal, for what is held
 };
 
 // The draining side of one rank's journal. Owned by one thread at a time. One that only looks changes nothing.
@@ -92,6 +114,8 @@ class JournalReader {
 
   // The payload is in the file: its space is returned at once, the record stays. Whoever waits for space must be told.
   void give_payload_back(const Record& record);
+  // Of a record that holds no payload: `moving`, or `written` again.
+  void mark(const Record& record, RecordState state);
   // The record is needed no more, nor is its payload: the record's space is returned when all records before it are
   // retired too. It must not be looked at any more. Whoever waits for space must be told.
   void retire(const Record& record);

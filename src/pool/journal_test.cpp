@@ -5,10 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <random>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -60,7 +63,7 @@ base::Error error_of(Action action) {
 }
 
 TEST(Journal, HandsEveryRecordOverInOrderWhileItsRingGoesRoundAndRecordsRetireInAnyOrder) {
-  plan::Plan plan = small_plan();
+  plan::NodePlan plan = small_plan();
   plan.pool_bytes = 256 * base::KiB;
   plan.journal_bytes_per_rank = 4 * base::KiB;
   TestPool made(1, plan);
@@ -121,7 +124,7 @@ TEST(Journal, NoticesEveryDamagedBit) {
 }
 
 TEST(Journal, NoticesADamagedEndOfTheRingInsteadOfReadingItForEver) {
-  plan::Plan plan = small_plan();
+  plan::NodePlan plan = small_plan();
   plan.journal_bytes_per_rank = 4 * base::KiB;   // a ring of 62 * 64 bytes
   TestPool made(1, plan);
   Recorder recorder = recorder_of(made);
@@ -146,7 +149,7 @@ TEST(Journal, NoticesADamagedEndOfTheRingInsteadOfReadingItForEver) {
 }
 
 TEST(Journal, ThatIsFullBlocksUntilARecordIsRetired) {
-  plan::Plan plan = small_plan();
+  plan::NodePlan plan = small_plan();
   plan.journal_bytes_per_rank = 4 * base::KiB;
   TestPool made(1, plan);
   std::atomic<int> committed = 0;
@@ -219,7 +222,7 @@ TEST(Journal, SkipsWhatAReaderBeforeHasRetired) {
 }
 
 TEST(Journal, RefusesARecordThatItsRingCanNeverHold) {
-  plan::Plan plan = small_plan();
+  plan::NodePlan plan = small_plan();
   plan.journal_bytes_per_rank = 4 * base::KiB;
   TestPool made(1, plan);
   Recorder recorder = recorder_of(made);
@@ -248,6 +251,41 @@ TEST(Recorder, FillsChunksWithoutWasteAndGivesThemBack) {
     reader.retire(*record);
   }
   EXPECT_EQ(made.pool.used_bytes(), 0u);
+}
+
+TEST(Recorder, HasRoomForTheRecordsOfAllThatItHoldsInWhateverOrderTheyAreCommitted) {
+  plan::NodePlan plan = small_plan();
+  plan.journal_bytes_per_rank = 2 * base::KiB;
+  TestPool made(1, plan);
+  const Journal& journal = made.pool.journal(0);
+  std::mt19937 random(1);
+  Recorder recorder = recorder_of(made, 0);
+  JournalReader reader(made.pool, 0);
+  std::deque<const Record*> read;
+  int full = 0;
+  for (int round = 0; round < 2'000; ++round) {
+    std::vector<std::pair<Recorder::Held, mesh::Box>> all;
+    for (;;) {
+      const mesh::Box box = box_of(random() % 8);
+      const auto held = recorder.try_hold(8, box.count.size());
+      if (!held) break;
+      all.emplace_back(*held, box);
+    }
+    if (all.empty()) full += static_cast<int>(journal.is_full.load());
+    std::shuffle(all.begin(), all.end(), random);
+
+    for (const auto& [held, box] : all) {
+      if (random() % 4 == 0) recorder.drop_held(held);
+      else recorder.commit_held(held, {{1, 2}, 0, 5, mesh::Type::int8, &box, 0, 8, Origin::node, 3});
+    }
+
+    ASSERT_LE(journal.head.load() - journal.tail.load(), made.pool.ring_bytes());
+    for (; const Record* record = reader.peek(); reader.advance()) read.push_back(record);
+    for (; !read.empty() && random() % 6 != 0; read.pop_front()) reader.retire(*read.front());
+  }
+  EXPECT_GT(full, 0);
+  for (const Record* record : read) reader.retire(*record);
+  EXPECT_EQ(made.pool.header().used_chunks, 1u);   // the recorder's
 }
 
 TEST(Recorder, NamesWhoIsMissingWhenThePoolStaysFull) {

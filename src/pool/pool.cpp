@@ -25,6 +25,7 @@ constexpr Bytes page = 4096;
 // More than any node runs, or any setting allows.
 constexpr std::uint32_t ranks_max = 1 << 22, drain_threads_max = 1024, drain_depth_max = 1024;
 constexpr Bytes request_bytes_max = base::GiB;
+constexpr Bytes received_share = 8;   // that part of the chunks is for what other nodes send
 
 int checked(int descriptor, const char* action, const std::string& name) {
   if (descriptor < 0) throw base::system_error(errno, std::string("cannot ") + action + " the pool '" + name + "'");
@@ -32,8 +33,8 @@ int checked(int descriptor, const char* action, const std::string& name) {
 }
 
 // What lies in a pool says which files are written, so that of another user must not be followed.
-int open_own(const std::string& name) {
-  const int descriptor = checked(shm_open(name.c_str(), O_RDWR, 0), "open", name);
+int open_own(const std::string& name, int access = O_RDWR) {
+  const int descriptor = checked(shm_open(name.c_str(), access, 0), "open", name);
   struct stat status {};
   if (fstat(descriptor, &status) == 0 && status.st_uid == geteuid()) return descriptor;
   close(descriptor);
@@ -81,11 +82,11 @@ struct Places {
   std::uint32_t chunk_count;
 };
 
-Places places(Bytes pool_bytes, Bytes ranks, Bytes chunk_bytes, Bytes journal_bytes) {
+Places places(Bytes pool_bytes, Bytes ranks, Bytes journals, Bytes chunk_bytes, Bytes journal_bytes) {
   Places at{};
   at.progress = base::align_up(sizeof(PoolHeader), 64) + output_slots * sizeof(OutputSlot);
-  at.journals = base::align_up(at.progress + (output_slots + 1) * ranks * sizeof(RankProgress), page);
-  at.chunk_states = at.journals + ranks * journal_bytes;
+  at.journals = base::align_up(at.progress + (2 * output_slots + 1) * ranks * sizeof(RankProgress), page);
+  at.chunk_states = at.journals + journals * journal_bytes;
   const Bytes rest = pool_bytes > at.chunk_states ? pool_bytes - at.chunk_states : 0;
   Bytes chunks = rest / (chunk_bytes + sizeof(ChunkState));
   at.chunks = base::align_up(at.chunk_states + chunks * sizeof(ChunkState), page);
@@ -99,15 +100,18 @@ bool header_is_sound(const PoolHeader& header, Bytes bytes) {
   constexpr Bytes most = Bytes{1} << 48;
   if (header.pool_bytes != bytes || bytes > most || header.ranks == 0 || header.ranks > ranks_max ||
       header.chunk_bytes < page || header.chunk_bytes % page != 0 || header.chunk_bytes > bytes ||
-      header.journal_bytes <= sizeof(Journal) + record_alignment || header.journal_bytes > bytes / header.ranks ||
+      header.journal_bytes <= sizeof(Journal) + record_alignment || header.journals < header.ranks ||
+      header.journals - header.ranks > 1 || header.journal_bytes > bytes / header.journals ||
       header.journal_bytes % alignof(Journal) != 0 || header.drain_core_count > header.drain_cores.size() ||
       header.drain_threads == 0 || header.drain_threads > drain_threads_max || header.drain_depth == 0 ||
       header.drain_depth > drain_depth_max || header.request_bytes < page || header.request_bytes % page != 0 ||
       header.request_bytes > request_bytes_max) {
     return false;
   }
-  const Places at = places(bytes, header.ranks, header.chunk_bytes, header.journal_bytes);
-  return at.chunk_count != 0 && header.chunk_count == at.chunk_count && header.progress_offset == at.progress &&
+  const Places at = places(bytes, header.ranks, header.journals, header.chunk_bytes, header.journal_bytes);
+  const bool shares = header.nodes != 0 && header.node < header.nodes &&
+                      (header.nodes > 1) == (header.journals > header.ranks) && header.reserved_chunks <= header.chunk_count;
+  return shares && at.chunk_count != 0 && header.chunk_count == at.chunk_count && header.progress_offset == at.progress &&
          header.journals_offset == at.journals && header.chunk_states_offset == at.chunk_states &&
          header.chunks_offset == at.chunks && at.chunks + at.chunk_count * header.chunk_bytes <= bytes;
 }
@@ -116,13 +120,13 @@ bool header_is_sound(const PoolHeader& header, Bytes bytes) {
 
 Pool::Pool(std::string name, int descriptor, Bytes bytes) : name_(std::move(name)), descriptor_(descriptor), bytes_(bytes) {}
 
-void Pool::map() {
-  void* base = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+void Pool::map(Access access) {
+  void* base = mmap(nullptr, bytes_, access == Access::look ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
   if (base == MAP_FAILED) throw base::system_error(errno, "cannot map the pool '" + name_ + "'");
   base_ = static_cast<std::byte*>(base);
 }
 
-Pool Pool::create(const std::string& name, const plan::Plan& plan, int ranks) {
+Pool Pool::create(const std::string& name, const plan::NodePlan& plan, int ranks, const NodeShare& share) {
   Pool pool(name, checked(shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600), "make", name), plan.pool_bytes);
   try {
     static_cast<void>(pool.claim_rank(0));   // nobody may take it for the remains of a job
@@ -132,7 +136,7 @@ Pool Pool::create(const std::string& name, const plan::Plan& plan, int ranks) {
     // What is touched must exist before: a full /dev/shm is an error, not a signal.
     allocate(pool.descriptor_, 0, std::min(base::align_up(sizeof(PoolHeader), page), plan.pool_bytes), name);
     pool.map();
-    pool.lay_out(plan, ranks);
+    pool.lay_out(plan, ranks, share);
     return pool;
   } catch (...) {
     shm_unlink(name.c_str());
@@ -140,11 +144,13 @@ Pool Pool::create(const std::string& name, const plan::Plan& plan, int ranks) {
   }
 }
 
-void Pool::lay_out(const plan::Plan& plan, int ranks) {
+void Pool::lay_out(const plan::NodePlan& plan, int ranks, const NodeShare& share) {
   const auto rank_count = static_cast<Bytes>(ranks);
-  const Places at = places(plan.pool_bytes, rank_count, plan.chunk_bytes, plan.journal_bytes_per_rank);
+  const Bytes journals = rank_count + (share.nodes > 1 ? 1 : 0);
+  const Places at = places(plan.pool_bytes, rank_count, journals, plan.chunk_bytes, plan.journal_bytes_per_rank);
+  const Bytes reserved = share.nodes > 1 ? std::max<Bytes>(2, at.chunk_count / received_share) : 0;
   // Every rank may sit on a chunk that it has half filled, and one holds descriptions.
-  if (at.chunk_count <= rank_count) {
+  if (at.chunk_count <= rank_count + reserved) {
     throw base::Error(base::Errc::invalid_config, "the pool budget of " + std::to_string(plan.pool_bytes) +
                                                       " bytes leaves no room for data of " + std::to_string(ranks) +
                                                       " ranks", "raise pool.budget");
@@ -152,6 +158,11 @@ void Pool::lay_out(const plan::Plan& plan, int ranks) {
   PoolHeader& header = this->header();
   header.version = pool_version;
   header.ranks = static_cast<std::uint32_t>(ranks);
+  header.journals = static_cast<std::uint32_t>(journals);
+  copy_text(header.session.data(), header.session.size(), share.session);
+  header.nodes = static_cast<std::uint32_t>(share.nodes);
+  header.node = static_cast<std::uint32_t>(share.node);
+  header.reserved_chunks = static_cast<std::uint32_t>(reserved);
   header.pool_bytes = plan.pool_bytes;
   header.chunk_bytes = plan.chunk_bytes;
   header.chunk_count = at.chunk_count;
@@ -171,6 +182,8 @@ void Pool::lay_out(const plan::Plan& plan, int ranks) {
   // Everything up to the data is small.
   allocate(descriptor_, 0, header.chunks_offset, name_);
 
+  for (std::uint32_t index = 0; index < header.journals; ++index) journal(static_cast<int>(index)).job_rank = index;
+
   // Low chunks on top of the stack, so that a small job touches little memory.
   for (std::uint32_t chunk = 0; chunk < header.chunk_count; ++chunk) {
     chunk_state(chunk).next_free.store(chunk + 1 < header.chunk_count ? chunk + 2 : 0, std::memory_order_relaxed);
@@ -180,13 +193,14 @@ void Pool::lay_out(const plan::Plan& plan, int ranks) {
   header.magic = pool_magic;   // last: whoever sees it sees the rest
 }
 
-Pool Pool::attach(const std::string& name) {
-  const int descriptor = open_own(name);
+Pool Pool::attach(const std::string& name, Access access) {
+  const int descriptor = open_own(name, access == Access::look ? O_RDONLY : O_RDWR);
   struct stat status {};
   const bool known = fstat(descriptor, &status) == 0;
   Pool pool(name, descriptor, known ? static_cast<Bytes>(status.st_size) : 0);
   if (pool.bytes_ < sizeof(PoolHeader)) throw base::Error(base::Errc::io, "'" + name + "' is too small to be a pool");
-  pool.map();
+  pool.map(access);
+  if (access == Access::look) close(std::exchange(pool.descriptor_, -1));
   const PoolHeader& header = pool.header();
   if (header.magic != pool_magic || header.version != pool_version) {
     throw base::Error(base::Errc::io, "'" + name + "' is not a pool of version " + std::to_string(pool_version));
@@ -260,9 +274,9 @@ bool Pool::is_removed() const {
   return fstat(descriptor_, &status) == 0 && status.st_nlink == 0;
 }
 
-plan::Plan Pool::plan() const {
+plan::NodePlan Pool::plan() const {
   const PoolHeader& header = this->header();
-  plan::Plan plan;
+  plan::NodePlan plan;
   plan.pool_bytes = header.pool_bytes;
   plan.chunk_bytes = header.chunk_bytes;
   plan.journal_bytes_per_rank = header.journal_bytes;
@@ -273,18 +287,30 @@ plan::Plan Pool::plan() const {
   return plan;
 }
 
-OutputKey Pool::open_slot(std::uint32_t index) {
+std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   OutputSlot& slot = this->slot(index);
+  OutputState expected = OutputState::free;
+  if (!slot.state.compare_exchange_strong(expected, OutputState::opening)) return std::nullopt;
   // Ranks that still look at the output before this one go by the generation.
+  slot.previous_verdict = slot.job_verdict.load();
   slot.generation.fetch_add(1, std::memory_order_release);
   slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
   slot.range_errors = 0;
   slot.error = slot.error_claimed = slot.discarded = slot.forgotten = 0;
-  slot.description = slot.records = slot.highest_end = slot.publishing_inode = slot.steps_dropped = 0;
+  slot.description = slot.kept = slot.kept_before = 0;
+  slot.records = slot.highest_end = slot.publishing_inode = slot.steps_dropped = 0;
+  slot.path_mark = slot.directory_mark = 0;
+  slot.writes_begun = slot.writes_written = slot.write_up_to = slot.size = slot.shared_position = 0;
+  slot.working_inode = slot.steps_sent = slot.job_output = slot.job_steps = slot.job_steps_ended = slot.job_steps_begun = 0;
+  slot.job_steps_synchronized = slot.job_records = slot.job_highest_end = 0;
+  slot.part_durable = slot.job_closed = slot.job_parts_durable = slot.job_published = slot.job_postponed = 0;
+  slot.job_last_rank = slot.job_open_rank = ~std::uint32_t{0};
   for (auto& decision : slot.decisions) decision = 0;
-  for (std::uint32_t rank = 0; rank < header().ranks; ++rank) rank_progress(index, static_cast<int>(rank)) = 0;
+  slot.job_verdict = 0;
+  for (int rank = 0; rank < static_cast<int>(header().ranks); ++rank) rank_progress(index, rank) = rank_begun(index, rank) = 0;
+  header().outputs_opened.fetch_add(1, std::memory_order_relaxed);
   slot.state.store(OutputState::open, std::memory_order_release);
-  return {index, slot.generation};
+  return OutputKey{index, slot.generation};
 }
 
 OutputSlot& Pool::slot(std::uint32_t index) const {
@@ -297,6 +323,8 @@ RankProgress& Pool::rank_progress(std::uint32_t slot, int rank) const {
 }
 
 RankProgress& Pool::rank_in_call(int rank) const { return rank_progress(output_slots, rank); }
+
+RankProgress& Pool::rank_begun(std::uint32_t slot, int rank) const { return rank_progress(output_slots + 1 + slot, rank); }
 
 Journal& Pool::journal(int rank) const {
   return *reinterpret_cast<Journal*>(base_ + header().journals_offset +
@@ -318,18 +346,28 @@ bool Pool::is_payload(Bytes offset, Bytes bytes) const {
   return bytes <= header.chunk_bytes - (offset - header.chunks_offset) % header.chunk_bytes;
 }
 
-std::optional<std::uint32_t> Pool::take_chunk() {
+std::optional<std::uint32_t> Pool::take_chunk(For purpose) {
   PoolHeader& header = this->header();
+  const std::uint32_t most = header.chunk_count - (purpose == For::capture ? header.reserved_chunks : 0);
+  // Counted before it is taken: two that look at the same time must not both take the last.
+  const std::uint32_t used = header.used_chunks.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (used > most) {
+    header.used_chunks.fetch_sub(1, std::memory_order_relaxed);
+    return std::nullopt;
+  }
   std::uint64_t top = header.free_chunks.load(std::memory_order_acquire);
   for (;;) {
     const auto entry = static_cast<std::uint32_t>(top);
-    if (entry == 0) return std::nullopt;
+    if (entry == 0) {
+      header.used_chunks.fetch_sub(1, std::memory_order_relaxed);
+      return std::nullopt;
+    }
     const std::uint32_t next = chunk_state(entry - 1).next_free.load(std::memory_order_relaxed);
     // The change count in the upper half keeps a chunk that went and came back from being mistaken.
     const std::uint64_t changed = ((top >> 32) + 1) << 32 | next;
     if (header.free_chunks.compare_exchange_weak(top, changed, std::memory_order_acq_rel)) {
-      chunk_state(entry - 1).references.store(1, std::memory_order_relaxed);
-      const std::uint32_t used = header.used_chunks.fetch_add(1, std::memory_order_relaxed) + 1;
+      // After all that was done with it, whichever process has freed it.
+      chunk_state(entry - 1).references.exchange(1, std::memory_order_acq_rel);
       std::uint32_t high = header.high_water_chunks.load(std::memory_order_relaxed);
       while (used > high && !header.high_water_chunks.compare_exchange_weak(high, used, std::memory_order_relaxed)) {}
       return entry - 1;
@@ -352,6 +390,30 @@ void Pool::drop_reference(std::uint32_t chunk) {
     state.next_free.store(static_cast<std::uint32_t>(top), std::memory_order_relaxed);
     changed = ((top >> 32) + 1) << 32 | (chunk + 1);
   } while (!header.free_chunks.compare_exchange_weak(top, changed, std::memory_order_acq_rel));
+}
+
+void Pool::count_chunks_anew(const std::vector<std::uint32_t>& references) {
+  PoolHeader& header = this->header();
+  std::uint32_t used = 0, newest = 0;
+  for (std::uint32_t chunk = header.chunk_count; chunk-- > 0;) {
+    ChunkState& state = chunk_state(chunk);
+    state.references.store(references[chunk], std::memory_order_relaxed);
+    if (references[chunk] != 0) {
+      ++used;
+    } else {
+      state.next_free.store(newest, std::memory_order_relaxed);
+      newest = chunk + 1;
+    }
+  }
+  header.used_chunks.store(used, std::memory_order_relaxed);
+  header.free_chunks.store(((header.free_chunks.load() >> 32) + 1) << 32 | newest, std::memory_order_release);
+}
+
+bool Pool::is_of_this_node(int job_rank) const {
+  for (int rank = 0; rank < static_cast<int>(header().ranks); ++rank) {
+    if (this->job_rank(rank) == job_rank) return true;
+  }
+  return false;
 }
 
 void Pool::announce_space() {

@@ -9,8 +9,9 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "plan/plan.hpp"
+#include "plan/node_plan.hpp"
 #include "pool/shared.hpp"
 
 namespace glean::pool {
@@ -23,14 +24,22 @@ struct OutputKey {
   friend auto operator<=>(const OutputKey&, const OutputKey&) = default;
 };
 
+// The part of a node in a session of several.
+struct NodeShare {
+  std::string session;      // the same on all of its nodes
+  int nodes = 1, node = 0;
+};
+
 class Pool {
  public:
   // Makes the shared memory object `name` ("/glean.…") of plan.pool_bytes and lays it out. Only this process's part of
   // the memory is touched. Throws no_space when the node does not have the memory, exists when the name is taken.
-  [[nodiscard]] static Pool create(const std::string& name, const plan::Plan& plan, int ranks);
+  [[nodiscard]] static Pool create(const std::string& name, const plan::NodePlan& plan, int ranks, const NodeShare& share = {});
   // Maps a pool that another process of this user has made. Throws not_found, permission, or io when it is not a pool of this
   // version or its header is damaged.
-  [[nodiscard]] static Pool attach(const std::string& name);
+  // To look only: nothing in it can be changed, claimed or asked of the kernel, and no descriptor stays open.
+  enum class Access { full, look };
+  [[nodiscard]] static Pool attach(const std::string& name, Access access = Access::full);
 
   // A process that drains, captures in or recovers the pool `name`, whatever is in it, or this one if it maps it; 0: none.
   // Throws not_found, permission.
@@ -64,9 +73,9 @@ class Pool {
   [[nodiscard]] bool is_removed() const;
 
   // How the node is drained, for whoever does.
-  [[nodiscard]] plan::Plan plan() const;
-  // A free slot becomes an open output's, with everything at zero.
-  OutputKey open_slot(std::uint32_t index);
+  [[nodiscard]] plan::NodePlan plan() const;
+  // A free slot becomes an open output's, with everything at zero. Nothing if another process was faster.
+  [[nodiscard]] std::optional<OutputKey> open_slot(std::uint32_t index);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] PoolHeader& header() const { return *reinterpret_cast<PoolHeader*>(base_); }
@@ -74,8 +83,19 @@ class Pool {
   [[nodiscard]] RankProgress& rank_progress(std::uint32_t slot, int rank) const;
   // In which collective call a rank is; the session says what that means.
   [[nodiscard]] RankProgress& rank_in_call(int rank) const;
+  // How many steps of an output that may drop it has begun, for messages.
+  [[nodiscard]] RankProgress& rank_begun(std::uint32_t slot, int rank) const;
   [[nodiscard]] Journal& journal(int rank) const;
   [[nodiscard]] std::byte* ring(int rank) const;
+  // Other nodes are in this session too.
+  [[nodiscard]] bool is_shared() const { return header().nodes > 1; }
+  // The number in the session of a rank of the node.
+  [[nodiscard]] int job_rank(int node_rank) const { return static_cast<int>(journal(node_rank).job_rank); }
+  // The same of who has put what a record in that journal says.
+  [[nodiscard]] int job_rank(const Record& record, int journal) const {
+    return record.origin == Origin::rank ? job_rank(journal) : record.job_rank();
+  }
+  [[nodiscard]] bool is_of_this_node(int job_rank) const;
   [[nodiscard]] Bytes ring_bytes() const;
   [[nodiscard]] std::byte* at(Bytes offset) const { return base_ + offset; }
   [[nodiscard]] Bytes offset_of_chunk(std::uint32_t chunk) const {
@@ -87,11 +107,15 @@ class Pool {
     return static_cast<std::uint32_t>((offset - header().chunks_offset) / header().chunk_bytes);
   }
 
-  // A free chunk with one reference, or nothing. Never waits.
-  [[nodiscard]] std::optional<std::uint32_t> take_chunk();
+  // A free chunk with one reference, or nothing. Never waits. What ranks capture leaves the last few to what other nodes
+  // send: nodes that wait for each other's room would wait forever.
+  enum class For { capture, other_nodes };
+  [[nodiscard]] std::optional<std::uint32_t> take_chunk(For purpose = For::capture);
   void add_reference(std::uint32_t chunk);
   // The chunk is free again when the last reference goes.
   void drop_reference(std::uint32_t chunk);
+  // references[c]: of chunk c. Only when nobody else uses the pool.
+  void count_chunks_anew(const std::vector<std::uint32_t>& references);
   // Wakes who waits for chunks or journal space; the drain's, after it has returned some. A system call if anybody waits.
   void announce_space();
 
@@ -101,8 +125,8 @@ class Pool {
  private:
   // Takes the descriptor over.
   Pool(std::string name, int descriptor, Bytes bytes);
-  void map();
-  void lay_out(const plan::Plan& plan, int ranks);
+  void map(Access access = Access::full);
+  void lay_out(const plan::NodePlan& plan, int ranks, const NodeShare& share);
   [[nodiscard]] bool claim(Bytes first, Bytes count);
   [[nodiscard]] int claimed_by(Bytes first, Bytes count) const;
   [[nodiscard]] ChunkState& chunk_state(std::uint32_t chunk) const;

@@ -116,7 +116,7 @@ TEST(Pool, RefusesAHeaderThatNobodyCanDrainBy) {
 TEST(Pool, SaysThatSharedMemoryCannotHoldItInsteadOfDying) {
   struct statvfs shared_memory {};
   ASSERT_EQ(statvfs("/dev/shm", &shared_memory), 0);
-  plan::Plan plan = small_plan();
+  plan::NodePlan plan = small_plan();
   plan.pool_bytes = base::align_up(shared_memory.f_blocks * shared_memory.f_frsize, 4096) + base::GiB;
   plan.chunk_bytes = base::MiB;
   TestPool made(1, plan);
@@ -125,7 +125,7 @@ TEST(Pool, SaysThatSharedMemoryCannotHoldItInsteadOfDying) {
 }
 
 TEST(Pool, TooSmallForItsRanksIsRefusedAndLeavesNothingBehind) {
-  plan::Plan plan = small_plan();
+  plan::NodePlan plan = small_plan();
   plan.pool_bytes = 32 * base::KiB;
   const std::string name = unique_pool_name();
 
@@ -135,7 +135,7 @@ TEST(Pool, TooSmallForItsRanksIsRefusedAndLeavesNothingBehind) {
 
 TEST(Pool, HasMoreChunksThanRanksSoThatHalfFilledOnesNeverBlockEverybody) {
   for (Bytes bytes = 128 * base::KiB; bytes < 512 * base::KiB; bytes += 4096) {
-    plan::Plan plan = small_plan();
+    plan::NodePlan plan = small_plan();
     plan.pool_bytes = bytes;
     try {
       TestPool made(6, plan);
@@ -149,7 +149,7 @@ TEST(Pool, HasMoreChunksThanRanksSoThatHalfFilledOnesNeverBlockEverybody) {
 TEST(Pool, LaysEverythingOutWithoutOverlapInsideOfItsBudget) {
   for (const int ranks : {1, 3, 8}) {
     for (const Bytes chunk_bytes : {4 * base::KiB, 64 * base::KiB}) {
-      plan::Plan plan = small_plan();
+      plan::NodePlan plan = small_plan();
       plan.chunk_bytes = chunk_bytes;
       plan.pool_bytes = base::MiB + 4096;
       TestPool made(ranks, plan);

@@ -14,8 +14,8 @@ namespace glean::pool {
 
 using base::Bytes;
 
-inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '3'};
-inline constexpr std::uint32_t pool_version = 3;
+inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
+inline constexpr std::uint32_t pool_version = 8;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -26,23 +26,28 @@ struct PoolHeader {
   std::array<char, 8> magic;
   std::uint32_t version;
   std::uint32_t ranks;             // of the node
+  std::uint32_t journals;          // one per rank, and on several nodes one for what other nodes send
   Bytes pool_bytes;                // all of it
   Bytes chunk_bytes;
   std::uint32_t chunk_count;
-  std::uint32_t drain_core_count;  // how to drain: plan::Plan, for another process
+  std::uint32_t drain_core_count;  // how to drain: plan::NodePlan, for another process
   std::array<std::uint16_t, 64> drain_cores;
   std::uint32_t drain_threads;
   std::uint32_t drain_depth;
   Bytes request_bytes;
   Bytes journal_bytes;             // of one rank
-  Bytes progress_offset;           // RankProgress[output_slots + 1][ranks]; the last: in which collective call
-  Bytes journals_offset;           // Journal and ring, per rank
+  Bytes progress_offset;           // RankProgress[2 * output_slots + 1][ranks]: how far, in which collective call, begun
+  Bytes journals_offset;           // Journal and ring, per journal
   Bytes chunk_states_offset;       // ChunkState[chunk_count]
   Bytes chunks_offset;             // the data
   std::uint64_t created_realtime_ns;
   std::uint64_t job_end_realtime_ns;        // when the job's time is over; 0: not known
   Bytes spill_budget_bytes;                 // 0: no spilling
   std::array<char, 256> job;                // whose pool it is, for people
+  // -- a session of several nodes, each with a pool
+  std::array<char, 128> session;            // the same in all of its pools
+  std::uint32_t nodes, node;                // how many, and which this is
+  std::uint32_t reserved_chunks;            // that only what other nodes send may take
   std::array<char, 4096> spill_directory;   // absolute
 
   alignas(64) Atomic<std::uint64_t> free_chunks;     // top of the free stack: change count << 32 | index + 1
@@ -52,13 +57,15 @@ struct PoolHeader {
   alignas(64) Atomic<std::uint32_t> space;           // chunks or journal space came back
   Atomic<std::uint32_t> waiting_for_space;           // ranks that sleep on `space`
   alignas(64) Atomic<std::uint32_t> progress;        // an output reached another level
-  Atomic<std::uint64_t> written_bytes;               // into files, since the pool was made
+  Atomic<std::uint64_t> written_bytes;               // into files, or taken by nodes that do, since the pool was made
   Atomic<std::uint64_t> spilled_bytes;               // in spill files now
   Atomic<std::uint64_t> spill_high_water_bytes;
   Atomic<std::uint32_t> drains;                      // so far
   Atomic<SessionState> session_state;
   Atomic<std::uint64_t> trace_bytes;                 // a helper's trace, at chunks_offset, when it has gone
   Atomic<std::uint32_t> hurry;                       // 1: the job's time is nearly over
+  Atomic<std::uint32_t> outputs_opened;              // so far
+  Atomic<std::uint32_t> opening;                     // the process that just looks for an output of bytes, or makes one
 };
 
 struct ChunkState {
@@ -66,14 +73,15 @@ struct ChunkState {
   Atomic<std::uint32_t> next_free;    // index + 1 of the next chunk on the free stack; 0: none
 };
 
-// How far a rank is with an output: the number of steps that it has ended, and two flags. The rank writes it after the
+// How far a rank is with an output: the number of steps that it has ended, and flags. The rank writes it after the
 // records that it speaks of, so whoever reads it and then the journal has all of them.
 using RankProgress = Atomic<std::uint32_t>;
 inline constexpr std::uint32_t rank_closed = 1u << 31;      // no more steps
 inline constexpr std::uint32_t rank_abandoned = 1u << 30;   // closed, and the output shall not be published
-inline constexpr std::uint32_t rank_steps = rank_abandoned - 1;
+inline constexpr std::uint32_t rank_absent = 1u << 29;      // closed, and it has never had it open
+inline constexpr std::uint32_t rank_steps = rank_absent - 1;
 
-enum class OutputState : std::uint32_t { free, open, published, failed, abandoned };
+enum class OutputState : std::uint32_t { free, open, published, failed, abandoned, opening };
 
 // One output that is open or draining. A slot is claimed by rank 0 of the node and used again with the next
 // generation. The counters say how many steps have reached a level; they only grow.
@@ -89,22 +97,55 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
   Atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
   Atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
+  // XXH3 of the final path and of its directory, for whoever looks for the file while it is not there yet; 0: not known.
+  Atomic<std::uint64_t> path_mark, directory_mark;
   // What another drain needs to go on where this one was killed.
   Atomic<std::uint64_t> records;           // 1 + the last record with data, of settled steps
   Atomic<std::uint64_t> highest_end;       // of the file, by data of settled steps
-  Atomic<std::uint32_t> forgotten;         // 1: records that recovery would need are gone, the journal was too small
+  // What was kept of records that have left a journal that was too small: offset of the newest DescriptionPart; 0: none.
+  Atomic<std::uint64_t> kept;
+  Atomic<std::uint64_t> kept_before;       // what that was before records in state `moving` were marked
+  Atomic<std::uint32_t> forgotten;         // 1: records that recovery would need are gone, the pool was too small
   Atomic<std::uint64_t> publishing_inode;  // of the working file, before it is renamed
   // Outputs that drop: whole steps, decided by the first rank that begins one: step << 18 | ranks that know << 2 |
   // DropDecision, at step % size. Taken for a later step when all ranks know.
   std::array<Atomic<std::uint64_t>, 64> decisions;
-  Atomic<std::uint64_t> steps_dropped;
+  Atomic<std::uint64_t> steps_dropped;     // on one node
+  // -- of bytes: writes are numbered, over all ranks, in the order in which they were made
+  Atomic<std::uint64_t> writes_begun;
+  Atomic<std::uint64_t> writes_written;    // all before this one are in the file
+  Atomic<std::uint64_t> write_up_to;       // asked for
+  Atomic<std::uint64_t> size;              // of the file, with all that was captured
+  Atomic<std::uint64_t> shared_position;   // the ranks': MPI-IO's shared file pointer
+  // -- on several nodes. What the drain says of this node:
+  Atomic<std::uint64_t> steps_sent;        // ended by all ranks, and what other nodes write of them has arrived there
+  Atomic<std::uint32_t> part_durable;      // 1: all that this node writes of a closed output is
+  Atomic<std::uint64_t> working_inode;     // of the file that it has opened; found under the final name it is published
+  // and what the nodes have said to each other, of all of them:
+  Atomic<std::uint64_t> job_output;        // the root's: generation << 32 | slot
+  Atomic<std::uint64_t> job_steps;         // the least steps_sent
+  Atomic<std::uint64_t> job_steps_ended;   // by all ranks
+  Atomic<std::uint64_t> job_steps_begun;   // by any rank
+  Atomic<std::uint64_t> job_steps_synchronized;
+  Atomic<std::uint64_t> job_records;       // the greatest `records` and `highest_end`
+  Atomic<std::uint64_t> job_highest_end;
+  Atomic<std::uint32_t> job_closed;        // 1: by all ranks of all nodes
+  Atomic<std::uint32_t> job_parts_durable; // 1: of all nodes
+  Atomic<std::uint32_t> job_published;     // 1: by the node that does, or it has removed the file of which all steps are dropped
+  Atomic<std::uint32_t> job_postponed;     // 1: recovery could not write somewhere, and another try may
+  // Of outputs that drop: how many steps are judged << 32 | of these, kept; and which, the k-th of them at k % size.
+  Atomic<std::uint64_t> job_verdict;
+  Atomic<std::uint64_t> previous_verdict;  // of the generation before
+  std::array<Atomic<std::uint32_t>, 64> job_kept_steps;
+  Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;
+  Atomic<std::uint32_t> job_open_rank;     // ~0: not known
   std::array<char, 768> message;
   std::array<char, 256> hint;
 };
 
-// Stands before each part of an output's description, in a chunk that is kept until the output is finished. Parts are
-// linked from the newest to the oldest, so that nothing changes once a part is published. The output is described when
-// the newest part ends at `total`.
+// Stands before each part of an output's description, in a chunk that is kept until the output is finished, and of what was
+// kept of its records. Parts are linked from the newest to the oldest, so that nothing changes once a part is published. The
+// output is described when the newest part ends at `total`.
 struct DescriptionPart {
   std::uint32_t slot;
   std::uint32_t generation;
@@ -119,7 +160,22 @@ struct DescriptionPart {
 struct Journal {
   alignas(64) Atomic<std::uint64_t> head;
   Atomic<std::uint32_t> is_full;   // 1: the rank waits for room in the ring
+  std::uint32_t job_rank;          // of the session, for messages
+  Atomic<std::uint64_t> held_write;   // of bytes, that the rank numbers and has not recorded yet (HeldWrite); 0: none
+  Atomic<std::uint32_t> has_joined;   // 1: its rank has been there
   alignas(64) Atomic<std::uint64_t> tail;
+};
+
+// A write of bytes between the moment before it takes its number and its record. As a word: slot + 1 << 56 | number + 1, or 0.
+struct HeldWrite {
+  static constexpr std::uint64_t unknown = (1ull << 56) - 2;   // the number is just being taken
+  std::uint32_t slot = 0;
+  std::uint64_t number = unknown;
+
+  [[nodiscard]] std::uint64_t word() const { return (std::uint64_t{slot} + 1) << 56 | (number + 1); }
+  [[nodiscard]] static HeldWrite of(std::uint64_t word) {   // that is not 0
+    return {static_cast<std::uint32_t>(word >> 56) - 1, (word & ((1ull << 56) - 1)) - 1};
+  }
 };
 
 enum class RecordKind : std::uint16_t {
@@ -131,6 +187,7 @@ enum class RecordKind : std::uint16_t {
 enum class RecordState : std::uint32_t {
   live = 0x6c697665,      // its payload is not in the file yet
   written = 0x77726974,   // its payload is in the file and given back; the record is kept for what may still have to be undone
+  moving = 0x6d6f7665,    // the same, and what it says is in OutputSlot::kept if that is not `kept_before` any more
   retired = 0x72657469,   // the drain needs it no more
 };
 
@@ -138,7 +195,15 @@ enum class RecordState : std::uint32_t {
 enum class PayloadPlace : std::uint8_t {
   pool,
   spill,   // in the rank's spill file
-  file,    // the rank has written it itself, or does so before it ends the step
+  file,    // the rank has written it itself, or does so before it ends the step; of bytes: before it has recorded it
+};
+
+// Where a record comes from. What other nodes send is in the journal after those of the ranks: of each put those elements of
+// which this node writes bytes.
+enum class Origin : std::uint8_t {
+  rank,
+  node,        // of a put that is known already
+  node_first,  // the first of its put to arrive here
 };
 
 // Records start at multiples of 64 bytes. All but `state` is constant once `head` has passed it.
@@ -155,16 +220,19 @@ struct Record {
   std::uint32_t variable;
   std::uint8_t memory_type;        // mesh::Type
   PayloadPlace place;
-  std::uint8_t reserved[2];
+  Origin origin;
+  std::uint8_t reserved;
   Bytes payload_offset;            // pool: from its start; spill: of the block in the rank's spill file; file: 0
   Bytes payload_bytes;
   // put: the payload holds elements [first_element, first_element + elements) of the box in row-major order.
   std::uint64_t first_element;
   std::uint64_t elements;
-  // box: start[dimensions], count[dimensions] follow
+  // box: start[dimensions], count[dimensions] follow, and where `origin` is not `rank` the rank of the session that has put it
 
   [[nodiscard]] const std::uint64_t* box() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
   [[nodiscard]] std::uint64_t* box() { return reinterpret_cast<std::uint64_t*>(this + 1); }
+  [[nodiscard]] std::size_t words() const { return 2 * std::size_t{dimensions} + (origin == Origin::rank ? 0 : 1); }   // that follow
+  [[nodiscard]] int job_rank() const { return static_cast<int>(box()[2 * dimensions]); }   // where `origin` is not `rank`
 };
 
 inline constexpr Bytes record_alignment = 64;

@@ -17,8 +17,8 @@ inline std::string unique_pool_name() {
   return "/glean-test." + std::to_string(getpid()) + "." + std::to_string(count++);
 }
 
-inline plan::Plan small_plan() {
-  plan::Plan plan;
+inline plan::NodePlan small_plan() {
+  plan::NodePlan plan;
   plan.pool_bytes = base::MiB;
   plan.chunk_bytes = 4 * base::KiB;
   plan.journal_bytes_per_rank = 16 * base::KiB;
@@ -29,9 +29,14 @@ inline plan::Plan small_plan() {
 
 struct TestPool {
   enum class Drain { here, elsewhere };
-  explicit TestPool(int ranks, const plan::Plan& plan = small_plan(), Drain drain = Drain::here)
+  explicit TestPool(int ranks, const plan::NodePlan& plan = small_plan(), Drain drain = Drain::here)
       : pool(Pool::create(unique_pool_name(), plan, ranks)) {
     if (drain == Drain::here) static_cast<void>(pool.claim_drain());
+  }
+  // Of a node among others.
+  TestPool(int ranks, const plan::NodePlan& plan, const NodeShare& share)
+      : pool(Pool::create(unique_pool_name(), plan, ranks, share)) {
+    static_cast<void>(pool.claim_drain());
   }
   ~TestPool() { pool.remove(); }
   TestPool(const TestPool&) = delete;
@@ -45,7 +50,7 @@ struct TestPool {
   // As the session does it when an output is opened.
   OutputKey claim_slot() {
     for (std::uint32_t index = 0; index < output_slots; ++index) {
-      if (pool.slot(index).state == OutputState::free) return pool.open_slot(index);
+      if (const auto key = pool.open_slot(index)) return *key;
     }
     return {};
   }

@@ -39,6 +39,8 @@ ordered_json outputs_json(const Report& report) {
     outputs.push_back({{"path", output.path},
                        {"state", output.state},
                        {"bytes", output.bytes},
+                       {"aggregators_per_group", output.aggregators},
+                       {"request_bytes", output.request_bytes},
                        {"steps", output.steps},
                        {"steps_dropped", output.steps_dropped},
                        {"checksums", output.checksums},
@@ -49,6 +51,17 @@ ordered_json outputs_json(const Report& report) {
                        {"durable_s", time(output.durable_ns)}});
   }
   return outputs;
+}
+
+ordered_json tuning_json(const Report& report) {
+  const auto setup = [](const plan::Tuner::Setup& one) {
+    return ordered_json{{"aggregators_per_group", one.aggregators}, {"request_bytes", one.request_bytes}};
+  };
+  ordered_json changes = ordered_json::array();
+  for (const auto& change : report.tuning) {
+    changes.push_back({{"path", change.file}, {"from", setup(change.from)}, {"to", setup(change.to)}, {"why", change.why}});
+  }
+  return changes;
 }
 
 ordered_json drain_json(const Report& report) {
@@ -91,6 +104,32 @@ ordered_json ladder_json(const Report& report) {
             {"budget_bytes", report.spill_budget_bytes}}},
           {"synchronous", {{"puts", ladder.synchronous_puts}, {"bytes", ladder.synchronous_bytes}}},
           {"steps_dropped", steps_dropped(report)}};
+}
+
+ordered_json calls_json(const Report& report) {
+  ordered_json calls = ordered_json::array();
+  for (const auto& call : report.calls) {
+    calls.push_back({{"name", call.name}, {"captured", call.captured}, {"passed_through", call.passed_through}});
+  }
+  return calls;
+}
+
+ordered_json datasets_json(const Report& report) {
+  ordered_json datasets = ordered_json::array();
+  for (const auto& one : report.datasets) {
+    datasets.push_back({{"path", one.path}, {"name", one.name}, {"type", one.type}, {"shape", one.shape}, {"puts", one.puts},
+                        {"bytes", one.bytes}});
+  }
+  return datasets;
+}
+
+// "12 MPI_File_read_at, 3 MPI_File_open"
+std::string calls_text(const Report& report, std::uint64_t CallFigures::*which) {
+  std::vector<std::string> parts;
+  for (const auto& call : report.calls) {
+    if (call.*which != 0) parts.push_back(fmt::format("{} {}", call.*which, call.name));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 // What was needed of it.
@@ -204,7 +243,7 @@ std::string to_json(const Report& report) {
   }
   ordered_json passthrough = ordered_json::array();
   for (const auto& output : report.passthrough) {
-    passthrough.push_back({{"path", output.path}, {"bytes", output.bytes}, {"seconds", output.seconds}});
+    passthrough.push_back({{"path", output.path}, {"mode", output.mode}, {"bytes", output.bytes}, {"seconds", output.seconds}});
   }
   const ordered_json json = {
       {"schema", "glean-report-1"},
@@ -226,7 +265,10 @@ std::string to_json(const Report& report) {
       {"drain", drain_json(report)},
       {"end_of_job", end_of_job_json(report)},
       {"outputs", outputs_json(report)},
-      {"passthrough", passthrough}};
+      {"tuning", tuning_json(report)},
+      {"passthrough", passthrough},
+      {"calls", calls_json(report)},
+      {"datasets", datasets_json(report)}};
   // Paths need not be UTF-8.
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -261,6 +303,11 @@ std::string to_table(const Report& report) {
   line("drain", fmt::format("{} thread(s), busy {:.2f} s, {:.2f} s of processor", report.drain.threads,
                             base::seconds(report.drain.busy_ns), base::seconds(report.drain.cpu_ns)));
   if (report.drain.end_of_job.end_realtime_ns != 0) line("end of the job", end_of_job_text(report));
+  if (!report.tuning.empty()) {
+    const plan::Tuner::Change& last = report.tuning.back();
+    line("tuned", fmt::format("{} times, last for '{}': {} aggregator(s) per group, requests of {}: {}", report.tuning.size(), last.file,
+                              last.to.aggregators, size_text(static_cast<double>(last.to.request_bytes)), last.why));
+  }
   for (const char* state : {"published", "failed", "abandoned", "dropped"}) {
     const auto count = std::count_if(report.drain.outputs.begin(), report.drain.outputs.end(),
                                      [&](const auto& output) { return output.state == state; });
@@ -269,7 +316,14 @@ std::string to_table(const Report& report) {
   const auto without_sums = std::count_if(report.drain.outputs.begin(), report.drain.outputs.end(),
                                           [](const auto& output) { return output.checksums == "failed"; });
   if (without_sums != 0) line("checksums not recorded", fmt::format("of {} outputs", without_sums));
-  if (!report.passthrough.empty()) line("outputs passed through", std::to_string(report.passthrough.size()));
+  for (const auto& [mode, label] : {std::pair{"passthrough", "outputs passed through"}, {"collective", "outputs written collectively"}}) {
+    const auto count = std::count_if(report.passthrough.begin(), report.passthrough.end(),
+                                     [&, mode = mode](const auto& output) { return output.mode == mode; });
+    if (count != 0) line(label, std::to_string(count));
+  }
+  if (const std::string calls = calls_text(report, &CallFigures::captured); !calls.empty()) line("calls captured", calls);
+  if (!report.datasets.empty()) line("datasets", std::to_string(report.datasets.size()));
+  if (const std::string calls = calls_text(report, &CallFigures::passed_through); !calls.empty()) line("passed through", calls);
   return text;
 }
 

@@ -9,7 +9,8 @@
 
 #include "drain/ladder.hpp"
 #include "drain/trace.hpp"
-#include "plan/plan.hpp"
+#include "plan/node_plan.hpp"
+#include "plan/tuner.hpp"
 
 namespace glean::report {
 
@@ -29,8 +30,26 @@ struct RankFigures {
 // An output that the format library wrote itself.
 struct PassthroughFigures {
   std::string path;
+  std::string mode;  // passthrough or collective
   Bytes bytes = 0;   // put by this rank's program, all ranks
   double seconds = 0;
+};
+
+// A call of an interface that programs use without knowing of GLEAN.
+struct CallFigures {
+  std::string name;
+  std::uint64_t captured = 0;         // of all ranks
+  std::uint64_t passed_through = 0;   // to the library that it belongs to
+};
+
+// What the program calls a part of a file: a variable of NetCDF, a dataset of HDF5.
+struct DatasetFigures {
+  std::string path;                   // of the file
+  std::string name;
+  std::string type;                   // in the file, such as float64
+  std::vector<std::uint64_t> shape;   // slowest dimension first
+  std::uint64_t puts = 0;             // of all ranks, those without elements not counted
+  Bytes bytes = 0;                    // of them, in the file
 };
 
 struct Report {
@@ -38,12 +57,15 @@ struct Report {
   double begin_realtime_seconds = 0;       // since the epoch
   double run_seconds = 0;                  // of the session
   std::vector<RankFigures> ranks;
-  plan::Plan plan;                         // pool_bytes 0: the session had no pool
+  plan::NodePlan plan;                         // pool_bytes 0: the session had no pool
   Bytes pool_high_water_bytes = 0;
   Bytes spill_budget_bytes = 0;            // 0: nowhere to spill
   Bytes spill_high_water_bytes = 0;
   drain::DrainTrace drain;
   std::vector<PassthroughFigures> passthrough;
+  std::vector<CallFigures> calls;
+  std::vector<DatasetFigures> datasets;
+  std::vector<plan::Tuner::Change> tuning;
 
   [[nodiscard]] double blocked_seconds() const;                  // of the slowest rank
   [[nodiscard]] double closing_seconds() const;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/agreement.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -22,7 +26,79 @@ void copy(std::array<char, size>& target, const std::string& text) {
   std::memcpy(target.data(), text.data(), std::min(text.size(), size - 1));
 }
 
+int meanwhile_key() {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &made, nullptr);
+    return made;
+  }();
+  return key;
+}
+
+const std::function<void()>* meanwhile_of(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(comm, meanwhile_key(), &value, &found);
+  return found != 0 ? static_cast<const std::function<void()>*>(value) : nullptr;
+}
+
+void complete(MPI_Request& request, const std::function<void()>& meanwhile) {
+  for (int done = 0;;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return;
+    meanwhile();
+    sched_yield();
+  }
+}
+
 }  // namespace
+
+void set_meanwhile(MPI_Comm comm, const std::function<void()>* meanwhile) {
+  MPI_Comm_set_attr(comm, meanwhile_key(), const_cast<std::function<void()>*>(meanwhile));
+}
+
+void broadcast(MPI_Comm comm, int root, void* bytes, std::size_t count) {
+  const auto* meanwhile = meanwhile_of(comm);
+  if (meanwhile == nullptr) {
+    MPI_Bcast(bytes, static_cast<int>(count), MPI_BYTE, root, comm);
+    return;
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibcast(bytes, static_cast<int>(count), MPI_BYTE, root, comm, &request);
+  complete(request, *meanwhile);
+}
+
+void reduce_all(MPI_Comm comm, const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op) {
+  const auto* meanwhile = meanwhile_of(comm);
+  if (meanwhile == nullptr) {
+    MPI_Allreduce(mine, all, count, type, op, comm);
+    return;
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(mine, all, count, type, op, comm, &request);
+  complete(request, *meanwhile);
+}
+
+std::vector<std::uint64_t> gather(MPI_Comm comm, const std::vector<std::uint64_t>& mine) {
+  const auto* meanwhile = meanwhile_of(comm);
+  const auto wait = [&](MPI_Request& request) {
+    if (meanwhile != nullptr) complete(request, *meanwhile);
+    else MPI_Wait(&request, MPI_STATUS_IGNORE);
+  };
+  int rank = 0, size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  const int count = static_cast<int>(mine.size());
+  std::vector<int> counts(rank == 0 ? static_cast<std::size_t>(size) : 0), places(counts.size());
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Igather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, comm, &request);
+  wait(request);
+  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+  std::vector<std::uint64_t> all(rank == 0 ? static_cast<std::size_t>(places.back() + counts.back()) : 0);
+  MPI_Igatherv(mine.data(), count, MPI_UINT64_T, all.data(), counts.data(), places.data(), MPI_UINT64_T, 0, comm, &request);
+  wait(request);
+  return all;
+}
 
 base::Error error_of(MPI_Comm comm, int root, const std::optional<base::Error>& mine) {
   Message message;
@@ -31,8 +107,13 @@ base::Error error_of(MPI_Comm comm, int root, const std::optional<base::Error>& 
     copy(message.what, mine->what());
     copy(message.hint, mine->hint());
   }
-  MPI_Bcast(&message, static_cast<int>(sizeof message), MPI_BYTE, root, comm);
+  broadcast(comm, root, &message, sizeof message);
   return {message.code, message.what.data(), message.hint.data()};
+}
+
+base::Error error_of_first(MPI_Comm comm, const std::optional<base::Error>& mine) {
+  const auto error = caught([&] { agree(comm, mine); });
+  return error ? *error : base::Error(base::Errc::io, "an output has failed, and no rank knows why");
 }
 
 void agree(MPI_Comm comm, const std::optional<base::Error>& mine) {
@@ -41,7 +122,7 @@ void agree(MPI_Comm comm, const std::optional<base::Error>& mine) {
   MPI_Comm_size(comm, &size);
   const int candidate = mine ? rank : size;
   int first = size;
-  MPI_Allreduce(&candidate, &first, 1, MPI_INT, MPI_MIN, comm);
+  reduce_all(comm, &candidate, &first, 1, MPI_INT, MPI_MIN);
   if (first != size) throw base::Error(error_of(comm, first, mine));
 }
 
@@ -50,7 +131,7 @@ void follow_root(MPI_Comm comm, const std::optional<base::Error>& of_root, void*
   auto* bytes = static_cast<std::byte*>(value);
   std::vector<std::byte> both(bytes, bytes + value_bytes);
   both.push_back(static_cast<std::byte>(of_root ? 1 : 0));
-  MPI_Bcast(both.data(), static_cast<int>(both.size()), MPI_BYTE, 0, comm);
+  broadcast(comm, 0, both.data(), both.size());
   if (both.back() != std::byte{0}) throw base::Error(error_of(comm, 0, of_root));
   std::copy(both.begin(), both.end() - 1, bytes);
 }
@@ -65,19 +146,22 @@ Outcome settle(MPI_Comm comm, const Proposal& mine) {
   const std::uint64_t brought[words] = {mine.error ? static_cast<std::uint64_t>(rank) : nobody, mine.fingerprint,
                                         ~mine.fingerprint, rank == 0 ? mine.root_word : Proposal::no_word};
   std::uint64_t all[words];
-  MPI_Allreduce(brought, all, words, MPI_UINT64_T, MPI_MIN, comm);
+  reduce_all(comm, brought, all, words, MPI_UINT64_T, MPI_MIN);
 
   Outcome outcome{all[word], std::nullopt};
   if (all[failed] != nobody) {
     outcome.error = error_of(comm, static_cast<int>(all[failed]), mine.error);
   } else if (all[fingerprint] != ~all[complement]) {
-    std::uint64_t of_root = mine.fingerprint;
-    MPI_Bcast(&of_root, 1, MPI_UINT64_T, 0, comm);
-    const int candidate = of_root == mine.fingerprint ? size : rank;
-    int first = size;
-    MPI_Allreduce(&candidate, &first, 1, MPI_INT, MPI_MIN, comm);
+    struct {
+      std::uint64_t fingerprint;
+      int label;
+    } root{mine.fingerprint, mine.label};
+    broadcast(comm, 0, &root, sizeof root);
+    const int candidate = root.fingerprint == mine.fingerprint ? std::numeric_limits<int>::max() : mine.label;
+    int first = candidate;
+    reduce_all(comm, &candidate, &first, 1, MPI_INT, MPI_MIN);
     outcome.error = base::Error(base::Errc::invalid_argument,
-                                "rank " + std::to_string(first) + " has defined it otherwise than rank 0",
+                                "rank " + std::to_string(first) + " has defined it otherwise than rank " + std::to_string(root.label),
                                 "path, format, dimensions, variables and attributes must be the same on all ranks");
   }
   return outcome;

@@ -7,15 +7,31 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "base/error.hpp"
 
 namespace glean::session {
 
+// While a rank waits for the others in one of the calls below, it calls `meanwhile` again and again: what they wait for may
+// be that it moves data. For `comm` and not for its duplicates, as long as both live; on all of its ranks or none. Local.
+void set_meanwhile(MPI_Comm comm, const std::function<void()>* meanwhile);
+
+// MPI_Bcast and MPI_Allreduce so. Collective.
+void broadcast(MPI_Comm comm, int root, void* bytes, std::size_t count);
+void reduce_all(MPI_Comm comm, const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op);
+
+// What all ranks have, one after the other, on rank 0; nothing on the others. Collective.
+[[nodiscard]] std::vector<std::uint64_t> gather(MPI_Comm comm, const std::vector<std::uint64_t>& mine);
+
 // The error of rank `root`, on every rank. Collective, one broadcast.
 [[nodiscard]] base::Error error_of(MPI_Comm comm, int root, const std::optional<base::Error>& mine);
+
+// That of the lowest rank that has one; one has. Collective, a reduction and a broadcast.
+[[nodiscard]] base::Error error_of_first(MPI_Comm comm, const std::optional<base::Error>& mine);
 
 // Throws on every rank the error of the lowest rank that has one; returns if none has. Collective, one reduction, and a
 // broadcast if something failed.
@@ -30,6 +46,7 @@ struct Proposal {
   std::uint64_t fingerprint = 0;      // of all that must be the same everywhere
   std::uint64_t root_word = no_word;  // of rank 0: what it has made already
   std::optional<base::Error> error;
+  int label = 0;                      // what errors call this rank
   static constexpr std::uint64_t no_word = ~std::uint64_t{0};
 };
 // Of all ranks: rank 0's word, and the error of the lowest rank that has one, or the name of a rank whose fingerprint is

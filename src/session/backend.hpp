@@ -35,7 +35,8 @@ class Backend {
   virtual ~Backend() = default;
   // Creates the file, unless a rank has failed before (`earlier`). Collective; throws on all ranks or none. After it has
   // thrown, only the destructor may be called.
-  virtual void create(const store::Definitions& definitions, const std::optional<base::Error>& earlier) = 0;
+  // `blocks`: of this rank.
+  virtual void create(const store::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) = 0;
   // This rank begins steps 0, 1, 2, …; not all need come into the file. Local.
   virtual void begin_step(std::uint64_t) {}
   // Takes one box of a variable. Local. The box is not empty and lies in the variable.

@@ -2,7 +2,6 @@
 #include "session/call_watch.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -16,16 +15,12 @@
 namespace glean::session {
 namespace {
 
-// In the place of a rank: the number of collective calls that it has begun, and which it is in.
-constexpr std::uint32_t call_bits = 3;
+// In the place of a rank: the number of collective calls that it has begun, which it is in, and whether it is busy there.
+constexpr std::uint32_t call_bits = 4, busy_bit = 1u << 3;
 constexpr const char* names[] = {"", "Session::open", "end_definitions", "wait", "Session::close"};
 
 std::uint32_t begun(std::uint32_t place) { return place >> call_bits; }
-Call current(std::uint32_t place) { return static_cast<Call>(place & ((1u << call_bits) - 1)); }
-
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
-}
+Call current(std::uint32_t place) { return static_cast<Call>(place & (busy_bit - 1)); }
 
 }  // namespace
 
@@ -39,7 +34,12 @@ InCall::~InCall() {
   place_.store(done << call_bits, std::memory_order_release);
 }
 
-std::string missing_in_call(const pool::Pool& pool) {
+void InCall::set_busy(bool busy) {
+  const std::uint32_t place = place_.load(std::memory_order_relaxed);
+  place_.store(busy ? place | busy_bit : place & ~busy_bit, std::memory_order_release);
+}
+
+MissingInCall missing_in_call(const pool::Pool& pool) {
   const int ranks = static_cast<int>(pool.header().ranks);
   std::vector<std::uint32_t> places;
   for (int rank = 0; rank < ranks; ++rank) places.push_back(pool.rank_in_call(rank).load(std::memory_order_acquire));
@@ -48,16 +48,23 @@ std::string missing_in_call(const pool::Pool& pool) {
   for (const std::uint32_t place : places) {
     if (current(place) != Call::none) furthest = std::max(furthest, place);
   }
+  const char* name = names[static_cast<std::size_t>(current(furthest))];
   std::vector<int> waiting, missing;
+  bool any_busy = false;
   for (int rank = 0; rank < ranks; ++rank) {
     const std::uint32_t place = places[static_cast<std::size_t>(rank)];
-    if (furthest != 0 && begun(place) == begun(furthest) && current(place) != Call::none) waiting.push_back(rank);
-    if (begun(place) < begun(furthest)) missing.push_back(rank);
+    if (furthest != 0 && begun(place) == begun(furthest) && current(place) != Call::none) waiting.push_back(pool.job_rank(rank));
+    if (begun(place) < begun(furthest)) missing.push_back(pool.job_rank(rank));
+    any_busy |= (place & busy_bit) != 0;
+  }
+  if (pool.is_shared() && !any_busy && static_cast<int>(waiting.size()) == ranks) {
+    return {begun(furthest), fmt::format("all ranks of this node ({}) wait in {}; a rank of another node is missing",
+                                         base::readable_ranks(waiting), name)};
   }
   if (waiting.empty() || missing.empty()) return {};
-  return fmt::format("{} wait{} in {} for {}, which {} not called it", ranks_text(waiting), waiting.size() == 1 ? "s" : "",
-                     names[static_cast<std::size_t>(current(furthest))], ranks_text(missing),
-                     missing.size() == 1 ? "has" : "have");
+  return {begun(furthest), fmt::format("{} wait{} in {} for {}, which {} not called it", base::readable_ranks(waiting),
+                                       waiting.size() == 1 ? "s" : "", name, base::readable_ranks(missing),
+                                       missing.size() == 1 ? "has" : "have")};
 }
 
 CallWatch::CallWatch(const pool::Pool& pool, double deadline_seconds) : pool_(pool), deadline_seconds_(deadline_seconds) {
@@ -80,16 +87,16 @@ CallWatch::~CallWatch() {
 void CallWatch::watch() {
   pthread_setname_np(pthread_self(), "glean-calls");
   const auto nap = std::chrono::duration<double>(std::clamp(deadline_seconds_ / 4, 0.01, 5.0));
-  std::string seen;
+  MissingInCall seen;
   std::uint64_t since = base::now_ns();
   std::unique_lock lock(mutex_);
   while (!end_.wait_for(lock, nap, [this] { return ended_; })) {
-    const std::string now = missing_in_call(pool_);
-    const bool stands = !now.empty() && now == seen;
+    const MissingInCall now = missing_in_call(pool_);
+    const bool stands = !now.text.empty() && now == seen;
     seen = now;
     if (!stands) since = base::now_ns();
     if (stands && base::seconds(base::now_ns() - since) > deadline_seconds_) {
-      base::log(base::LogLevel::error, "for {}: {}", base::exact_seconds(deadline_seconds_), now);
+      base::log(base::LogLevel::error, "for {}: {}", base::exact_seconds(deadline_seconds_), now.text);
       since = base::now_ns();
     }
   }

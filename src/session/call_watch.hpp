@@ -23,14 +23,23 @@ class InCall {
   InCall(const InCall&) = delete;
   InCall& operator=(const InCall&) = delete;
 
+  // For now it does something of its own there, and waits for no other rank.
+  void set_busy(bool busy);
+
  private:
   pool::RankProgress& place_;
 };
 
-// Who waits for whom, for people; empty: nobody waits for another.
-[[nodiscard]] std::string missing_in_call(const pool::Pool& pool);
+// Who waits for whom, for people, and in which call of all; no text: nobody waits for another. Ranks of other nodes are not seen,
+// but that one is missing follows where all of this node wait.
+struct MissingInCall {
+  std::uint32_t call = 0;
+  std::string text;
+  friend bool operator==(const MissingInCall&, const MissingInCall&) = default;
+};
+[[nodiscard]] MissingInCall missing_in_call(const pool::Pool& pool);
 
-// On one rank of the node: logs an error whenever the same ranks have been missing for the deadline.
+// On one rank of the node: logs an error whenever the same ranks have been missing in the same call for the deadline.
 class CallWatch {
  public:
   CallWatch(const pool::Pool& pool, double deadline_seconds);

@@ -15,22 +15,21 @@
 #include "drain/recovery.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
+#include "session/byte_output.hpp"
 #include "topology/discover/discover.hpp"
 
 namespace glean::session {
 namespace {
-
-struct PoolName {
-  char text[64];
-};
 
 // Unique on the node for as long as the pool lives; `glean doctor` looks for the prefix.
 std::string new_pool_name() {
   return "/glean." + std::to_string(getuid()) + "." + std::to_string(getpid()) + "." + std::to_string(base::now_ns());
 }
 
-void warn_of_remains() {
+// A job that was aborted when all its files were complete has left nothing that anybody wants.
+void look_for_remains() {
   for (const std::string& pool : drain::pool_names()) {
+    if (drain::remove_if_finished(pool)) continue;
     const auto remains = drain::look_at(pool);
     if (remains.in_use_by != 0 || !remains.problem.empty()) continue;   // or another session is just making it
     base::log(base::LogLevel::warning, "a killed job has left {} in /dev/shm: `glean recover` completes what it holds",
@@ -48,13 +47,6 @@ void label(pool::PoolHeader& header) {
   std::copy(text.begin(), text.end(), header.job.begin());
 }
 
-bool any_rule_captures(const base::Settings& settings) {
-  return std::any_of(settings.rules.begin(), settings.rules.end(), [](const base::Rule& rule) {
-    return std::any_of(rule.values.begin(), rule.values.end(),
-                       [](const auto& value) { return value.first == "mode" && value.second == "threaded"; });
-  });
-}
-
 // From now on; says what it cannot use.
 std::uint64_t job_end(const base::JobEnd& setting) {
   const base::KnownEnd end = base::find_job_end(setting, base::realtime_ns(), std::getenv(base::slurm_end_variable));
@@ -62,13 +54,6 @@ std::uint64_t job_end(const base::JobEnd& setting) {
     base::log(base::LogLevel::warning, "the end of the job is not known, {} does not count: {}", end.source, end.ignored);
   }
   return end.realtime_ns;
-}
-
-bool mpi_runs() {
-  int initialized = 0, finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  return initialized != 0 && finalized == 0;
 }
 
 void check_communicator(MPI_Comm comm) {
@@ -85,20 +70,24 @@ void check_communicator(MPI_Comm comm) {
 
 }  // namespace
 
-Core::Core(MPI_Comm comm, const std::map<std::string, std::string>& settings) {
+Core::Core(MPI_Comm comm, const std::map<std::string, std::string>& settings, Program program) : program_(program) {
   check_communicator(comm);
   begin_realtime_seconds_ =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  application_comm_ = comm;
   MPI_Comm_dup(comm, &comm_);
   // Whatever the program has chosen for its own calls: ours do not look at what they return.
   MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
+  is_root_ = rank_ == 0;
   try {
     join(settings);
   } catch (...) {
     release();
-    MPI_Comm_free(&comm_);
+    if (with_writers_) with_writers_->release();
+    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+    if (job_comm_ != MPI_COMM_NULL) MPI_Comm_free(&job_comm_);
     throw;
   }
   figures_.setup_ns = base::now_ns() - begin_ns_;
@@ -108,63 +97,107 @@ void Core::join(const std::map<std::string, std::string>& settings) {
   struct Shared {
     double deadline_seconds;
     base::LogLevel log_level;
-    bool captures;
+    bool captures, needs_writers, writes_collectively;
+    int ranks_per_node, files;
   };
   const auto shared = on_root<Shared>(comm_, [&](Shared& value) {
     configuration_ = base::load_configuration(settings, base::process_environment());
     const auto& loaded = configuration_.settings;
-    value = {loaded.pool.deadline_seconds, loaded.log_level,
-             loaded.output.mode == base::Mode::threaded || any_rule_captures(loaded)};
+    value = {loaded.pool.deadline_seconds, loaded.log_level, loaded.any_captures(),
+             program_ == Program::knows && loaded.any_needs_writers(),
+             loaded.any_writes_collectively(), loaded.topology.ranks_per_node, loaded.plan.files};
   });
   deadline_seconds_ = shared.deadline_seconds;
   base::set_log_level(shared.log_level);
-  if (!shared.captures) return;
-  if (is_one_node()) {
-    set_up_pool();
-  } else if (is_root()) {
-    base::log(base::LogLevel::warning,
-              "the session spans several nodes; this version captures on one node only, so outputs pass through");
-  }
+  if (shared.needs_writers) set_aside_writers(shared.ranks_per_node);
+  if (is_writer_) return serve_as_writer();
+  const int ranks_per_node = std::max(0, shared.ranks_per_node - (shared.needs_writers ? 1 : 0));   // of those that are left
+  const bool in_parts = shared.files != 1;
+  if (shared.captures || shared.writes_collectively || in_parts) nodes_ = std::make_unique<Nodes>(comm_, ranks_per_node);
+  if (!shared.captures && !in_parts) return;
+  const auto set_up = [&] {
+    if (nodes_->count() > 1 || program_ == Program::unmodified) bring_settings(settings);
+    if (in_parts) split_into_parts(ranks_per_node);
+    if (!shared.captures) return;
+    const auto failed = caught([&] { set_up_pool(); });
+    if (in_parts) agree(job_comm(), failed);
+    else if (failed) throw base::Error(*failed);
+  };
+  if (!shared.needs_writers) return set_up();
+  start_writer(caught(set_up));
 }
 
-bool Core::is_one_node() const {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node);
-  int node_ranks = 0, smallest = 0;
-  MPI_Comm_size(node, &node_ranks);
-  MPI_Comm_free(&node);
-  MPI_Allreduce(&node_ranks, &smallest, 1, MPI_INT, MPI_MIN, comm_);
-  return smallest == ranks_;
+// Launchers do not bring all of the environment to other nodes.
+void Core::bring_settings(const std::map<std::string, std::string>& settings) {
+  const auto program = from_root(comm_, settings), environment = from_root(comm_, base::process_environment());
+  agree(comm_, caught([&] {
+    if ((nodes_->leads() || program_ == Program::unmodified) && !is_root()) configuration_ = base::load_configuration(program, environment);
+  }));
 }
 
 void Core::set_up_pool() {
-  const auto name = on_root<PoolName>(comm_, [&](PoolName& value) {
-    plan_ = plan::make_plan(topology::discover_node(), {.ranks_on_node = ranks_}, settings());
-    warn_of_remains();
+  const auto session = on_root<PoolName>(comm_, [&](PoolName& value) {
     const std::string text = new_pool_name();
-    pool_ = std::make_unique<pool::Pool>(pool::Pool::create(text, plan_, ranks_));
-    label(pool_->header());
-    prepare_to_spill();
-    pool_->header().job_end_realtime_ns = job_end(settings().job.end);
     std::copy(text.begin(), text.end(), value.text);
   });
-  agree(comm_, caught([&] {
+  PoolName name{};
+  auto failed = caught([&] {
+    if (!nodes_->leads()) return;
+    plan_ = plan::plan_node(topology::discover_node(), {.ranks_on_node = nodes_->ranks() + (nodes_->count() > 1 ? 1 : 0)}, settings());
+  });
+  if (nodes_->leads() && nodes_->count() > 1) {
+    // What a node sends must find room in a chunk of any other.
+    const base::Bytes mine = failed ? 0 : plan_.chunk_bytes;
+    MPI_Allreduce(&mine, &plan_.chunk_bytes, 1, MPI_UINT64_T, MPI_MIN, nodes_->leaders());
+    MPI_Bcast(&plan_.request_bytes, 1, MPI_UINT64_T, 0, nodes_->leaders());
+  }
+  if (!failed && is_root()) failed = caught([&] { file_plans_.emplace(settings(), nodes_->count(), parts_, plan_); });
+  agree(comm_, failed);
+  failed = caught([&] {
+    name = on_root<PoolName>(nodes_->comm(), [&](PoolName& value) {
+      make_pool(session.text);
+      const std::string& text = pool_->name();
+      std::copy(text.begin(), text.end(), value.text);
+    });
     if (!pool_) pool_ = std::make_unique<pool::Pool>(pool::Pool::attach(name.text));
-    if (!pool_->claim_rank(rank_)) {
+    if (!pool_->claim_rank(nodes_->rank())) {
       throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
     }
-    pool_->fault_in(rank_, ranks_);
+    pool::Journal& journal = pool_->journal(nodes_->rank());
+    journal.job_rank = static_cast<std::uint32_t>(rank_);
+    journal.has_joined = 1;
+    pool_->fault_in(nodes_->rank(), nodes_->ranks());
     const auto keep_draining = [this] { this->keep_draining(); };
-    outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, deadline_seconds_, past_, keep_draining);
-    recorder_ = std::make_unique<pool::Recorder>(*pool_, rank_, deadline_seconds_,
+    outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, nodes_->rank(), deadline_seconds_, past_, keep_draining);
+    recorder_ = std::make_unique<pool::Recorder>(*pool_, nodes_->rank(), deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
-    ladder_ = std::make_unique<drain::Ladder>(*pool_, *recorder_, rank_, rank_calls_);
-    if (!is_root()) return;
-    drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
-    watch_ = std::make_unique<CallWatch>(*pool_, deadline_seconds_);
-  }));
+    ladder_ = std::make_unique<drain::Ladder>(*pool_, *recorder_, nodes_->rank(), rank_calls_);
+    if (!with_writers_) start_drain();
+  });
+  agree(comm_, failed);
   pool_->map_all();   // after agree(): every part exists
   pool_budget_bytes_ = pool_->header().pool_bytes;
+  if (nodes_->count() > 1 && !with_writers_) join_nodes();
+}
+
+void Core::start_drain() {
+  if (!nodes_->leads()) return;
+  drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
+  watch_ = std::make_unique<CallWatch>(*pool_, deadline_seconds_);
+}
+
+void Core::make_pool(const std::string& session) {
+  look_for_remains();
+  const int nodes = nodes_->count();
+  if (nodes > 1 && !with_writers_ && settings().drain.place == base::DrainPlace::process) {
+    if (is_root()) base::log(base::LogLevel::warning, "drain.place = \"process\" is for one node: threads drain on several");
+    configuration_.settings.drain.place = base::DrainPlace::threads;
+  }
+  const pool::NodeShare share{session, nodes, nodes_->self()};
+  pool_ = std::make_unique<pool::Pool>(pool::Pool::create(new_pool_name(), plan_, nodes_->ranks(), share));
+  label(pool_->header());
+  prepare_to_spill();
+  pool_->header().job_end_realtime_ns = job_end(settings().job.end);
 }
 
 void Core::prepare_to_spill() {
@@ -183,23 +216,43 @@ void Core::prepare_to_spill() {
   pool_->header().spill_budget_bytes = settings().spill.budget_bytes;
 }
 
+void Core::warn_once(const std::string& text) {
+  if (warned_.insert(text).second) base::log(base::LogLevel::warning, "{}", text);
+}
+
+plan::CollectivePlan Core::plan_collective(const std::string& file) const {
+  const std::string directory = std::filesystem::absolute(file).parent_path().string();
+  return plan::plan_collective(topology::discover_storage(directory), ranks_, nodes_->count(), settings().drain.request_bytes);
+}
+
+plan::FileShare Core::share_of(const std::string& path, const store::FileLayout& layout) {
+  if (file_plans_->learns() && drain_) file_plans_->learn(drain_->trace().outputs);
+  return file_plans_->share_of(path, layout);
+}
+
 void Core::release() noexcept {
+  leave_nodes();
   ladder_.reset();
   recorder_.reset();
   outputs_.reset();
-  // A helper still needs the pool if something is left, and removes it then.
-  const bool is_left = drain_ && drain_->is_helper() && pool_->header().session_state != pool::SessionState::closed;
+  // Whoever completes what is left removes the pool then.
+  const bool is_left = drain_ && drain_->leaves_the_pool();
   watch_.reset();
   drain_.reset();
   if (!pool_) return;
   pool_high_water_bytes_ = pool_->high_water_bytes();
-  if (is_root() && !is_left) pool_->remove();
+  if (nodes_->leads() && !is_left) pool_->remove();
+  if (transfers_are_left_) static_cast<void>(pool_.release());   // what it writes to must stay mapped
   pool_.reset();
 }
 
 Core::~Core() { release(); }
 
 void Core::require_usable(const char* call) const {
+  if (is_writer_) {
+    throw base::Error(base::Errc::invalid_state, std::string(call) + ": this rank was set aside to write, and the session is closed",
+                      "where is_writer() is true, a program ends");
+  }
   if (closed_) throw base::Error(base::Errc::invalid_state, std::string(call) + ": the session is closed");
   if (!mpi_runs()) {
     throw base::Error(base::Errc::invalid_state, std::string(call) + ": MPI is finalized",
@@ -240,11 +293,20 @@ void Core::close() {
       figures_.blocked_ns += spent();
       throw base::Error(*error);
     }
+    if (verdict.drain_is_lost) {   // the nodes cannot complete anything together any more
+      figures_.blocked_ns += spent();
+      leave();
+      throw base::Error(*error);
+    }
   }
   auto in_call = this->in_call(Call::close);
+  const auto unfinished = has_pool() && nodes_->leads() ? caught([&] { ByteOutput::finish_all(*this); }) : std::nullopt;
   closed_ = true;
   // No rank captures any more: all were in the wait above.
+  finish_exchange();
+  leave_nodes();
   if (ladder_) figures_.ladder = ladder_->figures();
+  if (outputs_) figures_.steps_dropped += outputs_->steps_dropped_by_nodes();
   ladder_.reset();
   recorder_.reset();
   if (drain_) drain_->finish();
@@ -254,8 +316,11 @@ void Core::close() {
   in_call.reset();
   release();
   if (reported && error) base::log(base::LogLevel::error, "{}", reported->what());
-  const auto agreed = caught([&] { agree(comm_, error ? std::nullopt : reported); });
+  const auto agreed = caught([&] { agree(job_comm(), error ? std::nullopt : unfinished ? unfinished : reported); });
+  if (nodes_) nodes_->release();
+  if (job_nodes_) job_nodes_->release();
   MPI_Comm_free(&comm_);
+  if (job_comm_ != MPI_COMM_NULL) MPI_Comm_free(&job_comm_);
   if (error) throw base::Error(*error);
   if (agreed) throw base::Error(*agreed);
 }
@@ -267,12 +332,16 @@ void Core::leave() noexcept {
     if (!outputs_) return;
     outputs_->abandon_open();
     recorder_->ring_the_drain();
+    if (nodes_->count() > 1) return part_from_nodes();
     // A helper completes what all ranks have closed, and needs nobody to wait for it.
-    if (!is_root() || drain_->is_helper()) return;
-    for (const std::string& text : outputs_->wait_alone()) base::log(base::LogLevel::error, "{}", text);
+    if (!nodes_->leads() || drain_->is_helper()) return;
+    if (outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank was killed");
+    for (const std::string& text : outputs_->wait_alone(deadline_seconds_)) base::log(base::LogLevel::error, "{}", text);
+    ByteOutput::finish_all(*this);
   });
+  leave_nodes();
   if (error) base::log(base::LogLevel::error, "leaving the session: {}", error->what());
-  if (drain_ && !drain_->is_helper()) drain_->finish();
+  if (drain_ && !drain_->leaves_the_pool()) drain_->finish();
   release();
 }
 
@@ -281,7 +350,7 @@ Statistics Core::statistics() const {
   statistics.blocked_seconds = base::seconds(figures_.blocked_ns);
   statistics.captured_bytes = figures_.captured_bytes;
   statistics.puts = figures_.puts;
-  statistics.steps_dropped = figures_.steps_dropped;
+  statistics.steps_dropped = figures_.steps_dropped + (outputs_ && !closed_ ? outputs_->steps_dropped_by_nodes() : 0);
   const drain::Ladder::Figures ladder = ladder_ ? ladder_->figures() : figures_.ladder;
   statistics.spilled_bytes = ladder.spilled_bytes;
   statistics.synchronous_bytes = ladder.synchronous_bytes;
@@ -293,8 +362,9 @@ Statistics Core::statistics() const {
 void Core::write_report() {
   report::Report report;
   report.ranks.resize(static_cast<std::size_t>(ranks_));
-  MPI_Gather(&figures_, sizeof figures_, MPI_BYTE, report.ranks.data(), sizeof figures_, MPI_BYTE, 0, comm_);
-  if (!is_root()) return;
+  MPI_Gather(&figures_, sizeof figures_, MPI_BYTE, report.ranks.data(), sizeof figures_, MPI_BYTE, 0, job_comm());
+  if (drain_) report.drain = trace_of_all_nodes();
+  if (rank_ != 0) return;
   report.begin_ns = begin_ns_;
   report.begin_realtime_seconds = begin_realtime_seconds_;
   report.run_seconds = base::seconds(base::now_ns() - begin_ns_);
@@ -304,8 +374,10 @@ void Core::write_report() {
     report.spill_high_water_bytes = pool_->header().spill_high_water_bytes;
     report.pool_high_water_bytes = pool_->high_water_bytes();
   }
-  if (drain_) report.drain = drain_->trace();
   report.passthrough = passthrough_;
+  report.calls = calls_;
+  report.datasets = datasets_;
+  if (file_plans_) report.tuning = file_plans_->changes();
   if (settings().report.table) fmt::print(stderr, "{}", report::to_table(report));
   if (const std::string& file = settings().report.file; !file.empty()) {
     errno = 0;

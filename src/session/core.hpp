@@ -7,7 +7,9 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,32 +17,57 @@
 #include "base/config.hpp"
 #include "drain/ladder.hpp"
 #include "glean/glean.hpp"
-#include "plan/plan.hpp"
+#include "drain/exchange.hpp"
+#include "plan/collective.hpp"
+#include "plan/node_plan.hpp"
 #include "pool/journal.hpp"
 #include "report/report.hpp"
 #include "session/past_outputs.hpp"
 #include "session/call_watch.hpp"
+#include "session/file_plans.hpp"
 #include "session/node_drain.hpp"
+#include "session/nodes.hpp"
+#include "session/parts.hpp"
 #include "session/pool_outputs.hpp"
+#include "transport/mpi/messages.hpp"
 
 namespace glean::session {
 
 class Backend;
 
+struct PoolName {
+  char text[64];
+};
+
 class Core {
  public:
+  // `unmodified`: the program knows nothing of it. No rank is set aside to write, and all ranks have the settings.
+  enum class Program { knows, unmodified };
   // Collective over `comm`, which is duplicated; throws on all ranks or none. Blocks while the pool's memory is touched.
-  Core(MPI_Comm comm, const std::map<std::string, std::string>& settings);
+  Core(MPI_Comm comm, const std::map<std::string, std::string>& settings, Program program = Program::knows);
   // Without close() or leave() before, what was captured is lost. Local.
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
+  // The ranks that write the same files: all, or those of a part.
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] bool is_root() const { return rank_ == 0; }
-  [[nodiscard]] const base::Settings& settings() const { return configuration_.settings; }   // on the root
+  [[nodiscard]] const Parts& parts() const { return parts_; }
+  [[nodiscard]] int rank() const { return rank_; }            // of the session
+  [[nodiscard]] bool is_root() const { return is_root_; }     // of comm()
+  [[nodiscard]] const base::Settings& settings() const { return configuration_.settings; }   // on the leaders of nodes, or all
+  [[nodiscard]] const Nodes& nodes() const { return *nodes_; }   // where something is captured or written collectively
+  // Of a file that is about to be made, where something is written collectively. On the root. Local, blocks for the storage.
+  [[nodiscard]] plan::CollectivePlan plan_collective(const std::string& file) const;
+  // Of the next output that the program calls so: the same in all parts, and no other's. Local.
+  [[nodiscard]] std::string new_output_id(const std::string& path) {
+    return parts_.session + ", output " + path + ", time " + std::to_string(++opened_[path]);
+  }
   [[nodiscard]] bool closed() const { return closed_; }
+  // Set aside to drain, which it has done when the constructor returns.
+  [[nodiscard]] bool is_writer() const { return is_writer_; }
+  // The ranks without writers: the program's communicator if there are none, MPI_COMM_NULL on a writer.
+  [[nodiscard]] MPI_Comm application_comm() const { return application_comm_; }
   [[nodiscard]] double deadline_seconds() const { return deadline_seconds_; }
   // Throws invalid_state when no collective call can be made any more. Local.
   void require_usable(const char* call) const;
@@ -48,19 +75,41 @@ class Core {
   // The pool and what lies in it; none where nothing can be captured. Not after the session is closed.
   [[nodiscard]] bool has_pool() const { return pool_ != nullptr; }
   [[nodiscard]] pool::Pool& pool() { return *pool_; }
+  [[nodiscard]] const pool::Pool& pool() const { return *pool_; }
   [[nodiscard]] pool::Recorder& recorder() { return *recorder_; }
+  // Where several threads of the program call: held by whoever uses an output of bytes, and never while waiting for other ranks.
+  [[nodiscard]] std::mutex& one_at_a_time() { return one_at_a_time_; }
   [[nodiscard]] drain::Ladder& ladder() { return *ladder_; }
   [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }
   // Where there is a pool: that this rank is in a collective call.
   [[nodiscard]] std::unique_ptr<InCall> in_call(Call call) {
-    return pool_ ? std::make_unique<InCall>(*pool_, rank_, call) : nullptr;
+    return pool_ ? std::make_unique<InCall>(*pool_, nodes_->rank(), call) : nullptr;
   }
-  // Sees to it that somebody drains. Local; on rank 0 one system call, elsewhere nothing.
+  // Sees to it that somebody drains, and that data moves between nodes. Local; on a node's leader one system call, elsewhere
+  // nothing.
   void keep_draining() {
     if (drain_) drain_->keep_alive();
+    if (exchange_) exchange_->progress();
   }
+  // The same as long as data moves, 100 ms at most: what this node has for others is on its way then, if they take it.
+  void move_data();
+  // How a file that is about to be written is shared out among the nodes. On the root. Local.
+  [[nodiscard]] plan::FileShare share_of(const std::string& path, const store::FileLayout& layout);
+  // What is for one node only is not done on several, and said. On the root. Local.
+  void restrict_to_what_several_nodes_can(base::OutputSettings& settings, const std::string& path) const;
+  // Of several nodes: tells all leaders of an output that the root has made; returns it as bytes.
+  [[nodiscard]] std::vector<std::byte> description_from_root(const std::vector<std::byte>& of_root);
+  // The file is there for this node too, and stays open, whatever becomes of its name. Throws what that fails with. Blocks until
+  // the writer has opened it, where there is one.
+  void open_on_this_node(pool::OutputKey key);
+  // Then that it exists: from now on the nodes exchange what they have of it.
+  void share(std::uint64_t job_output, pool::OutputKey key);
+
+  // In the log of this process, each text once in a session.
+  void warn_once(const std::string& text);
 
   [[nodiscard]] bool root_is_gone() const { return outputs_ && outputs_->root_is_gone(); }
+  [[nodiscard]] bool has_lost_a_rank() const { return outputs_ && outputs_->has_lost_a_rank(); }
 
   // Open outputs that do not use the pool, in the order in which all ranks have created them. Local.
   void enlist(Backend* backend) { direct_.push_back(backend); }
@@ -81,38 +130,78 @@ class Core {
   // -- what the report needs
   report::RankFigures& figures() { return figures_; }
   std::vector<report::PassthroughFigures>& passthrough() { return passthrough_; }
+  std::vector<report::CallFigures>& calls() { return calls_; }            // on rank 0
+  std::vector<report::DatasetFigures>& datasets() { return datasets_; }   // on rank 0
   [[nodiscard]] Statistics statistics() const;
 
  private:
   void join(const std::map<std::string, std::string>& settings);
-  [[nodiscard]] bool is_one_node() const;
+  void bring_settings(const std::map<std::string, std::string>& settings);
+  void split_into_parts(int ranks_per_node);
   void set_up_pool();
+  void start_drain();
+  // core_writers.cpp
+  void set_aside_writers(int ranks_per_node);
+  void serve_as_writer();
+  void start_writer(const std::optional<base::Error>& failed);
+  void wait_for_writer_to_open(pool::OutputKey key);
+  void leave_together() const;
+  void make_pool(const std::string& session);
+  void join_nodes();
+  void finish_exchange();
+  void part_from_nodes();
+  void leave_nodes() noexcept;
+  [[nodiscard]] drain::DrainTrace trace_of_all_nodes() const;
   void prepare_to_spill();
   void release() noexcept;
   void write_report();
+  // Of all parts.
+  [[nodiscard]] MPI_Comm job_comm() const { return job_comm_ != MPI_COMM_NULL ? job_comm_ : comm_; }
+  [[nodiscard]] const Nodes& job_nodes() const { return job_nodes_ ? *job_nodes_ : *nodes_; }
 
   MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Comm application_comm_ = MPI_COMM_NULL;
+  std::unique_ptr<Nodes> with_writers_;   // until the writers drain
+  bool is_writer_ = false;
+  Program program_;
   int rank_ = 0;
   int ranks_ = 1;
+  bool is_root_ = true;
+  Parts parts_;
+  MPI_Comm job_comm_ = MPI_COMM_NULL;      // where there are several parts
+  std::unique_ptr<Nodes> job_nodes_;
+  std::map<std::string, int> opened_;      // and there how often an output of that name was
   base::Configuration configuration_;
   double deadline_seconds_ = 300;
-  plan::Plan plan_;
+  plan::NodePlan plan_;
+  std::optional<FilePlans> file_plans_;   // on the root
+  std::unique_ptr<Nodes> nodes_;
   std::uint64_t begin_ns_ = base::now_ns();
   double begin_realtime_seconds_ = 0;
   std::unique_ptr<pool::Pool> pool_;
   std::unique_ptr<pool::Recorder> recorder_;
+  std::mutex one_at_a_time_;
   store::SystemCalls rank_calls_;
   std::unique_ptr<drain::Ladder> ladder_;
   PastOutputs past_;
   std::unique_ptr<PoolOutputs> outputs_;
-  std::unique_ptr<NodeDrain> drain_;   // on rank 0
-  std::unique_ptr<CallWatch> watch_;   // on rank 0
+  // On the leader of a node.
+  std::unique_ptr<NodeDrain> drain_;
+  std::unique_ptr<CallWatch> watch_;
+  // And where there are several.
+  std::unique_ptr<transport::Messages> messages_;
+  std::unique_ptr<drain::Exchange> exchange_;
+  std::function<void()> meanwhile_;
   std::vector<Backend*> direct_;
+  std::set<std::string> warned_;
   report::RankFigures figures_;
   std::vector<report::PassthroughFigures> passthrough_;
+  std::vector<report::CallFigures> calls_;
+  std::vector<report::DatasetFigures> datasets_;
   base::Bytes pool_budget_bytes_ = 0;       // stay when the pool is gone
   base::Bytes pool_high_water_bytes_ = 0;
   bool closed_ = false;
+  bool transfers_are_left_ = false;         // MPI still knows of memory of the pool
 };
 
 // Adds the time of a call to the blocked time of this rank.

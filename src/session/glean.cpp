@@ -14,6 +14,7 @@
 #include "session/input.hpp"
 #include "session/output_impl.hpp"
 #include "session/translated.hpp"
+#include "store/parts/part_index.hpp"
 
 namespace glean {
 
@@ -141,7 +142,9 @@ class Session::Impl {
 
   Output open(std::string_view path, Format format, OutputOptions options) {
     core_->require_usable("open");
+    const session::Parts& parts = core_->parts();
     session::Opening opening{std::string(path), {}, {}, {}};
+    if (parts.count > 1) opening.path = store::part_path(opening.path, parts.self, parts.count);
     struct Decision {
       base::OutputSettings settings;
       pid_t root = 0;                // with the time: told from outputs of other sessions and of other machines that
@@ -150,11 +153,12 @@ class Session::Impl {
       std::uint64_t failed_before;   // closed outputs; if there are any, nothing is opened
     };
     const auto in_call = core_->in_call(session::Call::open);
+    if (in_call) in_call->set_busy(core_->is_root());
     const auto decision = session::on_root<Decision>(core_->comm(), [&](Decision& value) {
       value.failed_before = core_->has_pool() ? core_->outputs().failed_unnoticed() : 0;
       if (value.failed_before != 0) return;
-      value.settings = core_->settings().for_output(opening.path);
-      if (!core_->has_pool()) value.settings.mode = base::Mode::passthrough;
+      value.settings = core_->settings().for_output(path);
+      core_->restrict_to_what_several_nodes_can(value.settings, opening.path);
       value.root = getpid();
       value.opened_ns = base::now_ns();
       opening.names = store::choose_names(opening.path, value.settings.publish, options.existing == Existing::refuse,
@@ -162,12 +166,13 @@ class Session::Impl {
       store::SystemCalls calls;
       if (value.settings.publish == base::Publish::in_place) drain::forget_sums(calls, opening.names.final_path);
     });
+    if (in_call) in_call->set_busy(false);
     if (decision.failed_before != 0) throw base::Error(core_->outputs().announce(decision.failed_before));
     if (core_->has_pool()) core_->outputs().forget_finished();
     opening.settings = decision.settings;
     opening.name = session::OutputName(opening.path, decision.settings.publish, decision.unique(),
                                        core_->is_root() ? std::optional(opening.names) : std::nullopt);
-    auto backend = opening.settings.mode == base::Mode::threaded
+    auto backend = base::captures(opening.settings.mode)
                        ? session::make_threaded_backend(core_, opening)
                        : session::make_passthrough_backend(core_, opening);
     return Output(std::make_unique<Output::Impl>(core_, opening.path, static_cast<store::Format>(format),
@@ -194,8 +199,10 @@ class Session::Impl {
       if (error) base::log(base::LogLevel::error, "closing the session: {}", error->what());
     } else {
       // The other ranks may know nothing of the exception: a collective call could wait forever.
-      const char* fate = core_->root_is_gone() ? "rank 0 was killed; `glean recover` completes what all ranks have captured"
-                                               : "outputs that are not closed are lost";
+      const bool recovers = core_->root_is_gone() || (core_->has_lost_a_rank() && core_->nodes().count() > 1);
+      const char* fate = recovers                   ? "another rank was killed; `glean recover` completes what all ranks have captured"
+                         : core_->has_lost_a_rank() ? "another rank was killed; rank 0 completes what all ranks have captured"
+                                                    : "outputs that are not closed are lost";
       base::log(base::LogLevel::error, "an exception ends the session of rank {}: {}", core_->rank(), fate);
     }
     core_->leave();
@@ -247,6 +254,14 @@ void Session::wait(Level level, double seconds) {
 
 void Session::close() {
   session_call(impl_.get(), [&](Impl& impl) { impl.core().close(); });
+}
+
+bool Session::is_writer() const {
+  return session_call(impl_.get(), [](Impl& impl) { return impl.core().is_writer(); });
+}
+
+MPI_Comm Session::application_comm() const {
+  return session_call(impl_.get(), [](Impl& impl) { return impl.core().application_comm(); });
 }
 
 Statistics Session::statistics() const {

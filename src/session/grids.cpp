@@ -40,7 +40,7 @@ Grid Output::Impl::define_grid(const UniformGrid& grid) {
   for (std::size_t d = 0; d < dimensions; ++d) info.dimensions.push_back(define_dimension(names[d], grid.shape[d], false));
   for (std::size_t d = 0; d < dimensions; ++d) {
     // Rank 0 puts the coordinates.
-    std::vector<double> centres(core_->is_root() ? grid.shape[d] : 0);
+    std::vector<double> centres(core_->rank() == 0 ? grid.shape[d] : 0);
     for (std::size_t i = 0; i < centres.size(); ++i) {
       centres[i] = grid.origin[d] + (static_cast<double>(i) + 0.5) * grid.spacing[d];
     }

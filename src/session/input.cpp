@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/input.hpp"
 
+#include <filesystem>
+
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "session/translated.hpp"
+#include "store/parts/part_index.hpp"
 
 namespace glean {
 
@@ -117,13 +120,19 @@ std::unique_ptr<Input::Impl> open_input(const std::shared_ptr<Core>& core, const
 
   for (const Backend* backend : core->direct()) {
     if (!backend->name().leads_to(final_path)) continue;
-    throw base::Error(base::Errc::invalid_state, "cannot read '" + path + "': it is open in mode passthrough",
+    throw base::Error(base::Errc::invalid_state, "cannot read '" + path + "': it is open in mode passthrough or collective",
                       "close it before it is read");
   }
   if (core->has_pool()) {
     if (const auto output = core->outputs().find(final_path)) return made(open_output(core->outputs(), *output, options));
   }
   if (const auto failure = core->past().failure(final_path)) throw base::Error(*failure);
+  const Parts& parts = core->parts();
+  if (parts.count > 1 && !std::filesystem::exists(final_path)) {
+    throw base::Error(base::Errc::not_found,
+                      "there is no '" + path + "': outputs of this session are " + std::to_string(parts.count) + " files",
+                      "read '" + store::part_path(path, parts.self, parts.count) + "', or let `glean join` make one file of them");
+  }
   return made(open_file(path));
 }
 

@@ -78,13 +78,13 @@ bool wait_for(pool::Pool& pool, double seconds, Condition holds) {
 
 }  // namespace
 
-NodeDrain::NodeDrain(pool::Pool& pool, const plan::Plan& plan, const base::DrainSettings& settings)
+NodeDrain::NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings)
     : pool_(pool), plan_(plan) {
   if (settings.place == base::DrainPlace::threads) {
     start_threads();
     return;
   }
-  start_helper(settings.command, pool.name());
+  if (pool.drainer() == 0) start_helper(settings.command, pool.name());
   const bool started = wait_for(pool, start_seconds, [&] { return pool.header().drains != 0 && pool.drainer() != 0; });
   if (!started) {
     throw base::Error(base::Errc::timeout, "the helper process did not begin to drain within " + std::to_string(start_seconds) + " s",
@@ -96,21 +96,27 @@ NodeDrain::NodeDrain(pool::Pool& pool, const plan::Plan& plan, const base::Drain
 void NodeDrain::start_threads() {
   if (!pool_.claim_drain()) throw base::Error(base::Errc::io, "another process drains the pool '" + pool_.name() + "'");
   engine_ = std::make_unique<drain::Engine>(pool_, plan_, calls_);
-  on_termination_.emplace([this] { end_with_process(); });
+  on_termination_.emplace([this] { end_without_ranks("told to end (SIGTERM)"); });
 }
 
-// The process was told to end: what is complete is completed, as `glean recover` would do it. In a thread of its own; the
-// others go on as they can until the process ends.
-void NodeDrain::end_with_process() {
+// What is complete is completed, as `glean recover` would do it. After SIGTERM in a thread of its own; the others go on as they
+// can until the process ends.
+void NodeDrain::end_without_ranks(const char* why) {
   const std::lock_guard lock(ending_);
+  if (ended_without_ranks_.exchange(true)) return;
+  if (pool_.is_shared()) {   // what other nodes have is needed too
+    engine_->stop(drain::Engine::Unfinished::leave);
+    base::log(base::LogLevel::warning, "{}: `mpirun --map-by ppr:1:node glean recover` completes what all ranks have captured", why);
+    return;
+  }
   const auto others_live = [&] {
     for (int rank = 1; rank < static_cast<int>(pool_.header().ranks); ++rank) {
       if (pool_.process_of_rank(rank) != 0) return true;
     }
     return false;
   };
-  base::log(base::LogLevel::warning, "told to end (SIGTERM): completing what all ranks have captured");
-  // Whoever ends them tells all: a step that they are about to end counts.
+  base::log(base::LogLevel::warning, "{}: completing what all ranks have captured", why);
+  // Whoever ends them ends all: a step that they are about to end counts.
   const bool alone = wait_for(pool_, grace_seconds, [&] { return !others_live(); });
   engine_->stop(drain::Engine::Unfinished::leave);
   // A rank that lives may be writing into a step that would be undone.
@@ -123,6 +129,10 @@ NodeDrain::~NodeDrain() { stop_to_watch(); }
 void NodeDrain::keep_alive() {
   const std::lock_guard lock(taking_over_);
   if (engine_ || pool_.drainer() != 0) return;
+  if (pool_.is_shared()) {   // what it was exchanging with the others is gone with it
+    if (!std::exchange(is_lost_, true)) base::log(base::LogLevel::error, "the writer of node {} is gone", pool_.header().node);
+    return;
+  }
   base::log(base::LogLevel::warning, "the helper process that drained is gone: this process goes on");
   start_threads();
 }
@@ -130,6 +140,10 @@ void NodeDrain::keep_alive() {
 bool NodeDrain::is_helper() const {
   const std::lock_guard lock(taking_over_);
   return engine_ == nullptr;
+}
+
+bool NodeDrain::leaves_the_pool() const {
+  return is_helper() ? pool_.header().session_state != pool::SessionState::closed : ended_without_ranks_.load();
 }
 
 void NodeDrain::start_to_watch() {

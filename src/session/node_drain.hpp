@@ -3,6 +3,7 @@
 // Who drains the node's pool: threads of this process, or a helper process. Only rank 0 has one.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -17,19 +18,29 @@ namespace glean::session {
 
 class NodeDrain {
  public:
-  // Starts it, and with DrainPlace::process waits until the helper drains. Throws when that fails.
-  NodeDrain(pool::Pool& pool, const plan::Plan& plan, const base::DrainSettings& settings);
+  // Starts it, and with DrainPlace::process waits until the helper drains; another process that does already is as good as a
+  // helper. Throws when that fails.
+  NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings);
   // Without finish(): threads are stopped and what is not finished is lost; a helper goes on, as long as it is needed.
   ~NodeDrain();
   NodeDrain(const NodeDrain&) = delete;
   NodeDrain& operator=(const NodeDrain&) = delete;
 
-  // If the helper is gone, threads of this process go on where it was. Local, one system call.
+  // If the helper is gone, threads of this process go on where it was; of several nodes nobody can, and it is said. Local, one
+  // system call.
   void keep_alive();
   // All outputs are finished. Waits until the last thread or the helper has ended. Blocks.
   void finish();
+  // Where threads drain, and ranks were killed or the other nodes cannot be talked to: when no other rank is left, and until then
+  // 5 s at most, what all ranks have captured is completed; else, and of several nodes always, it stays for `glean recover`.
+  // Nothing the second time. Any thread. Blocks.
+  void end_without_ranks(const char* why);
   // A process of its own will finish what all ranks have captured.
   [[nodiscard]] bool is_helper() const;
+  // Where threads of this process drain.
+  [[nodiscard]] drain::Engine& engine() { return *engine_; }
+  // The pool is not this process's to remove: a helper still needs it, or end_without_ranks() has seen to it.
+  [[nodiscard]] bool leaves_the_pool() const;
   // Complete after finish().
   [[nodiscard]] drain::DrainTrace trace() const;
 
@@ -38,18 +49,19 @@ class NodeDrain {
   void start_to_watch();
   void watch();
   void stop_to_watch();
-  void end_with_process();
 
   pool::Pool& pool_;
-  plan::Plan plan_;
+  plan::NodePlan plan_;
   store::SystemCalls calls_;
   std::mutex ending_;
+  std::atomic<bool> ended_without_ranks_ = false;
   std::unique_ptr<drain::Engine> engine_;   // nullptr: a helper drains
   drain::DrainTrace of_helper_;
   std::optional<OnTermination> on_termination_;   // where threads drain; last: it refers to all of it
 
   // Ranks may wait for the drain while this one is in a call of MPI, waiting for them: so a thread sees that the helper is
   // gone. It and the application's thread take turns with what is above.
+  bool is_lost_ = false;
   mutable std::mutex taking_over_;
   std::condition_variable watched_enough_;
   bool ends_ = false;

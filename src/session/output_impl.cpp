@@ -171,8 +171,10 @@ void Output::Impl::define_attribute(Variable variable, std::string_view name, Ty
 void Output::Impl::end_definitions() {
   require(Phase::defining, "end_definitions");
   core_->require_usable("end_definitions");
+  session::Blocks blocks;
+  for (const VariableInfo& variable : variables_) blocks.push_back(variable.blocks);
   try {
-    backend_->create(definitions_, early_error_);
+    backend_->create(definitions_, blocks, early_error_);
   } catch (const base::Error& error) {
     phase_ = Phase::failed;
     creation_error_ = error.what();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Puts go to PnetCDF's own collective calls, blocking: the baseline, and what serves where nothing can be captured.
+// Puts go to PnetCDF's own collective calls, blocking: as they are, which is the baseline and serves where nothing can be
+// captured, or tuned (mode `collective`).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,10 +10,13 @@
 
 #include "base/clock.hpp"
 #include "drain/checksums.hpp"
+#include "plan/collective.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
+#include "store/parts/part_index.hpp"
 #include "store/pnetcdf/passthrough.hpp"
 #include "store/posix/file.hpp"
+#include "topology/discover/discover.hpp"
 
 namespace glean::session {
 namespace {
@@ -26,25 +30,32 @@ class PassthroughBackend final : public Backend {
     if (!closed_) forsake();
   }
 
-  void create(const store::Definitions& definitions, const std::optional<base::Error>& earlier) override {
+  void create(const store::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
     const Outcome outcome =
-        settle(core_->comm(), {fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier});
+        settle(core_->comm(), {fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier, core_->rank()});
     if (outcome.error) {
       throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
                         outcome.error->hint());
     }
-    struct Path { char text[4096]; };
-    const auto path = on_root<Path>(core_->comm(), [&](Path& value) {
+    struct File {
+      char path[4096];
+      plan::CollectivePlan plan;
+    };
+    const auto file = on_root<File>(core_->comm(), [&](File& value) {
       const std::string& working = opening_.names.working_path;
-      if (working.size() >= sizeof value.text) {
+      if (working.size() >= sizeof value.path) {
         throw base::Error(base::Errc::invalid_argument, "the path '" + opening_.path + "' is too long");
       }
-      working.copy(value.text, working.size());
+      working.copy(value.path, working.size());
+      if (is_tuned()) value.plan = core_->plan_collective(working);
     });
     core_->enlist(this);
+    store::Tuning tuning;
+    if (is_tuned()) tuning = {plan::hints_of(file.plan), file.plan.batch_bytes()};
     agree_or_give_up(caught([&] {
-      file_ = std::make_unique<store::PassthroughFile>(core_->comm(), path.text, definitions);
+      file_ = std::make_unique<store::PassthroughFile>(core_->comm(), file.path, definitions, tuning);
     }));
+    if (is_part()) make_index(blocks);
   }
 
   void put(std::uint32_t variable, std::uint64_t step, const mesh::Box& box, mesh::Type memory,
@@ -52,7 +63,7 @@ class PassthroughBackend final : public Backend {
     std::vector<std::byte> packed(box.elements() * source.element_bytes);
     pool::copy_elements(source, 0, box.elements(), packed.data());
     bytes_ += packed.size();
-    if (file_) file_->put(static_cast<int>(variable), step, box, memory, packed.data());
+    if (file_) file_->put(static_cast<int>(variable), step, box, memory, std::move(packed));
   }
 
   void end_step(std::uint64_t step) override {
@@ -99,8 +110,10 @@ class PassthroughBackend final : public Backend {
       static_cast<void>(on_root<Nothing>(core_->comm(), [&](Nothing&) {
         store::File file(calls_, opening_.names, base::DirectIo::off);
         drain::Checksums none;
+        if (is_part()) store::publish_index(calls_, opening_.names, steps_);
         drain::publish(calls_, file, {}, 0, none);
-        core_->passthrough().push_back({opening_.path, all, base::seconds(base::now_ns() - begin_ns_)});
+        core_->passthrough().push_back({opening_.path, is_tuned() ? "collective" : "passthrough", all,
+                                        base::seconds(base::now_ns() - begin_ns_)});
       }));
     } catch (const base::Error& error) {
       failure_ = error;
@@ -120,6 +133,7 @@ class PassthroughBackend final : public Backend {
     file_.reset();
     if (core_->is_root() && opening_.settings.publish == base::Publish::rename) {
       unlink(opening_.names.working_path.c_str());
+      if (is_part()) store::discard_index(calls_, opening_.names);
     }
     abandoned_ = true;
     static_cast<void>(caught([&] { core_->past().add(opening_.name, status(), failure_); }));
@@ -140,6 +154,23 @@ class PassthroughBackend final : public Backend {
   [[nodiscard]] const OutputName& name() const override { return opening_.name; }
 
  private:
+  [[nodiscard]] bool is_part() const { return core_->parts().count > 1; }
+
+  // Of one of several files.
+  void make_index(const Blocks& blocks) {
+    store::PartIndex index;
+    index.output = core_->new_output_id(store::parse_part_path(opening_.path)->path);
+    index.boxes = gather_blocks(core_->comm(), blocks);
+    index.part = core_->parts().self;
+    index.parts = core_->parts().count;
+    agree_or_give_up(caught([&] {
+      index.layout = file_->layout();
+      if (core_->is_root()) store::prepare_index(calls_, opening_.names, index);
+    }));
+  }
+
+  [[nodiscard]] bool is_tuned() const { return opening_.settings.mode == base::Mode::collective; }
+
   void note(const base::Error& error) {
     if (mine_) return;
     mine_ = base::Error(error.code(), "'" + opening_.path + "' cannot be completed and is not published: rank " +

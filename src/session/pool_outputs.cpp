@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/units.hpp"
 #include "pool/futex.hpp"
+#include "pool/published.hpp"
 #include "session/agreement.hpp"
 #include "session/call_watch.hpp"
 
@@ -17,6 +19,7 @@ namespace glean::session {
 namespace {
 
 constexpr std::uint64_t nap_ns = 100'000'000;
+constexpr std::uint64_t between_messages_ns = 200'000;
 static_assert(pool::output_slots <= 64);   // a set of slots is a word
 
 base::Error joined(const std::optional<base::Error>& first, const base::Error& second) {
@@ -65,13 +68,10 @@ class PoolOutputs::Patience {
   std::uint64_t done_;
 };
 
-PoolOutputs::PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds, PastOutputs& past,
+PoolOutputs::PoolOutputs(pool::Pool& pool, MPI_Comm comm, int node_rank, double deadline_seconds, PastOutputs& past,
                          std::function<void()> keep_draining)
-    : pool_(pool), comm_(comm), deadline_seconds_(deadline_seconds), keep_draining_(std::move(keep_draining)),
-      past_(past) {
-  MPI_Comm_rank(comm_, &rank_);
-  MPI_Comm_size(comm_, &ranks_);
-}
+    : pool_(pool), comm_(comm), rank_(node_rank), ranks_(static_cast<int>(pool.header().ranks)),
+      deadline_seconds_(deadline_seconds), keep_draining_(std::move(keep_draining)), past_(past) {}
 
 PoolOutputs::~PoolOutputs() {
   static_cast<void>(caught([&] {
@@ -95,7 +95,10 @@ pool::OutputKey PoolOutputs::claim_slot(const std::string& final_path) {
                         "close it before it is written anew");
     }
     for (std::uint32_t index = 0; earlier == outputs_.end() && index < pool::output_slots; ++index) {
-      if (pool_.slot(index).state.load(std::memory_order_acquire) == pool::OutputState::free) return pool_.open_slot(index);
+      if (const auto key = pool_.open_slot(index)) {
+        pool::mark_path(pool_.slot(index), final_path);
+        return *key;
+      }
     }
     if (patience.is_over()) {
       if (earlier != outputs_.end()) {
@@ -115,8 +118,8 @@ void PoolOutputs::release_slot(pool::OutputKey key) {
   pool_.slot(key.slot).state.store(pool::OutputState::free, std::memory_order_release);
 }
 
-std::shared_ptr<PoolOutput> PoolOutputs::add(pool::OutputKey key, const OutputName& name) {
-  outputs_.push_back(std::make_shared<PoolOutput>(PoolOutput{.key = key, .name = name, .failure = {}}));
+std::shared_ptr<PoolOutput> PoolOutputs::add(pool::OutputKey key, std::uint32_t job_slot, const OutputName& name) {
+  outputs_.push_back(std::make_shared<PoolOutput>(PoolOutput{.key = key, .job_slot = job_slot, .name = name, .failure = {}}));
   return outputs_.back();
 }
 
@@ -138,10 +141,32 @@ void PoolOutputs::close(PoolOutput& output) {
 
 void PoolOutputs::abandon(PoolOutput& output) {
   output.closed = output.abandoned = true;
-  if (!root_is_gone()) report_progress(output, pool::rank_closed | pool::rank_abandoned);
+  if (!has_lost_a_rank(output)) report_progress(output, pool::rank_closed | pool::rank_abandoned);
 }
 
 bool PoolOutputs::root_is_gone() const { return rank_ != 0 && pool_.process_of_rank(0) == 0; }
+
+bool PoolOutputs::has_lost_a_rank(const PoolOutput& output) const {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const std::uint32_t progress = pool_.rank_progress(output.key.slot, rank).load(std::memory_order_acquire);
+    if (rank != rank_ && (progress & pool::rank_closed) == 0 && pool_.process_of_rank(rank) == 0) return true;
+  }
+  return root_is_gone() || drain_is_lost();
+}
+
+std::optional<base::Error> PoolOutputs::drain_is_lost() const {
+  if (!pool_.is_shared() || pool_.drainer() != 0) return std::nullopt;
+  return base::Error(base::Errc::io, fmt::format("the rank that drains node {} is gone", pool_.header().node),
+                     "what was captured stays in the pools: when the job has ended, `mpirun --map-by ppr:1:node glean recover` "
+                     "completes it");
+}
+
+bool PoolOutputs::has_lost_a_rank() const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [&](const auto& output) {
+    const bool is_open = pool_.slot(output->key.slot).state.load(std::memory_order_acquire) == pool::OutputState::open;
+    return is_open && is_current(*output) && has_lost_a_rank(*output);
+  });
+}
 
 std::vector<std::string> PoolOutputs::abandon_open() {
   std::vector<std::string> paths;
@@ -156,7 +181,8 @@ std::vector<std::string> PoolOutputs::abandon_open() {
 void PoolOutputs::forget_finished() {
   std::erase_if(outputs_, [&](const std::shared_ptr<PoolOutput>& output) {
     if (!is_over(*output)) return false;
-    past_.add(output->name, status(*output), output->dropped ? dropped_error(*output) : output->failure);
+    past_.add(output->name, status(*output), is_dropped(*output) ? dropped_error(*output) : output->failure);
+    steps_dropped_ += dropped_by_nodes(*output);
     if (rank_ == 0) release_slot(output->key);
     return true;
   });
@@ -175,17 +201,26 @@ bool PoolOutputs::all_ranks(const PoolOutput& output, std::uint32_t flag) const 
   return true;
 }
 
+bool PoolOutputs::is_whole(const PoolOutput& output) const {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const std::uint32_t progress = pool_.rank_progress(output.key.slot, rank).load(std::memory_order_acquire);
+    if ((progress & (pool::rank_closed | pool::rank_abandoned)) != pool::rank_closed) return false;
+  }
+  return true;
+}
+
 // A slot is not used again before everybody who cares knows what became of its output.
 bool PoolOutputs::is_over(const PoolOutput& output) const {
   if (!output.closed) return false;
-  const auto state = pool_.slot(output.key.slot).state.load(std::memory_order_acquire);
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const auto state = slot.state.load(std::memory_order_acquire);
   if (!is_current(output)) return rank_ != 0;   // rank 0 releases what it forgets
+  if (rank_ == 0 && slot.job_output.load(std::memory_order_acquire) != 0) return false;   // nodes speak of it
   switch (state) {
     case pool::OutputState::open: return false;
-    case pool::OutputState::published:
-    case pool::OutputState::free: return true;
+    case pool::OutputState::published: case pool::OutputState::free: case pool::OutputState::opening: return true;   // or the next one
     case pool::OutputState::abandoned:
-      if (output.dropped) return true;
+      if (is_dropped(output)) return true;
       break;
     case pool::OutputState::failed: break;
   }
@@ -196,7 +231,7 @@ std::uint64_t PoolOutputs::failed(const PoolOutput& output) const {
   if (output.failure || output.abandoned) return 0;
   // The error first: when it is another generation's, the generation shows it.
   const std::uint32_t error = pool_.slot(output.key.slot).error.load(std::memory_order_acquire);
-  return error != 0 && is_current(output) ? std::uint64_t{1} << output.key.slot : 0;
+  return error != 0 && is_current(output) ? std::uint64_t{1} << output.job_slot : 0;
 }
 
 std::uint64_t PoolOutputs::failed_unnoticed() const {
@@ -218,10 +253,13 @@ base::Error PoolOutputs::announce(std::uint64_t slots) {
     const auto slot = static_cast<std::uint32_t>(std::countr_zero(slots));
     // The newest of a slot: rank 0 does not use it again before the ranks have met here.
     const auto output = std::find_if(outputs_.rbegin(), outputs_.rend(),
-                                     [&](const auto& candidate) { return candidate->key.slot == slot; });
+                                     [&](const auto& candidate) { return candidate->job_slot == slot; });
     const bool known = output != outputs_.rend();
-    const base::Error error =
-        error_of(comm_, 0, rank_ == 0 && known ? std::optional(error_in_slot(**output)) : std::nullopt);
+    const base::Error error = error_of_first(comm_, known && failed(**output) != 0 ? std::optional(error_in_slot(**output)) : std::nullopt);
+    // The drain of this node may not have heard of it yet.
+    if (known && rank_ == 0) {
+      pool::fail(pool_.slot((*output)->key.slot), static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
+    }
     if (known) (*output)->failure = error;
     all = joined(all, error);
   }
@@ -229,15 +267,16 @@ base::Error PoolOutputs::announce(std::uint64_t slots) {
 }
 
 bool PoolOutputs::is_published(const PoolOutput& output) const {
-  if (!is_current(output)) return true;   // long ago
+  // The state first: when it is another generation's, the generation shows it.
   const auto state = pool_.slot(output.key.slot).state.load(std::memory_order_acquire);
-  return state == pool::OutputState::published || state == pool::OutputState::free;
+  return !is_current(output) || state == pool::OutputState::published || state == pool::OutputState::free ||
+         state == pool::OutputState::opening;   // long ago
 }
 
 bool PoolOutputs::reached(const PoolOutput& output, Level level) const {
   if (is_published(output)) return true;
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  if (output.dropped && slot.state.load(std::memory_order_acquire) == pool::OutputState::abandoned) return true;
+  if (is_dropped(output) && slot.state.load(std::memory_order_acquire) == pool::OutputState::abandoned) return true;
   const std::uint64_t steps = output.steps_ended;
   switch (level) {
     case Level::captured: return true;
@@ -267,12 +306,16 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience&
   pool::PoolHeader& header = pool_.header();
   for (bool rung = false;; rung = true) {
     const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
-    if (holds()) return std::nullopt;
     // Nobody is told before the file is gone, and with it the space that it took.
     const pool::OutputSlot& slot = pool_.slot(output.key.slot);
     const bool kept = slot.discarded.load(std::memory_order_acquire) == 0 &&
                       slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
-    if (failed(output) != 0 && !kept) return std::nullopt;
+    if (holds() || (failed(output) != 0 && !kept)) {
+      // What this leader knows now, others may be waiting for while it is busy with something else.
+      if (exchange_ != nullptr) keep_draining_();
+      return std::nullopt;
+    }
+    if (auto lost = drain_is_lost()) return lost;
     if (root_is_gone() && pool_.drainer() == 0) {
       return base::Error(base::Errc::io, "the processes that drain '" + output.name.path() + "' are gone");
     }
@@ -282,13 +325,15 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience&
                          "the output goes on draining; wait again, or raise pool.deadline");
     }
     keep_draining_();
-    pool::futex_wait(header.progress, seen, patience.nap());
+    // What is waited for may be what other nodes say, and only the leader hears it.
+    pool::futex_wait(header.progress, seen, exchange_ != nullptr ? std::min(patience.nap(), between_messages_ns) : patience.nap());
   }
 }
 
 PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double seconds,
                                        const std::optional<base::Error>& misuse) {
-  const InCall in_call(pool_, rank_, Call::wait);
+  InCall in_call(pool_, rank_, Call::wait);
+  in_call.set_busy(true);
   Patience patience(pool_.header(), deadline_seconds_, seconds);
   std::optional<base::Error> mine = misuse;
   std::uint64_t slots = 0;
@@ -298,33 +343,51 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
     if (late) mine = joined(mine, *late);
     slots |= failed(*output);
   }
-  std::uint64_t trouble[2] = {slots, mine ? 1U : 0U};
-  MPI_Allreduce(MPI_IN_PLACE, trouble, 2, MPI_UINT64_T, MPI_BOR, comm_);
+  in_call.set_busy(false);
+  const bool lost = mine && drain_is_lost();
+  const std::uint64_t mine_alone[3] = {slots, mine ? 1U : 0U, lost ? 1U : 0U};
+  std::uint64_t trouble[3];
+  reduce_all(comm_, mine_alone, trouble, 3, MPI_UINT64_T, MPI_BOR);
 
   Verdict verdict;
   if (trouble[0] != 0) verdict.error = announce(trouble[0]);
   if (trouble[1] != 0) {
-    const base::Error other = *caught([&] { agree(comm_, mine); });
-    verdict.timed_out = other.code() == base::Errc::timeout;
+    verdict.drain_is_lost = trouble[2] != 0;
+    // Whoever has waited for a node that is not drained any more does not know of it.
+    const base::Error other = *caught([&] { agree(comm_, verdict.drain_is_lost && !lost ? std::nullopt : mine); });
+    verdict.timed_out = other.code() == base::Errc::timeout && !verdict.drain_is_lost;
     verdict.error = joined(verdict.error, other);
   }
   forget_finished();
   return verdict;
 }
 
-std::vector<std::string> PoolOutputs::wait_alone() {
-  Patience patience(pool_.header(), deadline_seconds_, -1);
+std::vector<std::string> PoolOutputs::wait_alone(double deadline_seconds) {
+  Patience patience(pool_.header(), deadline_seconds, -1);
   std::vector<std::string> errors;
   for (const auto& output : outputs_) {
-    if (output->failure || output->abandoned || !all_ranks(*output, pool::rank_closed)) continue;
+    if (output->failure || output->abandoned || (!pool_.is_shared() && !all_ranks(*output, pool::rank_closed))) continue;
     if (const auto late = wait_for(*output, Level::durable, patience)) errors.emplace_back(late->what());
     else if (failed(*output) != 0) errors.emplace_back(error_in_slot(*output).what());
   }
   return errors;
 }
 
+bool PoolOutputs::any_incomplete() const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [&](const auto& output) {
+    return !output->failure && is_whole(*output) && failed(*output) == 0 && !is_published(*output) && !is_renamed(*output);
+  });
+}
+
+void PoolOutputs::fail_open(const std::string& why) {
+  for (const auto& output : outputs_) {
+    if (!is_current(*output) || is_whole(*output)) continue;
+    pool::fail(pool_.slot(output->key.slot), static_cast<std::uint32_t>(base::Errc::invalid_state), why, "");
+  }
+}
+
 std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& options) {
-  if (output.dropped) throw dropped_error(output);
+  if (is_dropped(output)) throw dropped_error(output);
   if (output.failure) throw base::Error(*output.failure);
   const bool through = options.reading == Reading::written;
   if (!through && !output.closed) {
@@ -332,14 +395,17 @@ std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& op
                       "close it, or read what is written with Reading::written");
   }
   Patience patience(pool_.header(), deadline_seconds_, options.seconds);
-  const auto& durable = pool_.slot(output.key.slot).steps_synchronized;
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const auto& durable = pool_.is_shared() ? slot.job_steps_synchronized : slot.steps_synchronized;   // by all nodes
   if (through && is_current(output)) ask_for_durable_steps(output);
   const auto late = wait_until(output, patience, [&] {
-    return is_published(output) || (through && durable.load(std::memory_order_acquire) >= output.steps_ended);
+    return is_published(output) || is_renamed(output) || is_dropped(output) ||
+           (through && durable.load(std::memory_order_acquire) >= output.steps_ended);
   });
   if (late) throw base::Error(*late);
   if (failed(output) != 0) throw error_in_slot(output);
-  return is_published(output) ? output.name.files().final_path : output.name.files().working_path;
+  if (is_dropped(output)) throw dropped_error(output);
+  return is_published(output) || is_renamed(output) ? output.name.files().final_path : output.name.files().working_path;
 }
 
 std::string PoolOutputs::diagnose(const PoolOutput& output) const {
@@ -347,17 +413,26 @@ std::string PoolOutputs::diagnose(const PoolOutput& output) const {
   std::vector<int> behind, open;
   for (int rank = 0; rank < ranks_; ++rank) {
     const std::uint32_t progress = pool_.rank_progress(output.key.slot, rank).load(std::memory_order_acquire);
-    if ((progress & pool::rank_steps) < output.steps_ended) behind.push_back(rank);
-    if (output.closed && (progress & pool::rank_closed) == 0) open.push_back(rank);
+    if ((progress & pool::rank_steps) < output.steps_ended) behind.push_back(pool_.job_rank(rank));
+    if (output.closed && (progress & pool::rank_closed) == 0) open.push_back(pool_.job_rank(rank));
   }
-  const auto ranks = [](const std::vector<int>& these) {
-    return fmt::format("{} {} {}", these.size() == 1 ? "rank" : "ranks", fmt::join(these, ", "),
-                       these.size() == 1 ? "has" : "have");
+  // Of the other nodes one rank is known, or none if they have not said anything yet.
+  const auto add = [&](std::vector<int>& these, std::uint32_t job_rank) {
+    const int rank = static_cast<int>(job_rank);
+    if (job_rank != drain::Standing::no_rank && !pool_.is_of_this_node(rank)) these.push_back(rank);
   };
-  if (!behind.empty()) {
-    return fmt::format("'{}': {} not ended step {}", output.name.path(), ranks(behind), output.steps_ended - 1);
+  const bool job_is_behind = pool_.is_shared() && slot.job_steps_ended.load() < output.steps_ended;
+  const bool job_is_open = pool_.is_shared() && output.closed && slot.job_closed.load() == 0;
+  if (job_is_behind) add(behind, slot.job_last_rank.load());
+  if (job_is_open) add(open, slot.job_open_rank.load());
+  const auto have = [](const std::vector<int>& these) {
+    if (these.empty()) return std::string("another node has");
+    return base::readable_ranks(these) + (these.size() == 1 ? " has" : " have");
+  };
+  if (!behind.empty() || job_is_behind) {
+    return fmt::format("'{}': {} not ended step {}", output.name.path(), have(behind), output.steps_ended - 1);
   }
-  if (!open.empty()) return fmt::format("'{}': {} not closed it", output.name.path(), ranks(open));
+  if (!open.empty() || job_is_open) return fmt::format("'{}': {} not closed it", output.name.path(), have(open));
   return fmt::format("'{}': the drain has written {} of {} steps, {} MiB wait in the pool", output.name.path(),
                      slot.steps_written.load(), output.steps_ended, pool_.used_bytes() / base::MiB);
 }
@@ -367,6 +442,7 @@ std::string PoolOutputs::diagnose() const {
   for (const auto& output : outputs_) {
     if (!output->failure && !output->abandoned) texts.push_back(diagnose(*output));
   }
+  if (exchange_ != nullptr && !exchange_->diagnose().empty()) texts.push_back(exchange_->diagnose());
   return texts.empty() ? "no output is open" : fmt::format("{}", fmt::join(texts, "; "));
 }
 

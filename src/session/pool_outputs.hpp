@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "drain/exchange.hpp"
 #include "glean/glean.hpp"
 #include "pool/journal.hpp"
+#include "pool/verdicts.hpp"
 #include "session/past_outputs.hpp"
 
 namespace glean::session {
@@ -24,11 +26,15 @@ namespace glean::session {
 // One output that is open or draining.
 struct PoolOutput {
   pool::OutputKey key;
+  std::uint32_t job_slot = 0;           // of the root's pool: the same on all nodes
   OutputName name;
   std::uint32_t steps_ended = 0;        // by this rank
   bool closed = false;                  // by this rank
   bool abandoned = false;               // by this rank, which is not interested in its fate
-  bool dropped = false;                 // closed, and all of its steps were dropped
+  // Of an output that may drop: `all_dropped`, closed, and all of its steps were. On several nodes what the nodes have said to
+  // each other tells that, and how many.
+  enum class Drops { no, here, by_nodes, whole_by_nodes } drops = Drops::no;   // whole: there are no records
+  bool all_dropped = false;
   std::uint64_t steps_dropped = 0;      // of those that this rank has begun
   std::optional<base::Error> failure;   // what all ranks have been told
 };
@@ -36,27 +42,37 @@ struct PoolOutput {
 class PoolOutputs {
  public:
   // `pool`, `comm` and `past` must live as long. What is let go of is told to `past`.
-  PoolOutputs(pool::Pool& pool, MPI_Comm comm, double deadline_seconds, PastOutputs& past,
+  PoolOutputs(pool::Pool& pool, MPI_Comm comm, int node_rank, double deadline_seconds, PastOutputs& past,
               std::function<void()> keep_draining);
   ~PoolOutputs();
   PoolOutputs(const PoolOutputs&) = delete;
   PoolOutputs& operator=(const PoolOutputs&) = delete;
 
-  // A slot for a new output that becomes `final_path`. Rank 0 only. Blocks while all slots are in use, and while an
+  // On the leader of one of several nodes. nullptr: no more.
+  void set_exchange(const drain::Exchange* exchange) { exchange_ = exchange; }
+
+  // A slot for a new output that becomes `final_path`. Leaders only. Blocks while all slots are in use, and while an
   // earlier output of that name drains: the later one must win. Throws timeout, and invalid_state when the earlier one
   // is not even closed.
   [[nodiscard]] pool::OutputKey claim_slot(const std::string& final_path);
-  // The slot was claimed for nothing. Rank 0 only.
+  // The slot was claimed for nothing. Leaders only.
   void release_slot(pool::OutputKey key);
-  [[nodiscard]] std::shared_ptr<PoolOutput> add(pool::OutputKey key, const OutputName& name);
+  [[nodiscard]] std::shared_ptr<PoolOutput> add(pool::OutputKey key, std::uint32_t job_slot, const OutputName& name);
 
   // This rank ends a step, closes or abandons. Local, one system call (of the caller, who rings the drain).
   void end_step(PoolOutput& output, std::uint64_t step);
   void close(PoolOutput& output);
   void abandon(PoolOutput& output);
-  // Rank 0 was killed. What a rank then does on its way out is no decision of the program: nothing is marked as abandoned
-  // or failed, and the steps that all ranks have ended are recovered. Local, one system call.
+  // The node's leader was killed. Local, one system call.
   [[nodiscard]] bool root_is_gone() const;
+  // Of several nodes: so was who drains this one, and nobody can go on for it, because what it was exchanging with the others is
+  // gone. Local, one system call.
+  [[nodiscard]] std::optional<base::Error> drain_is_lost() const;
+  // So was one of them, or another rank that had not closed the output, or any output. What a rank then does on its way out is no
+  // decision of the program: nothing is marked as abandoned or failed, and the steps that all ranks have ended are recovered.
+  // Local, a system call for each rank.
+  [[nodiscard]] bool has_lost_a_rank(const PoolOutput& output) const;
+  [[nodiscard]] bool has_lost_a_rank() const;
   // Gives up all that is not closed. Returns their paths. Local.
   std::vector<std::string> abandon_open();
 
@@ -65,6 +81,7 @@ class PoolOutputs {
   struct Verdict {
     std::optional<base::Error> error;   // the same on all ranks
     bool timed_out = false;
+    bool drain_is_lost = false;         // of some node
   };
   [[nodiscard]] Verdict wait(PoolOutput* only, Level level, double seconds, const std::optional<base::Error>& misuse);
 
@@ -73,9 +90,13 @@ class PoolOutputs {
   // Makes the failures in `slots` known: returns them as one error on all ranks. Collective, one broadcast each.
   [[nodiscard]] base::Error announce(std::uint64_t slots);
 
-  // Waits until the outputs that all ranks have closed are finished. Local: for a rank that cannot talk to the others
-  // any more. Returns the errors.
-  [[nodiscard]] std::vector<std::string> wait_alone();
+  // Waits until the outputs that all ranks have closed (of several nodes, that this one has) are finished, or nothing moves for so
+  // long. Local: for a rank that cannot talk to the others any more. Returns the errors.
+  [[nodiscard]] std::vector<std::string> wait_alone(double deadline_seconds);
+  // Some that all ranks of this node have closed are not finished. Local, a system call for each of them.
+  [[nodiscard]] bool any_incomplete() const;
+  // The others, that ranks of this node have not closed, have failed. Local.
+  void fail_open(const std::string& why);
 
   // As this rank sees it now. Local.
   [[nodiscard]] OutputStatus status(const PoolOutput& output) const;
@@ -86,8 +107,11 @@ class PoolOutputs {
   // A working file is renamed or removed when the drain is ready to. Local, blocks.
   [[nodiscard]] std::string wait_to_read(PoolOutput& output, const InputOptions& options);
 
-  // Lets go of what is finished; on rank 0 its slots can be used again. Local.
+  // Lets go of what is finished; on a leader its slots can be used again. On several nodes every rank calls it after an output
+  // was created: an earlier one of its slot is known of until then. Local.
   void forget_finished();
+  // Steps of outputs that several nodes may drop, so far. Local.
+  [[nodiscard]] std::uint64_t steps_dropped_by_nodes() const;
   // Who is missing, and what the drain still has to do. Local.
   [[nodiscard]] std::string diagnose() const;
 
@@ -99,10 +123,17 @@ class PoolOutputs {
   [[nodiscard]] std::optional<base::Error> wait_until(PoolOutput& output, Patience& patience, Condition holds);
   void ask_for_durable_steps(PoolOutput& output);
   [[nodiscard]] bool is_published(const PoolOutput& output) const;   // given that it has not failed
+  // By another node, which may not have said so yet. A system call.
+  [[nodiscard]] bool is_renamed(const PoolOutput& output) const;
   [[nodiscard]] bool reached(const PoolOutput& output, Level level) const;
   [[nodiscard]] bool is_current(const PoolOutput& output) const;
   [[nodiscard]] bool is_over(const PoolOutput& output) const;
+  // -- pool_status.cpp
+  [[nodiscard]] pool::Verdict verdict(const PoolOutput& output) const;
+  [[nodiscard]] std::uint64_t dropped_by_nodes(const PoolOutput& output) const;
+  [[nodiscard]] bool is_dropped(const PoolOutput& output) const;
   [[nodiscard]] bool all_ranks(const PoolOutput& output, std::uint32_t flag) const;
+  [[nodiscard]] bool is_whole(const PoolOutput& output) const;   // closed by all ranks of the node, abandoned by none
   [[nodiscard]] std::uint64_t failed(const PoolOutput& output) const;   // its slot, or no slot
   [[nodiscard]] base::Error error_in_slot(const PoolOutput& output) const;
   [[nodiscard]] std::string diagnose(const PoolOutput& output) const;
@@ -110,11 +141,13 @@ class PoolOutputs {
 
   pool::Pool& pool_;
   MPI_Comm comm_;
-  int rank_ = 0;
-  int ranks_ = 1;
+  int rank_;    // on the node
+  int ranks_;   // of the node
   double deadline_seconds_;
   std::function<void()> keep_draining_;   // called while waiting
   PastOutputs& past_;
+  const drain::Exchange* exchange_ = nullptr;
+  std::uint64_t steps_dropped_ = 0;   // by nodes, of outputs that are finished
   std::vector<std::shared_ptr<PoolOutput>> outputs_;
 };
 

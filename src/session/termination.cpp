@@ -23,8 +23,9 @@ struct Termination {
   bool over = false;   // the last finisher has gone
 };
 
+// Never destroyed: a child of the program that calls exit() has it, and not the thread.
 Termination& termination() {
-  static Termination one;
+  static Termination& one = *new Termination;
   return one;
 }
 
@@ -51,7 +52,14 @@ bool is_ours_or_default() {
   return now.sa_handler == SIG_DFL || now.sa_handler == glean_told_to_end;
 }
 
+// Nobody would read what the handler says there.
+void restore_in_child() {
+  if (is_ours_or_default()) signal(SIGTERM, SIG_DFL);
+}
+
 void start(Termination& all) {
+  static const int registered = pthread_atfork(nullptr, nullptr, restore_in_child);
+  static_cast<void>(registered);
   sem_init(&all.told, 0, 0);
   all.over = false;
   sigset_t every, before;

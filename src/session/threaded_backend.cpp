@@ -9,8 +9,10 @@
 #include "drain/description.hpp"
 #include "pool/description.hpp"
 #include "pool/dropping.hpp"
+#include "pool/verdicts.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
+#include "store/parts/part_index.hpp"
 #include "store/pnetcdf/create.hpp"
 
 namespace glean::session {
@@ -23,18 +25,43 @@ pool::OutputKey as_key(std::uint64_t word) {
 
 class ThreadedBackend final : public Backend {
  public:
-  ThreadedBackend(std::shared_ptr<Core> core, Opening opening) : core_(std::move(core)), opening_(std::move(opening)) {}
+  ThreadedBackend(std::shared_ptr<Core> core, Opening opening) : core_(std::move(core)), opening_(std::move(opening)) {
+    if (is_part()) index_.output = core_->new_output_id(store::parse_part_path(opening_.path)->path);
+  }
 
   // Rank 0 makes the file while the others come along: one reduction for everything.
-  void create(const store::Definitions& definitions, const std::optional<base::Error>& earlier) override {
+  void create(const store::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
     const auto in_call = core_->in_call(Call::end_definitions);
-    Proposal mine{fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier};
-    if (core_->is_root() && !earlier) mine.error = caught([&] { mine.root_word = as_word(make_file(definitions)); });
-    const Outcome outcome = settle(core_->comm(), mine);
-    if (outcome.root_word != Proposal::no_word) {
-      output_ = core_->outputs().add(as_key(outcome.root_word), opening_.name);
+    Proposal mine{fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier, core_->rank()};
+    std::uint64_t word = Proposal::no_word;   // of this node's pool
+    in_call->set_busy(core_->is_root());
+    if (core_->is_root() && !earlier) mine.error = caught([&] { word = as_word(make_file(definitions)); });
+    in_call->set_busy(false);
+    mine.root_word = word;
+    if (is_part()) index_.boxes = gather_blocks(core_->comm(), blocks);
+    if (is_part() && core_->is_root() && !mine.error) {
+      mine.error = caught([&] { store::prepare_index(index_calls_, opening_.names, index_); });
     }
-    if (!outcome.error) return prepare_to_drop(definitions);
+    const bool several = core_->nodes().count() > 1;
+    if (may_drop()) prepare_to_drop(definitions, blocks);
+    if (several && core_->nodes().leads()) {
+      const auto error = caught([&] { take_from_root(word); });
+      if (!mine.error) mine.error = error;
+    }
+    const Outcome outcome = settle(core_->comm(), mine);
+    if (several && core_->nodes().leads() && !outcome.error) {
+      // Nobody has to be asked about the step that is always kept.
+      if (may_drop() && keeps_first_step()) pool::judge(core_->pool().slot(as_key(word).slot), {.decided = 1});
+      core_->share(outcome.root_word, as_key(word));
+    }
+    if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);
+    else word = outcome.root_word;
+    if (word != Proposal::no_word) output_ = core_->outputs().add(as_key(word), as_key(outcome.root_word).slot, opening_.name);
+    if (several) core_->outputs().forget_finished();
+    if (!outcome.error) {
+      if (may_drop()) output_->drops = how_it_drops();
+      return;
+    }
     abandon();   // by all ranks: the drain removes the file
     throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
                       outcome.error->hint());
@@ -44,11 +71,11 @@ class ThreadedBackend final : public Backend {
     if (!may_drop()) return;
     // A file without records is kept or dropped as a whole. What fixed variables say of all records must be in it.
     if (step == 0 || has_records_) {
-      keeps_step_ = pool::keep_step(core_->pool(),
-                                    {output_->key, step, step_bytes_, step != 0 || !has_fixed_ || !has_records_},
-                                    core_->deadline_seconds(), [this] { return core_->outputs().diagnose(); });
+      keeps_step_ = pool::keep_step(core_->pool(), core_->nodes().rank(),
+                                    {output_->key, step, step_bytes_, step != 0 || !keeps_first_step()}, core_->deadline_seconds(),
+                                    [this] { return core_->outputs().diagnose(); }, [this] { core_->keep_draining(); });
     }
-    if (keeps_step_) return;
+    if (keeps_step_ || by_nodes()) return;
     ++output_->steps_dropped;
     ++core_->figures().steps_dropped;
   }
@@ -60,15 +87,17 @@ class ThreadedBackend final : public Backend {
                         "in step " + std::to_string(step), "put it in the first step, which is always kept, or choose another \"full\"");
     }
     if (!keeps_step_) return;
-    core_->ladder().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box}, source);
+    core_->ladder().put({output_->key, opening_.settings.full, by_nodes() ? step : steps_kept_, variable, memory, &box}, source);
     core_->figures().captured_bytes += box.elements() * source.element_bytes;
   }
 
-  void end_step(std::uint64_t) override {
-    if (!keeps_step_) return;
-    core_->outputs().end_step(*output_, steps_kept_++);
+  // On several nodes what this one has decided is not the last word, so all steps count here.
+  void end_step(std::uint64_t step) override {
+    if (!keeps_step_ && !by_nodes()) return;
+    core_->outputs().end_step(*output_, by_nodes() ? step : steps_kept_++);
     core_->keep_draining();
     core_->recorder().ring_the_drain();
+    core_->move_data();
   }
 
   void wait(Level level, double seconds, const std::optional<base::Error>& misuse) override {
@@ -80,7 +109,7 @@ class ThreadedBackend final : public Backend {
   // No rank waits for another: what goes wrong, here or later, the next call that is for that brings to all.
   void close() override {
     tell_of_drops();
-    output_->dropped = steps_kept_ == 0 && output_->steps_dropped != 0;
+    output_->all_dropped = steps_kept_ == 0 && output_->steps_dropped != 0;
     core_->outputs().close(*output_);
     core_->ladder().leave(output_->key);
     core_->recorder().ring_the_drain();
@@ -96,7 +125,7 @@ class ThreadedBackend final : public Backend {
   void poison(const base::Error& error) noexcept override {
     if (output_ == nullptr) return;
     static_cast<void>(caught([&] {
-      if (core_->outputs().root_is_gone()) return core_->outputs().abandon(*output_);
+      if (core_->outputs().has_lost_a_rank(*output_)) return core_->outputs().abandon(*output_);
       pool::fail(core_->pool().slot(output_->key.slot), static_cast<std::uint32_t>(error.code()),
                  "rank " + std::to_string(core_->rank()) + ": " + error.what(), error.hint());
     }));
@@ -107,10 +136,20 @@ class ThreadedBackend final : public Backend {
   [[nodiscard]] const OutputName& name() const override { return opening_.name; }
 
  private:
+  [[nodiscard]] bool is_part() const { return core_->parts().count > 1; }
   [[nodiscard]] bool may_drop() const { return opening_.settings.full == base::WhenFull::drop; }
 
-  void prepare_to_drop(const store::Definitions& definitions) {
-    base::Bytes fixed_bytes = 0;
+  [[nodiscard]] bool by_nodes() const { return may_drop() && core_->nodes().count() > 1; }
+  [[nodiscard]] bool keeps_first_step() const { return has_fixed_ && has_records_; }
+
+  [[nodiscard]] PoolOutput::Drops how_it_drops() const {
+    if (!by_nodes()) return PoolOutput::Drops::here;
+    return has_records_ ? PoolOutput::Drops::by_nodes : PoolOutput::Drops::whole_by_nodes;
+  }
+
+  // On several nodes collective over those of this one.
+  void prepare_to_drop(const store::Definitions& definitions, const Blocks& blocks) {
+    base::Bytes fixed_bytes = 0, step_bytes_here = 0;
     for (const auto& variable : definitions.variables) {
       base::Bytes bytes = mesh::size_of(variable.external);
       bool is_record = false;
@@ -124,6 +163,12 @@ class ThreadedBackend final : public Backend {
       (is_record ? step_bytes_ : fixed_bytes) += bytes;
     }
     if (!has_records_) step_bytes_ = fixed_bytes;
+    if (!by_nodes()) return;
+    for (std::size_t v = 0; v < blocks.size(); ++v) {
+      if (is_record_[v] != has_records_) continue;
+      for (const mesh::Box& box : blocks[v]) step_bytes_here += box.elements() * mesh::size_of(definitions.variables[v].external);
+    }
+    reduce_all(core_->nodes().comm(), &step_bytes_here, &step_bytes_, 1, MPI_UINT64_T, MPI_SUM);
   }
 
   void tell_of_drops() const {
@@ -134,31 +179,66 @@ class ThreadedBackend final : public Backend {
               steps_kept_ == 0 ? ": there is no file" : "");
   }
 
+  // What the root has described goes into the pool of this node, and `word` says where. All open the file: a node that fails
+  // later removes it.
+  void take_from_root(std::uint64_t& word) {
+    const auto bytes = core_->description_from_root(described_);
+    if (bytes.empty()) return;
+    if (core_->is_root()) return core_->open_on_this_node(as_key(word));
+    const auto description = drain::OutputDescription::decode(bytes);
+    const pool::OutputKey key = core_->outputs().claim_slot(description.names.final_path);
+    try {
+      core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
+      core_->recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);
+    } catch (...) {
+      forget(key);
+      throw;
+    }
+    word = as_word(key);
+    core_->open_on_this_node(key);
+  }
+
   pool::OutputKey make_file(const store::Definitions& definitions) {
     const auto& names = opening_.names;
     const pool::OutputKey key = core_->outputs().claim_slot(names.final_path);
     try {
-      drain::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {},
+      drain::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
-                                           opening_.settings.full == base::WhenFull::synchronous};
+                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), by_nodes()};
       // Before there is a file: whoever comes after a killed process knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       description.layout = store::create_netcdf(names.working_path, definitions, opening_.settings.range);
+      description.share = core_->share_of(opening_.path, description.layout);
+      index_.part = core_->parts().self;
+      index_.parts = core_->parts().count;
+      index_.layout = description.layout;
       core_->recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);
+      if (core_->nodes().count() > 1) {
+        described_ = description.encode_names();
+        const auto layout = description.encode_layout();
+        described_.insert(described_.end(), layout.begin(), layout.end());
+      }
       return key;
     } catch (...) {
       if (opening_.settings.publish == base::Publish::rename) unlink(names.working_path.c_str());
-      pool::forget_description(core_->pool(), key);
-      core_->outputs().release_slot(key);
+      forget(key);
       throw;
     }
+  }
+
+  void forget(pool::OutputKey key) {
+    pool::forget_description(core_->pool(), key);
+    core_->outputs().release_slot(key);
   }
 
   std::shared_ptr<Core> core_;
   Opening opening_;
   std::shared_ptr<PoolOutput> output_;
+  std::vector<std::byte> described_;   // by the root, for other nodes
+  store::PartIndex index_;             // by the root, where the file is one of several
+  store::SystemCalls index_calls_;
   // Of an output that may drop.
-  base::Bytes step_bytes_ = 0;      // all ranks, about
+  base::Bytes step_bytes_ = 0;      // all ranks of the node, about
   std::vector<bool> is_record_;     // of each variable
   bool has_fixed_ = false, has_records_ = false;
   bool keeps_step_ = true;          // that is open

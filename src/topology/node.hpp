@@ -28,6 +28,10 @@ struct Storage {
   std::string file_system;             // "ext4", "tmpfs", "lustre", …
   Bytes block_bytes = 4096;
   Bytes available_bytes = 0;
+  // Lustre: how files in it are striped, -1: over all targets, 0: as the file system does; and how many targets there are.
+  int stripe_count = 0;
+  Bytes stripe_bytes = 0;
+  int targets = 1;
   bool direct_io = false;
   bool writable = false;
 };

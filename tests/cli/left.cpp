@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A program that is killed in the middle: recover_test.py looks at what it leaves.
+// A program that is killed in the middle: the tests of `glean recover` look at what it leaves.
 //
 //   left DIRECTORY whole          writes what is to be found in the end
 //   left DIRECTORY killed         comes as far as it comes, and waits for its end
 //   left DIRECTORY forgets        comes as far, and ends without closing its session
+//   left DIRECTORY begins         of no output a step is complete
 //
 // closed.nc: 2 steps, closed. open.nc: 3 steps, of the next one rank 0 has ended its part. begun.nc: no step is complete.
 // With DIRECTORY/hold it waits, once it has a session, until that is gone.
@@ -61,6 +62,16 @@ void run(const std::string& directory, const std::string& what) {
   MPI_Barrier(MPI_COMM_WORLD);
 
   File closed(session, directory + "/closed.nc", rank, ranks), open(session, directory + "/open.nc", rank, ranks);
+  const auto wait_for_the_end = [&] {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) tell("ready");
+    for (;;) pause();
+  };
+  if (what == "begins") {
+    closed.begin(0);
+    open.begin(0);
+    wait_for_the_end();
+  }
   closed.steps(2);
   closed.out.close();
   open.steps(3);
@@ -72,13 +83,11 @@ void run(const std::string& directory, const std::string& what) {
   begun.begin(0);
   open.begin(3);
   if (rank == 0) open.out.end_step();
+  if (what != "forgets") wait_for_the_end();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) tell("ready");
-  if (what == "forgets") {
-    MPI_Finalize();
-    _exit(0);
-  }
-  for (;;) pause();
+  MPI_Finalize();
+  _exit(0);
 }
 
 }  // namespace

@@ -1,157 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`glean recover`, and the helper process, complete what a program that was killed has left (left.cpp).
-
-Runs in mounts of its own, where it may: an empty /dev/shm, so that it sees only its own pools, and a small disk. They are
-gone when it ends, however it ends. Elsewhere the tests name their pools, and those that need a full disk are skipped.
-"""
-import filecmp
+"""`glean recover`, and the helper process, complete what a program that was killed has left (left.cpp)."""
 import hashlib
 import json
 import os
 import pathlib
 import re
-import shlex
 import signal
-import socket
 import subprocess
-import sys
-import tempfile
-import time
 import unittest
 
-from command import COMMAND, CommandTest
-
-LEFT, MPIRUN = os.environ["LEFT"], shlex.split(os.environ["MPIRUN"])
-OWN_MOUNTS = os.environ.get("OWN_MOUNTS")   # the small disk
-SHARED_MEMORY = pathlib.Path("/dev/shm")
-FILES = ["closed.nc", "open.nc"]
-HOST = socket.gethostname()
-
-
-def wait_for(condition, what, seconds=60):
-    limit = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > limit:
-            raise AssertionError(f"no {what} after {seconds} s")
-        time.sleep(0.01)
-
-
-def lives(process):
-    """Not gone, and not only waiting to be buried."""
-    try:
-        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def helpers_of(pool):
-    found = []
-    for command in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if command.read_bytes().split(b"\0")[1:3] == [b"drain", f"/{pool}".encode()]:
-                found.append(int(command.parent.name))
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-    return found
-
-
-class Program:
-    """left.cpp on two ranks."""
-
-    def __init__(self, test, directory, what="killed", **variables):
-        self.directory, self.first = directory, None
-        directory.mkdir(exist_ok=True)
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
-        environment |= {"GLEAN_POOL_BUDGET": "16MiB"} | variables
-        self.process = subprocess.Popen([*MPIRUN, "2", LEFT, directory, what], cwd=test.directory, env=environment,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        test.addCleanup(self.end)
-
-    def wait_for(self, mark):
-        wait_for(lambda: (self.directory / mark).exists() or self.process.poll() is not None, mark)
-        if not (self.directory / mark).exists():
-            raise AssertionError(self.process.stderr.read())
-        self.first = self.ranks()[0]
-
-    def ranks(self):
-        return [int((self.directory / f"rank.{rank}").read_text()) for rank in range(2)]
-
-    def pool(self):
-        (pool,) = SHARED_MEMORY.glob(f"glean.{os.getuid()}.{self.first}.*")
-        return pool.name
-
-    def kill(self):
-        """All ranks at once."""
-        for rank in self.ranks():
-            try:
-                os.kill(rank, signal.SIGKILL)
-            except ProcessLookupError:
-                pass   # the launcher was quicker
-        self.process.wait(60)
-
-    def end(self):
-        pools = list(SHARED_MEMORY.glob(f"glean.{os.getuid()}.{self.first}.*"))
-        for pool in pools:
-            for helper in helpers_of(pool.name):   # first, or it would write a message into a directory that goes
-                os.kill(helper, signal.SIGKILL)
-                wait_for(lambda helper=helper: not lives(helper), "end of the helper")
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(60)
-        self.process.stderr.close()
-        for pool in pools:
-            pool.unlink(missing_ok=True)
-
-
-class RecoverTest(CommandTest):
-    @classmethod
-    def setUpClass(cls):
-        kept = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(kept.cleanup)
-        cls.whole = pathlib.Path(kept.name)
-        subprocess.run([*MPIRUN, "2", LEFT, cls.whole, "whole"], check=True, cwd=cls.whole, timeout=100)
-
-    def setUp(self):
-        super().setUp()
-        self.data = self.directory / "data"
-
-    def killed(self, directory=None, **variables):
-        """The name of a pool that was left while its drain was at work."""
-        program = Program(self, directory or self.data, **variables)
-        program.wait_for("ready")
-        pool = program.pool()
-        program.kill()
-        return pool
-
-    def killed_undrained(self, directory=None, **variables):
-        """The name of a pool in which all that was put still waits: its drain was stopped before."""
-        directory = directory or self.data
-        directory.mkdir(exist_ok=True)
-        (directory / "hold").touch()
-        program = Program(self, directory, GLEAN_DRAIN_PLACE="process", GLEAN_DRAIN_COMMAND=COMMAND, **variables)
-        program.wait_for("session")
-        pool = program.pool()
-        (helper,) = helpers_of(pool)
-        os.kill(helper, signal.SIGSTOP)
-        (directory / "hold").unlink()
-        program.wait_for("ready")
-        program.kill()
-        os.kill(helper, signal.SIGKILL)
-        wait_for(lambda: not lives(helper), "end of the helper")
-        return pool
-
-    def recover(self, *arguments, pool=None):
-        """All pools that there are; the named one where others may have left some."""
-        return self.glean("recover", *arguments, *([] if OWN_MOUNTS or pool is None else [pool]))
-
-    def assert_whole(self, directory=None):
-        directory = directory or self.data
-        for name in FILES:
-            self.assertTrue(filecmp.cmp(directory / name, self.whole / name, shallow=False), name)
-        self.assertEqual(sorted(file.name for file in directory.iterdir() if ".nc" in file.name), FILES)
-
-    def exists(self, pool):
-        return (SHARED_MEMORY / pool).exists()
+from command import COMMAND
+from left import SHARED_MEMORY, Program, helpers_of, lives, wait_for
+from recovering import FILES, HOST, OWN_MOUNTS, RecoverTest, main
 
 
 class Recover(RecoverTest):
@@ -374,7 +234,7 @@ class Helper(RecoverTest):
         program = Program(self, self.data, "forgets", GLEAN_DRAIN_PLACE="process", GLEAN_DRAIN_COMMAND=COMMAND)
         program.wait_for("ready")
         self.assertEqual((program.process.wait(60), program.process.stderr.read()), (0, ""))
-        wait_for(lambda: not list(SHARED_MEMORY.glob(f"glean.*.{program.first}.*")), "end of the pool")
+        wait_for(lambda: not program.pools(), "end of the pool")
         self.assert_whole()
         wait_for(lambda: list(self.directory.glob("glean-drain.*.log")), "message")
 
@@ -386,21 +246,64 @@ class Helper(RecoverTest):
         self.assertEqual(list(self.directory.glob("glean-drain.*")), [])
         self.assertEqual(list(SHARED_MEMORY.glob(f"glean.*.{program.ranks()[0]}.*")), [])
 
+    def left_to_a_stopped_helper(self):
+        """A pool whose ranks were killed, and the helper that would complete it if it were not stopped."""
+        program = Program(self, self.data, GLEAN_DRAIN_PLACE="process", GLEAN_DRAIN_COMMAND=COMMAND)
+        program.wait_for("session")
+        pool = program.pool()
+        (helper,) = helpers_of(pool)
+        program.wait_for("ready")
+        os.kill(helper, signal.SIGSTOP)
+        program.kill()
+        wait_for(lambda: not any(lives(rank) for rank in program.ranks()), "end of the ranks")
+        return pool, helper
 
-def enter_own_mounts():
-    """Runs this program once more, in mounts of its own."""
-    with tempfile.TemporaryDirectory() as disk:
-        mount = 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm && mount -t tmpfs -o size=4m tmpfs "$OWN_MOUNTS"'
-        environment = os.environ | {"OWN_MOUNTS": disk}
-        for way in (["unshare", "--mount"], ["unshare", "--mount", "--user", "--map-root-user"]):
-            if subprocess.run([*way, "sh", "-c", mount], env=environment, capture_output=True, check=False).returncode == 0:
-                again = [*way, "sh", "-c", mount + ' && exec "$@"', "sh", sys.executable, "-B", *sys.argv]
-                return subprocess.run(again, env=environment, check=False).returncode
-    return None
+    def waiting(self, *arguments):
+        """`glean recover` that has said that it waits."""
+        run = subprocess.Popen([COMMAND, "recover", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(run.kill)
+        return run, run.stderr.readline()
+
+    def test_is_awaited_when_that_is_wanted(self):
+        pool, helper = self.left_to_a_stopped_helper()
+        run, said = self.waiting("--wait", *([] if OWN_MOUNTS else [pool]))
+        self.assertRegex(said, rf"^glean: process {helper} drains {pool}: waiting since 1 s\n$")
+        os.kill(helper, signal.SIGCONT)
+        out, _ = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("another process has completed it", out)
+        self.assertIn(pool.replace("glean.", "glean-drain.") + ".log", out)
+        self.assertFalse(self.exists(pool))
+        self.assert_whole()
+
+    def test_that_dies_while_it_is_awaited_leaves_its_work_to_the_command(self):
+        pool, helper = self.left_to_a_stopped_helper()
+        run, _ = self.waiting("--wait=1min", pool)
+        os.kill(helper, signal.SIGKILL)
+        out, _ = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("→ published with 3 steps", out)
+        self.assertFalse(self.exists(pool))
+        self.assert_whole()
+
+    def test_is_not_awaited_for_longer_than_was_said(self):
+        pool, helper = self.left_to_a_stopped_helper()
+        for arguments in ([pool], [] if OWN_MOUNTS else [pool]):
+            run = self.glean("recover", "--wait=200ms", *arguments)
+            self.assertEqual(run.returncode, 4)
+            self.assertIn(f"the pool '/{pool}' is in use by process {helper}", run.stdout)
+        self.assertTrue(self.exists(pool))
+        self.assertEqual(self.glean("recover", "--wait=soon").returncode, 2)
+
+    def test_of_a_job_that_lives_is_awaited_only_by_name(self):
+        program = Program(self, self.data, GLEAN_DRAIN_PLACE="process", GLEAN_DRAIN_COMMAND=COMMAND)
+        program.wait_for("ready")
+        pool = program.pool()
+        if OWN_MOUNTS:
+            run = self.glean("recover", "--wait")
+            self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "nothing to recover\n", ""))
+        self.assertEqual(self.glean("recover", "--wait=100ms", pool).returncode, 4)
 
 
 if __name__ == "__main__":
-    status = None if OWN_MOUNTS else enter_own_mounts()
-    if status is not None:
-        sys.exit(status)
-    unittest.main()
+    main()

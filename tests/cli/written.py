@@ -34,7 +34,9 @@ class WrittenTest(CommandTest):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
         run = subprocess.run([MINIMAL, str(directory or self.directory)], cwd=self.directory, capture_output=True,
                              text=True, timeout=100, check=False, env=environment | ROOT_MAY | variables)
-        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        # Other tests kill jobs.
+        said = [line for line in run.stderr.splitlines() if "a killed job has left" not in line]
+        self.assertEqual((run.returncode, said), (0, []))
         return (directory or self.directory) / "heat.nc"
 
     def sidecar(self, path):

@@ -20,8 +20,8 @@ using mesh::Box;
 constexpr int rank_count = 2;
 constexpr std::uint32_t fixed = 0, filled_record = 1, record = 2, filled = 3, scalar_record = 4;
 
-plan::Plan tiny_plan() {
-  plan::Plan plan = pool::small_plan();
+plan::NodePlan tiny_plan() {
+  plan::NodePlan plan = pool::small_plan();
   plan.pool_bytes = 256 * base::KiB;
   plan.journal_bytes_per_rank = 4 * base::KiB;
   return plan;

@@ -55,6 +55,10 @@ class Installed(unittest.TestCase):
     def test_pkg_config_finds_it(self):
         self.assertEqual(run(self.build_with_pkg_config(CONSUMER / "in_cxx.cpp")).strip(), self.version)
 
+    def test_run_finds_the_library_that_it_preloads(self):
+        printed = run(self.prefix / "bin/glean", "run", "--check", "--", "true")
+        self.assertRegex(printed, f"^LD_PRELOAD={re.escape(str(self.prefix.resolve()))}/lib.*/libglean_preload.so\n$")
+
     def test_the_program_of_the_readme_runs(self):
         source = self.directory / "readme.cpp"
         source.write_text(re.search(r"```cpp\n(.*?)```", README.read_text(encoding="utf-8"), re.S)[1])
@@ -70,6 +74,10 @@ class Installed(unittest.TestCase):
     def test_only_public_headers_are_there(self):
         headers = sorted(path.name for path in (self.prefix / "include").rglob("*.*"))
         self.assertEqual(headers, ["glean.h", "glean.hpp"])
+
+    def test_machine_files_are_found_beside_the_command(self):
+        self.assertTrue((self.prefix / "share/glean/machines/mira.toml").is_file())
+        self.assertIn("49152", run(self.prefix / "bin/glean", "topology", "--machine", "mira"))
 
     def test_manual_pages_are_there(self):
         self.assertTrue((self.prefix / "share/man/man1/glean.1").is_file())

@@ -70,9 +70,9 @@ def kill_ranks_then_helper(trial):
     trial.settle(job)
 
 
-def kill_recovery(trial):
+def kill_recovery(trial, nodes=False):
     """It is killed again and again, and run once more."""
-    job = trial.start(place=trial.random.choice(("threads", "process")))
+    job = trial.start(place="threads" if nodes else trial.random.choice(("threads", "process")), nodes=nodes)
     _moment(trial, job)
     trial.kill([job.helper(), *job.ranks], "the application")
     job.wait_for_ranks_to_go()
@@ -127,7 +127,11 @@ def control(trial):
         trial.blame("left", name)
 
 
-FULL = ("2MiB",)   # most of the time, for what the jobs put
+def kill_recovery_of_nodes(trial):
+    kill_recovery(trial, nodes=True)
+
+
+FULL = ("1280KiB", "2MiB")   # most of the time, for what the jobs put
 
 # kind: (how often among the others, what is done)
 KINDS = {
@@ -145,6 +149,11 @@ KINDS = {
     "all ranks, then the helper": (4, kill_ranks_then_helper),
     "recovery half-way": (6, kill_recovery),
     "beside a live job": (2, recover_beside_a_live_job),
+    "one rank, several nodes": (4, _kill_application("rank", nodes=True)),
+    "all ranks, several nodes": (6, _kill_application("ranks", nodes=True)),
+    "all ranks, several nodes, in full pools": (4, _kill_application("ranks", budgets=("2MiB",), nodes=True)),
+    "mpirun, several nodes": (3, _kill_application("mpirun", nodes=True)),
+    "recovery half-way, several nodes": (4, kill_recovery_of_nodes),
     "sedov: one rank": (2, _kill_application("rank", "sedov")),
     "sedov: all ranks": (3, _kill_application("ranks", "sedov")),
     "sedov: mpirun": (2, _kill_application("mpirun", "sedov")),

@@ -12,7 +12,12 @@ import files
 import room
 from job import DEADLINE, Job, program
 
+SPILL_BLOCKS_BEGIN = 4096   # docs/formats/spill.md
 SEDOV_ARGUMENTS = ["--blocks", "1,1,2", "--steps", "8", "--checkpoint-every", "1", "--plot-every", "1"]
+
+# What a put does when the pool is full. Not `drop`: which steps it leaves out nobody knows beforehand.
+RUNGS = ("block", "spill", "synchronous")
+SPILLED = "with something in a spill file"
 
 
 @dataclasses.dataclass
@@ -66,6 +71,7 @@ class Result:
     files: int = 0        # looked at under their final names
     recovered: int = 0    # of them: published by `glean recover` or by a helper that was alone
     cut: int = 0          # of them: with fewer steps than the program would have written
+    rungs: dict = dataclasses.field(default_factory=dict)      # kills by the setting `full`, and those with something spilled
     problems: list = dataclasses.field(default_factory=list)   # [what kind, words]
 
 
@@ -81,11 +87,12 @@ class Trial:
         self.evidence = []     # what to look at when it went wrong
         self.jobs = []
         self.published = set()   # when something was killed
+        self.spills = places["disk"] / f"trial.{number}.spill"   # where O_DIRECT works
         self.base = None
 
     # --- what is done to a job
 
-    def start(self, name="kill_writer", place="threads", budgets=("2MiB", "4MiB", "32MiB")):
+    def start(self, name="kill_writer", place="threads", budgets=("1280KiB", "2MiB", "4MiB", "32MiB"), nodes=False):
         """A job, of which all ranks are there."""
         draw = self.random
         storage = draw.choice(sorted(self.places))
@@ -99,16 +106,24 @@ class Trial:
             old_names = [each for each in sorted({file.name for file in which.files}) if draw.random() < 0.3]
         for each in old_names:
             (directory / each).write_bytes(files.OLD)
-        settings = {"GLEAN_POOL_BUDGET": draw.choice(budgets),
+        full = draw.choice(RUNGS)
+        spill_directory = self.spills / directory.name
+        spill_directory.mkdir(parents=True)
+        settings = {"GLEAN_FULL": full,
+                    "GLEAN_SPILL_DIRECTORY": str(spill_directory),
+                    "GLEAN_SPILL_BUDGET": draw.choice(("1MiB", "4MiB", "64MiB")),
+                    "GLEAN_POOL_BUDGET": draw.choice(budgets if full == "block" else (*budgets, *budgets[:2])),
                     "GLEAN_DRAIN_REQUEST": draw.choice(("16KiB", "64KiB", "1MiB")),
                     "GLEAN_DRAIN_DEPTH": draw.choice(("1", "4")),
                     "GLEAN_DRAIN_THREADS": draw.choice(("1", "2")),
                     "GLEAN_DRAIN_DIRECT_IO": draw.choice(("auto", "off")),
                     "GLEAN_CHECKSUMS": draw.choice(("true", "false"))}
+        if nodes:
+            settings["GLEAN_TOPOLOGY_RANKS_PER_NODE"] = draw.choice(("1", "2"))
         self.tell(f"{which.ranks} ranks of {which.name} {which.seed}, drained by {place}, on {storage}, {settings}")
         witness = directory.with_name(directory.name + ".witness")
         job = Job(directory, which.name, which.ranks, which.arguments(directory, witness), place, witness, **settings)
-        job.program, job.old_names = which, old_names
+        job.program, job.old_names, job.full, job.spill_directory = which, old_names, full, spill_directory
         self.jobs.append(job)
         job.wait_for_ranks()
         return job
@@ -118,13 +133,21 @@ class Trial:
 
     def kill(self, victims, words):
         """All at once. Whether they lived until now."""
+        spilled = any(self.spilled(job) for job in self.jobs)
         lived = [victim.kill() for victim in victims if victim is not None]
         self.published = set().union(*(job.published() for job in self.jobs))
         in_time = any(lived)
         self.tell(f"killed {words}: {[victim.pid for victim in victims if victim]}{'' if in_time else ', after the end'}")
         self.result.kills += in_time
         self.result.after_the_end += not in_time
+        if in_time:
+            for rung in {job.full for job in self.jobs} | ({SPILLED} if spilled else set()):
+                self.result.rungs[rung] = self.result.rungs.get(rung, 0) + 1
         return in_time
+
+    def spilled(self, job):
+        """Whether something lies, or lay, in a spill file of it: what was read back leaves a hole."""
+        return any(path.stat().st_size > SPILL_BLOCKS_BEGIN for path in job.spill_directory.iterdir())
 
     # --- what has to be true
 
@@ -163,9 +186,7 @@ class Trial:
             return
         seen = self.command(*self.recover_arguments(jobs), "--dry-run", "--json")
         self.evidence.append(f"glean recover --dry-run --json → {seen.returncode}\n{seen.stdout}{seen.stderr}")
-        promised = [(pathlib.Path(output["final_path"]), output["steps_complete"])
-                    for pool in json.loads(seen.stdout)["pools"] for output in pool["outputs"]
-                    if not output["problem"] and output["steps_complete"] > 0]
+        promised = self.promised(json.loads(seen.stdout)["pools"])
         done = self.command(*self.recover_arguments(jobs))
         self.evidence.append(f"glean recover → {done.returncode}\n{done.stdout}{done.stderr}")
         if done.returncode != 0:
@@ -178,6 +199,15 @@ class Trial:
             again = self.command("recover")
             if again.returncode != 0 or "nothing to recover" not in again.stdout + again.stderr:
                 self.blame("left", f"the second glean recover ended with {again.returncode}: {again.stdout}{again.stderr}")
+
+    def promised(self, pools):
+        """(path, complete steps) of what can be recovered: on several nodes those that each of them has."""
+        steps = {}
+        for pool in pools:
+            for output in pool["outputs"]:
+                steps.setdefault((pool["job"], output["final_path"]), []).append(0 if output["problem"] else output["steps_complete"])
+        nodes = max((pool["nodes"] for pool in pools), default=1)
+        return [(pathlib.Path(path), min(each)) for (_, path), each in steps.items() if len(each) == nodes and min(each) > 0]
 
     def recover_beside(self, dead, pools_in_use):
         """Recovery while another job lives, whose pools it has to leave alone."""
@@ -228,6 +258,8 @@ class Trial:
                     self.blame("left", f"the shared memory {path.name}")
         for name in files.leftovers(job.directory):
             self.blame("left", f"the working file {name}")
+        for path in job.spill_directory.iterdir():
+            self.blame("left", f"the spill file {path.name}")
         for process in job.processes():
             self.blame("left", f"process {process.pid}: {process.words}")
         sums = 0
@@ -259,6 +291,7 @@ class Trial:
             job.end()
             for name in job.pools():
                 (room.SHARED_MEMORY / name).unlink(missing_ok=True)
-        if self.base is not None:
-            shutil.rmtree(self.base, ignore_errors=True)
+        for directory in (self.base, self.spills):
+            if directory is not None:
+                shutil.rmtree(directory, ignore_errors=True)
         return self.result

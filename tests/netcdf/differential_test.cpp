@@ -263,13 +263,19 @@ TEST_F(CreateNetcdf, ReplacesWhatIsThere) {
 
 class Passthrough : public Netcdf {};
 
+template <class T>
+std::vector<std::byte> bytes_of(std::span<const T> values) {
+  const auto bytes = std::as_bytes(values);
+  return {bytes.begin(), bytes.end()};
+}
+
 TEST_F(Passthrough, RefusesTextAsNumbersAndGoesOn) {
   {
     store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::float64));
     const mesh::Box box = mesh::whole({4});
-    EXPECT_EQ(refusal([&] { file.put(0, 0, box, Type::text, "abcd"); }).first, base::Errc::invalid_argument);
+    EXPECT_EQ(refusal([&] { file.put(0, 0, box, Type::text, bytes_of<char>({"abcd", 4})); }).first, base::Errc::invalid_argument);
     const double values[4] = {1, 2, 3, 4};
-    if (rank_ == 0) file.put(0, 0, box, Type::float64, values);
+    if (rank_ == 0) file.put(0, 0, box, Type::float64, bytes_of<double>(values));
     file.end_step(0);
     file.close();
   }
@@ -279,7 +285,7 @@ TEST_F(Passthrough, RefusesTextAsNumbersAndGoesOn) {
 TEST_F(Passthrough, WritesTheRestOfAStepThatHadAValueOutOfRange) {
   store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::int8));
   const int values[4] = {1, 2, 3000, 4};
-  if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int32, values);
+  if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int32, bytes_of<int>(values));
 
   const auto [code, message] = refusal([&] { file.end_step(0); });
   file.close();
@@ -293,9 +299,9 @@ TEST_F(Passthrough, LeavesAnAbandonedFileAsItIs) {
   {
     store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::int8));
     const signed char values[4] = {1, 2, 3, 4};
-    if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int8, values);
+    if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int8, bytes_of<signed char>(values));
     file.end_step(0);
-    if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int8, values);
+    if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int8, bytes_of<signed char>(values));
   }
   if (rank_ == 0) expect_valid("p.nc");
 }

@@ -190,7 +190,7 @@ int write_with_passthrough(MPI_Comm comm, const std::string& path, const Scenari
   store::PassthroughFile file(comm, path, scenario.definitions);
   for (std::size_t step = 0; step < scenario.steps.size(); ++step) {
     for (const Put& put : scenario.steps[step]) {
-      if (turn++ % size == rank) file.put(put.variable, step, put.box, put.memory, put.data.data());
+      if (turn++ % size == rank) file.put(put.variable, step, put.box, put.memory, put.data);
     }
     try {
       file.end_step(step);

@@ -22,7 +22,7 @@ class Describing : public Scenario {
  public:
   Describing(SmallPool& small, Ending ending, Fate fate) : small_(small), ending_(ending), fate_(fate) {
     small_.reset();
-    output_ = small_.pool().open_slot(0);
+    output_ = *small_.pool().open_slot(0);
     for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = pattern(i);
   }
 

@@ -13,7 +13,7 @@ namespace glean::schedule {
 namespace {
 
 pool::Pool make_pool(int ranks, base::Bytes chunk_bytes, base::Bytes ring_bytes) {
-  plan::Plan plan;
+  plan::NodePlan plan;
   plan.pool_bytes = 256 * base::KiB;
   plan.chunk_bytes = chunk_bytes;
   plan.journal_bytes_per_rank = sizeof(pool::Journal) + ring_bytes;

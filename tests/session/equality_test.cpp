@@ -21,20 +21,24 @@ class Equality : public Ranks {
     {
       Session threaded(MPI_COMM_WORLD, with(settings));
       Session passthrough(MPI_COMM_WORLD, {{"mode", "passthrough"}});
+      Session collective(MPI_COMM_WORLD, {{"mode", "collective"}});
       for (std::uint64_t seed = first_seed(); seed < first_seed() + count; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         const Program program = random_program(seed, size_);
         write_with_glean(threaded, path("t" + std::to_string(seed)), program, seed);
         write_with_glean(passthrough, path("p" + std::to_string(seed)), program, seed + 1);
+        write_with_glean(collective, path("c" + std::to_string(seed)), program, seed + 2);
         if (seed % 2 == 0) write_with_pnetcdf(MPI_COMM_WORLD, path("n" + std::to_string(seed)), program);
       }
       threaded.close();
       passthrough.close();
+      collective.close();
     }
     for (std::uint64_t seed = first_seed(); seed < first_seed() + count; ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       const std::string number = std::to_string(seed);
       expect_same_files("t" + number, "p" + number);
+      expect_same_files("c" + number, "p" + number);
       if (seed % 2 == 0) expect_same_files("t" + number, "n" + number);
     }
   }
@@ -46,10 +50,13 @@ class Equality : public Ranks {
       Session passthrough(MPI_COMM_WORLD, {{"mode", "passthrough"}});
       write_with_glean(threaded, path("t"), program, 0);
       write_with_glean(passthrough, path("p"), program, 0);
+      Session collective(MPI_COMM_WORLD, {{"mode", "collective"}, {"drain.request", "4KiB"}});
+      write_with_glean(collective, path("c"), program, 0);
     }
     write_with_pnetcdf(MPI_COMM_WORLD, path("n"), program);
     expect_same_files("t", "n");
     expect_same_files("p", "n");
+    expect_same_files("c", "n");
   }
 
   static ProgramVariable variable(const std::string& name, std::vector<int> dimensions, std::vector<Part> parts,

@@ -93,7 +93,7 @@ TEST_F(Errors, OfClosedOutputsReachAllRanksAtTheLatestWhenTheSessionIsClosed) {
 }
 
 TEST_F(Errors, OfAPutOfOneRankReachTheOthers) {
-  for (const char* mode : {"threaded", "passthrough"}) {
+  for (const char* mode : {"threaded", "collective", "passthrough"}) {
     Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
     Simple file(session, path("a.nc"));
     file.step(1);
@@ -114,7 +114,7 @@ TEST_F(Errors, OfAPutOfOneRankReachTheOthers) {
 }
 
 TEST_F(Errors, NameTheValueThatIsOutOfRange) {
-  for (const char* mode : {"threaded", "passthrough"}) {
+  for (const char* mode : {"threaded", "collective", "passthrough"}) {
     for (const char* range : {"error", "fill"}) {
       Session session(MPI_COMM_WORLD, with({{"mode", mode}, {"range", range}}));
       Output out = session.open(path("a.nc"), Format::cdf1);
@@ -137,7 +137,7 @@ TEST_F(Errors, NameTheValueThatIsOutOfRange) {
 }
 
 TEST_F(Errors, NameTheRankThatDefinesSomethingElse) {
-  for (const char* mode : {"threaded", "passthrough"}) {
+  for (const char* mode : {"threaded", "collective", "passthrough"}) {
     Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
     const int repetitions = size_ > 1 && mode == std::string("threaded") ? 70 : 1;   // no place in the pool is lost
     for (int i = 0; i < repetitions && size_ > 1; ++i) {
@@ -161,7 +161,7 @@ TEST_F(Errors, NameTheRankThatDefinesSomethingElse) {
 }
 
 TEST_F(Errors, OfDefinitionsReachAllRanksAndLeaveNoFile) {
-  for (const char* mode : {"threaded", "passthrough"}) {
+  for (const char* mode : {"threaded", "collective", "passthrough"}) {
     Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
     Output out = session.open(path("a.nc"), Format::cdf2);
     const Dimension x = out.define_dimension("x", 4);

@@ -40,6 +40,7 @@ TEST_F(Listing, FollowsAnOutputToItsEnd) {
   EXPECT_EQ(now.steps_staged, 2U);
   EXPECT_EQ(now.steps_written, 2U);
   EXPECT_EQ(now.steps_durable, 0U);
+  MPI_Barrier(MPI_COMM_WORLD);   // a rank that waits for more gets more for all
   file.out.wait(Level::durable);
   EXPECT_EQ(status(session, "a.nc").steps_durable, 2U);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -63,7 +64,7 @@ TEST_F(Listing, FollowsAnOutputToItsEnd) {
 }
 
 TEST_F(Listing, SaysWhatHasFailedAndWhy) {
-  for (const char* mode : {"threaded", "passthrough"}) {
+  for (const char* mode : {"threaded", "collective", "passthrough"}) {
     SCOPED_TRACE(mode);
     Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
     Simple file(session, path("a.nc"));
@@ -85,7 +86,7 @@ TEST_F(Listing, SaysWhatHasFailedAndWhy) {
 }
 
 TEST_F(Listing, SaysWhatWasGivenUp) {
-  for (const char* mode : {"threaded", "passthrough"}) {
+  for (const char* mode : {"threaded", "collective", "passthrough"}) {
     SCOPED_TRACE(mode);
     Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
     {
@@ -129,7 +130,9 @@ TEST_F(Listing, ForgetsTheOldestOfVeryManyButNotWhatHasFailed) {
   EXPECT_EQ(all.front().path, path("bad.nc"));
   EXPECT_EQ(all.front().state, OutputState::failed);
   EXPECT_EQ(all.back().path, path("299"));
-  EXPECT_EQ(std::count_if(all.begin(), all.end(), [](const auto& one) { return one.state == OutputState::published; }), 255);
+  for (auto one = all.begin() + 1; one != all.end(); ++one) {
+    EXPECT_EQ(one->state, OutputState::published) << one->path << ": " << one->error;
+  }
 }
 
 }  // namespace

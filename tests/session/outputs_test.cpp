@@ -114,12 +114,12 @@ TEST_F(Outputs, AreThereAfterTheSessionIsClosed) {
 }
 
 TEST_F(Outputs, AppearAtOnceInPlace) {
-  for (const char* mode : {"threaded", "passthrough"}) {
+  for (const char* mode : {"threaded", "collective", "passthrough"}) {
     Session session(MPI_COMM_WORLD, with({{"publish", "in-place"}, {"mode", mode}}));
     Simple file(session, path(mode));
     file.out.end_definitions();
     EXPECT_TRUE(exists(mode));
-    EXPECT_EQ(others({"threaded", "passthrough"}), std::vector<std::string>{});
+    EXPECT_EQ(others({"threaded", "collective", "passthrough"}), std::vector<std::string>{});
     file.whole_step(1.25);
     file.out.close();
     session.close();
@@ -186,7 +186,7 @@ TEST_F(Outputs, OfTheSameNameFollowEachOther) {
 }
 
 TEST_F(Outputs, LeaveNothingWhenTheyAreAbandoned) {
-  for (const char* mode : {"threaded", "passthrough"}) {
+  for (const char* mode : {"threaded", "collective", "passthrough"}) {
     Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
     {
       Simple never_defined(session, path("a.nc"));
@@ -243,7 +243,7 @@ TEST_F(Outputs, OutliveTheirSessionWithoutHarm) {
 }
 
 TEST_F(Outputs, HaveGridsWithCoordinates) {
-  for (const char* mode : {"threaded", "passthrough"}) {
+  for (const char* mode : {"threaded", "collective", "passthrough"}) {
     Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
     Output out = session.open(path(mode), Format::cdf5);
     const auto ranks = static_cast<std::uint64_t>(size_), mine = static_cast<std::uint64_t>(rank_);
@@ -267,6 +267,7 @@ TEST_F(Outputs, HaveGridsWithCoordinates) {
     session.close();
   }
   expect_same_files("threaded", "passthrough");
+  expect_same_files("collective", "passthrough");
   const std::string bytes = content("threaded");
   EXPECT_EQ(count_of(bytes, 1.125), 1U);   // a cell centre
   EXPECT_EQ(count_of(bytes, 7.125), 4 * static_cast<std::size_t>(size_ + 1));

@@ -136,7 +136,7 @@ TEST_F(Reads, StepsOfAnOutputThatIsOpen) {
 }
 
 TEST_F(Reads, NeverTheFileThatIsReplaced) {
-  for (const char* mode : {"threaded", "passthrough"}) {
+  for (const char* mode : {"threaded", "collective", "passthrough"}) {
     for (const char* publish : {"rename", "in-place"}) {
       SCOPED_TRACE(std::string(mode) + " " + publish);
       Session session(MPI_COMM_WORLD, with({{"mode", mode}, {"publish", publish}, {"drain.threads", "2"}}));

@@ -116,7 +116,7 @@ int create(MPI_Comm comm, const std::string& path, const Program& program) {
 
 void write_with_glean(Session& session, const std::string& path, const Program& program, std::uint64_t choice) {
   int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_rank(session.application_comm(), &rank);
   Output out = session.open(path, program.format);
   std::vector<Dimension> dimensions;
   for (std::size_t d = 0; d < program.dimensions.size(); ++d) {

@@ -8,6 +8,11 @@ import subprocess
 from .runs import Failed
 
 TOOLS = ("cmp", "ncmpidiff", "ncvalidator")
+# By suffix: commands that complain of two files that should be the same.
+CHECKS = {
+    ".nc": lambda one, two: (["cmp", one, two], ["ncmpidiff", "-q", one, two], ["ncvalidator", "-q", two]),
+    ".h5": lambda one, two: (["h5diff", one, two],),
+}
 
 
 def check_tools():
@@ -29,24 +34,20 @@ def compare(expected, actual, say=print):
     """Returns one entry per file: name, bytes, and the problems found: an empty list if all is well."""
     check_tools()
     expected, actual = pathlib.Path(expected), pathlib.Path(actual)
-    names = sorted({path.name for path in [*expected.glob("*.nc"), *actual.glob("*.nc")]})
+    names = sorted({path.name for directory in (expected, actual) for path in directory.iterdir() if path.suffix in CHECKS})
     entries = []
     for name in names:
         first, second = expected / name, actual / name
         problems = [f"{path} is not there" for path in (first, second) if not path.exists()]
         if not problems:
-            checks = {
-                "cmp": complaint(["cmp", str(first), str(second)]),
-                "ncmpidiff": complaint(["ncmpidiff", "-q", str(first), str(second)]),
-                "ncvalidator": complaint(["ncvalidator", "-q", str(second)]),
-            }
+            checks = {command[0]: complaint(command) for command in CHECKS[first.suffix](str(first), str(second))}
             problems = [f"{tool}: {text}" for tool, text in checks.items() if text]
         size = second.stat().st_size if second.exists() else 0
         entries.append({"name": name, "bytes": size, "problems": problems})
         for problem in problems:
             say(f"DIFFERENT {name}: {problem}")
     extra = [path.name for path in actual.iterdir()
-             if path.suffix != ".nc" and path.name not in ("trace.json", "glean_report.json")]
+             if path.suffix not in CHECKS and path.name not in ("trace.json", "glean_report.json")]
     for name in extra:
         entries.append({"name": name, "bytes": 0, "problems": [f"{actual / name} is left over"]})
         say(f"LEFT OVER {actual / name}")

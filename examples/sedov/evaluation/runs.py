@@ -40,8 +40,11 @@ class Problem:
                 "--plot-every", str(self.every), "--format", self.form]
 
 
-def run(sedov, problem, way, directory, extra=(), say=print, launcher="mpirun"):
-    """Runs one way of output into an empty `directory`. Returns the trace, and GLEAN's report or None."""
+def run(sedov, problem, way, directory, extra=(), say=print, launcher="mpirun", under=()):
+    """Runs one way of output into an empty `directory`, mpirun `under` another command.
+
+    Returns the trace, and GLEAN's report or None.
+    """
     directory = pathlib.Path(directory)
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
@@ -50,8 +53,8 @@ def run(sedov, problem, way, directory, extra=(), say=print, launcher="mpirun"):
     environment["GLEAN_REPORT_FILE"] = str(report_file.resolve())
     # One checkpoint with its plot file takes about 100 MiB; touching the default of up to 1 GiB would cost seconds.
     environment.setdefault("GLEAN_POOL_BUDGET", "256MiB")
-    command += [str(sedov), "--output", way, "--directory", str(directory), "--trace", str(trace_file),
-                *problem.arguments(), *extra]
+    command = [*under, *command, str(sedov), "--output", way, "--directory", str(directory), "--trace", str(trace_file),
+               *problem.arguments(), *extra]
 
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True) as process:

@@ -54,6 +54,19 @@ void check_header_arrived(const std::string& path, Bytes header_bytes, const std
 
 }  // namespace
 
+FileLayout layout_of(int id, const Definitions& definitions, const std::string& what) {
+  FileLayout layout;
+  layout.format = definitions.format;
+  MPI_Offset header_bytes = 0, record_bytes = 0;
+  check(ncmpi_inq_header_size(id, &header_bytes), what);
+  check(ncmpi_inq_recsize(id, &record_bytes), what);
+  layout.header_bytes = static_cast<Bytes>(header_bytes);
+  for (int variable = 0; variable < static_cast<int>(definitions.variables.size()); ++variable) {
+    layout.variables.push_back(variable_layout(id, definitions, variable, static_cast<Bytes>(record_bytes), what));
+  }
+  return layout;
+}
+
 FileLayout create_netcdf(const std::string& path, const Definitions& definitions, base::RangeRule range) {
   const std::string what = "cannot create '" + path + "'";
   int id = -1;
@@ -62,17 +75,8 @@ FileLayout create_netcdf(const std::string& path, const Definitions& definitions
   define(id, definitions, FillMode::never);
   check(ncmpi_enddef(id), what);
 
-  FileLayout layout;
-  layout.format = definitions.format;
+  FileLayout layout = layout_of(id, definitions, what);
   layout.range = range;
-  MPI_Offset header_bytes = 0, record_bytes = 0;
-  check(ncmpi_inq_header_size(id, &header_bytes), what);
-  check(ncmpi_inq_recsize(id, &record_bytes), what);
-  layout.header_bytes = static_cast<Bytes>(header_bytes);
-  for (int variable = 0; variable < static_cast<int>(definitions.variables.size()); ++variable) {
-    layout.variables.push_back(
-        variable_layout(id, definitions, variable, static_cast<Bytes>(record_bytes), what));
-  }
   check(file.close(), what);
   check_header_arrived(path, layout.header_bytes, what);
   return layout;

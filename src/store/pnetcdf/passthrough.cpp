@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/pnetcdf/passthrough.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 #include "store/convert.hpp"
@@ -11,10 +11,15 @@ namespace glean::store {
 
 namespace {
 
-int created(MPI_Comm comm, const std::string& path, const Definitions& definitions) {
+int created(MPI_Comm comm, const std::string& path, const Definitions& definitions, const Tuning& tuning) {
   const std::string what = "cannot create '" + path + "'";
   int id = -1;
-  check(ncmpi_create(comm, path.c_str(), creation_mode(definitions.format), MPI_INFO_NULL, &id), what);
+  MPI_Info info = MPI_INFO_NULL;
+  if (!tuning.hints.empty()) MPI_Info_create(&info);
+  for (const auto& [name, value] : tuning.hints) MPI_Info_set(info, name.c_str(), value.c_str());
+  const int created = ncmpi_create(comm, path.c_str(), creation_mode(definitions.format), info, &id);
+  if (info != MPI_INFO_NULL) MPI_Info_free(&info);
+  check(created, what);
   OpenFile file(id);
   define(id, definitions, FillMode::defined);
   // The header is written by one rank only, and only that rank hears of a failure.
@@ -24,17 +29,37 @@ int created(MPI_Comm comm, const std::string& path, const Definitions& definitio
   return file.release();
 }
 
+// Of whole variables, so that every rank has the same.
+std::vector<int> batch_ends(const Definitions& definitions, Bytes batch_bytes) {
+  std::vector<int> ends;
+  Bytes bytes = 0;
+  const int variables = static_cast<int>(definitions.variables.size());
+  for (int variable = 0; variable < variables; ++variable) {
+    bytes += mesh::whole(definitions.shape(variable)).elements() *
+             mesh::size_of(definitions.variables[static_cast<std::size_t>(variable)].external);
+    if (bytes < batch_bytes && variable + 1 < variables) continue;
+    ends.push_back(variable + 1);
+    bytes = 0;
+  }
+  return ends;
+}
+
 }  // namespace
 
-PassthroughFile::PassthroughFile(MPI_Comm comm, const std::string& path, const Definitions& definitions)
-    : id_(created(comm, path, definitions)), path_(path), definitions_(definitions) {}
+PassthroughFile::PassthroughFile(MPI_Comm comm, const std::string& path, const Definitions& definitions, const Tuning& tuning)
+    : id_(created(comm, path, definitions, tuning)),
+      path_(path),
+      definitions_(definitions),
+      batch_ends_(batch_ends(definitions, tuning.batch_bytes)) {}
 
 PassthroughFile::~PassthroughFile() {
   if (id_ >= 0) ncmpi_abort(id_);
 }
 
+FileLayout PassthroughFile::layout() const { return layout_of(id_, definitions_, "cannot inspect '" + path_ + "'"); }
+
 void PassthroughFile::put(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory,
-                          const void* data) {
+                          std::vector<std::byte> data) {
   if (box.empty()) return;
   const VariableDefinition& definition = definitions_.variables.at(static_cast<std::size_t>(variable));
   const std::string what = "cannot write variable '" + definition.name + "'";
@@ -49,8 +74,7 @@ void PassthroughFile::put(int variable, std::uint64_t record, const mesh::Box& b
   start.insert(start.end(), box.start.begin(), box.start.end());
   count.insert(count.end(), box.count.begin(), box.count.end());
 
-  Queued queued{NC_REQ_NULL, std::vector<std::byte>(box.elements() * mesh::size_of(memory))};
-  std::memcpy(queued.data.data(), data, queued.data.size());
+  Queued queued{variable, NC_REQ_NULL, std::move(data)};
   const int status = ncmpi_iput_vara(id_, variable, start.data(), count.data(), queued.data.data(),
                                      static_cast<MPI_Offset>(box.elements()), mpi_type_of(memory), &queued.request);
   // PnetCDF queues the rest all the same; end_step tells.
@@ -68,20 +92,32 @@ void PassthroughFile::end_step(std::uint64_t record) {
     const int status = ncmpi_fill_var_rec(id_, variable, static_cast<MPI_Offset>(record));
     if (fill_status == NC_NOERR) fill_status = status;
   }
-  std::vector<int> requests, statuses(queued_.size());
-  for (const Queued& queued : queued_) requests.push_back(queued.request);
-  const int wait_status =
-      ncmpi_wait_all(id_, static_cast<int>(requests.size()), requests.data(), statuses.data());
+  int write_status = NC_NOERR;
+  for (const int end : batch_ends_) {
+    const int status = write_queued(end);
+    if (write_status == NC_NOERR) write_status = status;
+  }
   queued_.clear();
   const std::string out_of_range = std::exchange(out_of_range_, {});
 
   const std::string what = "cannot write '" + path_ + "'";
   check(fill_status, what);
-  if (wait_status != NC_ERANGE) check(wait_status, what);
-  for (const int status : statuses) {
-    if (status != NC_ERANGE) check(status, what);
-  }
+  check(write_status, what);
   if (!out_of_range.empty()) check(NC_ERANGE, "variable '" + out_of_range + "' of '" + path_ + "'");
+}
+
+int PassthroughFile::write_queued(int end) {
+  const auto rest = std::stable_partition(queued_.begin(), queued_.end(), [&](const Queued& put) { return put.variable < end; });
+  std::vector<int> requests;
+  for (auto put = queued_.begin(); put != rest; ++put) requests.push_back(put->request);
+  std::vector<int> statuses(requests.size());
+  int result = ncmpi_wait_all(id_, static_cast<int>(requests.size()), requests.data(), statuses.data());
+  if (result == NC_ERANGE) result = NC_NOERR;
+  for (const int status : statuses) {
+    if (result == NC_NOERR && status != NC_ERANGE) result = status;
+  }
+  queued_.erase(queued_.begin(), rest);
+  return result;
 }
 
 void PassthroughFile::synchronize() { check(ncmpi_sync(id_), "cannot store '" + path_ + "'"); }

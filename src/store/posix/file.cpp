@@ -70,17 +70,29 @@ void File::check_usable() const {
   if (failed_) throw Error(Errc::io, message("use", names_) + ": the storage has failed to keep what was written");
 }
 
-struct stat File::status() const {
+struct stat File::status(int descriptor) const {
   struct stat status {};
-  if (fstat(buffered_, &status) != 0) throw base::system_error(errno, message("inspect", names_));
+  if (fstat(descriptor, &status) != 0) throw base::system_error(errno, message("inspect", names_));
   return status;
 }
 
-Bytes File::current_size() const { return static_cast<Bytes>(status().st_size); }
+Bytes File::current_size() const {
+  if (!shared_) return static_cast<Bytes>(status(buffered_).st_size);
+  // NFS tells what other nodes have written only to who opens the file after that.
+  struct Opened {
+    ~Opened() {
+      if (descriptor >= 0) calls.close(descriptor);
+    }
+    SystemCalls& calls;
+    int descriptor;
+  } const opened{calls_, calls_.open(names_.working_path.c_str(), O_WRONLY | O_CLOEXEC, 0)};
+  if (opened.descriptor < 0) throw base::system_error(-opened.descriptor, message("inspect", names_));
+  return static_cast<Bytes>(status(opened.descriptor).st_size);
+}
 
 void File::reserve(Bytes size_bytes, Bytes data_bytes) {
   check_usable();
-  const Bytes current = current_size();
+  const auto current = static_cast<Bytes>(status(buffered_).st_size);   // to allocate what another has written does no harm
   if (size_bytes <= current) return;
   const Bytes added = size_bytes - current;
   if (data_bytes < added / 2) return extend(size_bytes);
@@ -163,7 +175,7 @@ void File::synchronize_directory() {
   throw base::system_error(-result, message("publish", names_));
 }
 
-std::uint64_t File::inode() const { return status().st_ino; }
+std::uint64_t File::inode() const { return status(buffered_).st_ino; }
 
 void File::discard() noexcept {
   if (published_ || names_.working_path == names_.final_path) return;

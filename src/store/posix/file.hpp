@@ -71,6 +71,7 @@ class File {
   void publish();
   // False once an fsync has failed.
   [[nodiscard]] bool is_trusted() const { return !failed_; }
+  // With what others have written and made durable, if it is shared.
   [[nodiscard]] Bytes current_size() const;
   // Tells whether a file of the final name is this one.
   [[nodiscard]] std::uint64_t inode() const;
@@ -79,7 +80,7 @@ class File {
 
  private:
   void check_usable() const;
-  [[nodiscard]] struct stat status() const;
+  [[nodiscard]] struct stat status(int descriptor) const;
   void synchronize_directory();
   void extend(Bytes size_bytes);
 

@@ -284,6 +284,20 @@ TEST_F(FileOnDisk, CutsALongerFileOnly) {
   EXPECT_EQ(read_text(names_.working_path), "head");
 }
 
+// As over NFS, where an open descriptor may not see for a while what other nodes have written: here it never does.
+TEST_F(FileOnDisk, ThatOthersWriteTooIsAsLongAsWhoeverOpensItSees) {
+  const auto file = open();
+  write_text(directory_ / "as others see it", "header and data");
+  std::filesystem::rename(directory_ / "as others see it", names_.working_path);
+
+  EXPECT_EQ(file->current_size(), 6u);
+  file->share();
+  EXPECT_EQ(file->current_size(), 15u);
+
+  std::filesystem::remove(names_.working_path);
+  EXPECT_EQ(code_of([&] { static_cast<void>(file->current_size()); }), Errc::not_found);
+}
+
 TEST_F(FileOnDisk, ContinuesShortWritesAndReportsFailedOnes) {
   const auto file = open();
   calls_.on_write = [](std::size_t k, std::size_t, ssize_t result) { return k == 0 ? 3 : k == 1 ? -EINTR : result; };

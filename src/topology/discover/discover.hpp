@@ -10,11 +10,12 @@
 
 namespace glean::topology {
 
-// Where the kernel's files are. Tests put recorded machines there.
+// Where the files of the kernel and of Slurm are. Tests put recorded machines there.
 struct Places {
   std::string proc = "/proc";
   std::string sys = "/sys";
   std::string shared_memory = "/dev/shm";
+  std::string slurm = "/etc/slurm";
 };
 
 // The node that this process runs on, as this process may use it: its processors, and the memory that the smallest

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "topology/discover/discover.hpp"
 #include "topology/discover/mounts.hpp"
+#include "topology/discover/striping.hpp"
 
 namespace glean::topology {
 namespace {
@@ -54,6 +55,17 @@ bool writes_directly(const Descriptor& file, Bytes block_bytes) {
   return pwrite(file.number(), block.get(), block_bytes, 0) == static_cast<ssize_t>(block_bytes);
 }
 
+// Of the one file system of Lustre that is mounted; of several it cannot be told which is meant.
+int lustre_targets(const std::string& sys) {
+  std::error_code ignored;
+  int targets = 0, file_systems = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(sys + "/fs/lustre/lov", ignored)) {
+    std::ifstream file(entry.path() / "numobd");
+    if (file >> targets) ++file_systems;
+  }
+  return file_systems == 1 && targets > 0 ? targets : 1;
+}
+
 }  // namespace
 
 Storage discover_storage(const std::string& directory, const Places& places) {
@@ -70,6 +82,13 @@ Storage discover_storage(const std::string& directory, const Places& places) {
   if (stat(path.c_str(), &status) == 0) storage.block_bytes = static_cast<Bytes>(status.st_blksize);
   struct statvfs space {};
   if (statvfs(path.c_str(), &space) == 0) storage.available_bytes = Bytes{space.f_bavail} * space.f_frsize;
+
+  if (storage.file_system == "lustre") {
+    const Striping striping = discover_striping(path).value_or(Striping{});
+    storage.stripe_count = striping.count;
+    storage.stripe_bytes = striping.bytes;
+    storage.targets = lustre_targets(places.sys);
+  }
 
   const Descriptor file = nameless_file(path);
   storage.writable = file.is_open();

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the benchmarks have measured, beside their targets, as a table."""
+import os
+
+
+def row(rows, target, wanted, measured, reached):
+    rows.append((target, wanted, measured, {True: "yes", False: "NO", None: ""}[reached]))
+
+
+def at_most(rows, target, wanted, value, text):
+    row(rows, target, f"at most {wanted:g}", text, value <= wanted)
+
+
+def at_least(rows, target, wanted, value, text):
+    row(rows, target, f"at least {wanted:g}", text, value >= wanted)
+
+
+def put_rows(rows, put):
+    cores = os.cpu_count() or 1
+    for ranks, result in sorted(put.items()):
+        if not result:
+            continue
+        large = [r for r in result["results"] if r["bytes_per_put"] >= 1 << 20]
+        if not large:
+            continue
+        worst = min(large, key=lambda r: r["put_to_memcpy"])
+        text = (f"{worst['put_to_memcpy']:.2f} at {worst['bytes_per_put'] >> 20} MiB "
+                f"({worst['put_gb_per_s']:.1f} of {worst['memcpy_gb_per_s']:.1f} GB/s)")
+        name = f"put / memcpy from 1 MiB, {ranks} ranks"
+        if ranks == cores:
+            at_least(rows, name, 0.8, worst["put_to_memcpy"], text)
+        else:
+            row(rows, name, "", text, None)
+
+
+def journal_rows(rows, journal):
+    for ranks, result in sorted(journal.items()):
+        large = [r for r in result["results"] if r["bytes_per_put"] >= 1 << 20] if result else []
+        if large:
+            worst = max(large, key=lambda r: r["journal_share"])
+            at_most(rows, f"journal / copy from 1 MiB, {ranks} ranks", 0.03, worst["journal_share"],
+                    f"{worst['journal_share']:+.3f} at {worst['bytes_per_put'] >> 20} MiB "
+                    f"({worst['journal_nanoseconds_per_put']:.0f} ns a put)")
+
+
+def plan_rows(rows, plan):
+    for result in plan["results"] if plan else []:
+        ranks = result["ranks"]
+        if ranks == 1 << 17:
+            at_most(rows, f"planning of a rank, {ranks} ranks: ms", 50, result["seconds"] * 1e3, f"{result['seconds'] * 1e3:.2f}")
+            at_most(rows, f"planning of a rank, {ranks} ranks: MiB", 1, result["memory_bytes"] / 2**20,
+                    f"{result['memory_bytes'] / 2**20:.3f}")
+
+
+def recover_rows(rows, recover):
+    if not recover:
+        return
+    glean, *fio = recover["results"]
+    for other in fio:
+        ratio = other["glean_to_this"]
+        at_least(rows, f"recovery / {other['contender']}", 0.9, ratio,
+                 f"{ratio:.2f} ({glean['seconds_per_gib']:.2f} s/GiB, {other['seconds_per_gib']:.2f} s/GiB)")
+
+
+def drain_rows(rows, drain):
+    for ranks, result in sorted(drain.items()):
+        if not result:
+            continue
+        glean, summed, *fio = result["results"]
+        row(rows, f"drain with checksums / without, {ranks} ranks", "", f"{summed['gb_per_s'] / glean['gb_per_s']:.2f} "
+            f"({summed['gb_per_s']:.2f} of {glean['gb_per_s']:.2f} GB/s)", None)
+        for other in fio:
+            ratio = other["glean_to_this"]
+            at_least(rows, f"drain / {other['contender']}, {ranks} ranks", 0.9, ratio,
+                     f"{ratio:.2f} ({glean['gb_per_s']:.2f} of {other['gb_per_s']:.2f} GB/s)")
+
+
+def contender(result, name):
+    return next(r for r in result["results"] if r["contender"] == name)
+
+
+def better_layer(checkpoint, workload):
+    """Of the plain disk's results the one in which PnetCDF blocking was faster."""
+    found = {layer: result for (name, store, layer), result in checkpoint.items() if (name, store) == (workload, "plain") and result}
+    if not found:
+        return None, None
+    layer = min(found, key=lambda key: contender(found[key], "PnetCDF blocking")["blocked_seconds"])
+    return layer, found[layer]
+
+
+def checkpoint_rows(rows, checkpoint):
+    for workload in ("flash", "s3d"):
+        layer, plain = better_layer(checkpoint, workload)
+        cases = [(f"{workload}, plain disk, {layer}", plain, 10, None)]
+        cases += [(f"{workload}, {rate} MB/s store", checkpoint.get((workload, rate, "romio")), factor, rate)
+                  for rate, factor in ((200, 30), (50, 100))]
+        for name, result, factor, rate in cases:
+            if not result:
+                continue
+            glean, other = contender(result, "GLEAN"), contender(result, "PnetCDF blocking")
+            at_least(rows, f"{name}: blocked shorter by", factor, glean["blocked_shorter_by"],
+                     f"{glean['blocked_shorter_by']:.1f} ({glean['blocked_seconds']:.3f} s, "
+                     f"{other['blocked_seconds']:.3f} s)")
+            if rate is None:
+                at_most(rows, f"{name}: time to durable / PnetCDF + fsync", 1, glean["durable_to_reference"],
+                        f"{glean['durable_to_reference']:.2f} ({glean['durable_seconds']:.3f} s, "
+                        f"{other['durable_seconds']:.3f} s)")
+            else:
+                share = glean["raw_mb_per_s"] / rate
+                at_least(rows, f"{name}: raw rate / rate of the store", 0.95, share,
+                         f"{share:.3f} ({glean['raw_mb_per_s']:.0f} MB/s)")
+            at_most(rows, f"{name}: CPU time / PnetCDF", 1.05, glean["cpu_to_reference"],
+                    f"{glean['cpu_to_reference']:.2f} ({glean['cpu_seconds']:.2f} s, {other['cpu_seconds']:.2f} s)")
+            row(rows, f"{name}: files identical", "yes", "yes" if result["identical_files"] else "no",
+                result["identical_files"])
+
+
+def mode_rows(rows, modes):
+    for layer, result in modes.items():
+        if not result:
+            continue
+        by_mode = {r["variant"]: r for r in result["results"]}
+        baseline = by_mode.pop("passthrough")["blocked_seconds"]
+        for mode, r in by_mode.items():
+            text = f"{r['blocked_shorter_by']:.1f} ({r['blocked_seconds']:.3f} s, {baseline:.3f} s)"
+            row(rows, f"mode {mode}, {layer}: blocked shorter than passthrough by", "", text, None)
+
+
+def transfer_rows(rows, transfer):
+    for where, result in transfer.items():
+        for r in result["results"] if result else []:
+            row(rows, f"parcels of {r['piece_bytes'] >> 10} KiB, {where}: one-sided / two-sided", "", f"{r['one_sided_to_two_sided']:.2f} "
+                f"({r['one_sided_mb_per_s']:.0f}, {r['two_sided_mb_per_s']:.0f} MB/s)", None)
+
+
+def hosts_text(hosts):
+    text = f"{hosts['count']} hosts, links of {hosts['link']}"
+    if hosts["between_switches"]:
+        text += f", {hosts['between_switches']} between switches"
+    if hosts["store_mb_per_s"]:
+        text += f", store of {hosts['store_mb_per_s']} MB/s"
+    return text
+
+
+def group_rows(rows, groups):
+    for result in groups.values():
+        if not result:
+            continue
+        name = hosts_text(result["hosts"])
+        for r in result["results"]:
+            row(rows, f"{name}: {r['variant']}: blocked s, durable s", "",
+                f"{r['blocked_seconds']:.3f}, {r['durable_seconds']:.3f}", None)
+        row(rows, f"{name}: files identical", "yes", "yes" if result["identical_files"] else "no", result["identical_files"])
+
+
+def nodes_rows(rows, nodes):
+    for result in nodes.values():
+        if not result:
+            continue
+        name = hosts_text(result["hosts"])
+        glean, other = contender(result, "GLEAN"), contender(result, "PnetCDF blocking")
+        row(rows, f"{name}: blocked shorter by", "", f"{glean['blocked_shorter_by']:.1f} ({glean['blocked_seconds']:.3f} s, "
+            f"{other['blocked_seconds']:.3f} s)", None)
+        row(rows, f"{name}: time to durable / PnetCDF + fsync", "", f"{glean['durable_to_reference']:.2f} "
+            f"({glean['durable_seconds']:.3f} s, {other['durable_seconds']:.3f} s)", None)
+        row(rows, f"{name}: files identical", "yes", "yes" if result["identical_files"] else "no", result["identical_files"])
+
+
+def print_table(rows):
+    head = ("target", "wanted", "measured", "reached")
+    widths = [max(len(line[i]) for line in [head, *rows]) for i in range(4)]
+    for line in [head, tuple("-" * width for width in widths), *rows]:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
+
+
+def print_contenders(checkpoint):
+    print(f"\n{'':34}{'blocked':>10}{'observed':>12}{'durable':>10}{'raw':>12}{'CPU':>9}")
+    for (workload, store, layer), result in checkpoint.items():
+        if not result:
+            continue
+        where = "plain disk" if store == "plain" else f"{store} MB/s store"
+        print(f"{workload}, {where}, {layer}, {result['bytes'] / 2**20:.0f} MiB in {result['files']} file(s)")
+        for r in result["results"]:
+            print(f"    {r['contender']:30}{r['blocked_seconds']:8.3f} s{r['observed_mb_per_s']:7.0f} MB/s"
+                  f"{r['durable_seconds']:8.3f} s{r['raw_mb_per_s']:7.0f} MB/s{r['cpu_seconds']:7.2f} s")

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A program that writes and reads files and knows nothing of GLEAN: benchmarks/run starts it by itself and under `glean run`, in turns.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "measure.hpp"
+#include "unmodified/cases.hpp"
+
+using namespace glean::benchmarks;
+
+namespace {
+
+struct Options {
+  std::string interface = "mpiio";
+  std::string directory = "bench-files";
+  std::string json;
+  std::string only;
+  int repetitions = 5;
+  bool quick = false;
+};
+
+// Without a number in it: files whose names differ in their numbers only are of one kind for GLEAN, and each case is another.
+std::string directory_of(const Options& options, int index) {
+  return options.directory + "/" + static_cast<char>('a' + index / 26) + static_cast<char>('a' + index % 26);
+}
+
+std::vector<Case> cases_of(const Options& options, const Ranks& ranks) {
+  if (options.interface == "pnetcdf") return pnetcdf_cases(ranks, options.quick);
+#ifdef GLEAN_BENCH_HDF5
+  if (options.interface == "hdf5") return hdf5_cases(ranks, options.quick);
+#else
+  if (options.interface == "hdf5") return {};
+#endif
+  return mpiio_cases(ranks, options.quick);
+}
+
+// Looking at a file waits for its drain; then it is on the storage, and the next case begins with an idle one.
+void wait_until_durable(const Ranks& ranks, const Case& one, const std::string& directory) {
+  if (ranks.root()) {
+    for (const std::string& file : one.files) synchronize_file(directory + "/" + file);
+    synchronize_file_system(directory);
+  }
+  ranks.wait_quietly();
+}
+
+// Of the slowest rank: in calls, and until everything is on the storage. Collective.
+std::pair<double, double> time_of(const Ranks& ranks, const Case& one, const std::string& directory) {
+  if (ranks.root()) {
+    empty_directory(directory);
+    if (one.prepare) {
+      one.prepare(directory);
+      synchronize_file_system(directory);
+    }
+  }
+  ranks.wait_quietly();
+  ranks.start_line();
+  const double begin = now_seconds();
+  one.run(directory);
+  const double blocked = ranks.max(now_seconds() - begin);
+  wait_until_durable(ranks, one, directory);
+  return {blocked, ranks.max(now_seconds() - begin)};
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  CLI::App app("files of a program that knows nothing of GLEAN");
+  app.add_option("--interface", options.interface)->check(CLI::IsMember({"mpiio", "pnetcdf", "hdf5"}));
+  app.add_option("--directory", options.directory, "where the files go; those of each case stay there, in a directory of its own");
+  app.add_option("--json", options.json, "write the result here, not to standard output");
+  app.add_option("--only", options.only, "cases whose name has this in it");
+  app.add_option("--repetitions", options.repetitions, "of each case, one after the other")->check(CLI::PositiveNumber);
+  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
+  CLI11_PARSE(app, argc, argv);
+  Ranks ranks(argc, argv);
+  return run_or_abort([&] {
+    Json results = Json::array();
+    int index = 0;
+    for (const Case& one : cases_of(options, ranks)) {
+      const std::string directory = directory_of(options, index++);
+      if (one.name.find(options.only) == std::string::npos) continue;
+      std::vector<double> blocked, durable;
+      for (int repetition = 0; repetition < options.repetitions; ++repetition) {
+        const auto [in_calls, all] = time_of(ranks, one, directory);
+        blocked.push_back(in_calls);
+        durable.push_back(all);
+      }
+      results.push_back({{"case", one.name}, {"bytes", one.bytes}, {"files", one.files}, {"directory", directory},
+                         {"blocked_seconds", blocked}, {"durable_seconds", durable}});
+    }
+    if (ranks.root()) write_json({{"recipe", recipe(ranks, options.directory, options.repetitions)}, {"results", results}}, options.json);
+    return 0;
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return run(argc, argv); }

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// glean run: a command whose MPI-IO is captured, whatever it is.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/config.hpp"
+#include "base/error.hpp"
+#include "cli/executable.hpp"
+#include "cli/run_findings.hpp"
+#include "cli/verbs.hpp"
+
+namespace glean::cli {
+namespace {
+
+constexpr const char* library_name = "libglean_preload.so";
+constexpr int cannot_be_run = 126, not_found = 127;   // as of a shell
+
+struct Options {
+  std::string mode;
+  std::string config;
+  bool check = false;
+  std::vector<std::string> command;
+};
+
+// Beside this command, as it was built or installed.
+std::string find_library() {
+  std::error_code ignored;
+  const auto directory = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const std::filesystem::path& place : {directory / "../lib", directory / "../" GLEAN_LIBRARY_DIRECTORY,
+                                             std::filesystem::path(GLEAN_INSTALLED_LIBRARIES)}) {
+    const auto library = place / library_name;
+    if (std::filesystem::exists(library, ignored)) return std::filesystem::canonical(library, ignored).string();
+  }
+  throw base::Error(base::Errc::not_found,
+                    fmt::format("{} is neither beside this command nor in {}", library_name, GLEAN_INSTALLED_LIBRARIES),
+                    "install GLEAN with its libraries, or build the target glean_preload");
+}
+
+// What the command is to find in its environment, besides the directory of the run.
+void set_environment(const Options& options, const std::string& library) {
+  const char* before = std::getenv("LD_PRELOAD");
+  const std::string preload = before == nullptr || *before == '\0' ? library : library + ":" + before;
+  setenv("LD_PRELOAD", preload.c_str(), 1);
+  if (!options.mode.empty()) setenv("GLEAN_MODE", options.mode.c_str(), 1);
+  // Programs may change their directory before they start MPI.
+  if (!options.config.empty()) setenv("GLEAN_CONFIG", std::filesystem::absolute(options.config).c_str(), 1);
+}
+
+void say(const RunFinding& finding) {
+  std::cerr << "glean: " << finding.what << '\n';
+  if (!finding.advice.empty()) std::cerr << "glean: " << finding.advice << '\n';
+}
+
+// A directory of this user's, that goes with it.
+class RunDirectory {
+ public:
+  RunDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "glean-run.XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw base::system_error(errno, "cannot make a directory like '" + pattern + "'");
+    path_ = pattern;
+  }
+  ~RunDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+volatile pid_t child = 0;
+
+// What a terminal sends all of its foreground processes get, the command too; what is sent to this process alone it passes on.
+void pass_on(int signal, siginfo_t* info, void*) {
+  if (child > 0 && info->si_code <= 0) kill(child, signal);
+}
+
+constexpr std::array passed_on = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
+
+// Its status as waitpid() gives it.
+int run_and_wait(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);   // until it is known to whom to pass them on
+  const pid_t started = fork();
+  if (started < 0) throw base::system_error(errno, "cannot start a process");
+  if (started == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    execvp(arguments[0], arguments.data());
+    const int error = errno;
+    std::cerr << "glean: " << base::system_error(error, fmt::format("cannot run '{}'", arguments[0])).what() << std::endl;
+    _exit(error == ENOENT ? not_found : cannot_be_run);
+  }
+  child = started;
+  struct sigaction action {};
+  action.sa_sigaction = pass_on;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (const int signal : passed_on) sigaction(signal, &action, nullptr);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  int status = 0;
+  while (waitpid(started, &status, 0) < 0 && errno == EINTR) {}
+  child = 0;
+  return status;
+}
+
+// Ends as the command has ended.
+[[noreturn]] void end_by(int signal) {
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+  std::_Exit(128 + signal);
+}
+
+int run(const Options& options) {
+  const std::string library = find_library();
+  set_environment(options, library);
+  static_cast<void>(base::load_configuration({}, base::process_environment()));   // wrong settings are found now, once
+  const Executable examined = examine_library(library);
+  if (options.check) {
+    const auto findings = examine_command(options.command, examined);
+    for (const RunFinding& finding : findings) say(finding);
+    if (findings.empty()) std::cout << fmt::format("LD_PRELOAD={}\n", std::getenv("LD_PRELOAD"));
+    return findings.empty() ? success : found_a_failure;
+  }
+  int status = 0;
+  {
+    const RunDirectory directory;
+    setenv("GLEAN_RUN_DIRECTORY", directory.path().c_str(), 1);
+    status = run_and_wait(options.command);
+    unsetenv("LD_PRELOAD");
+    const auto findings = explain(options.command, examined, read_notes(directory.path()));
+    const bool started = !WIFEXITED(status) || (WEXITSTATUS(status) != not_found && WEXITSTATUS(status) != cannot_be_run);
+    if (started && !findings.empty()) {
+      std::cerr << "glean: MPI-IO was not captured:\n";
+      for (const RunFinding& finding : findings) say(finding);
+    }
+  }
+  if (WIFSIGNALED(status)) end_by(WTERMSIG(status));
+  return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_code) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("run", "Run a command so that the MPI-IO of its programs is captured");
+  verb->add_option("--mode", options->mode, "As the setting mode: threaded, dedicated, passthrough, …");
+  verb->add_option("--config", options->config, "The configuration file");
+  verb->add_flag("--check", options->check, "Do not run it: only say what would not be captured, and why");
+  verb->footer("The command follows after --: glean run [OPTIONS] -- COMMAND [ARGUMENT...]\n"
+               "Exit code: that of the command; 2 when the configuration is wrong, 126 or 127 when the command cannot be run;\n"
+               "with --check 1 when something would not be captured.");
+  verb->callback([options, command, &exit_code] {
+    if (command.empty()) throw base::Error(base::Errc::invalid_argument, "no command to run", "glean run -- mpirun -n 8 ./program");
+    options->command = command;
+    exit_code = run(*options);
+  });
+}
+
+}  // namespace glean::cli

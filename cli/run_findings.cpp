@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/run_findings.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+namespace glean::cli {
+namespace {
+
+// They start other programs, and are not themselves what writes.
+constexpr std::array launchers = {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "env",
+                                  "time", "nice", "numactl", "taskset", "timeout", "sh", "bash", "dash"};
+
+bool is_launcher(const std::string& word) {
+  const std::string name = std::filesystem::path(word).filename().string();
+  return std::any_of(launchers.begin(), launchers.end(), [&](const char* launcher) { return name.starts_with(launcher); });
+}
+
+bool is_loaded(const RunNotes& notes, const Executable& program) {
+  std::error_code ignored;
+  const std::string path = std::filesystem::canonical(program.path, ignored).string();
+  return std::find(notes.loaded.begin(), notes.loaded.end(), path) != notes.loaded.end();
+}
+
+// HDF5's subfiling writes by itself, past MPI-IO.
+void look_for_subfiling(std::vector<RunFinding>& findings) {
+  const char* driver = std::getenv("HDF5_DRIVER");
+  bool asked_for = driver != nullptr && std::string_view(driver) == "subfiling";
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    asked_for = asked_for || std::string_view(*variable).starts_with("H5FD_SUBFILING");
+  }
+  if (asked_for) {
+    findings.push_back({"the environment sets up HDF5's subfiling, which writes past MPI-IO: what it writes is not captured",
+                        "unset HDF5_DRIVER and H5FD_SUBFILING_*, and open files with H5Pset_fapl_mpio"});
+  }
+}
+
+}  // namespace
+
+std::vector<Executable> programs_of(const std::vector<std::string>& words) {
+  std::vector<Executable> programs;
+  bool after_launcher = true;   // the next word may be the name of a program, from PATH too
+  for (const std::string& word : words) {
+    if (word.starts_with('-') || word.find('=') != std::string::npos) continue;
+    const bool has_slash = word.find('/') != std::string::npos;
+    const std::string path = after_launcher || has_slash ? find_program(word) : "";
+    if (path.empty()) continue;
+    after_launcher = is_launcher(word);
+    if (!after_launcher) programs.push_back(examine(path));
+  }
+  return programs;
+}
+
+std::vector<RunFinding> examine_command(const std::vector<std::string>& words, const Executable& library) {
+  std::vector<RunFinding> findings;
+  const MpiLibrary made_for = mpi_of(library.libraries);
+  for (const Executable& program : programs_of(words)) {
+    const MpiLibrary mpi = mpi_of(program.libraries);
+    if (program.kind == Executable::Kind::statically_linked) {
+      findings.push_back({fmt::format("'{}' is statically linked: nothing can be preloaded to it", program.path),
+                          "link it dynamically, with the shared library of MPI"});
+    } else if (program.changes_user && geteuid() != 0) {
+      findings.push_back({fmt::format("'{}' runs as another user or with capabilities: the system preloads nothing to it", program.path),
+                          "run a copy without the set-user-ID and set-group-ID bits and without capabilities"});
+    } else if (mpi != MpiLibrary::none && mpi != made_for) {
+      findings.push_back({fmt::format("'{}' uses {}, and '{}' was built with {}", program.path, name_of(mpi), library.path,
+                                      name_of(made_for)),
+                          "build GLEAN with the MPI of the program"});
+    }
+  }
+  look_for_subfiling(findings);
+  return findings;
+}
+
+RunNotes read_notes(const std::string& directory) {
+  RunNotes notes;
+  std::error_code ignored;
+  notes.alive = std::filesystem::exists(directory + "/alive", ignored);
+  std::ifstream other(directory + "/other");
+  std::getline(other, notes.other_mpi);
+  std::ifstream loaded(directory + "/loaded");
+  for (std::string line; std::getline(loaded, line);) notes.loaded.push_back(line);
+  return notes;
+}
+
+std::vector<RunFinding> explain(const std::vector<std::string>& words, const Executable& library, const RunNotes& notes) {
+  if (notes.alive) return {};
+  if (!notes.other_mpi.empty()) {
+    return {{fmt::format("the program's MPI is {}, and '{}' was built with {}", notes.other_mpi, library.path,
+                         name_of(mpi_of(library.libraries))),
+             "build GLEAN with the MPI of the program"}};
+  }
+  std::vector<RunFinding> findings = examine_command(words, library);
+  for (const Executable& program : programs_of(words)) {
+    if (program.kind == Executable::Kind::statically_linked) continue;
+    if (is_loaded(notes, program)) {
+      findings.push_back({fmt::format("'{}' ran with the library, and did not initialize MPI", program.path),
+                          mpi_of(program.libraries) == MpiLibrary::none
+                              ? "does it use MPI? a library of MPI inside of it cannot be reached" : ""});
+    } else if (program.kind == Executable::Kind::script) {
+      findings.push_back({fmt::format("the script '{}' started nothing that initialized MPI with the library", program.path),
+                          "see whether it clears LD_PRELOAD; `glean run` can also stand in the script, before mpirun"});
+    } else if (program.kind == Executable::Kind::dynamic && !program.changes_user) {
+      findings.push_back({fmt::format("'{}' did not get the library", program.path),
+                          "see whether something on the way clears LD_PRELOAD; to other hosts mpirun of Open MPI passes it with "
+                          "-x LD_PRELOAD (glean-run(1))"});
+    }
+  }
+  if (findings.empty()) {
+    findings.push_back({"no process on this host has initialized MPI with the library",
+                        "to other hosts mpirun of Open MPI passes the environment with -x LD_PRELOAD (glean-run(1))"});
+  }
+  return findings;
+}
+
+}  // namespace glean::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Why a command that `glean run` starts is not captured, or will not be.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/executable.hpp"
+
+namespace glean::cli {
+
+struct RunFinding {
+  std::string what;
+  std::string advice;   // empty: none
+};
+
+// The programs of the command: what is given to launchers, shells and the like as well. `words` as the shell would have them.
+[[nodiscard]] std::vector<Executable> programs_of(const std::vector<std::string>& words);
+// What of it cannot be captured, as far as can be seen before it runs. `library`: that is preloaded.
+[[nodiscard]] std::vector<RunFinding> examine_command(const std::vector<std::string>& words, const Executable& library);
+
+// What the processes have left in the directory of the run (frontends/mpiio/start_up.hpp).
+struct RunNotes {
+  bool alive = false;                // a process has initialized MPI, and the library saw it
+  std::string other_mpi;             // the MPI of a program that has another one
+  std::vector<std::string> loaded;   // programs that have loaded the library
+};
+[[nodiscard]] RunNotes read_notes(const std::string& directory);
+// When the command has ended: why nothing was captured. Empty: it was.
+[[nodiscard]] std::vector<RunFinding> explain(const std::vector<std::string>& words, const Executable& library, const RunNotes& notes);
+
+}  // namespace glean::cli

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Opening, closing, asking and changing. What moves data is in capture.cpp and reading.cpp.
+#include "captured_file.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.hpp"
+#include "session/agreement.hpp"
+
+namespace glean::mpiio {
+namespace {
+
+constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
+
+}  // namespace
+
+CapturedFile::CapturedFile(Session& session, Opened opened)
+    : session_(session), token_(opened.token), comm_(opened.comm), amode_(opened.amode), target_(std::move(opened.target)),
+      hints_(std::move(opened.hints)), compares_(session.compares(target_->path)) {
+  PMPI_Comm_rank(comm_, &rank_);
+  PMPI_Comm_size(comm_, &ranks_);
+  const FlatType byte(MPI_BYTE);
+  view_.places.emplace(0, byte, byte);
+}
+
+CapturedFile::~CapturedFile() = default;
+
+int CapturedFile::said(const base::Error& error) const {
+  const bool drain_has_said_it = target_->output && target_->output->failure();
+  if (!drain_has_said_it) base::log(base::LogLevel::error, "'{}': {}", target_->path, error.what());
+  return error_class(error);
+}
+
+void CapturedFile::agree(std::optional<base::Error> mine) {
+  int code = mine ? said(*mine) : MPI_SUCCESS;
+  if (code == MPI_SUCCESS) {
+    const std::lock_guard lock(session_.one_at_a_time());
+    code = error_class(output().failure());
+  }
+  PMPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm_);
+  if (code != MPI_SUCCESS) fail(code);
+}
+
+// --- ending
+
+void CapturedFile::close() {
+  aside_.close();
+  const Bytes bytes = size_of_file();
+  std::uint64_t most[3] = {0, blocked_ns_, waited_ns_};
+  most[0] = static_cast<std::uint64_t>(close_alone());
+  // When a rank returns, all have closed the output: whoever opens the file then finds it complete, or waits for that.
+  PMPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_UINT64_T, MPI_MAX, comm_);
+  PMPI_Comm_free(&comm_);
+  session_.read_back().add(target_->path, most[1], most[2], bytes);
+  if (most[0] != MPI_SUCCESS) fail(static_cast<int>(most[0]));
+}
+
+int CapturedFile::close_alone() {
+  alone_.close();
+  const std::lock_guard lock(session_.one_at_a_time());
+  int code = error_class(output().failure());
+  if (target_.use_count() > 1) return code;   // another handle has it open
+  const auto error = session::caught([&] { output().close(); });
+  if (error && code == MPI_SUCCESS) code = said(*error);
+  target_->output.reset();
+  return code;
+}
+
+// --- size
+
+Bytes CapturedFile::size_of_file() {
+  // What MPI itself has written here only the file system knows of.
+  struct stat status {};
+  const Bytes in_file = stat(output().working_path().c_str(), &status) == 0 ? static_cast<Bytes>(status.st_size) : 0;
+  return std::max(in_file, locked([&] { return output().size(); }));
+}
+
+void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
+  if (size < 0) answer_is(PMPI_File_set_size(fh, size));
+  int is_used = !output().is_in_place() || target_->written || target_.use_count() > 1 ? 1 : 0;
+  PMPI_Allreduce(MPI_IN_PLACE, &is_used, 1, MPI_INT, MPI_MAX, comm_);
+  // The program replaces what was there: that stays as long as the new one is not complete.
+  if (size == 0 && is_used == 0) return start_over();
+  struct {
+    int code, cuts;
+  } of_root{MPI_SUCCESS, 0};
+  const auto resize = [&] {
+    of_root.code = MPI_SUCCESS;
+    const std::lock_guard lock(session_.one_at_a_time());
+    const auto error = session::caught([&] { output().resize(static_cast<Bytes>(size)); });
+    if (error) of_root.code = said(*error);
+  };
+  // No rank is waited for where bytes that are on their way stay: HDF5 sets the size whenever it closes a file.
+  if (rank_ == 0) {
+    of_root.cuts = static_cast<Bytes>(size) < size_of_file() ? 1 : 0;
+    if (of_root.cuts == 0) resize();
+  }
+  PMPI_Bcast(&of_root, 2, MPI_INT, 0, comm_);
+  if (of_root.cuts != 0) {
+    agree(session::caught([&] {
+      const std::lock_guard lock(session_.one_at_a_time());
+      output().flush();
+    }));
+    if (rank_ == 0) resize();
+    PMPI_Bcast(&of_root, 2, MPI_INT, 0, comm_);
+  }
+  if (of_root.code != MPI_SUCCESS) fail(of_root.code);
+}
+
+void CapturedFile::start_over() {
+  alone_.close();
+  const auto open = [&](session::ByteOutput::Existing existing) {
+    return session::caught([&] { target_->output = session::ByteOutput::open(session_.core(), comm_, target_->path, existing); });
+  };
+  {
+    const std::lock_guard lock(session_.one_at_a_time());
+    output().close();
+    target_->output.reset();
+  }
+  const auto error = open(session::ByteOutput::Existing::replace);
+  if (!error) return;
+  base::log(base::LogLevel::warning, "'{}' is written in place: {}", target_->path, error->what());
+  if (const auto again = open(session::ByteOutput::Existing::keep)) fail(said(*again));   // on all ranks or none, as above
+  std::optional<base::Error> failed;
+  if (rank_ == 0) {
+    const std::lock_guard lock(session_.one_at_a_time());
+    failed = session::caught([&] { output().resize(0); });
+  }
+  agree(failed);
+}
+
+void CapturedFile::preallocate(MPI_File fh, MPI_Offset size) {
+  if (size < 0) answer_is(PMPI_File_preallocate(fh, size));
+  PMPI_Barrier(comm_);
+  std::optional<base::Error> failed;
+  if (rank_ == 0) {
+    failed = session::caught([&] {
+      const Bytes bytes = static_cast<Bytes>(size);
+      if (bytes <= size_of_file()) return;
+      const std::lock_guard lock(session_.one_at_a_time());
+      output().resize(bytes);
+    });
+  }
+  agree(failed);
+}
+
+void CapturedFile::get_size(MPI_File /*fh*/, MPI_Offset* size) { *size = static_cast<MPI_Offset>(size_of_file()); }
+
+void CapturedFile::sync(MPI_File /*fh*/) {
+  agree(session::caught([&] {
+    const std::lock_guard lock(session_.one_at_a_time());
+    output().flush();
+    output().synchronize();
+  }));
+}
+
+// --- what is asked for
+
+void CapturedFile::get_group(MPI_File /*fh*/, MPI_Group* group) { succeeded(PMPI_Comm_group(comm_, group)); }
+
+void CapturedFile::get_amode(MPI_File /*fh*/, int* amode) { *amode = amode_; }
+
+void CapturedFile::set_info(MPI_File fh, MPI_Info info) {
+  succeeded_for_program(PMPI_File_set_info(fh, info));
+  hints_.add(info);
+}
+
+void CapturedFile::get_info(MPI_File fh, MPI_Info* info) {
+  succeeded_for_program(PMPI_File_get_info(fh, info));
+}
+
+void CapturedFile::get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
+  succeeded_for_program(PMPI_File_get_type_extent(fh, datatype, extent));
+}
+
+#if MPI_VERSION >= 4
+void CapturedFile::get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
+  succeeded_for_program(PMPI_File_get_type_extent_c(fh, datatype, extent));
+}
+#endif
+
+// --- view and pointer
+
+void CapturedFile::set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
+  // The program's handle keeps it, and refuses what cannot be.
+  succeeded_for_program(PMPI_File_set_view(fh, disp, etype, filetype, datarep, info));
+  if (std::strcmp(datarep, "native") != 0) {
+    step_aside();
+    return succeeded(PMPI_File_set_view(aside_.handle(), disp, etype, filetype, datarep, info));
+  }
+  view_.places.reset();
+  ++view_.version;
+  MPI_Count bytes = 0;
+  PMPI_Type_size_x(etype, &bytes);
+  view_.etype_bytes = std::max<Bytes>(1, static_cast<Bytes>(bytes));
+  // Also one that MPI does not allow in files that are written, such as PnetCDF's, which would overlap if it were repeated.
+  const auto unknown = session::caught([&] { view_.places.emplace(disp, FlatType(etype), FlatType(filetype)); });
+  if (unknown) base::log(base::LogLevel::warning, "'{}': {}: MPI writes what is written with this view", target_->path, unknown->what());
+  hints_.add(info);
+  position_ = 0;
+  set_shared(0);
+}
+
+void CapturedFile::get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
+  succeeded_for_program(PMPI_File_get_view(fh, disp, etype, filetype, datarep));
+}
+
+void CapturedFile::get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
+  succeeded_for_program(PMPI_File_get_byte_offset(fh, offset, disp));
+}
+
+void CapturedFile::seek(MPI_File fh, MPI_Offset offset, int whence) {
+  MPI_Offset position = offset;
+  if (whence == MPI_SEEK_CUR) {
+    position += position_;
+  } else if (whence == MPI_SEEK_END) {
+    position = offset_from_end(offset);
+  } else if (whence != MPI_SEEK_SET) {
+    answer_is(PMPI_File_seek(fh, offset, whence));
+  }
+  if (position < 0) answer_is(PMPI_File_seek(fh, position, MPI_SEEK_SET));
+  position_ = position;
+}
+
+MPI_Offset CapturedFile::offset_from_end(MPI_Offset offset) {
+  const MPI_File file = original();
+  MPI_Offset position = 0;
+  succeeded(PMPI_File_seek(file, offset, MPI_SEEK_END));
+  succeeded(PMPI_File_get_position(file, &position));
+  return position;
+}
+
+void CapturedFile::get_position(MPI_File /*fh*/, MPI_Offset* offset) { *offset = position_; }
+
+void CapturedFile::move_to_end() {
+  MPI_Offset end = 0;
+  if (rank_ == 0) end = static_cast<MPI_Offset>(size_of_file());
+  PMPI_Bcast(&end, 1, MPI_OFFSET, 0, comm_);
+  position_ = end;
+  set_shared(end);
+}
+
+// --- stepping aside
+
+void CapturedFile::set_atomicity(MPI_File /*fh*/, int flag) {
+  if (flag == 0) return;
+  step_aside();
+  succeeded(PMPI_File_set_atomicity(aside_.handle(), flag));
+}
+
+void CapturedFile::get_atomicity(MPI_File /*fh*/, int* flag) { *flag = 0; }
+
+void CapturedFile::step_aside() {
+  MPI_Offset shared = shared_position();
+  PMPI_Bcast(&shared, 1, MPI_OFFSET, 0, comm_);
+  agree(session::caught([&] {
+    const std::lock_guard lock(session_.one_at_a_time());
+    output().flush();
+  }));
+  MPI_Info info = hints_.make_info();
+  OriginalFile file;
+  file.open(comm_, output().working_path(), amode_ & kinds_of_access, info);
+  PMPI_Info_free(&info);
+  file.take_view(token_, view_.version);
+  succeeded(PMPI_File_seek(file.handle(), position_, MPI_SEEK_SET));
+  if (shared != 0) succeeded(PMPI_File_seek_shared(file.handle(), shared, MPI_SEEK_SET));
+  aside_ = std::move(file);
+  target_->aside = true;
+}
+
+}  // namespace glean::mpiio

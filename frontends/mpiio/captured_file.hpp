@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A file of MPI-IO that is captured: what the MPI library would keep of it, and what its calls do. One member function for each
+// call of the table, by the same name and with the same arguments.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "calls.hpp"
+#include "failure.hpp"
+#include "file_view.hpp"
+#include "hints.hpp"
+#include "original_file.hpp"
+#include "session.hpp"
+#include "session/byte_output.hpp"
+
+namespace glean::mpiio {
+
+using base::Bytes;
+
+// The output behind a file; several handles of a process on one file share it.
+struct Target {
+  std::string path;   // absolute
+  std::unique_ptr<session::ByteOutput> output;
+  bool written = false;   // by this rank
+  bool aside = false;     // a handle has been taken over by the MPI library
+};
+
+class CapturedFile {
+ public:
+  struct Opened {
+    MPI_File token;   // the program's handle: the MPI library's own, of a file without bytes
+    MPI_Comm comm;    // a duplicate, for the calls in here
+    int amode;
+    std::shared_ptr<Target> target;
+    Hints hints;
+  };
+  // Local.
+  CapturedFile(Session& session, Opened opened);
+  ~CapturedFile();
+  CapturedFile(const CapturedFile&) = delete;
+  CapturedFile& operator=(const CapturedFile&) = delete;
+
+#define GLEAN_COUNT MPI_Count
+#define GLEAN_EXTENT MPI_Aint
+#define GLEAN_MPIIO_MEMBER(name, parameters, ...) void name parameters;
+  GLEAN_MPIIO_CALLS(GLEAN_MPIIO_MEMBER)
+#undef GLEAN_MPIIO_MEMBER
+#undef GLEAN_COUNT
+#undef GLEAN_EXTENT
+#if MPI_VERSION >= 4
+  void get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent);   // MPI_Count may be MPI_Aint
+#endif
+
+  // For MPI_MODE_APPEND: both pointers to the end. Collective.
+  void move_to_end();
+  // As MPI_File_close does, but for the program's handle. Collective.
+  void close();
+  // What can be done of that without the other ranks; returns the class of what has failed. Local.
+  int close_alone();
+
+  // The handle of the MPI library that has taken over for good; MPI_FILE_NULL as long as calls are captured.
+  [[nodiscard]] MPI_File stepped_aside() const { return aside_.handle(); }
+  [[nodiscard]] const std::string& path() const { return target_->path; }
+  [[nodiscard]] MPI_File token() const { return token_; }
+  [[nodiscard]] Session& session() { return session_; }
+  [[nodiscard]] std::atomic<std::uint64_t>& blocked_ns() { return blocked_ns_; }   // in calls on this handle
+
+ private:
+  struct View {
+    std::optional<FileView> places;   // none where the MPI library has to write
+    Bytes etype_bytes = 1;
+    std::uint64_t version = 0;        // how many there were before: the same on all ranks
+  };
+
+  [[nodiscard]] session::ByteOutput& output() { return *target_->output; }
+  // Runs a call of the output. Its errors are error codes then.
+  template <class Action>
+  auto locked(Action action) {
+    const std::lock_guard lock(session_.one_at_a_time());
+    try {
+      return action();
+    } catch (const base::Error& error) {
+      fail(said(error));
+    }
+  }
+  // Says what went wrong, and returns its class.
+  int said(const base::Error& error) const;
+  // Fails on all ranks if it failed on any, here or in the background. Collective, waits for all.
+  void agree(std::optional<base::Error> mine);
+  void start_over();
+  void step_aside();
+  // Of the file with all that is captured. Local, does not wait.
+  [[nodiscard]] Bytes size_of_file();
+
+  // capture.cpp: from an etype of the view on. Returns the bytes. Local.
+  Bytes capture(MPI_Offset at, const void* buf, MPI_Count count, MPI_Datatype datatype);
+  [[nodiscard]] static Bytes bytes_of(MPI_Count count, MPI_Datatype datatype);
+  Bytes capture_at_pointer(const void* buf, MPI_Count count, MPI_Datatype datatype);
+  Bytes write_as_it_was(MPI_Offset at, const void* buf, MPI_Count count, MPI_Datatype datatype);
+  void check_no_split() const;
+  void begin_split(Bytes bytes);
+  void end_split(MPI_Status* status);
+
+  [[nodiscard]] MPI_Offset offset_from_end(MPI_Offset offset);   // in etypes
+
+  // reading.cpp: what is captured is in the file then. Counts what readers wait.
+  void flush_to_read();
+  // The file as the MPI library sees it, with everything in it that was captured.
+  MPI_File original();
+  void check_readable() const;
+  template <class Operation>
+  void at_offset(Operation operation);
+  template <class Operation>
+  void at_pointer(Operation operation);
+
+  // shared_pointer.cpp
+  [[nodiscard]] MPI_Offset etypes_of(MPI_Count count, MPI_Datatype datatype) const;
+  MPI_Offset take_shared(MPI_Offset etypes);      // where they begin
+  MPI_Offset take_ordered(MPI_Offset etypes);     // collective
+  void set_shared(MPI_Offset position);           // known to all ranks
+  [[nodiscard]] MPI_Offset shared_position();
+  [[nodiscard]] std::atomic<std::uint64_t>& shared_word();
+
+  Session& session_;
+  MPI_File token_;
+  MPI_Comm comm_;
+  int rank_ = 0;
+  int ranks_ = 1;
+  int amode_;
+  std::shared_ptr<Target> target_;
+  Hints hints_;
+  View view_;
+  MPI_Offset position_ = 0;   // in etypes
+  std::uint64_t shared_epoch_ = 0;
+  std::uint64_t shared_start_ = 0;
+  std::atomic<std::uint64_t> own_shared_word_{0};   // of a file that one rank has open
+  std::optional<MPI_Status> split_;
+  std::mutex pointer_lock_;   // of writes at position_
+  std::atomic<std::uint64_t> blocked_ns_{0};
+  std::atomic<std::uint64_t> waited_ns_{0};          // of it, reads for the drain
+  std::atomic<std::uint64_t> reads_that_waited_{0};
+  std::atomic<Bytes> captured_bytes_{0};
+  bool compares_;
+  std::atomic<bool> writes_through_{false};          // for the rest, by the MPI library
+  OriginalFile alone_, aside_;
+};
+
+}  // namespace glean::mpiio

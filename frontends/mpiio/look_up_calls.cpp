@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The functions of the C library by which a program looks at files, for look_ups.hpp. Each waits, if it has to, and calls the
+// next function of its name.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+
+#include "look_ups.hpp"
+
+using glean::mpiio::wait_to_look;
+using glean::mpiio::Wanted;
+
+// The code of this library, as the linker knows it: its own calls do not wait, as the drain would wait for itself.
+extern "C" {
+[[gnu::visibility("hidden")]] extern const char __ehdr_start[];
+[[gnu::visibility("hidden")]] extern const char etext[];
+}
+
+namespace {
+
+bool is_own(const void* caller) { return caller >= __ehdr_start && caller < etext; }
+
+// Found when the library is loaded, so that a signal handler does not come to look for it; earlier for those who call earlier.
+template <class Function>
+class Next {
+ public:
+  constexpr Next() = default;
+  Function* find(const char* name) {
+    Function* found = found_.load(std::memory_order_relaxed);
+    if (found == nullptr) found_ = found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+    return found;
+  }
+
+ private:
+  std::atomic<Function*> found_ = nullptr;
+};
+
+}  // namespace
+
+#define GLEAN_WAIT(name, directory, path, wanted) \
+  if (!is_own(__builtin_return_address(0))) wait_to_look(name, directory, path, wanted)
+
+// One function: what it returns, its name, its parameters, noexcept or nothing, its arguments, and what it waits for.
+#define GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, ...)             \
+  namespace {                                                                           \
+  constinit Next<result parameters exceptions> next_##name;                             \
+  [[gnu::constructor]] void find_##name() { next_##name.find(#name); }                  \
+  }                                                                                     \
+  extern "C" [[gnu::visibility("default")]] result name parameters exceptions;          \
+  result name parameters exceptions {                                                   \
+    __VA_ARGS__;                                                                        \
+    return next_##name.find(#name) arguments;                                           \
+  }
+
+// Path first.
+#define GLEAN_PATH(result, name, parameters, exceptions, arguments) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, AT_FDCWD, path, Wanted::file))
+// Descriptor of a directory, and path.
+#define GLEAN_AT(result, name, parameters, exceptions, arguments) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file))
+// The same for calls that a directory changes or is opened with.
+#define GLEAN_PATH_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, AT_FDCWD, path, Wanted::file_or_directory))
+#define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file_or_directory))
+// Two paths.
+#define GLEAN_TWO(result, name, parameters, exceptions, arguments, from_directory, to_directory) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, from_directory, from, Wanted::file_or_directory); \
+                GLEAN_WAIT(#name, to_directory, to, Wanted::file_or_directory))
+
+// Those that make a file have one argument more.
+#define GLEAN_OPENING(name, prototype, parameters, directory, ...)                 \
+  namespace {                                                                      \
+  constinit Next<int prototype> next_##name;                                       \
+  [[gnu::constructor]] void find_##name() { next_##name.find(#name); }             \
+  }                                                                                \
+  extern "C" [[gnu::visibility("default")]] int name parameters {                  \
+    mode_t mode = 0;                                                               \
+    if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) {              \
+      va_list rest;                                                                \
+      va_start(rest, flags);                                                       \
+      mode = va_arg(rest, mode_t);                                                 \
+      va_end(rest);                                                                \
+    }                                                                              \
+    GLEAN_WAIT(#name, directory, path, Wanted::file_or_directory);                 \
+    return next_##name.find(#name)(__VA_ARGS__, mode);                             \
+  }
+#define GLEAN_OPEN(name) \
+  GLEAN_OPENING(name, (const char*, int, ...), (const char* path, int flags, ...), AT_FDCWD, path, flags)
+#define GLEAN_OPENAT(name)                                                                                            \
+  GLEAN_OPENING(name, (int, const char*, int, ...), (int directory, const char* path, int flags, ...), directory, directory, path, flags)
+
+GLEAN_OPEN(open)
+GLEAN_OPEN(open64)
+GLEAN_OPENAT(openat)
+GLEAN_OPENAT(openat64)
+// What the four become in programs that were compiled with _FORTIFY_SOURCE.
+GLEAN_PATH_OR_DIRECTORY(int, __open_2, (const char* path, int flags), , (path, flags))
+GLEAN_PATH_OR_DIRECTORY(int, __open64_2, (const char* path, int flags), , (path, flags))
+GLEAN_AT_OR_DIRECTORY(int, __openat_2, (int directory, const char* path, int flags), , (directory, path, flags))
+GLEAN_AT_OR_DIRECTORY(int, __openat64_2, (int directory, const char* path, int flags), , (directory, path, flags))
+GLEAN_PATH(int, creat, (const char* path, mode_t mode), , (path, mode))
+GLEAN_PATH(int, creat64, (const char* path, mode_t mode), , (path, mode))
+GLEAN_PATH(FILE*, fopen, (const char* path, const char* mode), , (path, mode))
+GLEAN_PATH(FILE*, fopen64, (const char* path, const char* mode), , (path, mode))
+GLEAN_PATH(FILE*, freopen, (const char* path, const char* mode, FILE* stream), , (path, mode, stream))
+GLEAN_PATH(FILE*, freopen64, (const char* path, const char* mode, FILE* stream), , (path, mode, stream))
+
+GLEAN_PATH(int, stat, (const char* path, struct stat* status), noexcept, (path, status))
+GLEAN_PATH(int, stat64, (const char* path, struct stat64* status), noexcept, (path, status))
+GLEAN_PATH(int, lstat, (const char* path, struct stat* status), noexcept, (path, status))
+GLEAN_PATH(int, lstat64, (const char* path, struct stat64* status), noexcept, (path, status))
+GLEAN_AT(int, fstatat, (int directory, const char* path, struct stat* status, int flags), noexcept, (directory, path, status, flags))
+GLEAN_AT(int, fstatat64, (int directory, const char* path, struct stat64* status, int flags), noexcept, (directory, path, status, flags))
+GLEAN_AT(int, statx, (int directory, const char* path, int flags, unsigned mask, struct statx* status), noexcept,
+         (directory, path, flags, mask, status))
+// What they were in programs that were linked with glibc before 2.33.
+GLEAN_PATH(int, __xstat, (int version, const char* path, struct stat* status), noexcept, (version, path, status))
+GLEAN_PATH(int, __xstat64, (int version, const char* path, struct stat64* status), noexcept, (version, path, status))
+GLEAN_PATH(int, __lxstat, (int version, const char* path, struct stat* status), noexcept, (version, path, status))
+GLEAN_PATH(int, __lxstat64, (int version, const char* path, struct stat64* status), noexcept, (version, path, status))
+GLEAN_AT(int, __fxstatat, (int version, int directory, const char* path, struct stat* status, int flags), noexcept,
+         (version, directory, path, status, flags))
+GLEAN_AT(int, __fxstatat64, (int version, int directory, const char* path, struct stat64* status, int flags), noexcept,
+         (version, directory, path, status, flags))
+
+GLEAN_PATH(int, access, (const char* path, int mode), noexcept, (path, mode))
+GLEAN_PATH(int, eaccess, (const char* path, int mode), noexcept, (path, mode))
+GLEAN_PATH(int, euidaccess, (const char* path, int mode), noexcept, (path, mode))
+GLEAN_AT(int, faccessat, (int directory, const char* path, int mode, int flags), noexcept, (directory, path, mode, flags))
+GLEAN_PATH(int, chmod, (const char* path, mode_t mode), noexcept, (path, mode))
+GLEAN_AT(int, fchmodat, (int directory, const char* path, mode_t mode, int flags), noexcept, (directory, path, mode, flags))
+GLEAN_PATH(int, chown, (const char* path, uid_t user, gid_t group), noexcept, (path, user, group))
+GLEAN_AT(int, fchownat, (int directory, const char* path, uid_t user, gid_t group, int flags), noexcept,
+         (directory, path, user, group, flags))
+GLEAN_AT(int, utimensat, (int directory, const char* path, const struct timespec times[2], int flags), noexcept,
+         (directory, path, times, flags))
+GLEAN_PATH(int, truncate, (const char* path, off_t length), noexcept, (path, length))
+GLEAN_PATH(int, truncate64, (const char* path, off64_t length), noexcept, (path, length))
+
+GLEAN_PATH_OR_DIRECTORY(int, remove, (const char* path), noexcept, (path))
+GLEAN_PATH(int, unlink, (const char* path), noexcept, (path))
+GLEAN_AT_OR_DIRECTORY(int, unlinkat, (int directory, const char* path, int flags), noexcept, (directory, path, flags))
+GLEAN_TWO(int, rename, (const char* from, const char* to), noexcept, (from, to), AT_FDCWD, AT_FDCWD)
+GLEAN_TWO(int, renameat, (int old_directory, const char* from, int new_directory, const char* to), noexcept,
+          (old_directory, from, new_directory, to), old_directory, new_directory)
+GLEAN_TWO(int, renameat2, (int old_directory, const char* from, int new_directory, const char* to, unsigned flags), noexcept,
+          (old_directory, from, new_directory, to, flags), old_directory, new_directory)
+GLEAN_TWO(int, link, (const char* from, const char* to), noexcept, (from, to), AT_FDCWD, AT_FDCWD)
+GLEAN_TWO(int, linkat, (int old_directory, const char* from, int new_directory, const char* to, int flags), noexcept,
+          (old_directory, from, new_directory, to, flags), old_directory, new_directory)
+// What a symbolic link says is no path that is looked at.
+GLEAN_PATH(int, symlink, (const char* text, const char* path), noexcept, (text, path))
+GLEAN_AT(int, symlinkat, (const char* text, int directory, const char* path), noexcept, (text, directory, path))
+
+// The entries of a directory: for `*`.
+GLEAN_LOOK_UP(DIR*, opendir, (const char* path), , (path),
+              if (!is_own(__builtin_return_address(0))) wait_to_look("opendir", AT_FDCWD, path, Wanted::directory_entries))

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "look_ups.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "pool/published.hpp"
+
+namespace glean::mpiio {
+namespace {
+
+// "NAME RANK SECONDS", for the processes that this one starts.
+constexpr const char* pool_variable = "GLEAN_RUN_POOL";
+constexpr int links_followed = 40;     // as many as the kernel does
+constexpr int silent_seconds = 5;      // before people are told
+constexpr double default_deadline_seconds = 300;
+
+struct LookUps {
+  pool::Draining draining;
+  double deadline_seconds;
+};
+
+std::atomic<LookUps*> current = nullptr;
+std::atomic<int> looking = 0;   // threads that use it
+
+// The system calls themselves: what the names in the C library lead to may be this library's.
+int open_directory(int directory, const char* path) {
+  return static_cast<int>(syscall(SYS_openat, directory, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+}
+long read_link(int directory, const char* path, char* target) { return syscall(SYS_readlinkat, directory, path, target, PATH_MAX - 1); }
+
+using Path = std::array<char, PATH_MAX>;
+
+// Where an open directory is. Its length; 0: nowhere.
+std::size_t path_of(int descriptor, Path& path) {
+  std::array<char, 32> link{"/proc/self/fd/"};
+  std::size_t end = std::strlen(link.data()), digits = 1;
+  for (int rest = descriptor / 10; rest > 0; rest /= 10) ++digits;
+  for (std::size_t i = digits; i-- > 0; descriptor /= 10) link[end + i] = static_cast<char>('0' + descriptor % 10);
+  const long length = read_link(AT_FDCWD, link.data(), path.data());
+  return length > 0 && path[0] == '/' ? static_cast<std::size_t>(length) : 0;
+}
+
+// Absolute and without symbolic links; the file need not exist. 0: no file can be there. Not with std::filesystem, which
+// allocates.
+std::size_t resolve(int directory, const char* path, Path& resolved) {
+  Path name;
+  const std::size_t given = strnlen(path, name.size());
+  if (given == 0 || given == name.size()) return 0;
+  std::memcpy(name.data(), path, given + 1);
+  int here = directory, opened = -1;
+  std::size_t length = 0;
+  for (int links = 0; links < links_followed; ++links) {
+    char* const slash = std::strrchr(name.data(), '/');
+    const std::string_view last = slash == nullptr ? name.data() : slash + 1;
+    if (last.empty() || last == "." || last == "..") break;
+    const char* parent = slash == nullptr ? "." : slash == name.data() ? "/" : name.data();
+    if (slash != nullptr && slash != name.data()) *slash = '\0';
+    const int found = open_directory(here, parent);
+    if (opened >= 0) syscall(SYS_close, opened);
+    here = opened = found;
+    if (found < 0) break;
+    Path target;
+    if (const long linked = read_link(found, last.data(), target.data()); linked > 0) {
+      std::memcpy(name.data(), target.data(), static_cast<std::size_t>(linked));
+      name[static_cast<std::size_t>(linked)] = '\0';
+      continue;
+    }
+    length = path_of(found, resolved);
+    if (length == 0 || length + last.size() + 1 > resolved.size()) {
+      length = 0;
+      break;
+    }
+    if (length > 1) resolved[length++] = '/';
+    std::memcpy(resolved.data() + length, last.data(), last.size());
+    length += last.size();
+    break;
+  }
+  if (opened >= 0) syscall(SYS_close, opened);
+  return length;
+}
+
+std::size_t resolve_directory(int directory, const char* path, Path& resolved) {
+  const int descriptor = open_directory(directory, path);
+  if (descriptor < 0) return 0;
+  const std::size_t length = path_of(descriptor, resolved);
+  syscall(SYS_close, descriptor);
+  return length;
+}
+
+// One line on standard error, without what a signal handler must not use.
+class Line {
+ public:
+  Line& add(std::string_view text) {
+    const std::size_t room = text_.size() - 1 - used_;
+    const std::size_t count = text.size() < room ? text.size() : room;
+    std::memcpy(text_.data() + used_, text.data(), count);
+    used_ += count;
+    return *this;
+  }
+  Line& add(int number) {
+    if (number >= 10) add(number / 10);
+    const char digit = static_cast<char>('0' + number % 10);
+    return add(std::string_view(&digit, 1));
+  }
+  void write() {
+    text_[used_++] = '\n';
+    static_cast<void>(syscall(SYS_write, STDERR_FILENO, text_.data(), used_));
+  }
+
+ private:
+  std::array<char, 1024> text_;
+  std::size_t used_ = 0;
+};
+
+struct Told {
+  const char* call;
+  const char* path;
+};
+
+void tell(void* context, int seconds) {
+  if (seconds % silent_seconds != 0) return;
+  const auto& told = *static_cast<const Told*>(context);
+  Line().add("glean: ").add(told.call).add(" of '").add(told.path).add("' waits until it is written, ")
+      .add(seconds).add(" s so far").write();
+}
+
+void wait(LookUps& look_ups, const char* call, int directory, const char* path, Wanted wanted) {
+  const pool::OutputSet draining = look_ups.draining.outputs();
+  if (draining == 0) return;
+  Path resolved;
+  const bool lists = wanted == Wanted::directory_entries;
+  const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, resolved);
+  if (length == 0) return;
+  using Names = pool::Draining::Names;
+  const Names names = wanted == Wanted::file ? Names::files : Names::directories_too;
+  pool::OutputSet outputs = look_ups.draining.of(draining, pool::path_mark({resolved.data(), length}), names);
+  Told told{call, path};
+  if (outputs == 0 || look_ups.draining.wait_for(outputs, look_ups.deadline_seconds, tell, &told)) return;
+  Line().add("glean: ").add(call).add(" of '").add(path).add("' does not wait any longer: nothing was written for ")
+      .add(static_cast<int>(look_ups.deadline_seconds)).add(" s").write();
+}
+
+// A process that a rank has started finds the rank's pool. A pool that is gone has nothing that drains.
+[[gnu::constructor]] void look_where_the_parent_does() {
+  const char* text = std::getenv(pool_variable);
+  if (text == nullptr) return;
+  try {
+    const std::string name = text;
+    const std::size_t end = name.find(' ');
+    char* after = nullptr;
+    const long rank = end == name.npos ? pool::no_rank : std::strtol(text + end, &after, 10);
+    const double seconds = after == nullptr ? 0 : std::strtod(after, nullptr);
+    // Stays as long as the process.
+    auto* pool = new pool::Pool(pool::Pool::attach(name.substr(0, end), pool::Pool::Access::look));
+    const bool known = rank >= 0 && rank < static_cast<long>(pool->header().ranks);
+    current = new LookUps{{*pool, known ? static_cast<int>(rank) : pool::no_rank}, seconds > 0 ? seconds : default_deadline_seconds};
+  } catch (const std::exception&) {
+    // It is gone, or another user's.
+  }
+}
+
+}  // namespace
+
+void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_seconds) {
+  // What there was before, of a parent or of an earlier session, may be in use by a thread: it is small, and stays.
+  current = new LookUps{{pool, node_rank}, deadline_seconds};
+  const std::string text = pool.name() + " " + std::to_string(node_rank) + " " + std::to_string(deadline_seconds);
+  setenv(pool_variable, text.c_str(), 1);
+}
+
+void end_look_ups() noexcept {
+  current = nullptr;
+  unsetenv(pool_variable);
+  while (looking.load() != 0) usleep(1000);
+}
+
+void wait_to_look(const char* call, int directory, const char* path, Wanted wanted) noexcept {
+  if (current.load(std::memory_order_relaxed) == nullptr || path == nullptr) return;
+  const int error = errno;
+  looking.fetch_add(1);
+  if (LookUps* look_ups = current.load()) wait(*look_ups, call, directory, path, wanted);
+  looking.fetch_sub(1);
+  errno = error;
+}
+
+}  // namespace glean::mpiio

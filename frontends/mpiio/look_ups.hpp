@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A program that looks at a file that it has written by other means than MPI-IO (open, stat, rename, …), or that lets a process
+// look which it has started, finds it finished: the call waits for the drain.
+//
+// GLEAN's own calls do not wait, in no thread; they are known by where they come from.
+#pragma once
+
+#include "pool/pool.hpp"
+
+namespace glean::mpiio {
+
+// From now on the calls of this process wait, and those of the processes that it starts, for as long as something is written
+// at least every `deadline_seconds`. `pool` must live until end_look_ups(). `node_rank`: this process's rank on the node. Local.
+void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_seconds);
+// When nothing drains any more, before the pool goes. Local.
+void end_look_ups() noexcept;
+
+// Before the program's `call` looks at a path. Any thread, also in a signal handler; blocks. Costs a load if there is no
+// session, and two more if nothing is open in it.
+// A directory that an output is in is looked at in its own right, unless it is opened, listed, renamed or removed.
+enum class Wanted { file, file_or_directory, directory_entries };
+void wait_to_look(const char* call, int directory, const char* path, Wanted wanted = Wanted::file) noexcept;
+
+}  // namespace glean::mpiio

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "opening.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "call.hpp"
+#include "captured_file.hpp"
+#include "session/agreement.hpp"
+
+namespace glean::mpiio {
+namespace {
+
+using session::ByteOutput;
+
+constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
+
+// What becomes of a file that is opened. The lowest that a rank says counts.
+enum class Way : int {
+  original = 0,   // as it was: also whatever looks wrong, so that the error is the MPI library's
+  working,        // a handle of the MPI library's on where the bytes are: it is captured already, through another handle
+  shared,         // through the output of another handle of this process
+  captured,
+  as_root_says = INT_MAX,
+};
+
+// As it is without GLEAN, perhaps under another name.
+int open_original(MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
+  Session::passed_through().count(Call::open);
+  return PMPI_File_open(comm, filename.c_str(), amode, info, fh);
+}
+
+// Of GLEAN itself, or a name that says which file system is meant.
+bool is_special(const std::string& filename) {
+  const std::string name = filename.substr(filename.rfind('/') + 1);
+  const bool is_working_file = name.starts_with(".") && name.find(".glean-") != std::string::npos && name.ends_with(".part");
+  return filename.empty() || is_working_file || filename.substr(0, filename.find('/')).find(':') != std::string::npos;
+}
+
+bool wants_capture(Session& session, MPI_Comm comm, const std::string& filename, int amode) {
+  const int access = amode & kinds_of_access;
+  if (access != MPI_MODE_WRONLY && access != MPI_MODE_RDWR) return false;
+  if ((amode & (MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_SEQUENTIAL)) != 0) return false;
+  return !is_special(filename) && session.captures(filename) && ByteOutput::can_capture(*session.core(), comm);
+}
+
+// Where the bytes are that other ranks have open under that name. With the lock held.
+std::optional<std::string> open_elsewhere(Session& session, const std::string& path) {
+  std::optional<std::string> working;
+  // No such directory: then there is no such output.
+  static_cast<void>(session::caught([&] { working = ByteOutput::find_open(*session.core(), path); }));
+  return working;
+}
+
+// Says what does not work; the call is the MPI library's then.
+void say(const std::string& filename, const std::optional<base::Error>& error) {
+  if (error && error->code() != base::Errc::not_found) base::log(base::LogLevel::error, "'{}': {}", filename, error->what());
+}
+
+// On one rank: what the file system says.
+Way look(const std::string& path, int amode) {
+  struct stat status {};
+  const auto may = [](const std::string& name, int access) { return faccessat(AT_FDCWD, name.c_str(), access, AT_EACCESS) == 0; };
+  if (stat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT || (amode & MPI_MODE_CREATE) == 0) return Way::original;
+    return may(std::filesystem::path(path).parent_path().string(), W_OK | X_OK) ? Way::captured : Way::original;
+  }
+  const bool is_wrong = !S_ISREG(status.st_mode) || (amode & MPI_MODE_EXCL) != 0;
+  const int access = (amode & MPI_MODE_RDWR) != 0 ? R_OK | W_OK : W_OK;
+  return is_wrong || !may(path, access) ? Way::original : Way::captured;
+}
+
+// All ranks choose the same way. Collective, one reduction.
+Way choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool token_is_open) {
+  int rank = 0, ranks = 1;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &ranks);
+  const bool mine = session.find_target(path) != nullptr;
+  // Nobody reads past what another handle of his has captured.
+  const bool is_written_by_mpi = session.is_written_by_mpi(path);
+  Way way = is_written_by_mpi ? Way::original : Way::as_root_says;
+  if (rank == 0 && !is_written_by_mpi) {
+    const std::lock_guard lock(session.one_at_a_time());
+    if (mine || open_elsewhere(session, path)) {
+      way = Way::working;
+    } else {
+      say(path, session::caught([&] { ByteOutput::finish(*session.core(), path); }));
+      // Ranks that open a file apart from each other would not choose the same.
+      int all = 0;
+      PMPI_Comm_size(session.core()->comm(), &all);
+      const bool passes_through = ranks == all && session.compares(path) && session.read_back().passes_through(path);
+      way = passes_through ? Way::original : look(path, amode);
+    }
+  }
+  if (!token_is_open) way = Way::original;
+  int least[4] = {amode, -amode, mine ? -1 : 0, static_cast<int>(way)};
+  PMPI_Allreduce(MPI_IN_PLACE, least, 4, MPI_INT, MPI_MIN, comm);
+  way = static_cast<Way>(least[3]);
+  if (way == Way::original || least[0] != -least[1]) return Way::original;
+  if (least[2] == 0) return way;
+  return ranks == 1 ? Way::shared : Way::working;
+}
+
+// Where the bytes of a file are that is captured through another handle; all that this process has captured is in there.
+std::string working_path(Session& session, const std::string& path) {
+  const std::lock_guard lock(session.one_at_a_time());
+  if (const auto target = session.find_target(path)) {
+    say(path, session::caught([&] { target->output->flush(); }));
+    return target->output->working_path();
+  }
+  return open_elsewhere(session, path).value_or(path);
+}
+
+// The same on all ranks. Collective.
+std::string working_path_of_all(Session& session, MPI_Comm comm, const std::string& path) {
+  std::string working = working_path(session, path);
+  working.resize(PATH_MAX);
+  PMPI_Bcast(working.data(), PATH_MAX, MPI_CHAR, 0, comm);
+  return working.c_str();
+}
+
+// A handle of the MPI library's there. What fails is not the program's business: its error handler is not called. Collective.
+int open_working_file(Session& session, MPI_Comm comm, const std::string& path, int amode, MPI_Info info, MPI_File* fh) {
+  const std::string working = working_path_of_all(session, comm, path);
+  if ((amode & MPI_MODE_EXCL) == 0) amode &= ~MPI_MODE_CREATE;
+  MPI_Errhandler of_program = MPI_ERRHANDLER_NULL;
+  PMPI_File_get_errhandler(MPI_FILE_NULL, &of_program);
+  PMPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+  const int code = PMPI_File_open(comm, working.c_str(), amode, info, fh);
+  PMPI_File_set_errhandler(MPI_FILE_NULL, of_program);
+  if (code == MPI_SUCCESS) {
+    PMPI_File_set_errhandler(*fh, of_program);
+    Session::passed_through().count(Call::open);
+  }
+  PMPI_Errhandler_free(&of_program);
+  return code;
+}
+
+// A handle of the MPI library's on a file such as the program has written: what calls on it take is compared. `begin_ns`: of this
+// call, in which it has waited for a drain.
+void watch(Session& session, MPI_File fh, const std::string& path, bool is_written, std::uint64_t begin_ns, std::uint64_t waited_ns) {
+  const auto watched = std::make_shared<Watched>();
+  watched->path = path;
+  watched->is_written = is_written;
+  watched->blocked_ns = base::now_ns() - begin_ns;
+  watched->waited_ns = waited_ns;
+  session.watch(fh, watched);
+}
+
+// What reads only waits for what is on its way under that name. Local.
+std::string path_to_read(Session& session, const std::string& filename) {
+  const std::string path = Session::absolute(filename);
+  std::string working = path;
+  say(filename, session::caught([&] {
+        working = working_path(session, path);
+        const std::lock_guard lock(session.one_at_a_time());
+        if (working == path) ByteOutput::finish(*session.core(), path);
+      }));
+  return working == path ? filename : working;
+}
+
+// Null when it cannot be, on all ranks or none; it is to be looked at `again` if others have opened it. Collective.
+std::shared_ptr<CapturedFile> capture(Session& session, MPI_Comm comm, const std::string& path, int amode, MPI_Info info,
+                                      MPI_File token, Way way, bool& again) {
+  CapturedFile::Opened opened{token, MPI_COMM_NULL, amode, nullptr, {}};
+  opened.hints.add(info);
+  PMPI_Comm_dup(comm, &opened.comm);
+  if (way == Way::shared) {
+    opened.target = session.find_target(path);
+  } else {
+    opened.target = std::make_shared<Target>();
+    opened.target->path = path;
+    // Also of a file that is not there: another rank may have made it meanwhile.
+    const auto error = session::caught(
+        [&] { opened.target->output = ByteOutput::open(session.core(), opened.comm, path, ByteOutput::Existing::keep); });
+    if (error) {
+      int rank = 0;
+      PMPI_Comm_rank(comm, &rank);
+      again = error->code() == base::Errc::invalid_state;
+      if (rank == 0 && !again) base::log(base::LogLevel::warning, "'{}' passes through: {}", path, error->what());
+      PMPI_Comm_free(&opened.comm);
+      return nullptr;
+    }
+    session.add_target(opened.target);
+  }
+  if (way != Way::shared) session.read_back().begin(path, true);
+  auto file = std::make_shared<CapturedFile>(session, std::move(opened));
+  if ((amode & MPI_MODE_APPEND) != 0) file->move_to_end();
+  session.add(token, file);
+  return file;
+}
+
+int open_here(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
+  const bool reads = (amode & kinds_of_access) == MPI_MODE_RDONLY && !is_special(filename);
+  const std::uint64_t begin = base::now_ns();
+  if (reads) {
+    const std::string found = path_to_read(session, filename);
+    const std::uint64_t waited = base::now_ns() - begin;
+    const int code = open_original(comm, found, amode, info, fh);
+    const std::string path = Session::absolute(filename);
+    if (code == MPI_SUCCESS && session.read_back().knows(path)) watch(session, *fh, path, false, begin, waited);
+    return code;
+  }
+  if (!wants_capture(session, comm, filename, amode)) return open_original(comm, filename, amode, info, fh);
+  const std::string path = Session::absolute(filename);
+  MPI_File token = MPI_FILE_NULL;
+  const bool is_open = PMPI_File_open(MPI_COMM_SELF, "/dev/null", amode & kinds_of_access, info, &token) == MPI_SUCCESS;
+  const auto let_go_of_token = [&] {
+    if (is_open) PMPI_File_close(&token);
+  };
+  // Again if other ranks have opened it in between, or it was published where it was looked for.
+  bool again = true;
+  for (int attempt = 0; again && attempt < 8; ++attempt) {
+    const Way way = choose(session, comm, path, amode, is_open);
+    if (way == Way::original) break;
+    if (way == Way::working) {
+      if (open_working_file(session, comm, path, amode, info, fh) != MPI_SUCCESS) continue;
+      let_go_of_token();
+      return MPI_SUCCESS;
+    }
+    if (!capture(session, comm, path, amode, info, token, way, again)) continue;
+    *fh = token;
+    Session::captured().count(Call::open);
+    Session::find(token)->blocked_ns() = base::now_ns() - begin;
+    return MPI_SUCCESS;
+  }
+  let_go_of_token();
+  const int code = open_original(comm, filename, amode, info, fh);
+  if (code != MPI_SUCCESS) return code;
+  if (!session.is_written_by_mpi(path)) session.read_back().begin(path, false);
+  watch(session, *fh, path, true, begin, 0);
+  return code;
+}
+
+int close_original(MPI_File* fh) {
+  const auto watched = Session::find_watched(*fh);
+  if (!watched) return PMPI_File_close(fh);
+  const MPI_File handle = *fh;
+  MPI_Offset bytes = 0;
+  if (watched->is_written) PMPI_File_get_size(handle, &bytes);
+  const std::uint64_t begin = base::now_ns();
+  const int code = PMPI_File_close(fh);
+  if (Session* session = Session::current()) {
+    session->unwatch(handle);
+    session->read_back().add(watched->path, watched->blocked_ns + base::now_ns() - begin, watched->waited_ns, static_cast<Bytes>(bytes));
+  }
+  return code;
+}
+
+}  // namespace
+
+int open_file(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) noexcept {
+  Session* session = Session::current();
+  int between_groups = 1;
+  if (session != nullptr && comm != MPI_COMM_NULL) PMPI_Comm_test_inter(comm, &between_groups);
+  if (between_groups != 0 || filename == nullptr || fh == nullptr) {
+    Session::passed_through().count(Call::open);
+    return PMPI_File_open(comm, filename, amode, info, fh);
+  }
+  const Blocked blocked(*session);
+  return open_here(*session, comm, filename, amode, info, fh);
+}
+
+int close_file(MPI_File* fh) noexcept {
+  const auto file = fh == nullptr ? nullptr : Session::find(*fh);
+  if (!file) {
+    Session::passed_through().count(Call::close);
+    return fh == nullptr ? PMPI_File_close(fh) : close_original(fh);
+  }
+  const int code = call(*file, [&] {
+    Session::captured().count(Call::close);
+    file->close();
+  });
+  file->session().remove(*fh);
+  PMPI_File_close(fh);
+  return code;
+}
+
+int delete_file(const char* filename, MPI_Info info) noexcept {
+  Session::passed_through().count(Call::delete_file);
+  Session* session = Session::current();
+  if (session == nullptr || filename == nullptr || is_special(filename)) return PMPI_File_delete(filename, info);
+  say(filename, session::caught([&] {
+        const std::lock_guard lock(session->one_at_a_time());
+        ByteOutput::finish(*session->core(), Session::absolute(filename));
+      }));
+  return PMPI_File_delete(filename, info);
+}
+
+}  // namespace glean::mpiio

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "read_back.hpp"
+
+#include <gtest/gtest.h>
+
+namespace glean::mpiio {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+struct File {
+  std::uint64_t blocked_ms, waited_ms;
+};
+
+// Writes one file after the other, numbered; captured ones and others take so long. Returns which were captured.
+std::string write_files(ReadBack& seen, int files, File captured, File original, const std::string& name = "/scratch/chk_") {
+  std::string ways;
+  for (int i = 0; i < files; ++i) {
+    const std::string path = name + std::to_string(i) + ".nc";
+    const bool passes_through = seen.passes_through(path);
+    seen.begin(path, !passes_through);
+    const File& file = passes_through ? original : captured;
+    seen.add(path, file.blocked_ms * ms, file.waited_ms * ms, 1 << 20);
+    ways += passes_through ? 'o' : 'c';
+  }
+  return ways;
+}
+
+TEST(ReadBack, FilesThatNobodyWaitsForStayCaptured) {
+  ReadBack seen;
+  EXPECT_EQ(write_files(seen, 6, {100, 0}, {1, 0}), "cccccc");
+}
+
+TEST(ReadBack, WhereReadersWaitTwoAreComparedAndTheFasterWayGoesOn) {
+  ReadBack slower;
+  EXPECT_EQ(write_files(slower, 8, {100, 70}, {40, 0}), "cooooooo");
+  ReadBack faster;
+  EXPECT_EQ(write_files(faster, 8, {100, 70}, {400, 0}), "cooccccc");
+}
+
+TEST(ReadBack, AShortWaitIsNoReason) {
+  ReadBack seen;
+  EXPECT_EQ(write_files(seen, 4, {100, 10}, {1, 0}), "cccc");
+}
+
+TEST(ReadBack, WaitsOfALaterReaderCount) {
+  ReadBack seen;
+  seen.begin("/a/1", true);
+  seen.add("/a/1", 10 * ms, 0, 1 << 20);
+  seen.add("/a/1", 50 * ms, 45 * ms, 0);   // opened again, to read
+  EXPECT_TRUE(seen.passes_through("/a/2"));
+}
+
+TEST(ReadBack, FilesOfAnotherNameAreAnotherMatter) {
+  ReadBack seen;
+  EXPECT_EQ(write_files(seen, 4, {100, 70}, {40, 0}), "cooo");
+  EXPECT_EQ(write_files(seen, 4, {100, 0}, {40, 0}, "/scratch/plt_"), "cccc");
+  EXPECT_TRUE(seen.knows("/scratch/plt_77.nc"));
+  EXPECT_FALSE(seen.knows("/scratch/other_77.nc"));
+}
+
+TEST(ReadBack, FilesWithoutBytesDecideNothing) {
+  ReadBack seen;
+  seen.begin("/a/1", true);
+  seen.add("/a/1", 100 * ms, 90 * ms, 0);
+  EXPECT_FALSE(seen.passes_through("/a/2"));
+}
+
+}  // namespace
+}  // namespace glean::mpiio

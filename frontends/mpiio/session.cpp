@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "captured_file.hpp"
+#include "look_ups.hpp"
+#include "pool/published.hpp"
+#include "session/agreement.hpp"
+#include "start_up.hpp"
+
+namespace glean::mpiio {
+namespace {
+
+// Never deleted: calls may come when static objects are gone.
+std::atomic<Session*> the_session{nullptr};
+
+void say(int rank, const std::string& text) {
+  if (rank == 0) base::log(base::LogLevel::warning, "{}: MPI-IO passes through", text);
+}
+
+}  // namespace
+
+Counters& Session::passed_through() {
+  static Counters counters;
+  return counters;
+}
+
+Counters& Session::captured() {
+  static Counters counters;
+  return counters;
+}
+
+Session* Session::current() noexcept { return the_session.load(std::memory_order_acquire); }
+
+void Session::begin() noexcept {
+  if (current() != nullptr || !come_alive()) return;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const auto error = session::caught([&] {
+    auto core = std::make_shared<session::Core>(MPI_COMM_WORLD, std::map<std::string, std::string>{}, session::Core::Program::unmodified);
+    if (core->has_pool() && core->nodes().count() > 1) {
+      core->close();
+      return say(rank, "the ranks are on several nodes");
+    }
+    auto* made = new Session(std::move(core));
+    made->end_with_mpi();
+    if (made->core_->has_pool()) {
+      begin_look_ups(made->core_->pool(), made->core_->nodes().rank(), made->core_->deadline_seconds());
+    }
+    announce(*made->core_);
+    the_session.store(made, std::memory_order_release);
+  });
+  if (error) say(rank, error->what());
+}
+
+// MPI_Finalize begins with the attributes of MPI_COMM_SELF, the last one first: libraries that close their files there, as HDF5
+// does, have done so when it comes to ours. MPI works until then, and it does not matter how MPI_Finalize was called.
+void Session::end_with_mpi() {
+  const auto on_delete = [](MPI_Comm, int, void* session, void*) {
+    static_cast<Session*>(session)->end();
+    return MPI_SUCCESS;
+  };
+  int key = MPI_KEYVAL_INVALID;
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &key, nullptr);
+  PMPI_Comm_set_attr(MPI_COMM_SELF, key, this);
+  // A child of the program has no part in it.
+  pthread_atfork(nullptr, nullptr, [] { the_session.store(nullptr); });
+  // And one that never calls MPI_Finalize leaves what all ranks have closed.
+  std::atexit([] {
+    wait_for_closed_files();
+    Session* session = the_session.exchange(nullptr);
+    if (session == nullptr) return;
+    end_look_ups();
+    session->core_->leave();
+  });
+}
+
+void Session::wait_for_closed_files() noexcept {
+  const Session* session = current();
+  if (session == nullptr || !session->core_->has_pool()) return;
+  const session::Core& core = *session->core_;
+  pool::Draining draining{core.pool(), pool::no_rank};
+  const pool::OutputSet outputs = draining.outputs();
+  const std::uint64_t began = base::now_ns();
+  double next_word = 5;
+  std::function<void()> tell = [&] {
+    const double seconds = base::seconds(base::now_ns() - began);
+    if (seconds < next_word) return;
+    base::log(base::LogLevel::warning, "the program ends when the files that it has closed are written, {:.0f} s so far", seconds);
+    next_word += 5;
+  };
+  const auto about_once_a_second = [](void* context, int) { (*static_cast<std::function<void()>*>(context))(); };
+  while (outputs != 0 && !draining.wait_for(outputs, 1, about_once_a_second, &tell)) {
+    if (core.root_is_gone()) return;   // then `glean recover` completes them
+    tell();
+    if (base::seconds(base::now_ns() - began) <= core.deadline_seconds()) continue;
+    return base::log(base::LogLevel::error, "the program ends before its files are written: {:g} s were not enough; `glean recover` "
+                     "completes them", core.deadline_seconds());
+  }
+}
+
+void Session::end() noexcept {
+  if (current() != this) return;
+  std::vector<std::shared_ptr<CapturedFile>> left;
+  {
+    const std::unique_lock lock(files_lock_);
+    for (auto& [fh, file] : files_) left.push_back(std::move(file));
+    files_.clear();
+  }
+  for (const auto& file : left) {
+    base::log(base::LogLevel::warning, "'{}' was not closed before MPI_Finalize: closed now", file->path());
+    MPI_File token = file->token();
+    file->close_alone();
+    PMPI_File_close(&token);
+  }
+  left.clear();
+  end_look_ups();
+  const auto error = session::caught([&] {
+    report_calls();
+    core_->datasets() = datasets().gather(core_->comm());
+    core_->close();
+  });
+  the_session.store(nullptr);
+  if (!error) return;
+  if (core_->rank() == 0) base::log(base::LogLevel::error, "{}", error->what());
+  core_->leave();
+}
+
+std::vector<Session::CallsOfRank>& Session::others() {
+  static auto& all = *new std::vector<CallsOfRank>;   // calls may come after destructors of statics
+  return all;
+}
+
+void Session::also_report(CallsOfRank of_this_rank) { others().push_back(of_this_rank); }
+
+void Session::report_calls() {
+  std::vector<report::CallFigures> calls;
+  const auto captured_values = captured().values(), passed_values = passed_through().values();
+  for (std::size_t i = 0; i < call_names.size(); ++i) {
+    calls.push_back({std::string(call_names[i]), captured_values[i], passed_values[i]});
+  }
+  for (const CallsOfRank of_this_rank : others()) {
+    for (auto& call : of_this_rank()) calls.push_back(std::move(call));
+  }
+  std::vector<std::uint64_t> sums;
+  for (const auto& call : calls) sums.insert(sums.end(), {call.captured, call.passed_through});
+  PMPI_Reduce(core_->is_root() ? MPI_IN_PLACE : sums.data(), sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM, 0,
+              core_->comm());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (sums[2 * i] + sums[2 * i + 1] != 0) core_->calls().push_back({calls[i].name, sums[2 * i], sums[2 * i + 1]});
+  }
+}
+
+Datasets& Session::datasets() {
+  static Datasets& all = *new Datasets;   // calls may come after destructors of statics
+  return all;
+}
+
+bool Session::captures(std::string_view filename) const {
+  return core_->has_pool() && base::captures(core_->settings().for_output(filename).mode);
+}
+
+std::string Session::absolute(const std::string& filename) {
+  std::error_code gone;   // the directory that the program is in
+  const auto path = std::filesystem::absolute(filename, gone);
+  return gone ? filename : path.string();
+}
+
+bool Session::compares(std::string_view filename) const {
+  return core_->settings().for_output(filename).read_back == base::ReadBack::compare;
+}
+
+std::shared_ptr<CapturedFile> Session::find(MPI_File fh) {
+  Session* session = current();
+  if (session == nullptr) return nullptr;
+  const std::shared_lock lock(session->files_lock_);
+  const auto found = session->files_.find(fh);
+  return found == session->files_.end() ? nullptr : found->second;
+}
+
+void Session::add(MPI_File fh, std::shared_ptr<CapturedFile> file) {
+  const std::unique_lock lock(files_lock_);
+  files_[fh] = std::move(file);
+}
+
+void Session::remove(MPI_File fh) {
+  const std::unique_lock lock(files_lock_);
+  files_.erase(fh);
+}
+
+std::shared_ptr<Target> Session::find_target(const std::string& path) {
+  const std::shared_lock lock(files_lock_);
+  const auto found = targets_.find(path);
+  return found == targets_.end() ? nullptr : found->second.lock();
+}
+
+void Session::add_target(const std::shared_ptr<Target>& target) {
+  const std::unique_lock lock(files_lock_);
+  std::erase_if(targets_, [](const auto& entry) { return entry.second.expired(); });
+  targets_[target->path] = target;
+}
+
+void Session::watch(MPI_File fh, const std::shared_ptr<Watched>& watched) {
+  const std::unique_lock lock(files_lock_);
+  watched_[fh] = watched;
+  any_watched_ = true;
+}
+
+std::shared_ptr<Watched> Session::find_watched(MPI_File fh) {
+  Session* session = current();
+  if (session == nullptr || !session->any_watched_.load(std::memory_order_relaxed)) return nullptr;
+  const std::shared_lock lock(session->files_lock_);
+  const auto found = session->watched_.find(fh);
+  return found == session->watched_.end() ? nullptr : found->second;
+}
+
+bool Session::is_written_by_mpi(const std::string& path) {
+  const std::shared_lock lock(files_lock_);
+  return std::any_of(watched_.begin(), watched_.end(), [&](const auto& one) { return one.second->is_written && one.second->path == path; });
+}
+
+void Session::unwatch(MPI_File fh) {
+  const std::unique_lock lock(files_lock_);
+  watched_.erase(fh);
+  any_watched_ = !watched_.empty();
+}
+
+}  // namespace glean::mpiio

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The session of a program that knows nothing of it: from MPI_Init to MPI_Finalize, and the files that are captured meanwhile.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "counters.hpp"
+#include "datasets.hpp"
+#include "read_back.hpp"
+#include "report/report.hpp"
+#include "session/core.hpp"
+
+namespace glean::mpiio {
+
+class CapturedFile;
+struct Target;
+
+// How long calls on a handle of the MPI library's take.
+struct Watched {
+  std::string path;
+  bool is_written = false;       // not only read
+  std::atomic<std::uint64_t> blocked_ns{0};
+  std::uint64_t waited_ns = 0;   // of it, for a drain
+};
+
+class Session {
+ public:
+  // When MPI has been initialized, over MPI_COMM_WORLD. Ends by itself in MPI_Finalize. Where there can be none, every call
+  // passes through, and why is said once. Does nothing if there is one. Collective.
+  static void begin() noexcept;
+  // Null where every call passes through: without a session, and in a process that the program has forked.
+  [[nodiscard]] static Session* current() noexcept;
+  // Before this process ends without MPI_Finalize, at which mpirun ends the others: waits until what all ranks have closed is in its
+  // files, but not for a drain that is gone. Local, any thread, blocks.
+  static void wait_for_closed_files() noexcept;
+  // The captured file behind a handle of the program; null for any other. Local, any thread.
+  [[nodiscard]] static std::shared_ptr<CapturedFile> find(MPI_File fh);
+
+  // Calls that went to the MPI library, and others; also without a session.
+  static Counters& passed_through();
+  static Counters& captured();
+  static Datasets& datasets();
+  // Calls of other interfaces: the report sums what `of_this_rank` says. The same calls in the same order on all ranks, so it is
+  // said when the library is loaded.
+  using CallsOfRank = std::vector<report::CallFigures> (*)();
+  static void also_report(CallsOfRank of_this_rank);
+
+  [[nodiscard]] const std::shared_ptr<session::Core>& core() const { return core_; }
+  // Whether a file that the program calls so is to be captured. Local.
+  [[nodiscard]] bool captures(std::string_view filename) const;
+  // Whether it is captured as long as that does not cost more than it saves. Local.
+  [[nodiscard]] bool compares(std::string_view filename) const;
+  // Held while this process is in a call of an output: those are for one thread at a time. Not while waiting for other ranks.
+  [[nodiscard]] std::mutex& one_at_a_time() { return core_->one_at_a_time(); }
+
+  void add(MPI_File fh, std::shared_ptr<CapturedFile> file);
+  void remove(MPI_File fh);
+  // A name as the program gives it, from the root on. Local.
+  [[nodiscard]] static std::string absolute(const std::string& filename);
+  // What this process has open under that path, which is absolute. Any thread.
+  [[nodiscard]] std::shared_ptr<Target> find_target(const std::string& path);
+  void add_target(const std::shared_ptr<Target>& target);
+  [[nodiscard]] ReadBack& read_back() { return read_back_; }
+  // Calls on that handle, which pass through, are to be timed.
+  void watch(MPI_File fh, const std::shared_ptr<Watched>& watched);
+  // Null for any other handle; a load when there are none.
+  [[nodiscard]] static std::shared_ptr<Watched> find_watched(MPI_File fh);
+  // Whether this process has that path open to write through the MPI library, and not through GLEAN.
+  [[nodiscard]] bool is_written_by_mpi(const std::string& path);
+  void unwatch(MPI_File fh);
+
+ private:
+  explicit Session(std::shared_ptr<session::Core> core) : core_(std::move(core)) {}
+  void end_with_mpi();
+  void end() noexcept;
+  void report_calls();
+  static std::vector<CallsOfRank>& others();
+
+  std::shared_ptr<session::Core> core_;
+  mutable std::shared_mutex files_lock_;   // of the three
+  std::unordered_map<MPI_File, std::shared_ptr<CapturedFile>> files_;
+  std::map<std::string, std::weak_ptr<Target>> targets_;
+  std::unordered_map<MPI_File, std::shared_ptr<Watched>> watched_;
+  std::atomic<bool> any_watched_{false};
+  ReadBack read_back_;
+};
+
+}  // namespace glean::mpiio

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a process says of itself when MPI starts, to `glean run`, which has started it, and to people.
+#pragma once
+
+#include "session/core.hpp"
+
+namespace glean::mpiio {
+
+// Where `glean run` looks whether the library has come alive: GLEAN_RUN_DIRECTORY. A process that has loaded the library appends
+// its program to the file `loaded`; one that has initialized MPI through it makes the file `alive`, or `other`, with the program's
+// MPI in it. Without the directory, or on another host, nothing is written.
+//
+// Once MPI is initialized. False: the program has another MPI than this library, and not even handles can be looked at. Local.
+[[nodiscard]] bool come_alive() noexcept;
+
+// One line of rank 0, if `glean run` has started it: that MPI-IO is captured. Local.
+void announce(session::Core& core) noexcept;
+
+}  // namespace glean::mpiio

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The functions that open, close and change files, in place of the library's, which makes them; what matters to puts is kept.
+#include <cstdlib>
+#include <string_view>
+
+#include "frontends/mpiio/session.hpp"
+#include "library.hpp"
+#include "puts.hpp"
+
+namespace glean::pnetcdf {
+namespace {
+
+// As the library reads it: then collective puts compare their arguments.
+bool is_safe_mode() {
+  const char* value = std::getenv("PNETCDF_SAFE_MODE");
+  return value != nullptr && *value != '0';
+}
+
+// Puts of such files do not go to the file, or not to this one.
+bool is_elsewhere(int ncid) {
+  MPI_Info info = MPI_INFO_NULL;
+  if (GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_file_info)(ncid, &info) != NC_NOERR || info == MPI_INFO_NULL) return true;
+  const auto value_of = [&](const char* key) {
+    char value[MPI_MAX_INFO_VAL + 1] = {};
+    int found = 0;
+    PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
+    return std::string(found != 0 ? value : "");
+  };
+  const bool has_log = value_of("nc_burst_buf") == "enable";
+  const std::string parts = value_of("nc_num_subfiles");
+  PMPI_Info_free(&info);
+  return has_log || std::atoi(parts.c_str()) > 1;
+}
+
+std::optional<store::Format> format_of(int ncid) {
+  int format = 0;
+  if (GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_format)(ncid, &format) != NC_NOERR) return std::nullopt;
+  switch (format) {
+    case NC_FORMAT_CLASSIC: return store::Format::cdf1;
+    case NC_FORMAT_CDF2: return store::Format::cdf2;
+    case NC_FORMAT_CDF5: return store::Format::cdf5;
+    default: return std::nullopt;
+  }
+}
+
+std::uint64_t captured_opens() { return mpiio::Session::captured().values()[static_cast<std::size_t>(mpiio::Call::open)]; }
+
+// The hints of a program, and one that makes newer libraries use MPI-IO.
+class Hints {
+ public:
+  Hints(MPI_Info given, bool is_wanted) : info_(given) {
+    if (!is_wanted) return;
+    if (given == MPI_INFO_NULL) PMPI_Info_create(&info_);
+    else PMPI_Info_dup(given, &info_);
+    PMPI_Info_set(info_, "nc_pncio", "disable");
+    is_own_ = true;
+  }
+  ~Hints() {
+    if (is_own_) PMPI_Info_free(&info_);
+  }
+  Hints(const Hints&) = delete;
+  Hints& operator=(const Hints&) = delete;
+  [[nodiscard]] MPI_Info info() const { return info_; }
+
+ private:
+  MPI_Info info_;
+  bool is_own_ = false;
+};
+
+// `call(info)` is the library's ncmpi_create or ncmpi_open. Collective.
+template <class Function>
+int open_file(MPI_Comm comm, const char* path, int flags, MPI_Info given, int* ncid, Mode mode, Function call) {
+  mpiio::Session* session = mpiio::Session::current();
+  if (session == nullptr || path == nullptr || ncid == nullptr || comm == MPI_COMM_NULL) return call(given);
+  MPI_Comm own = MPI_COMM_NULL;
+  PMPI_Comm_dup(comm, &own);   // all ranks of it: what comes of the call they may see differently
+  const bool is_wanted = session->captures(path);
+  const Hints hints(given, is_wanted && is_at_least(1, 15));
+  const std::uint64_t before = captured_opens();
+  const int code = call(hints.info());
+  OpenFile::Opened opened{mpiio::Session::absolute(path), {}, store::Format::cdf1, mode, own};
+  const auto format = code == NC_NOERR ? format_of(*ncid) : std::nullopt;
+  if (!format) {
+    PMPI_Comm_free(&own);
+    return code;
+  }
+  opened.format = *format;
+  const bool is_shared = (flags & NC_SHARE) != 0;   // each put is synchronized
+  if (is_wanted && captured_opens() > before && !is_shared && !is_safe_mode() && !is_elsewhere(*ncid)) {
+    opened.target = session->find_target(opened.path);
+  }
+  add_file(*ncid, std::make_shared<OpenFile>(std::move(opened)));
+  return code;
+}
+
+// A call after which the file is in that mode.
+template <class Function>
+int change_mode(int ncid, Mode mode, Function call) {
+  const auto file = find_file(ncid);
+  // The library may move what any rank has put, and fill what others will put to. Not where it is called by mistake, of one rank
+  // perhaps: then it says so at once.
+  const bool waits = file && mode == Mode::collective && file->mode() != Mode::collective;
+  if (waits) file->wait_for_all();
+  const int code = call();
+  if (!file) return code;
+  file->enter(code == NC_NOERR ? mode : Mode::unknown);
+  if (waits) file->wait_for_all();
+  return code;
+}
+
+}  // namespace
+}  // namespace glean::pnetcdf
+
+using glean::pnetcdf::Ending;
+using glean::pnetcdf::Mode;
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+int ncmpi_create(MPI_Comm comm, const char* path, int cmode, MPI_Info info, int* ncidp) {
+  return glean::pnetcdf::open_file(comm, path, cmode, info, ncidp, Mode::define, [&](MPI_Info hints) {
+    return GLEAN_PNETCDF_ORIGINAL(ncmpi_create)(comm, path, cmode, hints, ncidp);
+  });
+}
+
+int ncmpi_open(MPI_Comm comm, const char* path, int omode, MPI_Info info, int* ncidp) {
+  return glean::pnetcdf::open_file(comm, path, omode, info, ncidp, Mode::collective, [&](MPI_Info hints) {
+    return GLEAN_PNETCDF_ORIGINAL(ncmpi_open)(comm, path, omode, hints, ncidp);
+  });
+}
+
+int ncmpi_enddef(int ncid) {
+  return glean::pnetcdf::change_mode(ncid, Mode::collective, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_enddef)(ncid); });
+}
+
+int ncmpi__enddef(int ncid, MPI_Offset h_minfree, MPI_Offset v_align, MPI_Offset v_minfree, MPI_Offset r_align) {
+  return glean::pnetcdf::change_mode(ncid, Mode::collective, [&] {
+    return GLEAN_PNETCDF_ORIGINAL(ncmpi__enddef)(ncid, h_minfree, v_align, v_minfree, r_align);
+  });
+}
+
+int ncmpi_redef(int ncid) {
+  return glean::pnetcdf::change_mode(ncid, Mode::define, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_redef)(ncid); });
+}
+
+int ncmpi_begin_indep_data(int ncid) {
+  return glean::pnetcdf::change_mode(ncid, Mode::independent, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_begin_indep_data)(ncid); });
+}
+
+int ncmpi_end_indep_data(int ncid) {
+  return glean::pnetcdf::change_mode(ncid, Mode::collective, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_end_indep_data)(ncid); });
+}
+
+int ncmpi_rename_var(int ncid, int varid, const char* name) {
+  const int code = GLEAN_PNETCDF_ORIGINAL(ncmpi_rename_var)(ncid, varid, name);
+  if (const auto file = glean::pnetcdf::find_file(ncid)) file->forget_variables();
+  return code;
+}
+
+int ncmpi_close(int ncid) {
+  const int code = GLEAN_PNETCDF_ORIGINAL(ncmpi_close)(ncid);
+  glean::pnetcdf::remove_file(ncid);
+  return code;
+}
+
+int ncmpi_abort(int ncid) {
+  const int code = GLEAN_PNETCDF_ORIGINAL(ncmpi_abort)(ncid);
+  glean::pnetcdf::remove_file(ncid);
+  return code;
+}
+
+int ncmpi_inq_put_size(int ncid, MPI_Offset* size) {
+  const int code = GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_put_size)(ncid, size);
+  const auto file = glean::pnetcdf::find_file(ncid);
+  if (file && code == NC_NOERR && size != nullptr) *size += file->unseen_bytes;
+  return code;
+}
+
+int ncmpi_wait(int ncid, int count, int array_of_requests[], int array_of_statuses[]) {
+  return glean::pnetcdf::end_requests(Ending::wait, ncid, count, array_of_requests, array_of_statuses, [&] {
+    return GLEAN_PNETCDF_ORIGINAL(ncmpi_wait)(ncid, count, array_of_requests, array_of_statuses);
+  });
+}
+
+int ncmpi_wait_all(int ncid, int count, int array_of_requests[], int array_of_statuses[]) {
+  return glean::pnetcdf::end_requests(Ending::wait_all, ncid, count, array_of_requests, array_of_statuses, [&] {
+    return GLEAN_PNETCDF_ORIGINAL(ncmpi_wait_all)(ncid, count, array_of_requests, array_of_statuses);
+  });
+}
+
+int ncmpi_cancel(int ncid, int num, int* reqs, int* statuses) {
+  return glean::pnetcdf::end_requests(Ending::cancel, ncid, num, reqs, statuses, [&] {
+    return GLEAN_PNETCDF_ORIGINAL(ncmpi_cancel)(ncid, num, reqs, statuses);
+  });
+}
+
+}  // extern "C"
+#pragma GCC visibility pop

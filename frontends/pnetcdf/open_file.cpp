@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "open_file.hpp"
+
+#include <shared_mutex>
+#include <unordered_map>
+
+namespace glean::pnetcdf {
+namespace {
+
+struct Files {
+  std::shared_mutex lock;
+  std::unordered_map<int, std::shared_ptr<OpenFile>> by_number;
+};
+
+Files& files() {
+  static Files& all = *new Files;   // calls may come after destructors of statics
+  return all;
+}
+
+}  // namespace
+
+OpenFile::~OpenFile() {
+  int is_over = 0;
+  PMPI_Finalized(&is_over);
+  if (is_over == 0 && opened_.comm != MPI_COMM_NULL) PMPI_Comm_free(&opened_.comm);
+}
+
+void OpenFile::enter(Mode mode) {
+  opened_.mode = mode;
+  forget_variables();
+}
+
+void OpenFile::wait_for_all() const {
+  if (target()) PMPI_Barrier(opened_.comm);
+}
+
+std::shared_ptr<mpiio::Target> OpenFile::target() const {
+  auto target = opened_.target.lock();
+  return target && target->output && !target->aside ? target : nullptr;
+}
+
+const Variable* OpenFile::variable(int ncid, int varid) {
+  const auto found = variables_.find(varid);
+  if (found != variables_.end()) return &found->second;
+  auto variable = inquire_variable(ncid, varid);
+  if (!variable) return nullptr;
+  return &(variables_[varid] = std::move(*variable));
+}
+
+std::shared_ptr<OpenFile> find_file(int ncid) {
+  const std::shared_lock lock(files().lock);
+  const auto found = files().by_number.find(ncid);
+  return found == files().by_number.end() ? nullptr : found->second;
+}
+
+void add_file(int ncid, std::shared_ptr<OpenFile> file) {
+  const std::unique_lock lock(files().lock);
+  files().by_number[ncid] = std::move(file);
+}
+
+void remove_file(int ncid) {
+  std::shared_ptr<OpenFile> last;
+  const std::unique_lock lock(files().lock);
+  const auto found = files().by_number.find(ncid);
+  if (found == files().by_number.end()) return;
+  last = std::move(found->second);
+  files().by_number.erase(found);
+}
+
+}  // namespace glean::pnetcdf

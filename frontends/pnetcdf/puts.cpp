@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "puts.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/log.hpp"
+#include "counting.hpp"
+#include "frontends/mpiio/call.hpp"
+#include "library.hpp"
+#include "session/agreement.hpp"
+
+namespace glean::pnetcdf {
+namespace {
+
+// A put that can be captured.
+struct Prepared {
+  const Variable* variable;
+  std::vector<Slab> slabs;
+  Memory memory;
+  std::uint64_t records_before, records_after;   // that the library knows, and that it has to
+
+  [[nodiscard]] Bytes bytes() const { return elements_of(slabs) * variable->element_bytes(); }
+};
+
+int error_of(const base::Error& error) { return error.code() == base::Errc::no_space ? NC_ENO_SPACE : NC_EWRITE; }
+
+bool fits_into_file(const Variable& variable, const std::vector<Slab>& slabs) {
+  return std::all_of(slabs.begin(), slabs.end(), [&](const Slab& slab) { return pattern_of(variable, slab).is_valid(); });
+}
+
+bool is_in_mode(const OpenFile& file, Way way) {
+  switch (way) {
+    case Way::independent: return file.mode() == Mode::independent;
+    case Way::collective: return file.mode() == Mode::collective;
+    case Way::nonblocking: return file.is_in_data_mode();
+    case Way::buffered: return false;   // the library has a buffer for it, and says how full it is
+  }
+  return false;
+}
+
+// 1.12.3 writes several records of one part of a list one behind the other, over what lies between: the file would be another one.
+bool is_misplaced(const Variable& variable, const Selection& selection, const std::vector<Slab>& slabs) {
+  return variable.has_records && selection.kind == Selection::Kind::list &&
+         std::any_of(slabs.begin(), slabs.end(), [](const Slab& slab) { return slab.count[0] > 1; });
+}
+
+// None: the call is the library's.
+std::optional<Prepared> prepare(OpenFile& file, const Put& put) {
+  if (!is_in_mode(file, put.way) || !file.target()) return std::nullopt;
+  const Variable* variable = file.variable(put.ncid, put.varid);
+  if (variable == nullptr) return std::nullopt;
+  const MPI_Offset records = inquire_records(put.ncid, *variable);
+  auto slabs = slabs_of(*variable, put.selection, records, file.has_small_records());
+  if (!slabs || is_misplaced(*variable, put.selection, *slabs) || !fits_into_file(*variable, *slabs)) return std::nullopt;
+  auto memory = Memory::of(put.buffer, put.selection, *variable, *slabs, file.format());
+  if (!memory) return std::nullopt;
+  const auto after = records_after(*variable, *slabs);
+  return Prepared{variable, std::move(*slabs), std::move(*memory), static_cast<std::uint64_t>(records), after};
+}
+
+// Into the pool. Returns an error code.
+int capture(OpenFile& file, const Variable& variable, const std::vector<Slab>& slabs, const Memory& memory) {
+  auto* session = mpiio::Session::current();
+  const auto target = file.target();
+  if (session == nullptr || !target) return NC_EWRITE;
+  const mpiio::Blocked blocked(*session);
+  const std::lock_guard lock(session->one_at_a_time());
+  const auto error = session::caught([&] {
+    target->written = true;
+    Bytes first = 0;
+    auto write = [&](mesh::Pattern&& place) {
+      target->output->write(place, first, [&](Bytes from, std::span<std::byte> into) { memory.copy_out(from, into); });
+      first += place.bytes();
+    };
+    mpiio::JoinedRuns joined(write);
+    for (const Slab& slab : slabs) joined.add(pattern_of(variable, slab));
+    joined.finish();
+  });
+  if (!error) return NC_NOERR;
+  if (!target->output->failure()) base::log(base::LogLevel::error, "'{}': {}", file.path(), error->what());
+  return error_of(*error);
+}
+
+// The last element of the last record, or of all, as the library is told of it.
+struct LastElement {
+  explicit LastElement(const Variable& variable, const std::vector<Slab>& slabs, const Memory& memory) : type(memory.element_type()) {
+    std::size_t which = 0;
+    for (std::size_t i = 0; i < slabs.size(); ++i) {
+      if (!variable.has_records || slabs[i].last(0) >= slabs[which].last(0)) which = i;
+    }
+    std::uint64_t elements = 0;
+    for (std::size_t i = 0; i <= which; ++i) elements += slabs[i].elements();
+    value = memory.element(elements - 1);
+    for (std::size_t d = 0; d < slabs[which].count.size(); ++d) start.push_back(static_cast<MPI_Offset>(slabs[which].last(d)));
+    start.push_back(0);   // never empty
+    count.assign(start.size(), 1);
+  }
+  std::array<std::byte, 8> value;
+  MPI_Datatype type;
+  std::vector<MPI_Offset> start, count;
+};
+
+// The number of records is the library's, and a list is a request of its, for which all ranks wait. It gets an element of what is
+// captured already, or none. Adds what it has written to `bytes`.
+int call_library(const Put& put, const Prepared& prepared, MPI_Offset& bytes) {
+  const bool makes_records = prepared.records_after > prepared.records_before;
+  const bool is_list = put.selection.kind == Selection::Kind::list;
+  if (makes_records || is_list) {
+    LastElement last(*prepared.variable, prepared.slabs, prepared.memory);
+    bytes += static_cast<MPI_Offset>(prepared.variable->element_bytes());
+    if (is_list) {   // never an empty one: 1.12.3 takes that for all requests that are pending, if there is one
+      MPI_Offset* starts[] = {last.start.data()};
+      MPI_Offset* counts[] = {last.count.data()};
+      const auto call = put.way == Way::collective ? GLEAN_PNETCDF_ORIGINAL(ncmpi_put_varn_all) : GLEAN_PNETCDF_ORIGINAL(ncmpi_put_varn);
+      return call(put.ncid, put.varid, 1, starts, counts, last.value.data(), 1, last.type);
+    }
+    const auto call = put.way == Way::collective ? GLEAN_PNETCDF_ORIGINAL(ncmpi_put_vara_all) : GLEAN_PNETCDF_ORIGINAL(ncmpi_put_vara);
+    return call(put.ncid, put.varid, last.start.data(), last.count.data(), last.value.data(), 1, last.type);
+  }
+  if (put.way != Way::collective || !prepared.variable->has_records) return NC_NOERR;
+  const std::vector<MPI_Offset> none(prepared.variable->shape.size(), 0);
+  return GLEAN_PNETCDF_ORIGINAL(ncmpi_put_vara_all)(put.ncid, put.varid, none.data(), none.data(), nullptr, 0, MPI_DATATYPE_NULL);
+}
+
+int capture_pending(OpenFile& file, int ncid, PendingPut& pending) {
+  const Variable* variable = file.variable(ncid, pending.varid);
+  if (pending.is_captured || variable == nullptr) return NC_NOERR;
+  pending.is_captured = true;
+  return capture(file, *variable, pending.slabs, pending.memory);
+}
+
+// Its request has ended.
+void forget_pending(OpenFile& file, int ncid, int request) {
+  const PendingPut& pending = *file.pending.at(request);
+  const Variable* variable = file.variable(ncid, pending.varid);
+  if (pending.is_captured && variable != nullptr) {
+    file.unseen_bytes += static_cast<MPI_Offset>((elements_of(pending.slabs) - 1) * variable->element_bytes());
+  }
+  file.pending.erase(request);
+}
+
+// 1.12.3 ends requests that are pending in calls that write a list, too; the next one has the number of one of them then.
+int capture_ended(OpenFile& file, int ncid) {
+  int left = 0, code = NC_NOERR;
+  if (file.pending.empty() || GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_nreqs)(ncid, &left) != NC_NOERR || left != 0) return NC_NOERR;
+  while (!file.pending.empty()) {
+    const int request = file.pending.begin()->first;
+    const int mine = capture_pending(file, ncid, *file.pending.at(request));
+    if (code == NC_NOERR) code = mine;
+    forget_pending(file, ncid, request);
+  }
+  return code;
+}
+
+int put_now(OpenFile& file, const Put& put, const Prepared& prepared) {
+  const int mine = capture(file, *prepared.variable, prepared.slabs, prepared.memory);
+  MPI_Offset seen = 0;
+  const int code = call_library(put, prepared, seen);
+  file.unseen_bytes += static_cast<MPI_Offset>(prepared.bytes()) - seen;
+  const int ended = capture_ended(file, put.ncid);
+  return mine != NC_NOERR ? mine : code != NC_NOERR ? code : ended;
+}
+
+// The library sorts requests by their first record, and in its list a request is at one place.
+bool is_in_one_record(const Prepared& prepared) {
+  return std::all_of(prepared.slabs.begin(), prepared.slabs.end(), [&](const Slab& slab) {
+    return slab.count[0] == 1 && slab.start[0] == prepared.slabs.front().start[0];
+  });
+}
+
+int put_later(OpenFile& file, const Put& put, Prepared prepared) {
+  LastElement last(*prepared.variable, prepared.slabs, prepared.memory);
+  auto pending = std::make_unique<PendingPut>(PendingPut{put.varid, std::move(prepared.slabs), std::move(prepared.memory), last.value});
+  int request = NC_REQ_NULL;
+  const int code = GLEAN_PNETCDF_ORIGINAL(ncmpi_iput_vara)(put.ncid, put.varid, last.start.data(), last.count.data(),
+                                                           pending->last_element.data(), 1, last.type, &request);
+  if (put.request != nullptr) *put.request = request;
+  if (code == NC_NOERR) file.pending[request] = std::move(pending);
+  return code;
+}
+
+// For the report.
+void note(OpenFile& file, const Variable& variable, std::uint64_t records, Bytes bytes) {
+  mesh::Shape shape = variable.shape;
+  if (variable.has_records) shape[0] = records;
+  mpiio::Session::datasets().add(file.path(), variable.name, std::string(mesh::name_of(variable.external)), shape, bytes);
+}
+
+// Of a call that was the library's.
+void note_selection(OpenFile& file, int ncid, int varid, const Selection& selection) {
+  const Variable* variable = file.variable(ncid, varid);
+  if (variable == nullptr) return;
+  const MPI_Offset records = inquire_records(ncid, *variable);
+  const auto slabs = slabs_of(*variable, selection, records, file.has_small_records());
+  if (!slabs) return;
+  note(file, *variable, std::max(static_cast<std::uint64_t>(records), records_after(*variable, *slabs)),
+       elements_of(*slabs) * variable->element_bytes());
+}
+
+// What was put, with values that did not fit perhaps.
+bool has_put(int code) { return code == NC_NOERR || code == NC_ERANGE; }
+
+template <class Note>
+int pass_through(Call call, int ncid, const Original& original, Note note_it) {
+  passed_through().count(call);
+  const int code = original();
+  const auto file = mpiio::Session::current() != nullptr ? find_file(ncid) : nullptr;
+  if (!file) return code;
+  if (has_put(code)) note_it(*file);
+  const int ended = capture_ended(*file, ncid);
+  return code != NC_NOERR ? code : ended;
+}
+
+// The requests that a call names, of those that are captured when they end.
+std::vector<int> named(const OpenFile& file, int number, const int* requests) {
+  std::vector<int> names;
+  if (number == NC_REQ_ALL || number == NC_PUT_REQ_ALL) {
+    for (const auto& [request, pending] : file.pending) names.push_back(request);
+  }
+  for (int i = 0; requests != nullptr && i < number; ++i) {
+    if (file.pending.contains(requests[i])) names.push_back(requests[i]);
+  }
+  return names;
+}
+
+// Those that the library no longer has.
+std::vector<int> ended(const OpenFile& file, int ncid, int number, const int* requests, const std::vector<int>& before) {
+  int left = 0;
+  const bool all = GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_nreqs)(ncid, &left) == NC_NOERR && left == 0;
+  if (all) return named(file, NC_PUT_REQ_ALL, nullptr);
+  std::vector<int> names;
+  for (int i = 0; i < number; ++i) {
+    const int request = before[static_cast<std::size_t>(i)];
+    if (requests[i] == NC_REQ_NULL && file.pending.contains(request)) names.push_back(request);
+  }
+  return names;
+}
+
+int end_pending(OpenFile& file, Ending ending, int ncid, int number, int* requests, int* statuses, const Original& original) {
+  const Mode needed = ending == Ending::wait_all ? Mode::collective : Mode::independent;
+  const bool waits = ending != Ending::cancel;
+  int mine = NC_NOERR;
+  std::map<int, int> failed;   // what could not be captured, and why
+  const auto capture_these = [&](const std::vector<int>& names) {
+    for (const int request : names) {
+      const int code = capture_pending(file, ncid, *file.pending.at(request));
+      if (code != NC_NOERR) failed[request] = code;
+      if (mine == NC_NOERR) mine = code;
+    }
+  };
+  // Before the library's call, which waits for other ranks: who returns from it reads what all have put.
+  if (waits && file.mode() == needed) capture_these(named(file, number, requests));
+  const std::vector<int> before(requests, requests == nullptr || number < 0 ? requests : requests + number);
+  const int code = original();
+  const auto over = ended(file, ncid, number < 0 || requests == nullptr ? 0 : number, requests, before);
+  if (waits && code == NC_NOERR) capture_these(over);
+  for (const int request : over) forget_pending(file, ncid, request);
+  for (std::size_t i = 0; statuses != nullptr && i < before.size(); ++i) {
+    if (const auto found = failed.find(before[i]); found != failed.end()) statuses[i] = found->second;
+  }
+  return mine != NC_NOERR ? mine : code;
+}
+
+}  // namespace
+
+int put(const Put& put, Original original) noexcept {
+  const auto file = mpiio::Session::current() == nullptr ? nullptr : find_file(put.ncid);
+  std::optional<Prepared> prepared;
+  if (file) static_cast<void>(session::caught([&] { prepared = prepare(*file, put); }));   // what fails is the library's
+  const bool is_late = put.way == Way::nonblocking;
+  if (prepared && is_late && prepared->variable->has_records && !is_in_one_record(*prepared)) prepared.reset();
+  if (!prepared) {
+    return pass_through(put.call, put.ncid, original,
+                        [&](OpenFile& of) { note_selection(of, put.ncid, put.varid, put.selection); });
+  }
+  captured().count(put.call);
+  note(*file, *prepared->variable, std::max(prepared->records_before, prepared->records_after), prepared->bytes());
+  return is_late ? put_later(*file, put, std::move(*prepared)) : put_now(*file, put, *prepared);
+}
+
+int put_filetype(Call call, int ncid, int varid, MPI_Datatype filetype, Original original) noexcept {
+  return pass_through(call, ncid, original, [&](OpenFile& file) {
+    const Variable* variable = file.variable(ncid, varid);
+    MPI_Count bytes = 0;
+    if (variable == nullptr || filetype == MPI_DATATYPE_NULL) return;
+    PMPI_Type_size_x(filetype, &bytes);
+    note(file, *variable, static_cast<std::uint64_t>(inquire_records(ncid, *variable)), static_cast<Bytes>(bytes));
+  });
+}
+
+int put_several(Call call, int ncid, const std::vector<int>& varids, const std::vector<Selection>& selections,
+                Original original) noexcept {
+  return pass_through(call, ncid, original, [&](OpenFile& file) {
+    for (std::size_t i = 0; i < varids.size(); ++i) note_selection(file, ncid, varids[i], selections[i]);
+  });
+}
+
+int end_requests(Ending ending, int ncid, int number, int* requests, int* statuses, Original original) noexcept {
+  const auto file = mpiio::Session::current() == nullptr ? nullptr : find_file(ncid);
+  if (!file || file->pending.empty()) return original();
+  return end_pending(*file, ending, ncid, number, requests, statuses, original);
+}
+
+}  // namespace glean::pnetcdf

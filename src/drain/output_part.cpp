@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// An output that is one of several files: what its own ranks do not put is in the others, or filled when they are joined.
+#include <algorithm>
+
+#include "drain/output_drain.hpp"
+#include "store/parts/part_index.hpp"
+
+namespace glean::drain {
+namespace {
+
+// Of the boxes, ascending, disjoint.
+std::vector<Extent> elements_in(const std::vector<mesh::Box>& boxes, const mesh::Shape& shape) {
+  std::vector<Extent> rows_of_all;
+  for (const mesh::Box& box : boxes) {
+    const mesh::Rows rows(box, shape);
+    for (std::uint64_t row = 0; row < rows.row_count(); ++row) {
+      rows_of_all.push_back({rows.position(row), rows.position(row) + rows.row_elements()});
+    }
+  }
+  std::sort(rows_of_all.begin(), rows_of_all.end(), [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+  std::vector<Extent> joined;
+  for (const Extent& each : rows_of_all) {
+    if (joined.empty() || each.begin > joined.back().end) joined.push_back(each);
+    else joined.back().end = std::max(joined.back().end, each.end);
+  }
+  return joined;
+}
+
+store::PartIndex index_of(store::SystemCalls& calls, const store::FileNames& names) {
+  try {
+    return store::read_index(calls, names.working_path);
+  } catch (const base::Error& error) {
+    if (error.code() != base::Errc::not_found) throw;
+  }
+  return store::read_index(calls, names.final_path);   // it was just being published
+}
+
+}  // namespace
+
+std::vector<Extent> OutputDrain::holes_to_fill(std::uint32_t variable, std::uint64_t record, const Claims& claimed) {
+  const auto& layout = description_.layout.variables[variable];
+  const std::vector<Extent> holes = claimed.unclaimed(layout, record);
+  if (!description_.is_part) return holes;
+  if (fillable_.empty()) {
+    const store::PartIndex index = index_of(calls_, description_.names);
+    for (std::uint32_t v = 0; v < index.boxes.size(); ++v) fillable_[v] = elements_in(index.boxes[v], index.layout.variables[v].shape);
+  }
+  const Bytes size = mesh::size_of(layout.external), begin = layout.record_begin_bytes(record);
+  std::vector<Extent> within;
+  auto hole = holes.begin();
+  for (const Extent& elements : fillable_[variable]) {
+    const Extent bytes{begin + elements.begin * size, begin + elements.end * size};
+    while (hole != holes.end() && hole->end <= bytes.begin) ++hole;
+    for (auto at = hole; at != holes.end() && at->begin < bytes.end; ++at) {
+      within.push_back({std::max(at->begin, bytes.begin), std::min(at->end, bytes.end)});
+    }
+  }
+  return within;
+}
+
+}  // namespace glean::drain

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Chunks that a killed process had taken for what it never recorded.
+#pragma once
+
+#include "pool/pool.hpp"
+
+namespace glean::pool {
+
+// Counts anew who refers to each chunk, and frees those that nobody does. Only when nobody captures or drains. Journals that
+// cannot be read to their end leave everything as it is. Local.
+void free_leaked_chunks(Pool& pool);
+
+}  // namespace glean::pool

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pool/published.hpp"
+
+#include <xxhash.h>
+
+#include <array>
+#include <bit>
+
+#include "base/clock.hpp"
+#include "pool/futex.hpp"
+
+namespace glean::pool {
+namespace {
+
+constexpr std::uint64_t nap_ns = 50'000'000;
+constexpr std::uint64_t second_ns = 1'000'000'000;
+
+// Calls what(slot) for each of them.
+template <class What>
+void for_each(OutputSet outputs, What what) {
+  for (; outputs != 0; outputs &= outputs - 1) what(static_cast<std::uint32_t>(std::countr_zero(outputs)));
+}
+
+}  // namespace
+
+std::uint64_t path_mark(std::string_view path) noexcept {
+  const std::uint64_t mark = XXH3_64bits(path.data(), path.size());
+  return mark == 0 ? 1 : mark;
+}
+
+void mark_path(OutputSlot& slot, std::string_view final_path) noexcept {
+  const std::size_t slash = final_path.rfind('/');
+  slot.directory_mark.store(slash == final_path.npos ? 0 : path_mark(final_path.substr(0, slash == 0 ? 1 : slash)),
+                            std::memory_order_relaxed);
+  slot.path_mark.store(path_mark(final_path), std::memory_order_release);
+}
+
+bool Draining::is_closed(std::uint32_t slot) const noexcept {
+  const auto progress = [&](int rank) { return pool_.rank_progress(slot, rank).load(std::memory_order_acquire); };
+  if (rank_ != no_rank && (progress(rank_) & (rank_closed | rank_absent)) == rank_closed) return true;
+  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
+    if ((progress(rank) & rank_closed) == 0) return false;
+  }
+  return true;
+}
+
+OutputSet Draining::outputs() noexcept {
+  const std::uint64_t opened = 1 + std::uint64_t{pool_.header().outputs_opened.load(std::memory_order_acquire)};
+  if (none_open_.load(std::memory_order_relaxed) == opened) return 0;
+  OutputSet closed = 0;
+  bool any_open = false;
+  for (std::uint32_t slot = 0; slot < output_slots; ++slot) {
+    const OutputState state = pool_.slot(slot).state.load(std::memory_order_acquire);
+    if (state == OutputState::open || state == OutputState::opening) any_open = true;
+    if (state == OutputState::open && is_closed(slot)) closed |= OutputSet{1} << slot;
+  }
+  if (!any_open) none_open_.store(opened, std::memory_order_relaxed);
+  return closed;
+}
+
+OutputSet Draining::of(OutputSet outputs, std::uint64_t mark, Names names) const noexcept {
+  OutputSet found = 0;
+  for_each(outputs, [&](std::uint32_t index) {
+    const OutputSlot& slot = pool_.slot(index);
+    const bool is_directory = slot.directory_mark.load(std::memory_order_relaxed) == mark;
+    if (slot.path_mark.load(std::memory_order_acquire) == mark || (names == Names::directories_too && is_directory)) {
+      found |= OutputSet{1} << index;
+    }
+  });
+  return found;
+}
+
+bool Draining::wait_for(OutputSet outputs, double seconds, void (*waiting)(void*, int), void* context) const noexcept {
+  std::array<std::uint32_t, output_slots> generations{};
+  for_each(outputs, [&](std::uint32_t slot) { generations[slot] = pool_.slot(slot).generation.load(std::memory_order_acquire); });
+  const std::uint64_t began = base::now_ns();
+  std::uint64_t moved = began, written = 0;
+  for (int told = 0;;) {
+    const std::uint32_t seen = pool_.header().progress.load(std::memory_order_acquire);
+    bool all_there = true;
+    for_each(outputs, [&](std::uint32_t index) {
+      const OutputSlot& slot = pool_.slot(index);
+      all_there = all_there && (slot.generation.load(std::memory_order_acquire) != generations[index] ||
+                                slot.state.load(std::memory_order_acquire) != OutputState::open);
+    });
+    if (all_there) return true;
+    const std::uint64_t now = base::now_ns();
+    if (const std::uint64_t so_far = pool_.header().written_bytes.load(std::memory_order_relaxed); so_far != written) {
+      written = so_far;
+      moved = now;
+    }
+    if (base::seconds(now - moved) > seconds) return false;
+    if (const int since = static_cast<int>((now - began) / second_ns); since > told) waiting(context, told = since);
+    futex_wait(pool_.header().progress, seen, nap_ns);
+  }
+}
+
+}  // namespace glean::pool

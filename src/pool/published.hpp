@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Waiting until a file is there: for programs that look at what they have written by other means than GLEAN, and for processes
+// that they have started.
+//
+// Nothing here takes a lock or allocates memory: a program may look for a file in a signal handler.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "pool/pool.hpp"
+
+namespace glean::pool {
+
+// Outputs, a bit for each slot.
+using OutputSet = std::uint64_t;
+static_assert(output_slots == 64);
+
+// What stands in a slot for an absolute path without symbolic links; never 0. Local.
+[[nodiscard]] std::uint64_t path_mark(std::string_view path) noexcept;
+// The output of the slot becomes this file. Of whoever has opened it.
+void mark_path(OutputSlot& slot, std::string_view final_path) noexcept;
+
+// Who looks: a rank of the node, or a process that it has started, or another process.
+inline constexpr int no_rank = -1;
+
+// The outputs that are not under their names yet and soon will be, whatever the program does: all ranks have closed them, or
+// `rank` has, and then the others do, since closing is collective. Local; two loads as long as no output was opened since none
+// was open.
+class Draining {
+ public:
+  Draining(const Pool& pool, int rank) noexcept : pool_(pool), rank_(rank) {}
+  [[nodiscard]] OutputSet outputs() noexcept;
+  // Those of `outputs` that become the file with that mark, or a file in the directory with it.
+  enum class Names { files, directories_too };
+  [[nodiscard]] OutputSet of(OutputSet outputs, std::uint64_t mark, Names names) const noexcept;
+  // Waits until all of them are there, have failed or are given up. False: for `seconds` nothing was written. `waiting` is called
+  // about once a second with the number of seconds so far. Blocks.
+  bool wait_for(OutputSet outputs, double seconds, void (*waiting)(void* context, int seconds), void* context) const noexcept;
+
+ private:
+  [[nodiscard]] bool is_closed(std::uint32_t slot) const noexcept;
+  const Pool& pool_;
+  int rank_;
+  Atomic<std::uint64_t> none_open_{0};   // 1 + how many had been opened when none was open
+};
+
+}  // namespace glean::pool

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A file whose bytes ranks of one node write where and as often as they like, as MPI-IO lets them: later writes win. What a
+// rank captures is in the file some time later, and under the final name when all ranks have closed it.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "mesh/box.hpp"
+#include "mesh/pattern.hpp"
+#include "pool/journal.hpp"
+
+namespace glean::session {
+
+class Core;
+
+// Not thread-safe, and neither are two of one session: hold Core::one_at_a_time() in all but open().
+class ByteOutput {
+ public:
+  // What becomes of a file that is there already.
+  enum class Existing {
+    keep,      // it is written in place, and the bytes stay that nobody writes; one that is not there is made anew
+    replace,   // it is there until the new one is complete
+  };
+  // Whether outputs of `comm` can be captured: all its ranks are on this node and belong to the session. Local.
+  [[nodiscard]] static bool can_capture(const Core& core, MPI_Comm comm);
+  // Makes the working file, or opens the existing one. Collective over `comm`, which need not be the session's; throws on all of
+  // its ranks or none. Blocks while an earlier output of that name drains; throws invalid_state where one is open.
+  [[nodiscard]] static std::unique_ptr<ByteOutput> open(std::shared_ptr<Core> core, MPI_Comm comm, const std::string& path,
+                                                        Existing existing);
+  // The working path of an output of that name that some ranks of the node have not closed. Local.
+  [[nodiscard]] static std::optional<std::string> find_open(const Core& core, const std::string& path);
+  // Blocks until no output of that name that all its ranks have closed is left to drain. Local; a few loads when none of the node
+  // drains.
+  static void finish(Core& core, const std::string& path);
+  // The same for all of the node.
+  static void finish_all(Core& core);
+
+  // Without close() it is abandoned.
+  ~ByteOutput();
+  ByteOutput(const ByteOutput&) = delete;
+  ByteOutput& operator=(const ByteOutput&) = delete;
+
+  // Copies stream bytes [first, first + target.size()) of what is written to `target`. Called with ascending `first`.
+  using CopyOut = std::function<void(base::Bytes first, std::span<std::byte> target)>;
+  // Captures `place.bytes()` bytes of the stream, from `first` on: they go where the pattern says. One copy; when the pool is full
+  // it does what the file's setting `full` says. Local. Of writes that overlap the one that was made later wins, whichever rank has
+  // made it.
+  void write(const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out);
+
+  // Where the bytes are until it is published: the working file, or the file itself. The same on all ranks.
+  [[nodiscard]] const std::string& working_path() const { return working_path_; }
+  [[nodiscard]] bool is_in_place() const { return is_in_place_; }
+  // Blocks until everything that any rank of the node had captured of it before the call is in that file, where other
+  // processes see it. Local. Throws what has failed. Returns whether there was anything to wait for.
+  bool flush();
+  // The same, and on the storage. Local.
+  void synchronize();
+  // Of the file with all that was captured so far. Local, never waits.
+  [[nodiscard]] base::Bytes size() const;
+  // Makes the file longer at any time, or cuts it after flush() on all ranks; on one of them. Local.
+  void resize(base::Bytes size);
+
+  // In the pool, 0 at first, the same for all ranks: MPI-IO's shared file pointer.
+  [[nodiscard]] pool::Atomic<std::uint64_t>& shared_word() const;
+
+  // What has failed in the background so far; it will not be published. Local.
+  [[nodiscard]] std::optional<base::Error> failure() const;
+  // No more writes of this rank. Local, does not wait: when all ranks have called it, it is published in the background.
+  void close();
+
+ private:
+  ByteOutput(std::shared_ptr<Core> core, pool::OutputKey key, std::string path, std::string working_path, bool is_in_place);
+  void leave(std::uint32_t flags);
+  void want_written(std::uint64_t writes);
+  void throw_failure() const;
+
+  std::shared_ptr<Core> core_;
+  pool::OutputKey key_;
+  pool::OutputSlot& slot_;
+  std::string path_, working_path_;
+  bool is_in_place_;
+  base::WhenFull full_;
+  bool closed_ = false;
+  base::Bytes unannounced_bytes_ = 0;   // captured since the drain was last told
+  mesh::Box box_;                       // a pattern as it goes into the journal
+};
+
+}  // namespace glean::session

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Mode `dedicated`, which is rbIO (seed 001, section 3): the last rank of each node does nothing but drain. To the others of its node
+// it is what a helper process is, and with the writers of other nodes it exchanges what another one writes.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "drain/serve.hpp"
+#include "pool/futex.hpp"
+#include "session/agreement.hpp"
+#include "session/core.hpp"
+
+namespace glean::session {
+namespace {
+
+constexpr std::uint64_t nap_ns = 100'000'000;
+
+}  // namespace
+
+// The ranks go on without the writers. What must not be is found by all of them alike.
+void Core::set_aside_writers(int ranks_per_node) {
+  with_writers_ = std::make_unique<Nodes>(comm_, ranks_per_node);
+  agree(comm_, caught([&] {
+    if (with_writers_->ranks() > 1) return;
+    throw base::Error(base::Errc::invalid_config,
+                      fmt::format("mode = \"dedicated\": one rank of each node is set aside to write, and node {} has no other than "
+                                  "rank {}", with_writers_->self(), rank_),
+                      "mode = \"threaded\" sets no rank aside");
+  }));
+  is_writer_ = with_writers_->rank() == with_writers_->ranks() - 1;
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_split(comm_, is_writer_ ? 1 : 0, is_writer_ ? with_writers_->self() : rank_, &part);
+  MPI_Comm_free(&comm_);
+  comm_ = part;
+  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_rank(comm_, &rank_);
+  MPI_Comm_size(comm_, &ranks_);
+  application_comm_ = MPI_COMM_NULL;
+  if (!is_writer_) MPI_Comm_dup(comm_, &application_comm_);   // for the program, which keeps it
+}
+
+// In the order of start_writer(). What goes wrong once all drain is no reason to end the program.
+void Core::serve_as_writer() {
+  const auto pool = on_root<PoolName>(with_writers_->comm(), [](PoolName&) {});
+  bool has_told = false;
+  const auto tell = [&](const std::optional<base::Error>& failed) {
+    has_told = true;
+    const auto of_any = caught([&] { agree(comm_, failed); });
+    agree(with_writers_->comm(), of_any);
+    with_writers_->release();
+    with_writers_.reset();
+  };
+  const auto failed = caught([&] {
+    const drain::OtherNodes others{transport::make_mpi_messages(comm_), deadline_seconds_, [this] { leave_together(); }};
+    const int status = drain::serve(pool.text, [&] { tell(std::nullopt); }, others);
+    if (status != 0) base::log(base::LogLevel::error, "not all that the ranks had captured could be completed");
+  });
+  if (!has_told) tell(failed);
+  if (with_writers_) throw base::Error(*failed);
+  if (failed) base::log(base::LogLevel::error, "the writer: {}", failed->what());
+  closed_ = true;
+}
+
+// Not waiting for ever: another writer may be gone, and then `comm_` is of no use to anybody.
+void Core::leave_together() const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(comm_, &request);
+  const std::uint64_t begin_ns = base::now_ns();
+  for (int done = 0; base::seconds(base::now_ns() - begin_ns) < deadline_seconds_;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  base::log(base::LogLevel::error, "not all writers have come to the end of the session within {}", base::exact_seconds(deadline_seconds_));
+}
+
+void Core::start_writer(const std::optional<base::Error>& failed) {
+  static_cast<void>(on_root<PoolName>(with_writers_->comm(), [&](PoolName& value) {
+    if (failed) throw base::Error(*failed);
+    pool_->name().copy(value.text, sizeof value.text - 1);
+  }));
+  agree(with_writers_->comm(), std::nullopt);
+  with_writers_->release();
+  with_writers_.reset();
+  configuration_.settings.drain.place = base::DrainPlace::process;
+  agree(comm_, caught([&] { start_drain(); }));
+}
+
+// On the leader of one of several nodes.
+void Core::wait_for_writer_to_open(pool::OutputKey key) {
+  pool::PoolHeader& header = pool_->header();
+  const pool::OutputSlot& slot = pool_->slot(key.slot);
+  pool::futex_signal(header.progress);   // the writer sleeps on it
+  const std::uint64_t begin_ns = base::now_ns();
+  for (;;) {
+    const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
+    if (slot.working_inode.load(std::memory_order_acquire) != 0 || slot.error.load(std::memory_order_acquire) != 0) return;
+    if (const auto lost = outputs_->drain_is_lost()) throw base::Error(*lost);
+    if (base::seconds(base::now_ns() - begin_ns) > deadline_seconds_) {
+      throw base::Error(base::Errc::timeout, fmt::format("the writer of node {} has not opened the file for {}", nodes_->self(),
+                                                         base::exact_seconds(deadline_seconds_)));
+    }
+    pool::futex_wait(header.progress, seen, nap_ns);
+  }
+}
+
+}  // namespace glean::session

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Messages between the processes of a session that exchange data: one of each node. Nothing here blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/bytes.hpp"
+
+namespace glean::transport {
+
+using base::Bytes;
+
+// Not thread-safe. A message has a head of a few hundred bytes and perhaps a body, which goes from where it lies to where it
+// shall be without being copied. Messages from one peer arrive in the order in which it has sent them.
+class Messages {
+ public:
+  using Token = std::uint64_t;   // of the caller; says what is complete
+
+  virtual ~Messages() = default;
+  [[nodiscard]] virtual int self() const = 0;
+  [[nodiscard]] virtual int peers() const = 0;   // with this one
+
+  // The head is copied; the body must stay as it is until completed() gives the token, which it does only where there is one.
+  virtual void send(int peer, std::span<const std::byte> head, std::span<const std::byte> body, Token token) = 0;
+  void send(int peer, std::span<const std::byte> head) { send(peer, head, {}, 0); }
+
+  struct Arrival {
+    int peer = 0;
+    std::vector<std::byte> head;
+  };
+  // The next message that has come, without its body.
+  [[nodiscard]] virtual std::optional<Arrival> arrival() = 0;
+  // The next body of that peer shall go there; bodies are taken in the order of their heads. It is there when completed()
+  // gives the token.
+  virtual void receive_body(int peer, std::span<std::byte> target, Token token) = 0;
+  // What has been sent or received since the last call.
+  [[nodiscard]] virtual std::vector<Token> completed() = 0;
+};
+
+}  // namespace glean::transport

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""glean run: the command runs as without it, its MPI-IO is captured, and if it is not, it is said why."""
+
+import os
+import signal
+import subprocess
+import unittest
+
+from command import COMMAND, CommandTest
+
+MPIRUN = os.environ["MPIRUN"].split()
+WRITER = os.environ["WRITER"]
+COMPILER = os.environ["COMPILER"]
+NOT_CAPTURED = "MPI-IO was not captured"
+
+PLAIN = "int main(void) { return 5; }\n"
+# As much of another MPI as a program needs that only starts it.
+OTHER_MPI = """
+#include <string.h>
+int PMPI_Init(int* a, char*** b) { (void)a; (void)b; return 0; }
+int PMPI_Init_thread(int* a, char*** b, int c, int* d) { (void)a; (void)b; *d = c; return 0; }
+int PMPI_Finalize(void) { return 0; }
+int PMPI_Get_library_version(char* text, int* length) {
+  strcpy(text, "MPICH Version:      4.0.2\\nMPICH Release date: then\\n");
+  *length = (int)strlen(text);
+  return 0;
+}
+int MPI_Init(int* a, char*** b) { return PMPI_Init(a, b); }
+int MPI_Init_thread(int* a, char*** b, int c, int* d) { return PMPI_Init_thread(a, b, c, d); }
+int MPI_Finalize(void) { return PMPI_Finalize(); }
+"""
+OTHER_PROGRAM = "int MPI_Init(int*, char***); int MPI_Finalize(void); int main(void) { return MPI_Init(0, 0) + MPI_Finalize(); }\n"
+
+
+class Run(CommandTest):
+    def compile(self, name, text, *options):
+        self.write(name + ".c", text)
+        subprocess.run([COMPILER, "-o", self.directory / name, self.directory / (name + ".c"), *options], check=True)
+        return self.directory / name
+
+    def test_a_program_is_captured_and_says_so_in_one_line(self):
+        run = self.glean("run", "--", *MPIRUN, "2", WRITER, "file")
+
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stderr, r"(?m)^glean: 2 ranks, MPI-IO captured \(.*\), pool .*, .*report.*$")
+        self.assertNotIn(NOT_CAPTURED, run.stderr)
+        self.assertEqual((self.directory / "file").read_bytes(), b"a" * 1000 + b"b" * 1000)
+
+    def test_the_mode_and_the_file_of_the_configuration_reach_the_program(self):
+        self.write("some.toml", "mode = 'threaded'\n[pool]\nbudget = '64MiB'\n")
+        run = self.glean("run", "--config", "some.toml", "--", *MPIRUN, "2", WRITER, "file")
+        self.assertIn("pool 64 MiB", run.stderr)
+        run = self.glean("run", "--config", "some.toml", "--mode", "passthrough", "--", *MPIRUN, "2", WRITER, "file")
+        self.assertIn("MPI-IO passes through", run.stderr)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    def test_the_exit_code_is_that_of_the_command(self):
+        self.assertEqual(self.glean("run", "--", "sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual(self.glean("run", "--", "sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
+        self.assertEqual(self.glean("run", "--", "./is-not-there").returncode, 127)
+
+    def test_the_output_of_the_command_is_left_alone(self):
+        run = self.glean("run", "--", "sh", "-c", "echo one; echo two >&2; cat")
+        self.assertEqual(run.stdout, "one\n")
+        self.assertTrue(run.stderr.startswith("two\n"), run.stderr)
+
+    def test_arguments_stay_as_they_are(self):
+        words = ["[1,2]", "", "--", "--mode", "a b", "-x"]
+        run = self.glean("run", "--", "printf", "%s|", *words)
+        self.assertEqual(run.stdout, "".join(word + "|" for word in words))
+
+    def test_what_is_preloaded_already_stays(self):
+        run = self.glean("run", "--", "sh", "-c", 'echo "$LD_PRELOAD"', LD_PRELOAD="/lib/libother.so")
+        self.assertRegex(run.stdout, r"libglean_preload\.so:/lib/libother\.so")
+
+    def test_a_wrong_configuration_is_found_before_the_command_runs(self):
+        run = self.glean("run", "--mode", "fast", "--", "touch", "was-run")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("mode", run.stderr)
+        run = self.glean("run", "--", "touch", "was-run", GLEAN_POOL_BUDGE="1GiB")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("GLEAN_POOL_BUDGET", run.stderr)
+        self.assertFalse((self.directory / "was-run").exists())
+        self.assertEqual(self.glean("run").returncode, 2)
+
+    def test_a_signal_reaches_the_command(self):
+        script = "trap 'echo caught; exit 3' TERM; echo ready; while :; do sleep 0.05; done"
+        with subprocess.Popen([COMMAND, "run", "--", "sh", "-c", script],
+                              cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
+            self.assertEqual(run.stdout.readline(), "ready\n")
+            run.send_signal(signal.SIGTERM)
+            self.assertEqual(run.stdout.readline(), "caught\n")
+            self.assertEqual(run.wait(60), 3)
+
+    def test_nothing_of_the_run_is_left(self):
+        self.glean("run", "--", "true", TMPDIR=str(self.directory))
+        self.assertEqual(list(self.directory.iterdir()), [])
+
+    def test_a_statically_linked_program_is_named(self):
+        program = self.compile("static", PLAIN, "-static")
+        for options, code in (([], 5), (["--check"], 1)):
+            run = self.glean("run", *options, "--", *MPIRUN, "1", program)
+            self.assertEqual(run.returncode, code, run.stderr)
+            self.assertIn(f"'{program}' is statically linked", run.stderr)
+            self.assertIn("link it dynamically", run.stderr)
+
+    def test_a_program_without_mpi_is_named(self):
+        program = self.compile("plain", PLAIN)
+        run = self.glean("run", "--", program)
+        self.assertEqual(run.returncode, 5)
+        self.assertIn(NOT_CAPTURED, run.stderr)
+        self.assertIn(f"'{program}' ran with the library, and did not initialize MPI", run.stderr)
+
+    def test_a_program_with_another_mpi_runs_and_is_named(self):
+        self.compile("libmpich.so.12", OTHER_MPI, "-shared", "-fPIC", "-Wl,-soname,libmpich.so.12")
+        program = self.compile("other", OTHER_PROGRAM, self.directory / "libmpich.so.12", f"-Wl,-rpath,{self.directory}")
+        run = self.glean("run", "--", program)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("the program's MPI is MPICH", run.stderr)
+        self.assertIn("build GLEAN with the MPI of the program", run.stderr)
+        check = self.glean("run", "--check", "--", program)
+        self.assertEqual(check.returncode, 1, check.stderr)
+        self.assertIn(f"'{program}' uses MPICH", check.stderr)
+
+    def test_a_script_that_clears_the_environment_is_named(self):
+        self.write("job.sh", f"#!/bin/sh\nunset LD_PRELOAD\nexec {WRITER} file\n")
+        (self.directory / "job.sh").chmod(0o755)
+        run = self.glean("run", "--", "./job.sh")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("the script './job.sh' started nothing that initialized MPI", run.stderr)
+        self.assertIn("LD_PRELOAD", run.stderr)
+
+    def test_subfiling_is_seen_in_the_environment(self):
+        self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, HDF5_DRIVER="subfiling").stderr)
+        self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, H5FD_SUBFILING_STRIPE_SIZE="1").stderr)
+
+    def test_a_check_finds_nothing_wrong_with_a_program_of_this_mpi(self):
+        check = self.glean("run", "--check", "--", *MPIRUN, "2", WRITER, "file")
+        self.assertEqual((check.returncode, check.stderr), (0, ""))
+        self.assertRegex(check.stdout, r"^LD_PRELOAD=/.*libglean_preload\.so\n$")
+        self.assertFalse((self.directory / "file").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Four hosts of two ranks write the files that eight ranks of one node write, byte for byte.
+
+  hosts_test.py SEDOV MPIEXEC
+
+Needs root and network name spaces (tools/hosts check); returns 77 with the reason where that cannot be.
+"""
+import filecmp
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HOSTS = pathlib.Path(__file__).resolve().parents[2] / "tools" / "hosts"
+NAME = f"h{os.getpid()}n"
+COUNT, RANKS = 4, 2
+SEDOV, MPIEXEC = sys.argv[1:3]
+PROBLEM = ["--blocks", "4,3,2", "--steps", "4", "--checkpoint-every", "2", "--plot-every", "2", "--output", "glean"]
+
+
+class Hosts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        os.environ["GLEAN_POOL_BUDGET"] = "64MiB"
+        subprocess.run([HOSTS, "up", NAME, str(COUNT), "1gbit", "2", "1gbit"], check=True)
+        cls.addClassCleanup(subprocess.run, [HOSTS, "down", NAME], check=True)
+
+    def on_hosts(self, directory, **settings):
+        return subprocess.run([HOSTS, "mpirun", NAME, str(RANKS), SEDOV, *PROBLEM, "--directory", directory],
+                              env=dict(os.environ, **settings), capture_output=True, text=True, timeout=90, check=False)
+
+    def test_each_host_has_a_name_and_shared_memory_of_its_own(self):
+        def run(host, command):
+            return subprocess.run([HOSTS, "run", NAME, str(host), "bash", "-c", command],
+                                  capture_output=True, text=True, check=True).stdout.strip()
+        self.assertEqual([run(host, "hostname") for host in range(COUNT)], [f"{NAME}{host}" for host in range(COUNT)])
+        run(1, "touch /dev/shm/here")
+        self.assertEqual([run(host, "ls /dev/shm") for host in (0, 1)], ["", "here"])
+
+    def test_the_files_are_those_of_one_node(self):
+        with tempfile.TemporaryDirectory() as name:
+            one, several, planned = (pathlib.Path(name, part) for part in ("one", "several", "planned"))
+            for directory in (one, several, planned):
+                directory.mkdir()
+            environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+            subprocess.run([MPIEXEC, "--oversubscribe", "--bind-to", "none", "-n", str(COUNT * RANKS), SEDOV, *PROBLEM,
+                            "--directory", one], env=environment, capture_output=True, timeout=90, check=True)
+            names = sorted(path.name for path in one.glob("*.nc"))
+            self.assertEqual(len(names), 6, names)
+            # The hosts of a switch are an I/O group, of which one writes.
+            machine = pathlib.Path(name, "switches.toml")
+            machine.write_text('name = "switches"\n[network]\nkind = "torus"\nextents = [2, 2]\n[way_out]\ngroup_extents = [2, 1]\n')
+            by_plan = {"GLEAN_TOPOLOGY_MACHINE": str(machine), "GLEAN_PLAN_AGGREGATORS": "1"}
+            for directory, settings in ((several, {}), (planned, by_plan)):
+                ran = self.on_hosts(directory, **settings)
+                self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+                self.assertEqual(sorted(path.name for path in directory.glob("*.nc")), names)
+                _, different, missing = filecmp.cmpfiles(one, directory, names, shallow=False)
+                self.assertEqual((different, missing), ([], []))
+
+    def test_a_directory_that_one_host_alone_sees_is_refused_with_the_name_of_a_node_that_does_not(self):
+        ran = self.on_hosts("/dev/shm")
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertRegex(ran.stdout + ran.stderr, r"node [123] \(rank [246]\): cannot open")
+        self.assertIn("all nodes have to see the same directory", ran.stdout + ran.stderr)
+
+
+if __name__ == "__main__":
+    check = subprocess.run([HOSTS, "check"], capture_output=True, text=True, check=False)
+    if check.returncode != 0:
+        print(f"skipped: {check.stderr.strip()}")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * looker CALL PATH: looks at the file by a function of the C library. Exit code 0: it is there. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char* path;
+static int result = -1;
+
+static int opened(int descriptor) {
+  char text[32] = {0};
+  return descriptor >= 0 && read(descriptor, text, sizeof text - 1) == 10 && strcmp(text, "all of it\n") == 0;
+}
+
+static int opened_stream(FILE* stream) { return stream != NULL && opened(fileno(stream)); }
+
+static int is_listed(void) {
+  char directory[4096];
+  strncpy(directory, path, sizeof directory - 1);
+  char* slash = strrchr(directory, '/');
+  *slash = '\0';
+  DIR* entries = opendir(directory);
+  for (struct dirent* entry; (entry = readdir(entries)) != NULL;) {
+    if (strcmp(entry->d_name, slash + 1) == 0) return 1;
+  }
+  return 0;
+}
+
+/* Looking at the directory does not wait for the file. */
+static int directory_is_there(void) {
+  char directory[4096];
+  struct stat status;
+  strncpy(directory, path, sizeof directory - 1);
+  *strrchr(directory, '/') = '\0';
+  return stat(directory, &status) == 0 && access(directory, W_OK) == 0 && syscall(SYS_faccessat, AT_FDCWD, path, F_OK) != 0;
+}
+
+static void in_handler(int signal_number) {
+  (void)signal_number;
+  result = opened(open(path, O_RDONLY));
+}
+
+static int from_handler(void) {
+  signal(SIGUSR1, in_handler);
+  raise(SIGUSR1);
+  return result;
+}
+
+static int from_child(void) {
+  int status = -1;
+  const pid_t child = fork();
+  if (child == 0) _exit(opened(open(path, O_RDONLY)) ? 0 : 1);
+  waitpid(child, &status, 0);
+  return status == 0;
+}
+
+int main(int count, char** arguments) {
+  if (count != 3) return 2;
+  path = arguments[2];
+  char other[4200];
+  snprintf(other, sizeof other, "%s.other", path);
+  struct stat status;
+  struct stat64 status64;
+  struct statx extended;
+#define CALL(name, holds) \
+  if (strcmp(arguments[1], name) == 0) return (holds) ? 0 : 1;
+  CALL("open", opened(open(path, O_RDONLY)))
+  CALL("open64", opened(open64(path, O_RDONLY)))
+  CALL("openat", opened(openat(AT_FDCWD, path, O_RDONLY)))
+  CALL("openat64", opened(openat64(AT_FDCWD, path, O_RDONLY)))
+  CALL("fopen", opened_stream(fopen(path, "r")))
+  CALL("fopen64", opened_stream(fopen64(path, "r")))
+  CALL("freopen", opened_stream(freopen(path, "r", stdin)))
+  CALL("opendir", is_listed())
+  CALL("stat", stat(path, &status) == 0 && status.st_size == 10)
+  CALL("stat64", stat64(path, &status64) == 0 && status64.st_size == 10)
+  CALL("lstat", lstat(path, &status) == 0)
+  CALL("lstat64", lstat64(path, &status64) == 0)
+  CALL("fstatat", fstatat(AT_FDCWD, path, &status, 0) == 0)
+  CALL("fstatat64", fstatat64(AT_FDCWD, path, &status64, 0) == 0)
+  CALL("statx", statx(AT_FDCWD, path, 0, STATX_SIZE, &extended) == 0 && extended.stx_size == 10)
+  CALL("access", access(path, R_OK) == 0)
+  CALL("faccessat", faccessat(AT_FDCWD, path, R_OK, 0) == 0)
+  CALL("eaccess", eaccess(path, R_OK) == 0)
+  CALL("chmod", chmod(path, 0600) == 0)
+  CALL("chown", chown(path, (uid_t)-1, (gid_t)-1) == 0)
+  CALL("utimensat", utimensat(AT_FDCWD, path, NULL, 0) == 0)
+  CALL("truncate", truncate(path, 3) == 0)
+  CALL("truncate64", truncate64(path, 3) == 0)
+  CALL("remove", remove(path) == 0)
+  CALL("unlink", unlink(path) == 0)
+  CALL("unlinkat", unlinkat(AT_FDCWD, path, 0) == 0)
+  CALL("rename", rename(path, other) == 0)
+  CALL("renameat", renameat(AT_FDCWD, path, AT_FDCWD, other) == 0)
+  CALL("renameat2", renameat2(AT_FDCWD, path, AT_FDCWD, other, RENAME_NOREPLACE) == 0)
+  CALL("link", link(path, other) == 0)
+  CALL("linkat", linkat(AT_FDCWD, path, AT_FDCWD, other, 0) == 0)
+  /* They must not get in before the file that is about to be there. */
+  CALL("creat", creat(path, 0600) >= 0 && unlink(path) == 0)
+  CALL("symlink", symlink("nowhere", path) != 0)
+  CALL("symlinkat", symlinkat("nowhere", AT_FDCWD, path) != 0)
+  CALL("directory", directory_is_there())
+  CALL("handler", from_handler())
+  CALL("fork", from_child())
+  fprintf(stderr, "looker: no call %s\n", arguments[1]);
+  return 2;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A program that knows nothing of GLEAN and looks at what it has written, by itself and by processes that it starts. The file
+ * is large enough not to be written before it is looked at. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { bytes = 16 << 20 };
+
+static int rank, ranks, failures;
+
+static void expect(int holds, const char* what) {
+  if (holds) return;
+  printf("rank %d: %s\n", rank, what);
+  ++failures;
+}
+
+static MPI_File open_to_write(MPI_Comm comm, const char* name) {
+  MPI_File file;
+  MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  return file;
+}
+
+int main(int count, char** arguments) {
+  MPI_Init(&count, &arguments);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  char* data = malloc(bytes);
+  memset(data, 'a' + rank, bytes);
+
+  for (int round = 0; round < 3; ++round) {
+    MPI_File file = open_to_write(MPI_COMM_WORLD, "look_ups.out");
+    MPI_File_write_at_all(file, (MPI_Offset)bytes * rank, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+    struct stat status;
+    expect(stat("look_ups.out", &status) == 0 && status.st_size == (off_t)bytes * ranks, "the file is not there");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == ranks - 1) {
+      char command[200];
+      snprintf(command, sizeof command, "test $(wc -c < look_ups.out) = %ld && mv look_ups.out look_ups.done", (long)bytes * ranks);
+      expect(system(command) == 0, "a process that it has started does not find the file");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (rank == 0) expect(unlink("look_ups.done") == 0, "what was moved is not there");
+
+  /* A rank that does not take part does not wait for those that do. */
+  MPI_Comm others;
+  const int takes_part = rank < ranks - 1;
+  MPI_Comm_split(MPI_COMM_WORLD, takes_part ? 1 : MPI_UNDEFINED, rank, &others);
+  MPI_File file = MPI_FILE_NULL;
+  if (takes_part) {
+    file = open_to_write(others, "look_ups.open");
+    MPI_File_write_at_all(file, (MPI_Offset)bytes * rank, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (!takes_part) access("look_ups.open", R_OK);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (takes_part) {
+    MPI_File_close(&file);
+    expect(access("look_ups.open", R_OK) == 0, "the file of some ranks is not there");
+    MPI_Comm_free(&others);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) expect(unlink("look_ups.open") == 0, "the file of some ranks cannot be removed");
+  free(data);
+  MPI_Finalize();
+  return failures != 0;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What becomes of files that are captured: run with lib/libglean_preload.so preloaded. What programs read and write in them is
+// compared with MPI's own in tests/transparent.
+#include <gtest/gtest.h>
+#include <mpi.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace {
+
+int rank_of(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+int ranks_of(MPI_Comm comm) {
+  int ranks = 0;
+  MPI_Comm_size(comm, &ranks);
+  return ranks;
+}
+
+class Captured : public testing::Test {
+ protected:
+  Captured() {
+    char name[] = "captured-XXXXXX";
+    if (rank_ == 0) directory_ = mkdtemp(name);
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+    directory_ = name;
+  }
+  ~Captured() override {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank_ == 0) std::system(("rm -r " + directory_).c_str());
+  }
+
+  [[nodiscard]] std::string path() const { return directory_ + "/file"; }
+  [[nodiscard]] MPI_File open(int amode, MPI_Comm comm = MPI_COMM_WORLD) const {
+    MPI_File file = MPI_FILE_NULL;
+    EXPECT_EQ(MPI_File_open(comm, path().c_str(), amode, MPI_INFO_NULL, &file), MPI_SUCCESS);
+    return file;
+  }
+  [[nodiscard]] MPI_File create(MPI_Comm comm = MPI_COMM_WORLD) const { return open(MPI_MODE_CREATE | MPI_MODE_RDWR, comm); }
+  // By other means than MPI.
+  [[nodiscard]] std::string content() const {
+    std::ifstream in(path());
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  // When it is complete.
+  [[nodiscard]] std::string published() const {
+    MPI_File file = open(MPI_MODE_RDONLY);
+    MPI_Offset size = 0;
+    MPI_File_get_size(file, &size);
+    std::string bytes(static_cast<std::size_t>(size), '\0');
+    MPI_File_read_at(file, 0, bytes.data(), static_cast<int>(size), MPI_CHAR, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+    return bytes;
+  }
+  void make(const std::string& bytes) const {
+    if (rank_ == 0) std::ofstream(path()) << bytes;
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
+  int rank_ = rank_of(MPI_COMM_WORLD);
+  int ranks_ = ranks_of(MPI_COMM_WORLD);
+  std::string directory_;
+};
+
+int error_class(int code) {
+  int found = MPI_SUCCESS;
+  MPI_Error_class(code, &found);
+  return found;
+}
+
+TEST_F(Captured, AppearsWhenItIsClosed) {
+  MPI_File file = create();
+  const char letter = static_cast<char>('a' + rank_);
+  MPI_File_write_at_all(file, rank_, &letter, 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+
+  EXPECT_NE(access(path().c_str(), F_OK), 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_close(&file);
+
+  EXPECT_EQ(published(), std::string("abcdefgh").substr(0, static_cast<std::size_t>(ranks_)));
+}
+
+TEST_F(Captured, AnOldFileStaysUntilOneThatWasCutToNothingIsComplete) {
+  make("old");
+  MPI_File file = create();
+  EXPECT_EQ(MPI_File_set_size(file, 0), MPI_SUCCESS);
+  if (rank_ == 0) MPI_File_write_at(file, 0, "newer", 5, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+
+  EXPECT_EQ(content(), "old");
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_close(&file);
+
+  EXPECT_EQ(published(), "newer");
+}
+
+TEST_F(Captured, AnOldFileIsWrittenInPlace) {
+  make("old and long");
+  MPI_File file = create();
+  if (rank_ == 0) MPI_File_write_at(file, 0, "new", 3, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+
+  EXPECT_EQ(content(), "new and long");
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_close(&file);
+
+  EXPECT_EQ(published(), "new and long");
+}
+
+TEST_F(Captured, ItsSizeIsThatOfAllRanks) {
+  MPI_File file = create();
+  MPI_Offset size = -1;
+  MPI_File_write_at(file, 10 * rank_, "0123456789", 10, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+
+  MPI_File_get_size(file, &size);
+  EXPECT_EQ(size, 10 * ranks_);
+  MPI_File_set_size(file, 100);
+  MPI_File_get_size(file, &size);
+  EXPECT_EQ(size, 100);
+  MPI_File_set_size(file, 5);
+  MPI_File_preallocate(file, 3);
+  MPI_File_get_size(file, &size);
+  EXPECT_EQ(size, 5);
+  MPI_File_close(&file);
+
+  EXPECT_EQ(published(), "01234");
+}
+
+// As PnetCDF does between collective calls.
+TEST_F(Captured, AnotherHandleOfARankSeesIt) {
+  MPI_File file = create();
+  const char letter = static_cast<char>('a' + rank_);
+  MPI_File_write_at_all(file, rank_, &letter, 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_File alone = open(MPI_MODE_RDWR, MPI_COMM_SELF);
+  char seen = 0;
+  MPI_File_read_at(alone, rank_, &seen, 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  EXPECT_EQ(seen, letter);
+  MPI_File_write_at(alone, ranks_ + rank_, &letter, 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_File_close(&alone);
+  EXPECT_NE(access(path().c_str(), F_OK), 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_close(&file);
+
+  const std::string letters = std::string("abcdefgh").substr(0, static_cast<std::size_t>(ranks_));
+  EXPECT_EQ(published(), letters + letters);
+}
+
+TEST_F(Captured, EveryRankMakesTheSameFile) {
+  for (int round = 0; round < 20; ++round) {
+    MPI_File file = create(MPI_COMM_SELF);
+    const std::vector<char> part(1000, static_cast<char>('a' + rank_ + round % 2));
+    MPI_File_write_at(file, 1000 * rank_, part.data(), 1000, MPI_CHAR, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+    MPI_Barrier(MPI_COMM_WORLD);
+
+    std::string expected;
+    for (int rank = 0; rank < ranks_; ++rank) expected += std::string(1000, static_cast<char>('a' + rank + round % 2));
+    EXPECT_TRUE(published() == expected) << "round " << round;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank_ == 0) MPI_File_delete(path().c_str(), MPI_INFO_NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+TEST_F(Captured, ANonblockingWriteHasItsStatusAndNeedsItsBufferNoMore) {
+  MPI_File file = create();
+  MPI_Datatype pairs;
+  MPI_Type_vector(3, 2, 4, MPI_INT, &pairs);
+  MPI_Type_commit(&pairs);
+  std::vector<int> numbers(24);
+  std::iota(numbers.begin(), numbers.end(), 100 * rank_);
+  MPI_Request request;
+  MPI_Status status;
+  int count = -1;
+  MPI_File_iwrite_at(file, 48 * rank_, numbers.data(), 2, pairs, &request);
+  std::fill(numbers.begin(), numbers.end(), -1);
+  MPI_Type_free(&pairs);
+  MPI_Wait(&request, &status);
+  MPI_Get_count(&status, MPI_INT, &count);
+  EXPECT_EQ(count, 12);
+  std::vector<int> found(12);
+  MPI_File_read_at(file, 48 * rank_, found.data(), 12, MPI_INT, MPI_STATUS_IGNORE);
+  EXPECT_EQ(found[0], 100 * rank_);
+  EXPECT_EQ(found[2], 100 * rank_ + 4);
+  MPI_File_close(&file);
+}
+
+TEST_F(Captured, AnotherFileOfTheDirectoryIsOpenedWhileOneDrains) {
+  const std::vector<char> block(4 << 20, 'x');
+  bool drained_meanwhile = true;
+  for (int attempt = 0; drained_meanwhile && attempt < 20; ++attempt) {   // the drain may be that fast
+    const std::string first = path() + std::to_string(attempt), second = first + ".next";
+    MPI_File file = MPI_FILE_NULL, next = MPI_FILE_NULL;
+    MPI_File_open(MPI_COMM_WORLD, first.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+    for (int i = 0; i < 3; ++i) {
+      const MPI_Offset place = (rank_ * 3 + i) * static_cast<MPI_Offset>(block.size());
+      MPI_File_write_at(file, place, block.data(), static_cast<int>(block.size()), MPI_CHAR, MPI_STATUS_IGNORE);
+    }
+    MPI_File_close(&file);
+    MPI_File_open(MPI_COMM_WORLD, second.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &next);
+    int is_there = syscall(SYS_faccessat, AT_FDCWD, first.c_str(), F_OK) == 0 ? 1 : 0;   // without waiting
+    MPI_Bcast(&is_there, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    drained_meanwhile = is_there != 0;
+    MPI_File_close(&next);
+  }
+  EXPECT_FALSE(drained_meanwhile);
+}
+
+TEST_F(Captured, IsReadAgainAndAgainBetweenSmallWrites) {
+  MPI_File file = create();
+  for (int i = 0; i < 200; ++i) {
+    const MPI_Offset mine = (i % 7 * ranks_ + rank_) * 4;
+    const int value = i * ranks_ + rank_;
+    MPI_File_write_at(file, mine, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+    int found = -1;
+    MPI_File_read_at(file, mine, &found, 1, MPI_INT, MPI_STATUS_IGNORE);
+    ASSERT_EQ(found, value);
+  }
+  MPI_File_close(&file);
+  const std::string bytes = published();
+  ASSERT_EQ(bytes.size(), 7U * 4U * static_cast<unsigned>(ranks_));
+  for (int i = 193; i < 200; ++i) {
+    for (int rank = 0; rank < ranks_; ++rank) {
+      int found = -1;
+      std::memcpy(&found, bytes.data() + (i % 7 * ranks_ + rank) * 4, 4);
+      EXPECT_EQ(found, i * ranks_ + rank);
+    }
+  }
+}
+
+TEST_F(Captured, ThePointersGoOnInAtomicMode) {
+  MPI_File file = create();
+  MPI_File_set_view(file, 4 * rank_, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  MPI_File_write(file, "ab", 2, MPI_CHAR, MPI_STATUS_IGNORE);
+  EXPECT_EQ(MPI_File_set_atomicity(file, 1), MPI_SUCCESS);
+  int is_atomic = 0;
+  MPI_File_get_atomicity(file, &is_atomic);
+  EXPECT_EQ(is_atomic, 1);
+  MPI_File_write(file, "cd", 2, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_Offset position = -1;
+  MPI_File_get_position(file, &position);
+  EXPECT_EQ(position, 4);
+  MPI_File_close(&file);
+
+  std::string expected;
+  for (int rank = 0; rank < ranks_; ++rank) expected += "abcd";
+  EXPECT_EQ(published(), expected);
+}
+
+TEST_F(Captured, AChildOfTheProgramDoesNotEndIt) {
+  MPI_File file = create();
+  MPI_File_write_at(file, rank_, "x", 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  const pid_t child = fork();
+  if (child == 0) exit(0);   // what the program has registered for its end runs here, too
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  MPI_File_write_at(file, ranks_ + rank_, "y", 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+
+  EXPECT_EQ(published(), std::string(static_cast<std::size_t>(ranks_), 'x') + std::string(static_cast<std::size_t>(ranks_), 'y'));
+}
+
+TEST_F(Captured, WhatFailsInTheBackgroundIsToldToAllRanks) {
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{4096, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  MPI_File file = create();
+  const std::vector<char> bytes(100'000);
+  MPI_File_write_at(file, 100'000 * rank_, bytes.data(), 100'000, MPI_CHAR, MPI_STATUS_IGNORE);
+
+  EXPECT_NE(error_class(MPI_File_sync(file)), MPI_SUCCESS);
+  EXPECT_NE(error_class(MPI_File_close(&file)), MPI_SUCCESS);
+  EXPECT_EQ(file, MPI_FILE_NULL);
+
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_NE(access(path().c_str(), F_OK), 0);
+}
+
+TEST_F(Captured, MoreFilesThanThereIsRoomForPassThrough) {
+  std::vector<MPI_File> files(80);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string name = path() + std::to_string(i);
+    ASSERT_EQ(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &files[i]), MPI_SUCCESS);
+    MPI_File_write_at(files[i], rank_, "z", 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  }
+  for (auto& file : files) EXPECT_EQ(MPI_File_close(&file), MPI_SUCCESS);
+
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string name = path() + std::to_string(i);
+    MPI_Offset size = -1;
+    ASSERT_EQ(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &files[i]), MPI_SUCCESS);
+    MPI_File_get_size(files[i], &size);
+    EXPECT_EQ(size, ranks_);
+    MPI_File_close(&files[i]);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that write with PnetCDF leave the same files with the library under them, and its report speaks of their variables."""
+
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+
+    def run_in(self, name, program, *arguments, **settings):
+        directory = self.directory / name
+        directory.mkdir()
+        job = subprocess.run([*shlex.split(os.environ["MPIRUN"]), "2", str(PROGRAMS / program), *arguments], cwd=directory,
+                             env=os.environ | {"OMPI_MCA_io": "romio321"} | settings, timeout=60, check=True, capture_output=True,
+                             text=True)
+        return sorted(job.stdout.splitlines())
+
+    def compare(self, program, file, *arguments, **settings):
+        """Runs it without and with the library; returns the report's calls and datasets."""
+        if not (PROGRAMS / program).exists():
+            self.skipTest(f"{program} was not built")
+        said = self.run_in("bare", program, *arguments)
+        report = self.directory / "report.json"
+        under = self.run_in("under", program, *arguments, LD_PRELOAD=os.environ["LIBRARY"], GLEAN_POOL_BUDGET="64MiB",
+                               GLEAN_REPORT_FILE=str(report), **settings)
+        self.assertEqual(said, under)
+        bare_file, under_file = self.directory / "bare" / file, self.directory / "under" / file
+        self.assertEqual(bare_file.read_bytes(), under_file.read_bytes())
+        for tool in (["ncvalidator", "-q", under_file], ["ncmpidiff", "-q", bare_file, under_file]):
+            if shutil.which(tool[0]):
+                subprocess.run(tool, check=True, stdout=subprocess.DEVNULL)
+        report = json.loads(report.read_text())
+        return {call["name"]: (call["captured"], call["passed_through"]) for call in report["calls"]}, report["datasets"]
+
+    def test_every_call_with_every_type_is_caught(self):
+        calls, datasets = self.compare("pnetcdf_families", "file.nc", "file.nc")
+
+        puts = {name: counts for name, counts in calls.items() if "put_var" in name}
+        for verb, captured in (("put", True), ("iput", True), ("bput", False)):
+            for kind in ("var", "var1", "vara", "vars", "varm", "varn"):
+                for suffix in ("", "_text", "_schar", "_uchar", "_short", "_ushort", "_int", "_uint", "_long", "_longlong",
+                               "_ulonglong", "_float", "_double"):
+                    for coll in ("", "_all") if verb == "put" else ("",):
+                        name = f"ncmpi_{verb}_{kind}{suffix}{coll}"
+                        self.assertEqual(puts.pop(name), (2, 0) if captured else (0, 2), name)
+        self.assertEqual(puts, {"ncmpi_put_vard_all": (0, 2), "ncmpi_mput_var1_int_all": (0, 2)})
+        self.assertEqual(len(datasets), 4 * 6 * 13)
+        first = next(dataset for dataset in datasets if dataset["name"] == "v0")
+        self.assertEqual((first["type"], first["shape"], first["puts"]), ("text", [4, 6], 2))
+
+    def test_what_the_front_end_leaves_to_the_library_is_the_same(self):
+        for name, settings in (("safe", {"PNETCDF_SAFE_MODE": "1"}), ("passthrough", {"GLEAN_MODE": "passthrough"})):
+            with self.subTest(name):
+                shutil.rmtree(self.directory / "bare", ignore_errors=True)
+                shutil.rmtree(self.directory / "under", ignore_errors=True)
+                calls, _ = self.compare("pnetcdf_families", "file.nc", "file.nc", **settings)
+
+                self.assertEqual(calls["ncmpi_put_vara_double_all"], (0, 2))
+
+    def test_fortran_77(self):
+        calls, datasets = self.compare("pnetcdf_nfmpi", "nfmpi.nc")
+
+        self.assertEqual(calls["ncmpi_put_vara_double_all"], (2, 0))
+        self.assertEqual(calls["ncmpi_put_vara_all"], (2, 0))
+        self.assertEqual(calls["ncmpi_iput_vara_float"], (2, 0))
+        self.assertEqual({dataset["name"]: dataset["shape"] for dataset in datasets}, dict.fromkeys("abcde", [2, 12]))
+
+    def test_fortran_90(self):
+        calls, datasets = self.compare("pnetcdf_nf90mpi", "nf90mpi.nc")
+
+        self.assertEqual(sum(captured for name, (captured, _) in calls.items() if name.startswith("ncmpi_")), 6)
+        self.assertEqual({dataset["name"]: dataset["shape"] for dataset in datasets}, {"a": [2, 8], "b": [2, 8], "t": [2, 8]})
+
+
+if __name__ == "__main__":
+    unittest.main()

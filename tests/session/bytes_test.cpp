@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Files of bytes, as front ends for unmodified programs use them.
+#include <random>
+
+#include "base/error.hpp"
+#include "ranks.hpp"
+#include "session/byte_output.hpp"
+#include "session/core.hpp"
+
+namespace glean::test {
+namespace {
+
+using session::ByteOutput;
+using session::Core;
+
+class BytesOfRanks : public Ranks {
+ protected:
+  static std::shared_ptr<Core> make_core(Settings more = {}) {
+    more.insert({"pool.budget", "4MiB"});
+    more.insert({"pool.deadline", "60s"});
+    more.insert({"report.table", "false"});
+    return std::make_shared<Core>(MPI_COMM_WORLD, more, Core::Program::unmodified);
+  }
+  static void write(ByteOutput& output, const mesh::Pattern& place, char value) {
+    output.write(place, 0, [&](base::Bytes, std::span<std::byte> target) { std::fill(target.begin(), target.end(), std::byte(value)); });
+  }
+  static void apply(std::string& model, const mesh::Pattern& place, char value) {
+    if (model.size() < place.end()) model.resize(place.end());
+    place.for_each_run(0, place.bytes(), {0, place.end()},
+                       [&](mesh::Pattern::Run run) { model.replace(run.file_offset, run.bytes, run.bytes, value); });
+  }
+  static mesh::Pattern random_place(std::mt19937& random) {
+    const auto upto = [&](base::Bytes n) { return std::uniform_int_distribution<base::Bytes>(1, n)(random); };
+    mesh::Pattern place{.offset = upto(200'000), .block_bytes = upto(40'000), .levels = {}};
+    if (upto(2) == 1) place.levels.push_back({upto(9), place.block_bytes + upto(1'000)});
+    return place.canonical();
+  }
+};
+
+// All know all writes; they take turns, so that the order is known too.
+TEST_F(BytesOfRanks, LaterWritesWin) {
+  auto core = make_core();
+  for (const auto existing : {ByteOutput::Existing::replace, ByteOutput::Existing::keep}) {
+    auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("file"), existing);
+    std::string model = existing == ByteOutput::Existing::keep ? content("file") : "";
+    EXPECT_EQ(exists("file"), existing == ByteOutput::Existing::keep);
+    std::mt19937 random{7};
+    for (int turn = 0; turn < 60; ++turn) {
+      const auto place = random_place(random);
+      const char value = static_cast<char>('a' + turn % 26);
+      if (turn % size_ == rank_) write(*output, place, value);
+      apply(model, place, value);
+      MPI_Barrier(MPI_COMM_WORLD);
+      EXPECT_EQ(output->size(), model.size());
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (turn % 20 == 19) {
+        output->flush();
+        MPI_Barrier(MPI_COMM_WORLD);
+        std::ifstream file(output->working_path(), std::ios::binary);
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        EXPECT_TRUE(text == model);
+        MPI_Barrier(MPI_COMM_WORLD);
+      }
+    }
+    output->close();
+    MPI_Barrier(MPI_COMM_WORLD);
+    ByteOutput::finish(*core, path("file"));
+    EXPECT_TRUE(content("file") == model);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  core->close();
+  EXPECT_EQ(others({"file"}), std::vector<std::string>{});
+}
+
+TEST_F(BytesOfRanks, ManyFilesOfManyCommunicators) {
+  auto core = make_core();
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank_ % 2, -rank_, &half);
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = (i % 3 == 0 ? "self" + std::to_string(rank_) : "half" + std::to_string(rank_ % 2)) + "." + std::to_string(i);
+    auto output = ByteOutput::open(core, i % 3 == 0 ? MPI_COMM_SELF : half, path(name), ByteOutput::Existing::replace);
+    write(*output, {.offset = 1000 * static_cast<base::Bytes>(rank_), .block_bytes = 1000, .levels = {}}, 'x');
+    output->close();
+    names.push_back(name);
+  }
+  core->close();
+  for (const auto& name : names) {
+    EXPECT_TRUE(exists(name)) << name;
+    EXPECT_EQ(content(name).substr(static_cast<std::size_t>(rank_) * 1000, 1000), std::string(1000, 'x')) << name;
+  }
+  MPI_Comm_free(&half);
+}
+
+TEST_F(BytesOfRanks, OneNameIsOpenOnce) {
+  auto core = make_core();
+  auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("one"), ByteOutput::Existing::replace);
+  EXPECT_EQ(ByteOutput::find_open(*core, path("one")), output->working_path());
+  EXPECT_EQ(ByteOutput::find_open(*core, path("other")), std::nullopt);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank_ == 0) {
+    try {
+      static_cast<void>(ByteOutput::open(core, MPI_COMM_SELF, path("one"), ByteOutput::Existing::replace));
+      ADD_FAILURE() << "it is open";
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.code(), base::Errc::invalid_state);
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  output->close();
+  output = ByteOutput::open(core, MPI_COMM_WORLD, path("one"), ByteOutput::Existing::replace);   // waits for the one before
+  EXPECT_TRUE(exists("one"));
+  output->close();
+  EXPECT_THROW(static_cast<void>(ByteOutput::open(core, MPI_COMM_WORLD, path("nowhere/file"), ByteOutput::Existing::replace)), base::Error);
+  core->close();
+}
+
+// Each captures far more than the pool holds.
+TEST_F(BytesOfRanks, WaitForRoom) {
+  auto core = make_core();
+  auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("large"), ByteOutput::Existing::replace);
+  constexpr base::Bytes block = 300'000;
+  for (base::Bytes i = 0; i < 12; ++i) {
+    const base::Bytes which = i * static_cast<base::Bytes>(size_) + static_cast<base::Bytes>(rank_);
+    write(*output, {.offset = which * block, .block_bytes = block, .levels = {}}, static_cast<char>('a' + rank_));
+  }
+  EXPECT_FALSE(output->failure());
+  output->close();
+  core->close();
+  const std::string text = content("large");
+  ASSERT_EQ(text.size(), 12 * block * static_cast<base::Bytes>(size_));
+  for (base::Bytes i = 0; i < text.size(); i += block) {
+    ASSERT_EQ(text[i], static_cast<char>('a' + i / block % static_cast<base::Bytes>(size_)));
+    ASSERT_EQ(text[i + block - 1], text[i]);
+  }
+}
+
+// What a write does when the pool is full.
+class RungsOfBytes : public BytesOfRanks, public testing::WithParamInterface<std::string> {
+ protected:
+  [[nodiscard]] Settings settings() const {
+    return {{"pool.budget", "1MiB"}, {"full", GetParam()}, {"spill.directory", path("")}, {"spill.budget", "3MiB"}};
+  }
+  // Of all ranks.
+  [[nodiscard]] static bool was_needed(Core& core) {
+    const auto statistics = core.statistics();
+    std::uint64_t mine = 1;   // of the other rungs nothing is counted
+    if (GetParam() == "spill") mine = statistics.spilled_bytes;
+    if (GetParam() == "synchronous") mine = statistics.synchronous_bytes;
+    MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    return mine != 0;
+  }
+};
+
+// As above, with more than the pool holds in every turn, big blocks and small ones.
+TEST_P(RungsOfBytes, LaterWritesWin) {
+  auto core = make_core(settings());
+  auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("file"), ByteOutput::Existing::replace);
+  std::string model;
+  std::mt19937 random{11};
+  for (int turn = 0; turn < 24; ++turn) {
+    auto place = random_place(random);
+    if (turn % 3 == 0) place = {.offset = 1000 * static_cast<base::Bytes>(turn), .block_bytes = 2'500'000, .levels = {}};
+    if (turn % 3 == 1) place = {.offset = 77, .block_bytes = 700, .levels = {{3'000, 1'000}}};
+    const char value = static_cast<char>('a' + turn);
+    if (turn % size_ == rank_) write(*output, place, value);
+    apply(model, place, value);
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_EQ(output->size(), model.size());
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (turn % 6 == 5) {
+      output->flush();
+      std::ifstream file(output->working_path(), std::ios::binary);
+      const std::string text{std::istreambuf_iterator<char>(file), {}};
+      EXPECT_TRUE(text == model);
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  }
+  output->close();
+  EXPECT_TRUE(was_needed(*core));
+  core->close();
+  EXPECT_TRUE(content("file") == model);
+  EXPECT_EQ(others({"file"}), std::vector<std::string>{});
+}
+
+// All at once, and all over each other: of each small write all bytes stay, or none.
+TEST_P(RungsOfBytes, WritesOfSeveralRanksAreWholeAndOfOneRankInOrder) {
+  constexpr base::Bytes block = 3000, blocks = 400, rounds = 6;
+  auto core = make_core(settings());
+  auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("file"), ByteOutput::Existing::replace);
+  const auto private_begin = block * blocks * (1 + static_cast<base::Bytes>(rank_));
+  std::mt19937 random{static_cast<unsigned>(rank_)};
+  for (base::Bytes round = 0; round < rounds; ++round) {
+    for (base::Bytes i = 0; i < blocks; ++i) {
+      const base::Bytes which = random() % blocks;
+      write(*output, {.offset = which * block, .block_bytes = block, .levels = {}}, static_cast<char>('a' + rank_));
+      if (i % 100 == 0) {
+        const char value = static_cast<char>('A' + round * 4 + i / 100);
+        write(*output, {.offset = private_begin, .block_bytes = block * blocks, .levels = {}}, value);
+      }
+    }
+  }
+  output->close();
+  EXPECT_TRUE(was_needed(*core));
+  core->close();
+  const std::string text = content("file");
+  ASSERT_EQ(text.size(), block * blocks * (1 + static_cast<base::Bytes>(size_)));
+  for (base::Bytes i = 0; i < blocks; ++i) {
+    ASSERT_EQ(text.substr(i * block, block), std::string(block, text[i * block])) << i;
+  }
+  EXPECT_TRUE(text.substr(private_begin, block * blocks) == std::string(block * blocks, static_cast<char>('A' + rounds * 4 - 1)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, RungsOfBytes, testing::Values("block", "spill", "synchronous", "drop"),
+                         [](const auto& rung) { return rung.param; });
+
+TEST_F(BytesOfRanks, OneThatIsNotClosedIsNotThere) {
+  auto core = make_core();
+  ByteOutput::open(core, MPI_COMM_WORLD, path("abandoned"), ByteOutput::Existing::replace).reset();
+  core->close();
+  EXPECT_EQ(others(), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace glean::test

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The last rank calls MPI_Abort while the others wait for it. A file that all had closed before is complete.
+#include <mpi.h>
+#include <unistd.h>
+
+int main(int argc, char** argv) {
+  if (argc < 2 || chdir(argv[1]) != 0) return 2;
+  int rank, ranks;
+  static char bytes[1 << 20];
+  MPI_File file;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (size_t i = 0; i < sizeof bytes; ++i) bytes[i] = (char)('a' + (rank + i) % 26);
+  MPI_File_open(MPI_COMM_WORLD, "data", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  MPI_File_write_at_all(file, (MPI_Offset)sizeof bytes * rank, bytes, sizeof bytes, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == ranks - 1) MPI_Abort(MPI_COMM_WORLD, 4);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;   // not reached
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the MPI standard says about the bytes: plain arrays, one byte after the other.
+//
+// Each rank computes the whole model, of all files and ranks, and so knows without a message what every other rank does.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "scenario.hpp"
+
+namespace transparent {
+
+// A file of one communicator: contents, and who has touched a byte since the ranks last synchronized.
+struct Contents {
+  std::vector<std::uint8_t> bytes;
+  std::vector<std::uint8_t> defined;    // a byte that was never written may be anything
+  std::vector<std::int8_t> writer;      // -1: nobody
+  std::vector<std::uint32_t> readers;   // a bit for each rank
+  std::int64_t visible_bytes = 0;       // size of the file that all ranks know
+  std::int64_t shared_pointer = 0;      // in etypes
+
+  void grow(std::int64_t bytes_min);
+  void synchronized();
+};
+
+// How a rank sees a file.
+struct Sight {
+  std::int64_t displacement = 0;
+  int etype_bytes = 1;
+  Flat flat{{{0, 1}}, 0, 1};
+  std::int64_t pointer = 0;   // individual, in etypes
+  bool equal = true;          // all ranks have the same view
+
+  // The places in the file of `bytes` bytes of data, from `offset` etypes on.
+  [[nodiscard]] std::vector<Piece> places(std::int64_t offset, std::int64_t bytes) const;
+  [[nodiscard]] std::int64_t byte_offset(std::int64_t offset) const;
+};
+
+struct ModelFile {
+  std::vector<Contents> contents;   // of each colour
+  std::vector<Sight> sights;        // of each rank
+  bool written_since_sync = false;
+};
+
+// What a rank really does in a step, after everything that would be undefined has been left out.
+struct Action {
+  bool takes_part = false;
+  int count = 0;               // of the memory type
+  std::int64_t offset = 0;     // etypes
+  std::vector<Piece> places = {};   // in the file
+};
+
+class Model {
+ public:
+  explicit Model(const Scenario& scenario);
+
+  // Does an access for all ranks, in the order of the ranks, and returns what each of them does. Bytes that a rank
+  // writes are those of `data_byte`; a rank that would touch what another one has touched since the last
+  // synchronization does not take part.
+  std::vector<Action> access(const Step& step, int number);
+  void set_view(const Step& step);
+  void synchronize(int file);
+  void reopen(int file);
+  void set_size(int file, std::int64_t bytes);
+
+  [[nodiscard]] ModelFile& file(int number) { return files_[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] Contents& contents(int file, int rank);
+  [[nodiscard]] Sight& sight(int file, int rank) { return files_[static_cast<std::size_t>(file)].sights[static_cast<std::size_t>(rank)]; }
+
+ private:
+  Action plan(const Step& step, int rank);
+  [[nodiscard]] bool is_free(const Step& step, int rank, const std::vector<Piece>& places);
+  void apply(const Step& step, int number, int rank, const std::vector<Piece>& places);
+
+  const Scenario& scenario_;
+  std::vector<ModelFile> files_;
+};
+
+[[nodiscard]] std::uint8_t data_byte(std::uint64_t seed, int step, int rank, std::int64_t index);
+[[nodiscard]] std::uint8_t prefilled_byte(std::int64_t index);
+
+}  // namespace transparent
