@@ -52,9 +52,12 @@ std::uint64_t field_bytes(const char* file, const std::string& field) {
   return 0;
 }
 
-// What this process takes: memory that n processes share counts as 1/n of it in each, and the page tables.
+// What this process takes beside the pool: memory that n processes share counts as 1/n of it in each, and the page tables.
+// The share of shared memory is not among it: it falls as others map the pool, so peaks of ranks at different times do
+// not add up. pool_object_bytes() has the pool as a whole.
 std::uint64_t memory_bytes() {
-  return field_bytes("/proc/self/smaps_rollup", "Pss") + field_bytes("/proc/self/status", "VmPTE");
+  return field_bytes("/proc/self/smaps_rollup", "Pss_Anon") + field_bytes("/proc/self/smaps_rollup", "Pss_File") +
+         field_bytes("/proc/self/status", "VmPTE");
 }
 
 // Bytes of the shared memory objects of this library that this process maps, as the kernel has them.
@@ -116,6 +119,14 @@ void warm_up_mpi() {
   MPI_Comm_free(&all);
 }
 
+// What this rank could not keep in the pool (a dropped step counts as 1); `block` keeps everything, later.
+std::uint64_t ladder_bytes(const glean::Statistics& statistics) {
+  if (rung == "spill") return statistics.spilled_bytes;
+  if (rung == "synchronous") return statistics.synchronous_bytes;
+  return rung == "drop" ? statistics.steps_dropped : 1;
+}
+
+// At least `steps`, and until the pool was full once, however fast the drain is; `steps` are then those that were.
 void write_steps(glean::Session& session, const std::string& path, const std::vector<double>& data) {
   glean::Output out = session.open(path, glean::Format::cdf5);
   const std::uint64_t mine = data.size();
@@ -123,11 +134,13 @@ void write_steps(glean::Session& session, const std::string& path, const std::ve
                                          out.define_dimension("x", mine * static_cast<std::uint64_t>(ranks))};
   const glean::Variable variable = out.define_variable(
       "data", glean::Type::float64, dimensions, {{{mine * static_cast<std::uint64_t>(rank)}, {mine}}});
-  for (int step = 0; step < steps; ++step) {
+  int step = 0;
+  for (; step < steps || (step < 10 * steps && sum(ladder_bytes(session.statistics())) == 0); ++step) {
     out.begin_step();
     out.put(variable, data);
     out.end_step();
   }
+  steps = step;
   out.close();
   out.wait(glean::Level::durable, 120);
 }
@@ -155,10 +168,7 @@ int run(const std::string& directory) {
   const std::uint64_t captured = sum(statistics.captured_bytes);
   const std::uint64_t peak = sum(watch.peak_bytes());
   session.close();
-  const std::uint64_t taken = rung == "spill"         ? sum(statistics.spilled_bytes)
-                              : rung == "synchronous" ? sum(statistics.synchronous_bytes)
-                                                      : statistics.steps_dropped;
-  expect(rung == "block" || taken > 0, "the pool was full, and the program did not just wait");
+  expect(sum(ladder_bytes(statistics)) > 0, "the pool was full, and the program did not just wait");
   const std::uint64_t kept = static_cast<std::uint64_t>(steps) - statistics.steps_dropped;
   if (rank == 0) {
     const std::uint64_t length = std::filesystem::file_size(path);
@@ -170,12 +180,11 @@ int run(const std::string& directory) {
   expect(object_bytes <= budget_bytes, "the kernel has no more in shared memory: " + std::to_string(object_bytes));
   expect(statistics.pool_high_water_bytes <= budget_bytes, "the high-water mark is below the budget");
   expect(statistics.pool_high_water_bytes > budget_bytes / 8, "the high-water mark shows that the pool was used");
-  const std::uint64_t more = peak > before ? peak - before : 0;
+  const std::uint64_t more = object_bytes + (peak > before ? peak - before : 0);
   const std::uint64_t allowed =
       budget_bytes + drain_buffer_bytes + fixed_bytes_per_rank * static_cast<std::uint64_t>(ranks) +
       (rung == "spill" ? MiB * (1 + static_cast<std::uint64_t>(ranks)) : 0);
   expect(more <= allowed, "all ranks together took " + std::to_string(more) + " of " + std::to_string(allowed) + " bytes");
-  expect(more >= object_bytes / 2, "the measurement sees the pool");
   if (rank == 0) {
     std::printf("%s: %llu MiB went through; the ranks took %.1f MiB, allowed are %.1f (pool: %.1f)\n",
                 rung.c_str(), static_cast<unsigned long long>(captured / MiB), static_cast<double>(more) / MiB,
