@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <filesystem>
+#include <memory>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -112,7 +114,7 @@ Way choose(Session& session, MPI_Comm comm, const std::string& path, int amode, 
 std::string working_path(Session& session, const std::string& path) {
   const std::lock_guard lock(session.one_at_a_time());
   if (const auto target = session.find_target(path)) {
-    say(path, session::caught([&] { target->output->flush(); }));
+    say(path, session::caught([&] { target->output->flush(ByteOutput::Then::read); }));
     return target->output->working_path();
   }
   return open_elsewhere(session, path).value_or(path);
@@ -126,14 +128,12 @@ std::string working_path_of_all(Session& session, MPI_Comm comm, const std::stri
   return working.c_str();
 }
 
-// A handle of the MPI library's there. What fails is not the program's business: its error handler is not called. Collective.
-int open_working_file(Session& session, MPI_Comm comm, const std::string& path, int amode, MPI_Info info, MPI_File* fh) {
-  const std::string working = working_path_of_all(session, comm, path);
-  if ((amode & MPI_MODE_EXCL) == 0) amode &= ~MPI_MODE_CREATE;
+// A handle of the MPI library's. What fails is not the program's business: its error handler is not called. Collective.
+int open_quietly(MPI_Comm comm, const char* path, int amode, MPI_Info info, MPI_File* fh) {
   MPI_Errhandler of_program = MPI_ERRHANDLER_NULL;
   PMPI_File_get_errhandler(MPI_FILE_NULL, &of_program);
   PMPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
-  const int code = PMPI_File_open(comm, working.c_str(), amode, info, fh);
+  const int code = PMPI_File_open(comm, path, amode, info, fh);
   PMPI_File_set_errhandler(MPI_FILE_NULL, of_program);
   if (code == MPI_SUCCESS) {
     PMPI_File_set_errhandler(*fh, of_program);
@@ -141,6 +141,13 @@ int open_working_file(Session& session, MPI_Comm comm, const std::string& path, 
   }
   PMPI_Errhandler_free(&of_program);
   return code;
+}
+
+// Collective.
+int open_working_file(Session& session, MPI_Comm comm, const std::string& path, int amode, MPI_Info info, MPI_File* fh) {
+  const std::string working = working_path_of_all(session, comm, path);
+  if ((amode & MPI_MODE_EXCL) == 0) amode &= ~MPI_MODE_CREATE;
+  return open_quietly(comm, working.c_str(), amode, info, fh);
 }
 
 // A handle of the MPI library's on a file such as the program has written: what calls on it take is compared. `begin_ns`: of this
@@ -154,7 +161,7 @@ void watch(Session& session, MPI_File fh, const std::string& path, bool is_writt
   session.watch(fh, watched);
 }
 
-// What reads only waits for what is on its way under that name. Local.
+// Where a file is that is only read: what is on its way under that name is there then. Local.
 std::string path_to_read(Session& session, const std::string& filename) {
   const std::string path = Session::absolute(filename);
   std::string working = path;
@@ -164,6 +171,28 @@ std::string path_to_read(Session& session, const std::string& filename) {
         if (working == path) ByteOutput::finish(*session.core(), path);
       }));
   return working == path ? filename : working;
+}
+
+// What all ranks have closed is opened before it is published, if it can be: the storage need not have it for that. When rank 0
+// looks, all ranks are here, and none waits elsewhere for the file to appear. Collective; false where it is to be opened as others.
+bool open_unpublished(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Barrier(comm);
+  std::unique_ptr<ByteOutput::Unpublished> unpublished;
+  std::array<char, PATH_MAX> working{};
+  if (rank == 0) {
+    const std::lock_guard lock(session.one_at_a_time());
+    say(filename, session::caught([&] { unpublished = ByteOutput::find_unpublished(*session.core(), Session::absolute(filename)); }));
+    if (unpublished) unpublished->working_path().copy(working.data(), working.size() - 1);
+  }
+  int length = unpublished ? static_cast<int>(unpublished->working_path().size()) : 0;
+  PMPI_Bcast(&length, 1, MPI_INT, 0, comm);
+  if (length == 0) return false;
+  PMPI_Bcast(working.data(), length + 1, MPI_CHAR, 0, comm);
+  const bool is_open = open_quietly(comm, working.data(), amode, info, fh) == MPI_SUCCESS;
+  PMPI_Barrier(comm);
+  return is_open;
 }
 
 // Null when it cannot be, on all ranks or none; it is to be looked at `again` if others have opened it. Collective.
@@ -197,17 +226,21 @@ std::shared_ptr<CapturedFile> capture(Session& session, MPI_Comm comm, const std
   return file;
 }
 
-int open_here(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
-  const bool reads = (amode & kinds_of_access) == MPI_MODE_RDONLY && !is_special(filename);
+int open_to_read(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
   const std::uint64_t begin = base::now_ns();
-  if (reads) {
-    const std::string found = path_to_read(session, filename);
-    const std::uint64_t waited = base::now_ns() - begin;
-    const int code = open_original(comm, found, amode, info, fh);
-    const std::string path = Session::absolute(filename);
-    if (code == MPI_SUCCESS && session.read_back().knows(path)) watch(session, *fh, path, false, begin, waited);
-    return code;
-  }
+  const bool stays = (amode & MPI_MODE_DELETE_ON_CLOSE) == 0;
+  const bool is_open = stays && ByteOutput::can_capture(*session.core(), comm) && open_unpublished(session, comm, filename, amode, info, fh);
+  const std::string found = is_open ? filename : path_to_read(session, filename);
+  const std::uint64_t waited = base::now_ns() - begin;
+  const int code = is_open ? MPI_SUCCESS : open_original(comm, found, amode, info, fh);
+  const std::string path = Session::absolute(filename);
+  if (code == MPI_SUCCESS && session.read_back().knows(path)) watch(session, *fh, path, false, begin, waited);
+  return code;
+}
+
+int open_here(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
+  const std::uint64_t begin = base::now_ns();
+  if ((amode & kinds_of_access) == MPI_MODE_RDONLY && !is_special(filename)) return open_to_read(session, comm, filename, amode, info, fh);
   if (!wants_capture(session, comm, filename, amode)) return open_original(comm, filename, amode, info, fh);
   const std::string path = Session::absolute(filename);
   MPI_File token = MPI_FILE_NULL;

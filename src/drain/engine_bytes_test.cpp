@@ -3,6 +3,8 @@
 // Outputs of bytes: whatever ranks write over each other, the file is what the writes make of it in their order.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <mutex>
@@ -152,6 +154,56 @@ TEST_F(OutputOfBytes, KeepWhatIsThereInPlaceAndDoNotMakeACutFileLongerAgain) {
   close(key);
   ASSERT_TRUE(wait_until_free(key));
   EXPECT_TRUE(content("existing") == model_);
+}
+
+TEST_F(OutputOfBytes, GoThroughThePageCacheForWhoReadsThem) {
+  const auto direct_bytes = [&](const std::string& name, bool is_read) {
+    const auto key = open(name);
+    model_.clear();
+    std::mt19937 random{3};
+    pool::Recorder recorder(made_.pool, 0, 30, [] { return "a rank"; });
+    write(recorder, key, {.offset = 0, .block_bytes = 60'000, .levels = {}}, std::byte(4), random);
+    pool::OutputSlot& slot = made_.pool.slot(key.slot);
+    if (is_read) slot.read_up_to = slot.writes_begun.load();
+    Engine engine(made_.pool, plan(), calls_);
+    close(key);
+    EXPECT_TRUE(wait_until_free(key));
+    engine.stop();
+    EXPECT_TRUE(content(name) == model_);
+    return engine.trace().requests.direct_bytes;
+  };
+  if (direct_bytes("not read", false) == 0) GTEST_SKIP() << "no direct I/O here";
+  EXPECT_EQ(direct_bytes("read", true), 0U);
+}
+
+TEST_F(OutputOfBytes, KeepTheirNameWhileAProcessThatLivesOpensThem) {
+  Engine engine(made_.pool, plan(), calls_);
+  const auto key = open("held");
+  write_in_turns(key, 3, 30'000);
+  pool::OutputSlot& slot = made_.pool.slot(key.slot);
+  slot.name_lock = static_cast<std::uint32_t>(getpid());
+  close(key);
+  flush(key);
+  EXPECT_TRUE(content(".held.working") == model_);
+  usleep(50'000);   // time to do what it must not
+  EXPECT_EQ(slot.state, pool::OutputState::open);
+  EXPECT_FALSE(bytes_of_file(directory_ / "held"));
+  slot.name_lock = 0;
+  pool::futex_signal(made_.pool.header().work);
+  ASSERT_TRUE(wait_until_free(key));
+  EXPECT_TRUE(content("held") == model_);
+}
+
+TEST_F(OutputOfBytes, ArePublishedWhenWhoOpenedThemIsGone) {
+  const pid_t gone = fork();
+  if (gone == 0) _exit(0);
+  waitpid(gone, nullptr, 0);
+  Engine engine(made_.pool, plan(), calls_);
+  const auto key = open("left");
+  made_.pool.slot(key.slot).name_lock = static_cast<std::uint32_t>(gone);
+  close(key);
+  ASSERT_TRUE(wait_until_free(key));
+  EXPECT_TRUE(content("left").empty());
 }
 
 TEST_F(OutputOfBytes, AnEmptyFileIsPublishedToo) {

@@ -101,6 +101,8 @@ class OutputDrain {
 
   [[nodiscard]] store::File* file() { return file_.get(); }   // nullptr: it could not be opened
   [[nodiscard]] bool failed() const { return failed_; }
+  // Somebody waits to read what is written now. Any thread.
+  [[nodiscard]] bool is_read_soon() const;
   [[nodiscard]] bool finished() const { return finished_; }   // nothing refers to it any more
   [[nodiscard]] bool postponed() const { return postponed_; }  // finished for this engine
   [[nodiscard]] bool space_returned();                        // since the last call
@@ -173,6 +175,7 @@ class OutputDrain {
   void retire_writes();
   void is_written(std::uint64_t window);
   void write_bytes();
+  [[nodiscard]] bool locks_name();
   void judge_bytes_without_ranks(bool all_closed);
   // -- output_share.cpp: where other nodes are in the session too
   void take_share();

@@ -63,12 +63,14 @@ void Worker::write(const Job& job) {
   free_buffers_.pop_back();
   const std::uint64_t tag = next_tag_++;
   in_flight_.emplace(tag, InFlight{job, buffer, assembled.runs.size()});
+  const bool through_cache = job.output->is_read_soon();
   for (const Extent& run : assembled.runs) {
     while (in_flight_.contains(tag) && !writer_->has_room()) reap(store::Writer::Reap::block);
     if (!in_flight_.contains(tag)) return;   // the writer broke down
     ++sizes_[static_cast<std::size_t>(size_class(run.size()))];
     try {
-      writer_->submit({job.output->file(), {buffer + (run.begin - job.window->extent.begin), run.size()}, run.begin, tag});
+      writer_->submit({job.output->file(), {buffer + (run.begin - job.window->extent.begin), run.size()}, run.begin, tag,
+                       through_cache});
     } catch (const base::Error& error) {
       return replace_writer(error);
     }

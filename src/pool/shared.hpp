@@ -81,6 +81,9 @@ inline constexpr std::uint32_t rank_abandoned = 1u << 30;   // closed, and the o
 inline constexpr std::uint32_t rank_absent = 1u << 29;      // closed, and it has never had it open
 inline constexpr std::uint32_t rank_steps = rank_absent - 1;
 
+// OutputSlot::name_lock of an output that is just published.
+inline constexpr std::uint32_t name_changes = ~std::uint32_t{0};
+
 enum class OutputState : std::uint32_t { free, open, published, failed, abandoned, opening };
 
 // One output that is open or draining. A slot is claimed by rank 0 of the node and used again with the next
@@ -115,6 +118,8 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint64_t> writes_begun;
   Atomic<std::uint64_t> writes_written;    // all before this one are in the file
   Atomic<std::uint64_t> write_up_to;       // asked for
+  Atomic<std::uint64_t> read_up_to;        // asked for by who then reads it: these go through the page cache
+  Atomic<std::uint32_t> name_lock;         // a process that opens the file under its working name, or name_changes
   Atomic<std::uint64_t> size;              // of the file, with all that was captured
   Atomic<std::uint64_t> shared_position;   // the ranks': MPI-IO's shared file pointer
   // -- on several nodes. What the drain says of this node:

@@ -26,6 +26,11 @@ namespace {
 
 constexpr std::uint64_t nap_ns = 50'000'000;
 
+void raise_to(pool::Atomic<std::uint64_t>& word, std::uint64_t value) {
+  std::uint64_t found = word.load(std::memory_order_relaxed);
+  while (found < value && !word.compare_exchange_weak(found, value)) {}
+}
+
 bool is_open(const pool::OutputSlot& slot) { return slot.state.load(std::memory_order_acquire) == pool::OutputState::open; }
 
 // Waits as long as anything is written. Local.
@@ -245,6 +250,34 @@ std::optional<std::string> ByteOutput::find_open(const Core& core, const std::st
   return found && !found->is_closed ? std::optional(found->working_path) : std::nullopt;
 }
 
+ByteOutput::Unpublished::Unpublished(pool::Pool& pool, pool::OutputSlot& slot, std::string working_path)
+    : pool_(pool), slot_(slot), working_path_(std::move(working_path)) {}
+
+ByteOutput::Unpublished::~Unpublished() {
+  auto mine = static_cast<std::uint32_t>(getpid());
+  slot_.name_lock.compare_exchange_strong(mine, 0);
+  pool::futex_signal(pool_.header().work);
+}
+
+std::unique_ptr<ByteOutput::Unpublished> ByteOutput::find_unpublished(Core& core, const std::string& path) {
+  if (!any_is_open(core.pool())) return nullptr;
+  const auto found = find(core.pool(), store::resolved_path(path));
+  if (!found || !found->is_closed) return nullptr;
+  pool::OutputSlot& slot = core.pool().slot(found->key.slot);
+  const std::uint64_t all = slot.writes_begun.load();
+  raise_to(slot.read_up_to, all);
+  raise_to(slot.write_up_to, all);
+  std::uint32_t nobody = 0;
+  if (!slot.name_lock.compare_exchange_strong(nobody, static_cast<std::uint32_t>(getpid()))) return nullptr;
+  auto unpublished = std::make_unique<Unpublished>(core.pool(), slot, found->working_path);
+  // From here on the slot is another output's only if this one has failed.
+  const auto is_there = [&] {
+    return is_open(slot) && slot.generation.load(std::memory_order_acquire) == found->key.generation && slot.error.load() == 0;
+  };
+  wait_until(core, [&] { return !is_there() || slot.writes_written.load(std::memory_order_acquire) >= all; }, "'" + path + "'");
+  return is_there() ? std::move(unpublished) : nullptr;
+}
+
 void ByteOutput::finish(Core& core, const std::string& path) {
   if (!any_is_open(core.pool())) return;
   const std::string final_path = store::resolved_path(path);
@@ -296,8 +329,7 @@ void ByteOutput::write(const mesh::Pattern& place, base::Bytes first, const Copy
     core_->recorder().ring_the_drain();
     throw;
   }
-  std::uint64_t size = slot_.size.load(std::memory_order_relaxed);
-  while (size < place.end() && !slot_.size.compare_exchange_weak(size, place.end())) {}
+  raise_to(slot_.size, place.end());
   core_->figures().captured_bytes += bytes;
   ++core_->figures().puts;
   unannounced_bytes_ += bytes;
@@ -312,17 +344,17 @@ void ByteOutput::throw_failure() const {
 }
 
 // By whoever drains, before it would do so by itself.
-void ByteOutput::want_written(std::uint64_t writes) {
-  std::uint64_t wanted = slot_.write_up_to.load(std::memory_order_relaxed);
-  while (wanted < writes && !slot_.write_up_to.compare_exchange_weak(wanted, writes)) {}
+void ByteOutput::want_written(std::uint64_t writes, Then then) {
+  if (then == Then::read) raise_to(slot_.read_up_to, writes);
+  raise_to(slot_.write_up_to, writes);
   core_->recorder().ring_the_drain();
 }
 
-bool ByteOutput::flush() {
+bool ByteOutput::flush(Then then) {
   const std::uint64_t all = slot_.writes_begun.load();
   const bool waits = slot_.writes_written.load(std::memory_order_acquire) < all;
   if (waits) {
-    want_written(all);
+    want_written(all, then);
     wait_until(*core_, [&] { return failure() || slot_.writes_written.load(std::memory_order_acquire) >= all; }, "'" + path_ + "'");
   }
   throw_failure();

@@ -39,6 +39,24 @@ class ByteOutput {
                                                         Existing existing);
   // The working path of an output of that name that some ranks of the node have not closed. Local.
   [[nodiscard]] static std::optional<std::string> find_open(const Core& core, const std::string& path);
+  // An output that all its ranks have closed: complete in its working file, and not renamed as long as this lives.
+  class Unpublished {
+   public:
+    Unpublished(pool::Pool& pool, pool::OutputSlot& slot, std::string working_path);
+    ~Unpublished();
+    Unpublished(const Unpublished&) = delete;
+    Unpublished& operator=(const Unpublished&) = delete;
+    [[nodiscard]] const std::string& working_path() const { return working_path_; }
+
+   private:
+    pool::Pool& pool_;
+    pool::OutputSlot& slot_;
+    std::string working_path_;
+  };
+  // That of this name, for who reads it at once: it is written through the page cache. Blocks until all of it is written. Null if
+  // there is none, it has failed, is just being published, or another process opens it like this. Local. Nobody who then waits
+  // for other ranks may let them wait for the file.
+  [[nodiscard]] static std::unique_ptr<Unpublished> find_unpublished(Core& core, const std::string& path);
   // Blocks until no output of that name that all its ranks have closed is left to drain. Local; a few loads when none of the node
   // drains.
   static void finish(Core& core, const std::string& path);
@@ -61,8 +79,10 @@ class ByteOutput {
   [[nodiscard]] const std::string& working_path() const { return working_path_; }
   [[nodiscard]] bool is_in_place() const { return is_in_place_; }
   // Blocks until everything that any rank of the node had captured of it before the call is in that file, where other
-  // processes see it. Local. Throws what has failed. Returns whether there was anything to wait for.
-  bool flush();
+  // processes see it; through the page cache if it is read then. Local. Throws what has failed. Returns whether there was anything
+  // to wait for.
+  enum class Then { read, other };
+  bool flush(Then then = Then::other);
   // The same, and on the storage. Local.
   void synchronize();
   // Of the file with all that was captured so far. Local, never waits.
@@ -81,7 +101,7 @@ class ByteOutput {
  private:
   ByteOutput(std::shared_ptr<Core> core, pool::OutputKey key, std::string path, std::string working_path, bool is_in_place);
   void leave(std::uint32_t flags);
-  void want_written(std::uint64_t writes);
+  void want_written(std::uint64_t writes, Then then = Then::other);
   void throw_failure() const;
 
   std::shared_ptr<Core> core_;

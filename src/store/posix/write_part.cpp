@@ -67,7 +67,7 @@ WriteParts split(const WriteRequest& request) {
   const Bytes begin = request.offset, end = begin + request.data.size();
   const Bytes first_block = base::align_up(begin, block), last_block = base::align_down(end, block);
   const auto address = static_cast<Bytes>(reinterpret_cast<std::uintptr_t>(request.data.data()));
-  const bool direct = request.file->direct_descriptor() >= 0 && first_block < last_block &&
+  const bool direct = !request.through_cache && request.file->direct_descriptor() >= 0 && first_block < last_block &&
                       address % block == begin % block;
   if (!direct) {
     add(WritePart::Kind::buffered, begin, end);

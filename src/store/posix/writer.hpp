@@ -18,6 +18,7 @@ struct WriteRequest {
   std::span<const std::byte> data;   // valid until the request completes
   Bytes offset = 0;
   std::uint64_t tag = 0;             // given back on completion
+  bool through_cache = false;        // all of it: it will be read soon
 };
 
 struct WriteCompletion {
