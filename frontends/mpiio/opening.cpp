@@ -228,8 +228,8 @@ std::shared_ptr<CapturedFile> capture(Session& session, MPI_Comm comm, const std
 
 int open_to_read(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
   const std::uint64_t begin = base::now_ns();
-  const bool stays = (amode & MPI_MODE_DELETE_ON_CLOSE) == 0;
-  const bool is_open = stays && ByteOutput::can_capture(*session.core(), comm) && open_unpublished(session, comm, filename, amode, info, fh);
+  const bool may_be_captured = (amode & MPI_MODE_DELETE_ON_CLOSE) == 0 && ByteOutput::can_capture(*session.core(), comm);
+  const bool is_open = may_be_captured && open_unpublished(session, comm, filename, amode, info, fh);
   const std::string found = is_open ? filename : path_to_read(session, filename);
   const std::uint64_t waited = base::now_ns() - begin;
   const int code = is_open ? MPI_SUCCESS : open_original(comm, found, amode, info, fh);

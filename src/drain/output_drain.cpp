@@ -397,9 +397,8 @@ void OutputDrain::complete() {
   }
   if (jobs_in_flight_ != 0 || last_job_queued_) return;
   if (pool_.is_shared()) return complete_part();
-  if (description_.is_bytes && !locks_name()) return;
-  last_job_queued_ = true;
-  queue(Job::Kind::publish);
+  last_job_queued_ = !description_.is_bytes || locks_name();
+  if (last_job_queued_) queue(Job::Kind::publish);
 }
 
 void OutputDrain::published() {
