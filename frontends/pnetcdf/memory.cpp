@@ -102,57 +102,84 @@ std::optional<mpiio::ByteMap> mapped(const MPI_Offset* map, const Slab& slab, By
   return bytes;
 }
 
-}  // namespace
-
-std::optional<Memory> Memory::of(const Buffer& buffer, const Selection& selection, const Variable& variable,
-                                 const std::vector<Slab>& slabs, store::Format format) {
-  if (buffer.data == nullptr) return std::nullopt;
-  const std::uint64_t elements = elements_of(slabs);
-  const bool is_derived = !buffer.type && buffer.datatype != MPI_DATATYPE_NULL;
-  const auto type = buffer.type ? buffer.type : is_derived ? element_type_of(buffer.datatype) : variable.external;
-  if (!type || !always_fits(*type, variable.external, format)) return std::nullopt;
-  const Bytes element_bytes = mesh::size_of(*type);
-  // What the library refuses: more than 2 GiB at once.
-  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
-  if (elements > most / std::max<Bytes>(variable.element_bytes(), element_bytes)) return std::nullopt;
-
+// None where it is not simple enough.
+std::optional<mpiio::TypedMemory> typed(const Buffer& buffer, bool is_derived, const Selection& selection, const std::vector<Slab>& slabs,
+                                        Bytes bytes, Bytes element_bytes) {
   std::shared_ptr<const mpiio::FlatType> flat;
   if (is_derived) {
     if (buffer.count <= 0 || buffer.count > std::numeric_limits<int>::max()) return std::nullopt;
     flat = mpiio::flat_type(buffer.datatype);
-    if (!flat || flat->size() * static_cast<Bytes>(buffer.count) != elements * element_bytes) return std::nullopt;
+    if (!flat || flat->size() * static_cast<Bytes>(buffer.count) != bytes) return std::nullopt;
     if (flat->is_contiguous() && flat->true_lb() == 0) flat.reset();   // as if it were typed
   }
   const bool is_mapped = selection.map != nullptr && !is_contiguous(selection.map, slabs.front());
   if (flat) {
     if (is_mapped) return std::nullopt;
-    return Memory(mpiio::TypedMemory(buffer.data, static_cast<std::uint64_t>(buffer.count), *flat), *type, variable.external, format);
+    return mpiio::TypedMemory(buffer.data, static_cast<std::uint64_t>(buffer.count), *flat);
   }
-  auto bytes = std::optional(mpiio::ByteMap::block(elements * element_bytes));
-  if (is_mapped) bytes = mapped(selection.map, slabs.front(), element_bytes);
-  if (!bytes) return std::nullopt;
-  return Memory(mpiio::TypedMemory(buffer.data, std::move(*bytes)), *type, variable.external, format);
+  auto places = std::optional(mpiio::ByteMap::block(bytes));
+  if (is_mapped) places = mapped(selection.map, slabs.front(), element_bytes);
+  if (!places) return std::nullopt;
+  return mpiio::TypedMemory(buffer.data, std::move(*places));
+}
+
+}  // namespace
+
+std::optional<Memory> Memory::of(const Buffer& buffer, const Selection& selection, const Variable& variable,
+                                 const std::vector<Slab>& slabs, store::Format format, Range range) {
+  if (buffer.data == nullptr) return std::nullopt;
+  const std::uint64_t elements = elements_of(slabs);
+  const bool is_derived = !buffer.type && buffer.datatype != MPI_DATATYPE_NULL;
+  const auto type = buffer.type ? buffer.type : is_derived ? element_type_of(buffer.datatype) : variable.external;
+  if (!type || (*type == Type::text) != (variable.external == Type::text)) return std::nullopt;
+  const bool has_to_look = !always_fits(*type, variable.external, format);
+  if (has_to_look && range == Range::of_types) return std::nullopt;
+  const Bytes element_bytes = mesh::size_of(*type);
+  // What the library refuses: more than 2 GiB at once.
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
+  if (elements > most / std::max<Bytes>(variable.element_bytes(), element_bytes)) return std::nullopt;
+
+  auto memory = typed(buffer, is_derived, selection, slabs, elements * element_bytes, element_bytes);
+  if (!memory) return std::nullopt;
+  Memory result(std::move(*memory), *type, variable.external, format);
+  if (has_to_look && !result.all_fit(elements)) return std::nullopt;
+  return result;
 }
 
 Memory::Memory(mpiio::TypedMemory memory, Type type, Type external, store::Format format)
     : memory_(std::move(memory)), type_(type), element_bytes_(mesh::size_of(type)), external_bytes_(mesh::size_of(external)),
       converter_(store::converter(type, external, format)) {}
 
-// In pieces that stay in the cache, which then go past it to the target.
-void Memory::convert(Bytes first_element, std::byte* target, std::size_t count) const {
-  constexpr std::array<std::byte, 8> no_fill_value{};   // every value fits
+template <class Take>
+void Memory::convert_pieces(Bytes first_element, std::uint64_t count, Take take) const {
+  constexpr std::array<std::byte, 8> no_fill_value{};   // what does not fit is the library's
   std::array<std::byte, 16 * 1024> together;
   std::array<std::byte, 32 * 1024> converted;
   const std::size_t at_once = std::min(together.size() / element_bytes_, converted.size() / external_bytes_);
-  for (std::size_t done = 0; done < count;) {
-    const std::size_t here = std::min(at_once, count - done);
+  for (std::uint64_t done = 0; done < count;) {
+    const std::size_t here = std::min<std::uint64_t>(at_once, count - done);
     const std::byte* source = together.data();
     if (memory_.is_contiguous()) source = memory_.data() + (first_element + done) * element_bytes_;
     else memory_.copy_out((first_element + done) * element_bytes_, {together.data(), here * element_bytes_});
-    converter_(source, converted.data(), here, no_fill_value.data());
-    pool::copy_bytes(target + done * external_bytes_, converted.data(), here * external_bytes_);
+    const auto outside = converter_(source, converted.data(), here, no_fill_value.data());
+    if (!take(std::span<const std::byte>(converted.data(), here * external_bytes_), outside.count)) return;
     done += here;
   }
+}
+
+// What was converted goes past the cache to the target.
+void Memory::convert(Bytes first_element, std::byte* target, std::size_t count) const {
+  convert_pieces(first_element, count, [&](std::span<const std::byte> converted, std::size_t /*outside*/) {
+    pool::copy_bytes(target, converted.data(), converted.size());
+    target += converted.size();
+    return true;
+  });
+}
+
+bool Memory::all_fit(std::uint64_t elements) const {
+  bool fits = true;
+  convert_pieces(0, elements, [&](std::span<const std::byte> /*converted*/, std::size_t outside) { return fits = outside == 0; });
+  return fits;
 }
 
 void Memory::copy_out(Bytes first, std::span<std::byte> target) const {

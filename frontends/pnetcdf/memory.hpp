@@ -27,10 +27,12 @@ struct Buffer {
 // Refers to the buffer; not to the datatype.
 class Memory {
  public:
+  // Whether a value fits is known from the types, or else the values are looked at, which all ranks need not find alike.
+  enum class Range { of_types, of_values };
   // Of all elements of `slabs`. None where the call is the library's: the numbers differ, a value might not fit, text meets
   // numbers, or the datatype is not simple enough.
   [[nodiscard]] static std::optional<Memory> of(const Buffer& buffer, const Selection& selection, const Variable& variable,
-                                                const std::vector<Slab>& slabs, store::Format format);
+                                                const std::vector<Slab>& slabs, store::Format format, Range range);
 
   // Converts bytes [first, first + target.size()) of the stream of the file into `target`.
   void copy_out(Bytes first, std::span<std::byte> target) const;
@@ -41,6 +43,10 @@ class Memory {
  private:
   Memory(mpiio::TypedMemory memory, mesh::Type type, mesh::Type external, store::Format format);
   void convert(Bytes first_element, std::byte* target, std::size_t count) const;
+  [[nodiscard]] bool all_fit(std::uint64_t elements) const;
+  // Hands over elements and what they become, in pieces that stay in the cache, until it returns false.
+  template <class Take>
+  void convert_pieces(Bytes first_element, std::uint64_t count, Take take) const;
 
   mpiio::TypedMemory memory_;
   mesh::Type type_;

@@ -55,7 +55,9 @@ std::optional<Prepared> prepare(OpenFile& file, const Put& put) {
   const MPI_Offset records = inquire_records(put.ncid, *variable);
   auto slabs = slabs_of(*variable, put.selection, records, file.has_small_records());
   if (!slabs || is_misplaced(*variable, put.selection, *slabs) || !fits_into_file(*variable, *slabs)) return std::nullopt;
-  auto memory = Memory::of(put.buffer, put.selection, *variable, *slabs, file.format());
+  // In a collective call no rank may leave to the library alone what the others do not.
+  const auto range = put.way == Way::collective ? Memory::Range::of_types : Memory::Range::of_values;
+  auto memory = Memory::of(put.buffer, put.selection, *variable, *slabs, file.format(), range);
   if (!memory) return std::nullopt;
   const auto after = records_after(*variable, *slabs);
   return Prepared{variable, std::move(*slabs), std::move(*memory), static_cast<std::uint64_t>(records), after};

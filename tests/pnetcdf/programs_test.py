@@ -71,6 +71,13 @@ class Programs(unittest.TestCase):
 
                 self.assertEqual(calls["ncmpi_put_vara_double_all"], (0, 2))
 
+    def test_values_that_do_not_fit_are_the_librarys(self):
+        calls, _ = self.compare("pnetcdf_narrow", "narrow.nc", "narrow.nc")
+
+        self.assertEqual(calls["ncmpi_iput_vara_double"], (3, 3))   # d of both ranks, b of one
+        self.assertEqual(calls["ncmpi_put_vara_double_all"], (0, 2))
+        self.assertEqual(calls["ncmpi_put_vara_double"], (1, 1))
+
     def test_fortran_77(self):
         calls, datasets = self.compare("pnetcdf_nfmpi", "nfmpi.nc")
 
