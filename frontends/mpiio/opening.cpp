@@ -46,9 +46,7 @@ bool is_special(const std::string& filename) {
   return filename.empty() || is_working_file || filename.substr(0, filename.find('/')).find(':') != std::string::npos;
 }
 
-bool wants_capture(Session& session, MPI_Comm comm, const std::string& filename, int amode) {
-  const int access = amode & kinds_of_access;
-  if (access != MPI_MODE_WRONLY && access != MPI_MODE_RDWR) return false;
+bool can_be_captured(Session& session, MPI_Comm comm, const std::string& filename, int amode) {
   if ((amode & (MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_SEQUENTIAL)) != 0) return false;
   return !is_special(filename) && session.captures(filename) && ByteOutput::can_capture(*session.core(), comm);
 }
@@ -79,6 +77,18 @@ Way look(const std::string& path, int amode) {
   return is_wrong || !may(path, access) ? Way::original : Way::captured;
 }
 
+struct Said {
+  bool modes_differ, is_anyones;
+  Way way;
+};
+
+// What all ranks say who open a file, whether to read or to write it: a program may mistake the one for the other. Collective.
+Said least_of_all(MPI_Comm comm, int amode, bool is_mine, Way way) {
+  int least[4] = {amode, -amode, is_mine ? -1 : 0, static_cast<int>(way)};
+  PMPI_Allreduce(MPI_IN_PLACE, least, 4, MPI_INT, MPI_MIN, comm);
+  return {least[0] != -least[1], least[2] != 0, static_cast<Way>(least[3])};
+}
+
 // All ranks choose the same way. Collective, one reduction.
 Way choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool token_is_open) {
   int rank = 0, ranks = 1;
@@ -102,11 +112,9 @@ Way choose(Session& session, MPI_Comm comm, const std::string& path, int amode, 
     }
   }
   if (!token_is_open) way = Way::original;
-  int least[4] = {amode, -amode, mine ? -1 : 0, static_cast<int>(way)};
-  PMPI_Allreduce(MPI_IN_PLACE, least, 4, MPI_INT, MPI_MIN, comm);
-  way = static_cast<Way>(least[3]);
-  if (way == Way::original || least[0] != -least[1]) return Way::original;
-  if (least[2] == 0) return way;
+  const Said all = least_of_all(comm, amode, mine, way);
+  if (all.way == Way::original || all.modes_differ) return Way::original;
+  if (!all.is_anyones) return all.way;
   return ranks == 1 ? Way::shared : Way::working;
 }
 
@@ -178,7 +186,7 @@ std::string path_to_read(Session& session, const std::string& filename) {
 bool open_unpublished(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
-  PMPI_Barrier(comm);
+  if (least_of_all(comm, amode, false, Way::as_root_says).modes_differ) return false;
   std::unique_ptr<ByteOutput::Unpublished> unpublished;
   std::array<char, PATH_MAX> working{};
   if (rank == 0) {
@@ -228,8 +236,7 @@ std::shared_ptr<CapturedFile> capture(Session& session, MPI_Comm comm, const std
 
 int open_to_read(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
   const std::uint64_t begin = base::now_ns();
-  const bool may_be_captured = (amode & MPI_MODE_DELETE_ON_CLOSE) == 0 && ByteOutput::can_capture(*session.core(), comm);
-  const bool is_open = may_be_captured && open_unpublished(session, comm, filename, amode, info, fh);
+  const bool is_open = can_be_captured(session, comm, filename, amode) && open_unpublished(session, comm, filename, amode, info, fh);
   const std::string found = is_open ? filename : path_to_read(session, filename);
   const std::uint64_t waited = base::now_ns() - begin;
   const int code = is_open ? MPI_SUCCESS : open_original(comm, found, amode, info, fh);
@@ -241,7 +248,8 @@ int open_to_read(Session& session, MPI_Comm comm, const std::string& filename, i
 int open_here(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
   const std::uint64_t begin = base::now_ns();
   if ((amode & kinds_of_access) == MPI_MODE_RDONLY && !is_special(filename)) return open_to_read(session, comm, filename, amode, info, fh);
-  if (!wants_capture(session, comm, filename, amode)) return open_original(comm, filename, amode, info, fh);
+  const bool writes = (amode & kinds_of_access) == MPI_MODE_WRONLY || (amode & kinds_of_access) == MPI_MODE_RDWR;
+  if (!writes || !can_be_captured(session, comm, filename, amode)) return open_original(comm, filename, amode, info, fh);
   const std::string path = Session::absolute(filename);
   MPI_File token = MPI_FILE_NULL;
   const bool is_open = PMPI_File_open(MPI_COMM_SELF, "/dev/null", amode & kinds_of_access, info, &token) == MPI_SUCCESS;
