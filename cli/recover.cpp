@@ -62,15 +62,20 @@ std::string age_text(double seconds) {
   return seconds < 172'800 ? fmt::format("{:.0f} h", seconds / 3600) : fmt::format("{:.0f} days", seconds / 86'400);
 }
 
+std::string ranks_text(const std::vector<int>& ranks) {
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
+}
+
 std::string describe(const drain::RemainingOutput& output) {
   if (!output.problem.empty()) return output.problem;
+  const std::string waits = fmt::format(", {} wait", base::readable_bytes(output.waiting_bytes));
+  if (output.is_bytes) return (output.closed ? "closed" : "written in place, not closed by " + ranks_text(output.ranks_behind)) + waits;
   std::string text = count(output.steps_complete, "complete step");
   if (!output.ranks_behind.empty()) {
-    text += fmt::format(", step {} not ended by rank{} {}", output.steps_complete,
-                        output.ranks_behind.size() == 1 ? "" : "s", fmt::join(output.ranks_behind, ", "));
+    text += fmt::format(", step {} not ended by {}", output.steps_complete, ranks_text(output.ranks_behind));
   }
   if (!output.closed) text += ", not closed";
-  return text + fmt::format(", {} wait", base::readable_bytes(output.waiting_bytes));
+  return text + waits;
 }
 
 const drain::OutputTrace* outcome_of(const Result& result, const drain::RemainingOutput& output) {
@@ -97,7 +102,8 @@ void print(const Result& result) {
     const auto* outcome = outcome_of(result, output);
     std::cout << fmt::format("  {}: {}", path, describe(output));
     if (outcome != nullptr && outcome->state == "published") {
-      std::cout << fmt::format(" → published with {}", count(outcome->steps, "step"));
+      if (!output.is_bytes) std::cout << fmt::format(" → published with {}", count(outcome->steps, "step"));
+      else std::cout << (output.closed ? " → published" : " → all that was captured is in it");
     } else if (outcome != nullptr) {
       std::cout << " → " << (outcome->state == "postponed" ? "not completed: " + outcome->note :
                              is_lost(result, output) ? "LOST: " + outcome->note :

@@ -48,6 +48,7 @@ Bytes CapturedFile::write_as_it_was(MPI_Offset at, const void* buf, MPI_Count co
   MPI_Status status;
   MPI_Count bytes = 0;
   target_->written = true;
+  output().begin_change();
   succeeded(GLEAN_MPIIO_ORIGINAL(write_at)(original(), at, buf, static_cast<OriginalCount>(count), datatype, &status));
   PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
   return static_cast<Bytes>(bytes);

@@ -265,6 +265,7 @@ void CapturedFile::step_aside() {
   OriginalFile file;
   file.open(comm_, output().working_path(), amode_ & kinds_of_access, info);
   PMPI_Info_free(&info);
+  output().begin_change();
   file.take_view(token_, view_.version);
   succeeded(PMPI_File_seek(file.handle(), position_, MPI_SEEK_SET));
   if (shared != 0) succeeded(PMPI_File_seek_shared(file.handle(), shared, MPI_SEEK_SET));

@@ -10,6 +10,7 @@
 #include <climits>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -145,6 +146,7 @@ int open_quietly(MPI_Comm comm, const char* path, int amode, MPI_Info info, MPI_
   PMPI_File_set_errhandler(MPI_FILE_NULL, of_program);
   if (code == MPI_SUCCESS) {
     PMPI_File_set_errhandler(*fh, of_program);
+    ByteOutput::forget_checksums(path);
     Session::passed_through().count(Call::open);
   }
   PMPI_Errhandler_free(&of_program);
@@ -181,26 +183,46 @@ std::string path_to_read(Session& session, const std::string& filename) {
   return working == path ? filename : working;
 }
 
-// What all ranks have closed is opened before it is published, if it can be: the storage need not have it for that. When rank 0
-// looks, all ranks are here, and none waits elsewhere for the file to appear. Collective; false where it is to be opened as others.
-bool open_unpublished(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
+// By some ranks when they first use it: then the name must still be that.
+bool is_opened_later(MPI_File file) {
+  MPI_Info hints = MPI_INFO_NULL;
+  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+  int is_there = 0;
+  PMPI_File_get_info(file, &hints);
+  PMPI_Info_get(hints, "romio_no_indep_rw", MPI_MAX_INFO_VAL, value.data(), &is_there);
+  PMPI_Info_free(&hints);
+  return is_there != 0 && std::string_view(value.data()) == "true";
+}
+
+// What all ranks have closed is opened before it is published, if it can be: the storage need not have it for that. All ranks are
+// here, so none waits elsewhere for the file to appear. Returns an error code, or nothing where it is to be opened as others; adds
+// what it waited for the drain. Collective.
+std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh,
+                                    std::uint64_t& waited_ns) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
-  if (least_of_all(comm, amode, false, Way::as_root_says).modes_differ) return false;
   std::unique_ptr<ByteOutput::Unpublished> unpublished;
   std::array<char, PATH_MAX> working{};
   if (rank == 0) {
+    const std::uint64_t begin = base::now_ns();
     const std::lock_guard lock(session.one_at_a_time());
     say(filename, session::caught([&] { unpublished = ByteOutput::find_unpublished(*session.core(), Session::absolute(filename)); }));
     if (unpublished) unpublished->working_path().copy(working.data(), working.size() - 1);
+    waited_ns += base::now_ns() - begin;
   }
   int length = unpublished ? static_cast<int>(unpublished->working_path().size()) : 0;
   PMPI_Bcast(&length, 1, MPI_INT, 0, comm);
-  if (length == 0) return false;
+  if (length == 0) return std::nullopt;
   PMPI_Bcast(working.data(), length + 1, MPI_CHAR, 0, comm);
-  const bool is_open = open_quietly(comm, working.data(), amode, info, fh) == MPI_SUCCESS;
-  PMPI_Barrier(comm);
-  return is_open;
+  const int code = open_quietly(comm, working.data(), amode, info, fh);
+  int any[2] = {code == MPI_SUCCESS ? 1 : 0, code == MPI_SUCCESS ? 0 : 1};   // who has it open, and who has not
+  PMPI_Allreduce(MPI_IN_PLACE, any, 2, MPI_INT, MPI_MAX, comm);
+  if (any[0] == 0) return std::nullopt;
+  if (code != MPI_SUCCESS) PMPI_File_call_errhandler(MPI_FILE_NULL, code);
+  if (any[1] != 0) return code;
+  if (!is_opened_later(*fh)) return code;
+  PMPI_File_close(fh);
+  return std::nullopt;
 }
 
 // Null when it cannot be, on all ranks or none; it is to be looked at `again` if others have opened it. Collective.
@@ -235,14 +257,21 @@ std::shared_ptr<CapturedFile> capture(Session& session, MPI_Comm comm, const std
 }
 
 int open_to_read(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
-  const std::uint64_t begin = base::now_ns();
-  const bool is_open = can_be_captured(session, comm, filename, amode) && open_unpublished(session, comm, filename, amode, info, fh);
-  const std::string found = is_open ? filename : path_to_read(session, filename);
-  const std::uint64_t waited = base::now_ns() - begin;
-  const int code = is_open ? MPI_SUCCESS : open_original(comm, found, amode, info, fh);
+  const bool is_together =
+      can_be_captured(session, comm, filename, amode) && !least_of_all(comm, amode, false, Way::as_root_says).modes_differ;
+  const std::uint64_t begin = base::now_ns();   // for ranks that come late nobody waits in the drain
+  std::uint64_t waited = 0;
+  std::optional<int> code;
+  if (is_together) code = open_unpublished(session, comm, filename, amode, info, fh, waited);
+  if (!code) {
+    const std::uint64_t before = base::now_ns();
+    const std::string found = path_to_read(session, filename);
+    waited += base::now_ns() - before;
+    code = open_original(comm, found, amode, info, fh);
+  }
   const std::string path = Session::absolute(filename);
-  if (code == MPI_SUCCESS && session.read_back().knows(path)) watch(session, *fh, path, false, begin, waited);
-  return code;
+  if (*code == MPI_SUCCESS && session.read_back().knows(path)) watch(session, *fh, path, false, begin, waited);
+  return *code;
 }
 
 int open_here(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
@@ -332,6 +361,7 @@ int delete_file(const char* filename, MPI_Info info) noexcept {
         const std::lock_guard lock(session->one_at_a_time());
         ByteOutput::finish(*session->core(), Session::absolute(filename));
       }));
+  ByteOutput::forget_checksums(Session::absolute(filename));   // first: whoever is killed now leaves none without a file
   return PMPI_File_delete(filename, info);
 }
 

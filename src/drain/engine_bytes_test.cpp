@@ -3,7 +3,6 @@
 // Outputs of bytes: whatever ranks write over each other, the file is what the writes make of it in their order.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -17,6 +16,7 @@
 #include "pool/futex.hpp"
 #include "pool/test_pool.hpp"
 #include "store/posix/temporary_directory.hpp"
+#include "store/sums/verify.hpp"
 
 namespace glean::drain {
 namespace {
@@ -46,6 +46,7 @@ class OutputOfBytes : public testing::Test {
     OutputDescription description;
     description.display_path = name;
     description.is_bytes = true;
+    description.checksums = checksums_;
     description.names.final_path = directory_ / name;
     description.names.working_path = in_place ? description.names.final_path : directory_ / ("." + name + ".working");
     if (!in_place) std::ofstream(description.names.working_path).flush();
@@ -112,6 +113,7 @@ class OutputOfBytes : public testing::Test {
   pool::TestPool made_;
   store::SystemCalls calls_;
   std::vector<std::byte> model_;
+  bool checksums_ = false;
 };
 
 TEST_F(OutputOfBytes, LaterWritesWinWhoeverMadeThem) {
@@ -123,6 +125,25 @@ TEST_F(OutputOfBytes, LaterWritesWinWhoeverMadeThem) {
   ASSERT_TRUE(wait_until_free(key));
   EXPECT_TRUE(content("overlaps") == model_);
   EXPECT_TRUE(made_.journals_are_empty());
+}
+
+TEST_F(OutputOfBytes, ChecksumsAreOfWhatIsInTheFileAtTheEnd) {
+  checksums_ = true;
+  store::write_text(directory_ / "summed", std::string(100'000, 'x'));
+  Engine engine(made_.pool, plan(), calls_);
+  const auto key = open("summed", true);
+  write_in_turns(key, 30, 120'000);
+  flush(key);
+  ASSERT_EQ(truncate((directory_ / "summed").c_str(), 5'000), 0);
+  std::mt19937 random{9};
+  pool::Recorder recorder(made_.pool, 1, 30, [] { return "a rank"; });
+  write(recorder, key, {.offset = 9'000, .block_bytes = 500, .levels = {}}, std::byte(3), random);
+  close(key);
+  ASSERT_TRUE(wait_until_free(key));
+  engine.stop();
+  const auto sidecar = store::read_sidecar(calls_, directory_ / "summed");
+  ASSERT_TRUE(sidecar);
+  EXPECT_TRUE(store::verify(calls_, directory_ / "summed", *sidecar).good());
 }
 
 TEST_F(OutputOfBytes, AreInTheWorkingFileWhenSomebodyWantsThem) {
@@ -176,12 +197,13 @@ TEST_F(OutputOfBytes, GoThroughThePageCacheForWhoReadsThem) {
   EXPECT_EQ(direct_bytes("read", true), 0U);
 }
 
-TEST_F(OutputOfBytes, KeepTheirNameWhileAProcessThatLivesOpensThem) {
+TEST_F(OutputOfBytes, KeepTheirNameWhileARankOpensThem) {
+  ASSERT_TRUE(made_.pool.claim_rank(1));
   Engine engine(made_.pool, plan(), calls_);
   const auto key = open("held");
   write_in_turns(key, 3, 30'000);
   pool::OutputSlot& slot = made_.pool.slot(key.slot);
-  slot.name_lock = static_cast<std::uint32_t>(getpid());
+  slot.name_lock = 1 + 1;
   close(key);
   flush(key);
   EXPECT_TRUE(content(".held.working") == model_);
@@ -194,13 +216,10 @@ TEST_F(OutputOfBytes, KeepTheirNameWhileAProcessThatLivesOpensThem) {
   EXPECT_TRUE(content("held") == model_);
 }
 
-TEST_F(OutputOfBytes, ArePublishedWhenWhoOpenedThemIsGone) {
-  const pid_t gone = fork();
-  if (gone == 0) _exit(0);
-  waitpid(gone, nullptr, 0);
+TEST_F(OutputOfBytes, ArePublishedWhenTheRankThatOpenedThemIsGone) {
   Engine engine(made_.pool, plan(), calls_);
   const auto key = open("left");
-  made_.pool.slot(key.slot).name_lock = static_cast<std::uint32_t>(gone);
+  made_.pool.slot(key.slot).name_lock = 1 + 1;   // which nobody has claimed
   close(key);
   ASSERT_TRUE(wait_until_free(key));
   EXPECT_TRUE(content("left").empty());

@@ -8,8 +8,6 @@
 // Writes that touch one window are gathered, and at most one request of a window is on its way. A record is retired when its
 // write and all before it are in the file: so a drain that takes over writes the rest again, in order, over whatever is there.
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -130,13 +128,12 @@ bool OutputDrain::is_read_soon() const {
   return slot_.read_up_to.load(std::memory_order_acquire) > slot_.writes_written.load(std::memory_order_acquire);
 }
 
-// Not while a process opens the file under the name that it has, unless it is gone.
+// Not while a rank opens the file under the name that it has, unless it is gone.
 bool OutputDrain::locks_name() {
   std::uint32_t holder = 0;
   do {
-    const bool is_there = holder != 0 && holder != pool::name_changes && ranks_ == Ranks::working &&
-                          (kill(static_cast<pid_t>(holder), 0) == 0 || errno != ESRCH);
-    if (is_there) return false;
+    const bool is_rank = holder != 0 && holder != pool::name_changes && ranks_ == Ranks::working;
+    if (is_rank && pool_.process_of_rank(static_cast<int>(holder) - 1) != 0) return false;
   } while (!slot_.name_lock.compare_exchange_strong(holder, pool::name_changes));
   return true;
 }

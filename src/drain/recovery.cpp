@@ -43,6 +43,12 @@ double age_of_object(const std::string& pool) {
   return age_of(static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000);
 }
 
+std::string list(const std::vector<int>& ranks) {
+  std::string text;
+  for (const int rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
 RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
   RemainingOutput output;
   std::uint32_t steps = pool::rank_steps, most = 0;
@@ -67,6 +73,9 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     const auto names = OutputDescription::decode_names(description.bytes);
     output.path = names.display_path;
     output.final_path = names.names.final_path;
+    output.is_bytes = names.is_bytes;
+    for (int rank = 0; rank < ranks && output.is_bytes && most == 0; ++rank) output.ranks_behind.push_back(pool.job_rank(rank));
+    const bool in_place = names.is_bytes && names.names.working_path == names.names.final_path;
     if (names.nodes_drop) {   // what has been judged: the nodes may find more together
       const auto kept = pool::kept_before(slot, std::min<std::uint64_t>(steps, pool::verdict_of(slot).judged));
       output.steps_complete = static_cast<std::uint32_t>(kept);
@@ -76,7 +85,8 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     else if (slot.state != pool::OutputState::open) output.problem = "its slot is damaged";
     else if (abandoned) output.problem = "the application has given it up";
     else if (slot.error != 0) output.problem = pool::message_of(slot);
-    else if (steps == 0 && !output.closed) output.problem = "it has no complete step";
+    else if (output.is_bytes && !output.closed && !in_place) output.problem = "not closed by rank(s) " + list(output.ranks_behind);
+    else if (!output.is_bytes && steps == 0 && !output.closed) output.problem = "it has no complete step";
   } catch (const base::Error& error) {
     output.problem = error.what();
   }

@@ -21,8 +21,10 @@ struct RemainingOutput {
   std::string final_path;
   std::uint64_t steps_complete = 0;  // ended by all ranks
   std::uint64_t steps_begun = 0;     // ended by at least one
-  std::vector<int> ranks_behind;     // of the session, that have not ended the first step that is not complete, if another has
+  std::vector<int> ranks_behind;     // of the session, that have not ended the first step that is not complete, if another has; of
+                                     // bytes: that have not closed it
   bool closed = false;               // by all ranks
+  bool is_bytes = false;             // without steps
   base::Bytes waiting_bytes = 0;     // captured, and not in the file
   std::string problem;               // why it cannot be completed; empty: it can
 };

@@ -57,7 +57,8 @@ void Worker::write(const Job& job) {
   }
   if (!inspect_(job, assembled)) return done_(job, nullptr);
 
-  if (job.output->description().checksums) {
+  const OutputDescription& description = job.output->description();
+  if (description.checksums && !description.is_bytes) {   // which are written again and by others: they are read back
     job.window->sums = store::checksums_of(assembled.runs, buffer, job.window->extent.begin);
   }
   free_buffers_.pop_back();

@@ -15,7 +15,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 8;
+inline constexpr std::uint32_t pool_version = 9;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -119,7 +119,7 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint64_t> writes_written;    // all before this one are in the file
   Atomic<std::uint64_t> write_up_to;       // asked for
   Atomic<std::uint64_t> read_up_to;        // asked for by who then reads it: these go through the page cache
-  Atomic<std::uint32_t> name_lock;         // a process that opens the file under its working name, or name_changes
+  Atomic<std::uint32_t> name_lock;         // 1 + a rank that opens the file under its working name, or name_changes
   Atomic<std::uint64_t> size;              // of the file, with all that was captured
   Atomic<std::uint64_t> shared_position;   // the ranks': MPI-IO's shared file pointer
   // -- on several nodes. What the drain says of this node:

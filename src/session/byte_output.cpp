@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "drain/checksums.hpp"
 #include "drain/description.hpp"
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
@@ -86,6 +87,13 @@ bool is_closed_by_all(const pool::Pool& pool, std::uint32_t index) {
     if ((pool.rank_progress(index, rank).load(std::memory_order_acquire) & pool::rank_closed) == 0) return false;
   }
   return true;
+}
+
+bool is_abandoned(const pool::Pool& pool, std::uint32_t index) {
+  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+    if ((pool.rank_progress(index, rank).load(std::memory_order_acquire) & pool::rank_abandoned) != 0) return true;
+  }
+  return false;
 }
 
 struct Found {
@@ -237,6 +245,11 @@ bool ByteOutput::can_capture(const Core& core, MPI_Comm comm) {
   return std::find(ranks.begin(), ranks.end(), MPI_UNDEFINED) == ranks.end();
 }
 
+void ByteOutput::forget_checksums(const std::string& path) {
+  store::SystemCalls calls;
+  drain::forget_sums(calls, path);
+}
+
 std::unique_ptr<ByteOutput> ByteOutput::open(std::shared_ptr<Core> core, MPI_Comm comm, const std::string& path, Existing existing) {
   const auto members = ranks_of(*core, comm);
   MPI_Barrier(comm);   // who has not closed an earlier output of that name by now has it open
@@ -250,26 +263,29 @@ std::optional<std::string> ByteOutput::find_open(const Core& core, const std::st
   return found && !found->is_closed ? std::optional(found->working_path) : std::nullopt;
 }
 
-ByteOutput::Unpublished::Unpublished(pool::Pool& pool, pool::OutputSlot& slot, std::string working_path)
-    : pool_(pool), slot_(slot), working_path_(std::move(working_path)) {}
+ByteOutput::Unpublished::Unpublished(const Core& core, pool::OutputKey key, std::string working_path)
+    : core_(core), key_(key), working_path_(std::move(working_path)) {}
 
 ByteOutput::Unpublished::~Unpublished() {
-  auto mine = static_cast<std::uint32_t>(getpid());
-  slot_.name_lock.compare_exchange_strong(mine, 0);
-  pool::futex_signal(pool_.header().work);
+  pool::OutputSlot& slot = core_.pool().slot(key_.slot);
+  if (slot.generation.load(std::memory_order_acquire) != key_.generation) return;
+  slot.name_lock.store(0, std::memory_order_release);
+  pool::futex_signal(core_.pool().header().work);
 }
 
 std::unique_ptr<ByteOutput::Unpublished> ByteOutput::find_unpublished(Core& core, const std::string& path) {
   if (!any_is_open(core.pool())) return nullptr;
-  const auto found = find(core.pool(), store::resolved_path(path));
-  if (!found || !found->is_closed) return nullptr;
+  const std::string final_path = store::resolved_path(path);
+  const auto found = find(core.pool(), final_path);
+  // Who opens one that is written in place looks it up by the name under which it is waited for.
+  if (!found || !found->is_closed || found->working_path == final_path || is_abandoned(core.pool(), found->key.slot)) return nullptr;
   pool::OutputSlot& slot = core.pool().slot(found->key.slot);
   const std::uint64_t all = slot.writes_begun.load();
   raise_to(slot.read_up_to, all);
   raise_to(slot.write_up_to, all);
   std::uint32_t nobody = 0;
-  if (!slot.name_lock.compare_exchange_strong(nobody, static_cast<std::uint32_t>(getpid()))) return nullptr;
-  auto unpublished = std::make_unique<Unpublished>(core.pool(), slot, found->working_path);
+  if (!slot.name_lock.compare_exchange_strong(nobody, static_cast<std::uint32_t>(core.nodes().rank()) + 1)) return nullptr;
+  auto unpublished = std::make_unique<Unpublished>(core, found->key, found->working_path);
   // From here on the slot is another output's only if this one has failed.
   const auto is_there = [&] {
     return is_open(slot) && slot.generation.load(std::memory_order_acquire) == found->key.generation && slot.error.load() == 0;
@@ -314,6 +330,7 @@ void ByteOutput::write(const mesh::Pattern& place, base::Bytes first, const Copy
   box_.start.erase(middle, box_.start.end());
   const base::Bytes bytes = place.bytes();
   if (bytes == 0) return;
+  begin_change();
   const auto wait_for_turn = [this](std::uint64_t number) {
     want_written(number);
     wait_until(*core_, [&] { return failure() || slot_.writes_written.load(std::memory_order_acquire) >= number; },
@@ -371,7 +388,12 @@ void ByteOutput::synchronize() {
 
 base::Bytes ByteOutput::size() const { return slot_.size.load(std::memory_order_acquire); }
 
+void ByteOutput::begin_change() {
+  if (is_in_place_ && !std::exchange(changed_, true)) forget_checksums(working_path_);
+}
+
 void ByteOutput::resize(base::Bytes size) {
+  begin_change();
   const int result = truncate(working_path_.c_str(), static_cast<off_t>(size));
   if (result != 0) throw base::system_error(errno, "cannot set the size of '" + path_ + "'");
   slot_.size.store(size, std::memory_order_release);

@@ -42,26 +42,29 @@ class ByteOutput {
   // An output that all its ranks have closed: complete in its working file, and not renamed as long as this lives.
   class Unpublished {
    public:
-    Unpublished(pool::Pool& pool, pool::OutputSlot& slot, std::string working_path);
+    Unpublished(const Core& core, pool::OutputKey key, std::string working_path);
     ~Unpublished();
     Unpublished(const Unpublished&) = delete;
     Unpublished& operator=(const Unpublished&) = delete;
     [[nodiscard]] const std::string& working_path() const { return working_path_; }
 
    private:
-    pool::Pool& pool_;
-    pool::OutputSlot& slot_;
+    const Core& core_;
+    pool::OutputKey key_;
     std::string working_path_;
   };
   // That of this name, for who reads it at once: it is written through the page cache. Blocks until all of it is written. Null if
-  // there is none, it has failed, is just being published, or another process opens it like this. Local. Nobody who then waits
-  // for other ranks may let them wait for the file.
+  // there is none, it has failed, is just being published, another rank opens it like this, or it is written in place. Local. Nobody
+  // who then waits for other ranks may let them wait for the file.
   [[nodiscard]] static std::unique_ptr<Unpublished> find_unpublished(Core& core, const std::string& path);
   // Blocks until no output of that name that all its ranks have closed is left to drain. Local; a few loads when none of the node
   // drains.
   static void finish(Core& core, const std::string& path);
   // The same for all of the node.
   static void finish_all(Core& core);
+
+  // Removes the checksums of a file that changes, or is deleted; warns when it cannot. Local.
+  static void forget_checksums(const std::string& path);
 
   // Without close() it is abandoned.
   ~ByteOutput();
@@ -74,6 +77,9 @@ class ByteOutput {
   // it does what the file's setting `full` says. Local. Of writes that overlap the one that was made later wins, whichever rank has
   // made it.
   void write(const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out);
+
+  // Before this rank changes it by other means: a file in place loses its checksums. Local.
+  void begin_change();
 
   // Where the bytes are until it is published: the working file, or the file itself. The same on all ranks.
   [[nodiscard]] const std::string& working_path() const { return working_path_; }
@@ -110,7 +116,7 @@ class ByteOutput {
   std::string path_, working_path_;
   bool is_in_place_;
   base::WhenFull full_;
-  bool closed_ = false;
+  bool closed_ = false, changed_ = false;
   base::Bytes unannounced_bytes_ = 0;   // captured since the drain was last told
   mesh::Box box_;                       // a pattern as it goes into the journal
 };

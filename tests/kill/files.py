@@ -27,7 +27,7 @@ def validate(path):
         raise RuntimeError(f"ncvalidator on {path}: {run.stdout}{run.stderr}")
 
 
-def _finish(job):
+def finish(job):
     if job.mpirun.wait() != 0:
         raise RuntimeError(f"{job.name} ended with {job.mpirun.returncode}:\n{job.log}")
 
@@ -36,7 +36,7 @@ def of_writer(directory, seed, ranks):
     """The files in the order in which they are opened under one name; PnetCDF itself writes the references."""
     lines = subprocess.run([str(program("kill_writer")), "--list", str(seed)], check=True, capture_output=True, text=True)
     directory.mkdir(parents=True)
-    _finish(Job(directory, "kill_writer", ranks, ["--references", directory, seed], GLEAN_MODE="passthrough"))
+    finish(Job(directory, "kill_writer", ranks, ["--references", directory, seed], GLEAN_MODE="passthrough"))
     files = []
     for index, line in enumerate(lines.stdout.splitlines()):
         name, steps = line.split()
@@ -49,7 +49,7 @@ def of_writer(directory, seed, ranks):
 
 def of_sedov(directory, ranks, arguments):
     directory.mkdir(parents=True)
-    _finish(Job(directory, "sedov", ranks, ["--output", "pnetcdf", "--directory", directory, *arguments]))
+    finish(Job(directory, "sedov", ranks, ["--output", "pnetcdf", "--directory", directory, *arguments]))
     for path in sorted(directory.iterdir()):
         validate(path)
     return [File(path.name, 1, {digest(path.read_bytes()): 1}) for path in sorted(directory.iterdir())]

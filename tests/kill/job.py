@@ -147,10 +147,11 @@ class Job:
                 raise RuntimeError(f"mpirun ended with {self.mpirun.returncode}:\n{self.log}")
             found = [process for process in self.processes()
                      if process.runs(program(self.name)) and process.parent == self.mpirun.pid]
-            return found if len(found) == self.ranks_count else None
+            return sorted(found, key=lambda rank: rank.number) if len(found) == self.ranks_count else None
 
         self.ranks = eventually("all ranks are there", ranks)
         self.pids |= {rank.pid for rank in self.ranks}
+        self.witness_path.with_name(self.witness_path.name + ".go").touch()
 
     def process_of_mpirun(self):
         return Process(self.mpirun.pid)
@@ -213,7 +214,7 @@ class Job:
 
 
 class Witness:
-    """What each rank has written down (writer.cpp)."""
+    """What each rank has written down (witness.hpp)."""
 
     IN_SESSION, ALL_CLOSED, SESSION_CLOSED = 2, 3, 4
 
@@ -242,6 +243,10 @@ class Witness:
         ended = min((own[2 + 2 * file] if own else 0) for own in self.words)
         entered = min((own[1 + 2 * file] if own else 0) for own in self.words)
         return ended, entered
+
+    def progress_in(self, file):
+        """Of each rank: (steps begun, steps ended)."""
+        return [(own[1 + 2 * file], own[2 + 2 * file]) if own else (0, 0) for own in self.words]
 
     @property
     def progress(self):

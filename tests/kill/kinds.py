@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kinds of kills: what is killed, and who has to finish the work."""
 
+import signal
 import subprocess
 
 import files
 import moment
 import room
-from job import Witness, program
+from job import DEADLINE, Witness, program
 
 
 def _moment(trial, job, draw=moment.anywhere):
@@ -30,7 +31,8 @@ def _kill_application(whom, name="kill_writer", place="threads", **options):
         _moment(trial, job)
         ready = _helper_is_ready(job)
         trial.kill(victims, whom)
-        trial.settle(job, helper_was_ready=ready)
+        # Rank 0 is the first to go, and nobody else drains.
+        trial.settle(job, helper_was_ready=ready, recovery_is_alone=whom == "ranks" and place == "threads")
     return kind
 
 
@@ -51,33 +53,52 @@ def _kill_helper(name="kill_writer", draw=moment.anywhere, **options):
     return kind
 
 
-def kill_helper_and_ranks(trial):
-    job = trial.start(place="process")
-    _moment(trial, job)
-    trial.kill([job.helper(), *job.ranks], "the helper and all ranks")
-    trial.settle(job)
+def _kill_helper_and_ranks(name="kill_writer"):
+    def kind(trial):
+        job = trial.start(name, "process")
+        _moment(trial, job)
+        trial.kill([job.helper(), *job.ranks], "the helper and all ranks")
+        trial.settle(job)
+    return kind
 
 
-def kill_ranks_then_helper(trial):
+def _kill_ranks_then_helper(name="kill_writer"):
     """The helper finishes alone, and dies on the way."""
-    job = trial.start(place="process")
-    _moment(trial, job)
-    trial.kill(job.ranks, "all ranks")
-    seconds = moment.delay(trial.random)
-    trial.tell(f"{1000 * seconds:.2f} ms later")
-    moment.sleep_exactly(seconds)
-    trial.kill([job.helper()], "the helper")
-    trial.settle(job)
+    def kind(trial):
+        job = trial.start(name, "process")
+        _moment(trial, job)
+        trial.kill(job.ranks, "all ranks")
+        seconds = moment.delay(trial.random)
+        trial.tell(f"{1000 * seconds:.2f} ms later")
+        moment.sleep_exactly(seconds)
+        trial.kill([job.helper()], "the helper")
+        trial.settle(job)
+    return kind
 
 
-def kill_recovery(trial, nodes=False):
+def _kill_one_and_later_all(name, **options):
+    """mpirun does not see that a rank has gone, so the others go on without it as far as they come."""
+    def kind(trial):
+        job = trial.start(name, trial.random.choice(("threads", "process")), **options)
+        _moment(trial, job)
+        job.process_of_mpirun().signal(signal.SIGSTOP)
+        trial.kill(_victims(trial, job, "rank"), "rank")
+        seconds = trial.random.uniform(0, trial.random.choice((0.02, 0.4)))
+        trial.tell(f"{1000 * seconds:.2f} ms later")
+        moment.sleep_exactly(seconds)
+        trial.kill([job.helper(), *job.ranks], "the rest")
+        trial.settle(job)
+    return kind
+
+
+def kill_recovery(trial, name="kill_writer", nodes=False):
     """It is killed again and again, and run once more."""
-    job = trial.start(place="threads" if nodes else trial.random.choice(("threads", "process")), nodes=nodes)
+    job = trial.start(name, place="threads" if nodes else trial.random.choice(("threads", "process")), nodes=nodes)
     _moment(trial, job)
     trial.kill([job.helper(), *job.ranks], "the application")
     job.wait_for_ranks_to_go()
     job.wait_for_all_to_go()
-    steps = trial.steps(job)
+    bounds = job.program.bounds(job)
     for _ in range(trial.random.randint(1, 3)):
         seconds = trial.random.uniform(0, trial.random.choice((0.01, 0.1)))
         if not job.pools():
@@ -90,22 +111,22 @@ def kill_recovery(trial, nodes=False):
         trial.tell(f"glean recover, killed after {1000 * seconds:.2f} ms{'' if in_time else ': it had ended'}")
         trial.result.kills += in_time
         trial.result.after_the_end += not in_time
-        trial.look(job, steps, "after recovery was killed", recovered=False)
-    trial.settle(job, steps)
+        trial.look(job, bounds, "after recovery was killed", recovered=False)
+    trial.settle(job, bounds)
 
 
-def recover_beside_a_live_job(trial):
+def recover_beside_a_live_job(trial, name="kill_writer"):
     """The pool of the job that lives is not touched, whether it is named or only there to be found."""
-    alive = trial.start(place=trial.random.choice(("threads", "process")))
+    alive = trial.start(name, place=trial.random.choice(("threads", "process")))
     _moment(trial, alive)
     with alive.held():
-        dead = trial.start()
+        dead = trial.start(name)
         _moment(trial, dead)
         trial.kill(dead.ranks, "all ranks of another job")
         dead.wait_for_ranks_to_go()
-        steps, pools = trial.steps(dead), alive.pools()
+        bounds, pools = dead.program.bounds(dead), alive.pools()
         trial.recover_beside(dead, pools)
-        trial.look(dead, steps, "after recovery beside a live job", recovered=True)
+        trial.look(dead, bounds, "after recovery beside a live job", recovered=True)
         if alive.pools() != pools:
             trial.blame("lost", f"glean recover has taken the pool of a live job: {pools}")
     trial.must_end_well(alive)
@@ -113,16 +134,38 @@ def recover_beside_a_live_job(trial):
 
 
 def control(trial):
-    """The pool is thrown away before recovery: the harness must see that something is lost."""
+    """The harness must see that something is lost."""
+    if trial.number % 2 == 0:
+        _throw_pool_away(trial)
+    else:
+        _change_bytes(trial)
+
+
+def _change_bytes(trial):
+    """One of each file that an undisturbed job has written."""
+    job = trial.start(BYTES)
+    job.mpirun.wait(timeout=DEADLINE)
+    files_there = [path for path in job.directory.iterdir() if not path.name.startswith(".") and path.stat().st_size > 0]
+    for path in files_there:
+        held = bytearray(path.read_bytes())
+        held[len(held) // 2] ^= 255
+        path.write_bytes(held)
+    seen = job.program.problems_of(job, job.program.bounds_of_whole(), recovered=True)
+    if files_there and len(seen) == len(files_there):
+        trial.blame("lost", f"{len(seen)} files differ")
+
+
+def _throw_pool_away(trial):
+    """Before recovery."""
     job = trial.start()
     amount = job.program.progress_max // 2
     moment.Moment("", lambda each: each.witness().progress, amount, 0).wait(job)
     trial.kill(job.ranks, "all ranks")
     job.wait_for_ranks_to_go()
-    steps = trial.steps(job)
+    bounds = job.program.bounds(job)
     for name in job.pools():
         (room.SHARED_MEMORY / name).unlink()
-    trial.look(job, steps, "without its pool", recovered=True)
+    trial.look(job, bounds, "without its pool", recovered=True)
     for name in files.leftovers(job.directory):
         trial.blame("left", name)
 
@@ -131,6 +174,11 @@ def kill_recovery_of_nodes(trial):
     kill_recovery(trial, nodes=True)
 
 
+def _of_bytes(kind):
+    return lambda trial: kind(trial, BYTES)
+
+
+BYTES = "files_writer"
 FULL = ("1280KiB", "2MiB")   # most of the time, for what the jobs put
 
 # kind: (how often among the others, what is done)
@@ -145,8 +193,8 @@ KINDS = {
     "the helper": (4, _kill_helper()),
     "the helper, in a full pool": (4, _kill_helper(budgets=FULL)),
     "the helper as it publishes": (6, _kill_helper(draw=moment.publishing)),
-    "the helper and all ranks": (4, kill_helper_and_ranks),
-    "all ranks, then the helper": (4, kill_ranks_then_helper),
+    "the helper and all ranks": (4, _kill_helper_and_ranks()),
+    "all ranks, then the helper": (4, _kill_ranks_then_helper()),
     "recovery half-way": (6, kill_recovery),
     "beside a live job": (2, recover_beside_a_live_job),
     "one rank, several nodes": (4, _kill_application("rank", nodes=True)),
@@ -159,5 +207,20 @@ KINDS = {
     "sedov: mpirun": (2, _kill_application("mpirun", "sedov")),
     "sedov: all ranks, a helper drains": (2, _kill_application("ranks", "sedov", "process")),
     "sedov: the helper": (2, _kill_helper("sedov")),
+    "bytes: one rank": (4, _kill_application("rank", BYTES)),
+    "bytes: one rank, and later the others": (3, _kill_one_and_later_all(BYTES)),
+    "bytes: one rank, and later the others, in a full pool": (3, _kill_one_and_later_all(BYTES, budgets=FULL)),
+    "bytes: rank 0, in a full pool": (3, _kill_application("rank 0", BYTES, budgets=FULL)),
+    "bytes: all ranks": (5, _kill_application("ranks", BYTES)),
+    "bytes: all ranks, in a full pool": (3, _kill_application("ranks", BYTES, budgets=FULL)),
+    "bytes: mpirun": (2, _kill_application("mpirun", BYTES)),
+    "bytes: one rank, a helper drains": (2, _kill_application("rank", BYTES, "process")),
+    "bytes: all ranks, a helper drains": (3, _kill_application("ranks", BYTES, "process")),
+    "bytes: the helper": (3, _kill_helper(BYTES)),
+    "bytes: the helper as it publishes": (2, _kill_helper(BYTES, draw=moment.publishing)),
+    "bytes: the helper and all ranks": (2, _kill_helper_and_ranks(BYTES)),
+    "bytes: all ranks, then the helper": (3, _kill_ranks_then_helper(BYTES)),
+    "bytes: recovery half-way": (4, _of_bytes(kill_recovery)),
+    "bytes: beside a live job": (1, _of_bytes(recover_beside_a_live_job)),
 }
 CONTROL = "control"

@@ -37,6 +37,8 @@ def delay(random):
 
 def anywhere(random, program):
     """From the beginning of the session until after the end."""
+    if program.is_of_bytes and random.random() < 0.1:
+        return Moment("when all ranks are there", lambda job: 1, 1, random.uniform(0, 0.3))
     if program.witnesses:
         if random.random() < 0.1:
             return Moment("when all ranks have begun", lambda job: job.witness().phase, 1, random.uniform(0, 0.03))

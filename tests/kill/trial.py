@@ -5,6 +5,7 @@ import dataclasses
 import json
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 
@@ -13,55 +14,11 @@ import room
 from job import DEADLINE, Job, program
 
 SPILL_BLOCKS_BEGIN = 4096   # docs/formats/spill.md
-SEDOV_ARGUMENTS = ["--blocks", "1,1,2", "--steps", "8", "--checkpoint-every", "1", "--plot-every", "1"]
 
 # What a put does when the pool is full. Not `drop`: which steps it leaves out nobody knows beforehand.
 RUNGS = ("block", "spill", "synchronous")
 SPILLED = "with something in a spill file"
-
-
-@dataclasses.dataclass
-class Program:
-    """What runs, and what it writes when nobody disturbs it."""
-
-    name: str
-    ranks: int
-    seed: int
-    files: list
-
-    @property
-    def witnesses(self):
-        return self.name == "kill_writer"
-
-    @property
-    def progress_max(self):
-        return self.ranks * sum(file.steps for file in self.files)
-
-    def arguments(self, directory, witness):
-        if self.witnesses:
-            return [directory, witness, self.seed]
-        return ["--directory", directory, *SEDOV_ARGUMENTS]
-
-
-class Programs:
-    """Makes the references of each program once."""
-
-    def __init__(self, seed, directory):
-        self.seed = seed
-        self.directory = directory
-        self.made = {}
-
-    def get(self, name, variant):
-        if name == "sedov":
-            variant %= 2
-        key = (name, variant)
-        if key not in self.made:
-            directory = self.directory / f"{name}.{variant}"
-            ranks, seed = 2 + variant, self.seed % 100_000 + variant
-            made = (files.of_writer(directory, seed, ranks) if name == "kill_writer"
-                    else files.of_sedov(directory, ranks, SEDOV_ARGUMENTS))
-            self.made[key] = Program(name, ranks, seed, made)
-        return self.made[key]
+OF_BYTES = "of files of bytes"
 
 
 @dataclasses.dataclass
@@ -101,11 +58,7 @@ class Trial:
         which = self.programs.get(name, draw.randrange(3))
         directory = self.base / f"job.{len(self.jobs)}"
         directory.mkdir(parents=True)
-        old_names = []
-        if which.witnesses:
-            old_names = [each for each in sorted({file.name for file in which.files}) if draw.random() < 0.3]
-        for each in old_names:
-            (directory / each).write_bytes(files.OLD)
+        old_names = which.begin(draw, directory)
         full = draw.choice(RUNGS)
         spill_directory = self.spills / directory.name
         spill_directory.mkdir(parents=True)
@@ -117,7 +70,8 @@ class Trial:
                     "GLEAN_DRAIN_DEPTH": draw.choice(("1", "4")),
                     "GLEAN_DRAIN_THREADS": draw.choice(("1", "2")),
                     "GLEAN_DRAIN_DIRECT_IO": draw.choice(("auto", "off")),
-                    "GLEAN_CHECKSUMS": draw.choice(("true", "false"))}
+                    "GLEAN_CHECKSUMS": draw.choice(("true", "false")),
+                    **which.settings}
         if nodes:
             settings["GLEAN_TOPOLOGY_RANKS_PER_NODE"] = draw.choice(("1", "2"))
         self.tell(f"{which.ranks} ranks of {which.name} {which.seed}, drained by {place}, on {storage}, {settings}")
@@ -141,7 +95,8 @@ class Trial:
         self.result.kills += in_time
         self.result.after_the_end += not in_time
         if in_time:
-            for rung in {job.full for job in self.jobs} | ({SPILLED} if spilled else set()):
+            of_bytes = any(job.program.is_of_bytes for job in self.jobs)
+            for rung in {job.full for job in self.jobs} | ({SPILLED} if spilled else set()) | ({OF_BYTES} if of_bytes else set()):
                 self.result.rungs[rung] = self.result.rungs.get(rung, 0) + 1
         return in_time
 
@@ -154,23 +109,8 @@ class Trial:
     def blame(self, what, words):
         self.result.problems.append((what, words))
 
-    def steps(self, job, whole=False):
-        """(at least, at most) that are in each file, read when no rank is alive any more."""
-        mine = job.program.files
-        if whole:
-            return [(file.steps, file.steps) for file in mine]
-        if job.program.witnesses:
-            witness = job.witness()
-            return [witness.steps(i) for i in range(len(mine))]
-        # A file is begun by all ranks together, so all have ended the one before the one before.
-        order = sorted(range(len(mine)), key=lambda i: (mine[i].name[-7:], mine[i].name))
-        names = job.begun()
-        last = max((position for position, i in enumerate(order) if mine[i].name in names), default=-1)
-        bounds = {i: (1 if position <= last - 2 else 0, 1) for position, i in enumerate(order)}
-        return [bounds[i] for i in range(len(mine))]
-
-    def look(self, job, steps, when, recovered):
-        for words in files.problems_of(job.directory, job.program.files, steps, job.old_names, recovered):
+    def look(self, job, bounds, when, recovered):
+        for words in job.program.problems_of(job, bounds, recovered):
             self.blame("lost", f"{when}: {words}")
 
     def command(self, *arguments, **options):
@@ -181,9 +121,10 @@ class Trial:
         return ["recover"] if room.is_own() else ["recover", *(name for job in jobs for name in job.pools())]
 
     def recover(self, *jobs):
+        """What it has said."""
         there = [name for job in jobs for name in job.pools()]
         if not there and not room.is_own():
-            return
+            return ""
         seen = self.command(*self.recover_arguments(jobs), "--dry-run", "--json")
         self.evidence.append(f"glean recover --dry-run --json → {seen.returncode}\n{seen.stdout}{seen.stderr}")
         promised = self.promised(json.loads(seen.stdout)["pools"])
@@ -191,14 +132,17 @@ class Trial:
         self.evidence.append(f"glean recover → {done.returncode}\n{done.stdout}{done.stderr}")
         if done.returncode != 0:
             self.blame("refused", f"glean recover ended with {done.returncode}")
+        for name in self.unfinished(json.loads(seen.stdout)["pools"]):
+            if name not in done.stdout:
+                self.blame("lost", f"glean recover does not name {name}, which it could not complete")
         for path, steps in promised:
-            held = path.exists() and files.digest(path.read_bytes())
-            if not any(file.contents.get(held) == steps for job in jobs for file in job.program.files if file.name == path.name):
+            if not any(job.program.holds(path, steps) for job in jobs):
                 self.blame("lost", f"{path.name} does not hold the {steps} steps that glean recover --dry-run found in the pool")
         if room.is_own():
             again = self.command("recover")
             if again.returncode != 0 or "nothing to recover" not in again.stdout + again.stderr:
                 self.blame("left", f"the second glean recover ended with {again.returncode}: {again.stdout}{again.stderr}")
+        return done.stdout
 
     def promised(self, pools):
         """(path, complete steps) of what can be recovered: on several nodes those that each of them has."""
@@ -208,6 +152,9 @@ class Trial:
                 steps.setdefault((pool["job"], output["final_path"]), []).append(0 if output["problem"] else output["steps_complete"])
         nodes = max((pool["nodes"] for pool in pools), default=1)
         return [(pathlib.Path(path), min(each)) for (_, path), each in steps.items() if len(each) == nodes and min(each) > 0]
+
+    def unfinished(self, pools):
+        return [output["final_path"] for pool in pools for output in pool["outputs"] if output["problem"] or not output["closed"]]
 
     def recover_beside(self, dead, pools_in_use):
         """Recovery while another job lives, whose pools it has to leave alone."""
@@ -221,20 +168,23 @@ class Trial:
             if refused.returncode == 0:
                 self.blame("lost", f"glean recover {name} did not refuse a pool in use: {refused.stdout}{refused.stderr}")
 
-    def settle(self, job, steps=None, helper_was_ready=False):
+    def settle(self, job, bounds=None, helper_was_ready=False, recovery_is_alone=False):
         """After the ranks were killed: what is there is whole, and recovery brings the rest."""
         job.wait_for_ranks_to_go()
-        steps = steps or self.steps(job)
+        bounds = bounds or job.program.bounds(job)
         if job.place == "process":
             job.wait_for_all_to_go()
             if helper_was_ready and job.pools():
                 self.blame("left", f"the helper has gone and left {job.pools()}")
-        self.look(job, steps, "before recovery", recovered=False)
-        self.recover(job)
-        self.look(job, steps, "after recovery", recovered=True)
+        self.look(job, bounds, "before recovery", recovered=False)
+        said = self.recover(job)
+        self.look(job, bounds, "after recovery", recovered=True)
+        for name in job.program.must_be_named(bounds) if recovery_is_alone else []:
+            if not re.search(rf"/{name}: (written in place, )?not closed by rank.*→ (removed|all that was captured is in it)", said):
+                self.blame("lost", f"{name} was open, and glean recover does not say what has become of it")
         self.result.recovered += len(job.published() - self.published)
         self.nothing_is_left(job)
-        return steps
+        return bounds
 
     def must_end_well(self, job):
         """Whatever was killed, the application does not notice."""
@@ -246,7 +196,7 @@ class Trial:
         if status != 0:
             self.blame("lost", f"the application ended with {status}")
         job.wait_for_all_to_go()
-        self.look(job, self.steps(job, whole=True), "after an application that ended well", recovered=True)
+        self.look(job, job.program.bounds_of_whole(), "after an application that ended well", recovered=True)
         self.nothing_is_left(job)
 
     def nothing_is_left(self, job):
@@ -268,11 +218,9 @@ class Trial:
             run = self.command("verify", str(job.directory / path.name[1:].removesuffix(".glean-sums")))
             if run.returncode != 0:
                 self.blame("lost", f"glean verify ended with {run.returncode}: {run.stdout}{run.stderr}")
-        for file in job.program.files:
-            path = job.directory / file.name
-            if path.exists():
-                self.result.files += 1
-                self.result.cut += file.contents.get(files.digest(path.read_bytes()), file.steps) < file.steps
+        cut = job.program.are_cut(job.directory)
+        self.result.files += len(cut)
+        self.result.cut += sum(cut)
 
     # --- the whole of it
 

@@ -9,13 +9,10 @@
 //
 // WITNESS.RANK, mapped and shared, holds 32-bit words: how far the rank is (Phase), then for each file how many steps it
 // has entered the end of, and how many it has ended.
-#include <fcntl.h>
 #include <mpi.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,7 +24,12 @@
 #include <string>
 #include <vector>
 
+#include "witness.hpp"
+
 namespace {
+
+using kill::Phase;
+using kill::Witness;
 
 constexpr int checkpoints = 6, checkpoint_names = 3, series = 4, series_steps_max = 6;
 
@@ -71,33 +73,6 @@ Program make_program(unsigned seed) {
   }
   return program;
 }
-
-enum class Phase : std::uint32_t { started = 1, in_session, all_closed, session_closed };
-
-class Witness {
- public:
-  Witness() = default;   // one that forgets
-  Witness(const std::string& path, std::size_t files) {
-    const std::size_t bytes = (1 + 2 * files) * sizeof(std::uint32_t);
-    const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (descriptor < 0 || ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) {
-      throw std::runtime_error("cannot make " + path);
-    }
-    void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    close(descriptor);
-    if (mapped == MAP_FAILED) throw std::runtime_error("cannot map " + path);
-    words_ = static_cast<std::uint32_t*>(mapped);
-  }
-  void reach(Phase phase) { store(0, static_cast<std::uint32_t>(phase)); }
-  void enter_end(std::uint32_t file, std::uint32_t steps) { store(1 + 2 * file, steps); }
-  void ended(std::uint32_t file, std::uint32_t steps) { store(2 + 2 * file, steps); }
-
- private:
-  void store(std::size_t word, std::uint32_t value) {
-    if (words_ != nullptr) std::atomic_ref(words_[word]).store(value);
-  }
-  std::uint32_t* words_ = nullptr;
-};
 
 class Writer {
  public:

@@ -20,6 +20,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -28,6 +29,13 @@ int rank_of(MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   return rank;
+}
+
+bool is_there(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+bool appears(const std::string& path) {
+  for (int i = 0; i < 60'000 && !is_there(path); ++i) usleep(1000);
+  return is_there(path);
 }
 
 int ranks_of(MPI_Comm comm) {
@@ -127,6 +135,34 @@ TEST_F(Captured, AnOldFileIsWrittenInPlace) {
   EXPECT_EQ(published(), "new and long");
 }
 
+TEST_F(Captured, ChecksumsGoWhenTheFileChangesAndWhenItIsDeleted) {
+  const std::string sums = directory_ + "/.file.glean-sums";
+  MPI_File file = create();
+  MPI_File_close(&file);
+  EXPECT_TRUE(appears(sums));
+  MPI_Barrier(MPI_COMM_WORLD);
+
+  file = create();
+  MPI_File_close(&file);
+  EXPECT_EQ(published(), "");
+  EXPECT_TRUE(is_there(sums));
+  MPI_Barrier(MPI_COMM_WORLD);
+
+  file = create();
+  MPI_File_write_at(file, 0, "x", 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  EXPECT_FALSE(is_there(sums));
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_close(&file);
+  EXPECT_EQ(published(), "x");
+  EXPECT_TRUE(appears(sums));
+  MPI_Barrier(MPI_COMM_WORLD);
+
+  if (rank_ == 0) MPI_File_delete(path().c_str(), MPI_INFO_NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_FALSE(is_there(path()));
+  EXPECT_FALSE(is_there(sums));
+}
+
 TEST_F(Captured, ItsSizeIsThatOfAllRanks) {
   MPI_File file = create();
   MPI_Offset size = -1;
@@ -219,13 +255,15 @@ class HeldDrain {
     if (threads.empty() || pipe2(is_held_, O_CLOEXEC) != 0 || pipe2(is_wanted_, O_CLOEXEC) != 0) return;
     child_ = fork();
     if (child_ == 0) hold(threads);
+    close(is_held_[1]);   // of a child that is gone nothing is to be read
+    if (child_ < 0) return;
     prctl(PR_SET_PTRACER, child_, 0, 0, 0);
     write(is_wanted_[1], "h", 1);
     char answer = 'n';
     holds_ = read(is_held_[0], &answer, 1) == 1 && answer == 'y';
   }
   ~HeldDrain() {
-    for (const int descriptor : {is_wanted_[1], is_wanted_[0], is_held_[0], is_held_[1]}) close(descriptor);
+    for (const int descriptor : {is_wanted_[1], is_wanted_[0], is_held_[0]}) close(descriptor);
     if (child_ > 0) waitpid(child_, nullptr, 0);
   }
   HeldDrain(const HeldDrain&) = delete;
@@ -238,13 +276,23 @@ class HeldDrain {
     close(is_wanted_[1]);
     char wanted = 0;
     bool holds = read(is_wanted_[0], &wanted, 1) == 1;
-    for (const pid_t thread : threads) {
-      holds = holds && ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) == 0 && ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) == 0 &&
-              waitpid(thread, nullptr, __WALL) == thread;
-    }
+    for (const pid_t thread : threads) holds = holds && hold_idle(thread);
     write(is_held_[1], holds ? "y" : "n", 1);
     while (read(is_wanted_[0], &wanted, 1) > 0) {}
     _exit(0);
+  }
+
+  // Where it waits for work: elsewhere it may have a lock.
+  static bool hold_idle(pid_t thread) {
+    for (;;) {
+      if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0 || ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0) return false;
+      if (waitpid(thread, nullptr, __WALL) != thread) return false;
+      long call = -1;
+      std::ifstream("/proc/" + std::to_string(thread) + "/syscall") >> call;
+      if (call == SYS_futex) return true;
+      if (ptrace(PTRACE_DETACH, thread, nullptr, nullptr) != 0) return false;
+      usleep(1000);
+    }
   }
 
   int is_held_[2] = {-1, -1}, is_wanted_[2] = {-1, -1};
@@ -271,6 +319,38 @@ TEST_F(Captured, AnotherFileOfTheDirectoryIsOpenedWhileOneDrains) {
   held.reset();
   MPI_File_close(&next);
   EXPECT_EQ(published(), std::string(static_cast<std::size_t>(ranks_), 'x'));
+}
+
+// Who opens it comes before it is in the file. Were its name not free to be looked up, the open would wait as long as above.
+TEST_F(Captured, IsOpenedToReadWhileItDrains) {
+  for (const bool in_place : {false, true}) {
+    for (MPI_Comm readers : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+      if (in_place) make("old");
+      else if (rank_ == 0) unlink(path().c_str());
+      MPI_Barrier(MPI_COMM_WORLD);
+      std::optional<HeldDrain> held;
+      if (rank_ == 0) held.emplace();
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_File file = create();
+      const std::string mine(100'000, static_cast<char>('a' + rank_));
+      MPI_File_write_at(file, 100'000 * rank_, mine.data(), 100'000, MPI_CHAR, MPI_STATUS_IGNORE);
+      MPI_File_close(&file);
+      std::thread later([&] {
+        usleep(100'000);
+        held.reset();
+      });
+      file = open(MPI_MODE_RDONLY, readers);
+      MPI_Offset size = 0;
+      MPI_File_get_size(file, &size);
+      EXPECT_EQ(size, 100'000 * ranks_);
+      const int next = (rank_ + 1) % ranks_;
+      std::string found(100'000, ' ');
+      MPI_File_read_at(file, 100'000 * next, found.data(), 100'000, MPI_CHAR, MPI_STATUS_IGNORE);
+      EXPECT_EQ(found, std::string(100'000, static_cast<char>('a' + next)));
+      MPI_File_close(&file);
+      later.join();
+    }
+  }
 }
 
 TEST_F(Captured, IsReadAgainAndAgainBetweenSmallWrites) {

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What files of bytes must hold: each time that a name is opened and closed is a generation of it."""
+
+import dataclasses
+import pathlib
+import subprocess
+
+import files
+from job import Job, program
+
+ALWAYS_OLD = "state_0"   # files_program.hpp
+
+
+@dataclasses.dataclass
+class Generation:
+    name: str
+    index: int
+    manner: str     # fresh, replace, remove, update, append (files_program.hpp)
+    members: range  # ranks
+    steps: int
+    whole: pathlib.Path   # what it is, bare
+    digest: bytes
+
+    @property
+    def is_in_place(self):
+        return self.manner in ("update", "append")
+
+    @property
+    def may_find_old(self):
+        return self.manner in ("replace", "remove")
+
+    @property
+    def opening(self):
+        """The step."""
+        return 1 if self.manner == "remove" else 0
+
+    # Of all ranks: (steps that it had begun, steps that it had ended).
+
+    def is_closed(self, progress):
+        return all(progress[rank][1] == self.steps for rank in self.members)
+
+    def may_be_closed(self, progress):
+        return all(progress[rank][0] == self.steps for rank in self.members)
+
+    def is_begun(self, progress):
+        return any(progress[rank][0] > 0 for rank in self.members)
+
+    def is_opened(self, progress):
+        """By one rank, and so by all: the one before is under its name."""
+        return any(progress[rank][1] > self.opening for rank in self.members)
+
+    def is_open(self, progress):
+        """Certainly: for `replace` it is another one once it was cut to nothing."""
+        first = self.opening + (self.manner == "replace")
+        return all(progress[rank][1] > first for rank in self.members) and not self.may_be_closed(progress)
+
+    def is_removing(self, progress):
+        return self.manner == "remove" and progress[self.members[0]][0] > 0
+
+
+def of_writer(directory, seed, ranks):
+    lines = subprocess.run([str(program("files_writer")), "--list", str(seed), str(ranks)], check=True, capture_output=True, text=True)
+    directory.mkdir(parents=True)
+    for name in (ALWAYS_OLD, ".old"):
+        (directory / name).write_bytes(files.OLD)
+    files.finish(Job(directory, "files_writer", ranks, ["--references", directory, seed]))
+    generations = []
+    for index, line in enumerate(lines.stdout.splitlines()):
+        name, manner, first, members, steps = line.split()
+        whole = directory / f".{index}"
+        generations.append(Generation(name, index, manner, range(int(first), int(first) + int(members)), int(steps), whole,
+                                      files.digest(whole.read_bytes())))
+    return generations
+
+
+class Name:
+    """One name, and what may be under it."""
+
+    def __init__(self, directory, which, name, bounds, had_old):
+        self.which = which
+        self.path = directory / name
+        self.generations = [each for each in which.files if each.name == name]
+        self.progress = {each.index: bounds[each.index] for each in self.generations}
+        self.had_old = had_old
+        self.old = which.files[0].whole.with_name(".old")
+
+    def newest(self):
+        """The place of the last one that all had closed; -1: none."""
+        return max((i for i, each in enumerate(self.generations) if each.is_closed(self.progress[each.index])), default=-1)
+
+    def problem(self, recovered):
+        newest = self.newest()
+        following = self.generations[newest + 1] if newest + 1 < len(self.generations) else None
+        if not self.path.exists():
+            return "" if self._may_be_missing(newest, recovered) else "is missing"
+        held = self.path.read_bytes()
+        digest = files.digest(held)
+        if held == files.OLD and self.had_old and (newest < 0 or not recovered):
+            return ""
+        last = newest + (following is not None and following.may_be_closed(self.progress[following.index]))
+        first = max(newest, 0) if recovered else 0
+        if any(each.digest == digest for each in self.generations[first:last + 1]):
+            return ""
+        why = "holds nothing that it can hold"
+        in_place = [newest + 1] if recovered else [newest, newest + 1]
+        for place in in_place:
+            if 0 <= place < len(self.generations) and self.generations[place].is_in_place:
+                why = self._problem_in_place(place, recovered)
+                if not why:
+                    return ""
+        return why
+
+    def _may_be_missing(self, newest, recovered):
+        if any(each.is_removing(self.progress[each.index]) for each in self.generations[max(newest + 1, 0):]):
+            return True
+        if recovered and newest >= 0:
+            return False
+        opened = max((i for i, each in enumerate(self.generations) if each.is_opened(self.progress[each.index])), default=-1)
+        removed = any(each.is_removing(self.progress[each.index]) for each in self.generations)
+        return (not self.had_old and opened < 1) or (removed and not recovered)
+
+    def _problem_in_place(self, place, recovered):
+        generation = self.generations[place]
+        base = self.generations[place - 1].whole if place > 0 else self.old
+        progress = [f"{begun}:{ended}" for begun, ended in self.progress[generation.index]]
+        run = subprocess.run([str(program("files_writer")), "--check", str(self.path), str(base), str(generation.index),
+                              str(self.which.seed), str(self.which.ranks), "captured" if recovered else "begun", *progress],
+                             capture_output=True, text=True)
+        return "" if run.returncode == 0 else f"in place: {run.stdout.strip()}{run.stderr.strip()}"
+
+
+def problems_of(directory, which, bounds, old_names, recovered):
+    """Looks at each name. `bounds`: for each generation (steps begun, steps ended) of each rank."""
+    problems = []
+    names = {each.name: None for each in which.files}
+    for name in names:
+        mine = Name(directory, which, name, bounds, name in old_names)
+        if why := mine.problem(recovered):
+            states = "; ".join(f"{each.index} ({each.manner}, {each.steps} steps of ranks {list(each.members)}): " +
+                               " ".join(f"{begun}:{ended}" for begun, ended in mine.progress[each.index])
+                               for each in mine.generations)
+            problems.append(f"{name} {why}; begun and ended were {states}")
+    surplus = {path.name for path in directory.iterdir() if not path.name.startswith(".")} - names.keys()
+    return problems + [f"{name} should not be there" for name in sorted(surplus)]
