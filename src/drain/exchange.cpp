@@ -369,7 +369,9 @@ void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
   }
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   pool::fail(pool_.slot(output->key.slot), head.error, {text, head.what_bytes}, {text + head.what_bytes, head.hint_bytes});
-  if (!output->told_of_failure) tell_of_failure(*output, peer);
+  // Unless the drain just fails it, too, and has not said yet why: then that is told.
+  const bool is_said = pool_.slot(output->key.slot).error.load(std::memory_order_acquire) != 0;
+  if (is_said && !output->told_of_failure) tell_of_failure(*output, peer);
   pool::futex_signal(pool_.header().work);
 }
 

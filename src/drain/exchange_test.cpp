@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <numeric>
@@ -216,7 +217,7 @@ plan::NodePlan plan_with_journals_of(Bytes bytes) {
 
 class TwoNodes : public testing::Test {
  protected:
-  static constexpr int nodes = 2;
+  explicit TwoNodes(int count = 2) : nodes(count) {}
 
   void start(const plan::NodePlan& plan_of_root = pool::small_plan()) {
     for (int n = 0; n < nodes; ++n) {
@@ -289,6 +290,7 @@ class TwoNodes : public testing::Test {
     for (int n = 0; n < nodes; ++n) slot(n).state = pool::OutputState::free;
   }
 
+  const int nodes;
   Directory directory_;
   store::SystemCalls calls_;
   transport::LocalNetwork network_{nodes};
@@ -379,6 +381,28 @@ TEST_F(TwoNodes, HearOfFailuresOfOutputsThatTheyAreJustOpening) {
     free_slots();
     if (HasFatalFailure()) return;
   }
+}
+
+class ThreeNodes : public TwoNodes {
+ protected:
+  ThreeNodes() : TwoNodes(3) {}
+};
+
+TEST_F(ThreeNodes, TellOfAFailureWhenItsReasonIsSaid) {
+  start();
+  const VirtualOutput output = rows_put_by(its_owner);
+  for (int n = 0; n < nodes; ++n) describe(n, output);
+  for (int n = 0; n < nodes; ++n) add(n);
+  slot(0).error_claimed = 1;   // the drain of the root is about to say it
+  pool::fail(slot(1), static_cast<std::uint32_t>(base::Errc::no_space), "on node 1", "");
+  for (const int n : {1, 0, 2}) say_all(n);
+  EXPECT_EQ(slot(2).error, 0U);
+
+  std::strcpy(slot(0).message.data(), "on node 0");
+  slot(0).error = static_cast<std::uint32_t>(base::Errc::io) + 1;
+  for (const int n : {0, 2}) say_all(n);
+  EXPECT_EQ(pool::message_of(slot(2)), "on node 0");
+  EXPECT_EQ(slot(2).error, static_cast<std::uint32_t>(base::Errc::io) + 1);
 }
 
 // What is still on its way when an output is over is not taken for the next one's of its slot, nor waits for it.
