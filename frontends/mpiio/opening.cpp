@@ -146,7 +146,6 @@ int open_quietly(MPI_Comm comm, const char* path, int amode, MPI_Info info, MPI_
   PMPI_File_set_errhandler(MPI_FILE_NULL, of_program);
   if (code == MPI_SUCCESS) {
     PMPI_File_set_errhandler(*fh, of_program);
-    ByteOutput::forget_checksums(path);
     Session::passed_through().count(Call::open);
   }
   PMPI_Errhandler_free(&of_program);
@@ -157,7 +156,9 @@ int open_quietly(MPI_Comm comm, const char* path, int amode, MPI_Info info, MPI_
 int open_working_file(Session& session, MPI_Comm comm, const std::string& path, int amode, MPI_Info info, MPI_File* fh) {
   const std::string working = working_path_of_all(session, comm, path);
   if ((amode & MPI_MODE_EXCL) == 0) amode &= ~MPI_MODE_CREATE;
-  return open_quietly(comm, working.c_str(), amode, info, fh);
+  const int code = open_quietly(comm, working.c_str(), amode, info, fh);
+  if (code == MPI_SUCCESS) ByteOutput::forget_checksums(working);   // of a file in place; an old one that is replaced keeps its own
+  return code;
 }
 
 // A handle of the MPI library's on a file such as the program has written: what calls on it take is compared. `begin_ns`: of this
