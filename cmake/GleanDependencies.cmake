@@ -8,6 +8,7 @@ find_package(spdlog REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(nlohmann_json REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
 
 if(GLEAN_WITH_MPI)
   # The library needs C only; C++ programs that link it include mpi.h.

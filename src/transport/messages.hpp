@@ -40,6 +40,8 @@ class Messages {
   virtual void receive_body(int peer, std::span<std::byte> target, Token token) = 0;
   // What has been sent or received since the last call.
   [[nodiscard]] virtual std::vector<Token> completed() = 0;
+  // Files that can be read when something may have come, for whoever would rather wait for that. None: it has to be looked for.
+  [[nodiscard]] virtual std::vector<int> descriptors() const { return {}; }
 };
 
 }  // namespace glean::transport

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One connection to a neighbour that has proved itself: frames out and in, as docs/formats/tcp.md has them.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/messages.hpp"
+#include "transport/tcp/socket.hpp"
+
+namespace glean::transport {
+
+struct FrameHeader {
+  enum class Kind : std::uint8_t { head = 1, go = 2, body = 3 };
+  Kind kind{};
+  std::array<std::uint8_t, 3> zero{};
+  std::uint32_t head_bytes = 0;
+  std::uint64_t body_bytes = 0;
+};
+static_assert(sizeof(FrameHeader) == 16);
+
+inline constexpr Bytes head_bytes_max = 64 * base::KiB;
+
+// Nothing blocks. What is complete goes to `completed`, which must outlive it.
+class Connection {
+ public:
+  using Token = Messages::Token;
+  Connection(Socket socket, std::vector<Token>& completed) : socket_(std::move(socket)), completed_(&completed) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void send(std::span<const std::byte> head, std::span<const std::byte> body, Token token);
+  void receive_body(std::span<std::byte> target, Token token);
+  // Takes what has come, at most some megabytes of it.
+  void read();
+  // Hands on what the kernel has room for.
+  void write();
+  // Loses it if nothing has been heard of that node for a minute. A system call.
+  void notice_silence();
+
+  [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
+  // Too many heads wait for next_head(): nothing is read before some are gone.
+  [[nodiscard]] bool is_full() const { return waiting_bytes_ > waiting_bytes_max; }
+  [[nodiscard]] std::optional<std::vector<std::byte>> next_head();
+  // Why there is no connection any more; empty while there is.
+  [[nodiscard]] const std::string& loss() const { return loss_; }
+
+  // The end: bodies are left alone from here on. True: all heads are on the other side, or will never be.
+  void give_up_bodies();
+  [[nodiscard]] bool finish();
+
+ private:
+  static constexpr Bytes waiting_bytes_max = 16 * base::MiB;
+  struct Frame {
+    FrameHeader header;
+    std::vector<std::byte> head;
+    std::span<const std::byte> body;
+    Token token = 0;
+    std::size_t sent = 0;
+    [[nodiscard]] std::size_t bytes() const { return sizeof header + head.size() + body.size(); }
+  };
+  struct Offer {   // a body that the other side has not asked for
+    std::span<const std::byte> body;
+    Token token = 0;
+  };
+  struct Target {
+    std::span<std::byte> bytes;
+    Token token = 0;
+  };
+
+  [[nodiscard]] Moved write_some(const Frame& frame) const;
+  void is_written(const Frame& frame);
+  void drop_output();
+  void take_in();
+  void on_header();
+  void on_head();
+  [[nodiscard]] bool is_offered(Bytes bytes) const;
+  void send_body();
+  void ask_for_bodies();
+  void next_frame();
+  void lose(const std::string& why);
+
+  Socket socket_;
+  std::vector<Token>* completed_;
+  std::string loss_;
+
+  std::deque<Frame> frames_;          // heads and goes; they overtake bodies that have not begun
+  std::deque<Frame> bodies_;          // that were asked for
+  std::optional<Frame> going_;        // a part of it may be out
+  std::deque<Offer> offers_;
+  std::string broken_;                // why nothing can be written; what has come can still be read
+
+  FrameHeader header_;
+  std::vector<std::byte> head_;
+  enum class Part { header, head, body } part_ = Part::header;
+  std::span<std::byte> reading_ = std::as_writable_bytes(std::span(&header_, 1));   // what is missing of that part
+  std::deque<std::vector<std::byte>> heads_;
+  Bytes waiting_bytes_ = 0;           // of them
+  std::deque<Bytes> offered_;         // by the other side, and not asked for
+  std::deque<Target> targets_;        // without an offer
+  std::deque<Target> asked_;          // in the order in which they come
+};
+
+}  // namespace glean::transport

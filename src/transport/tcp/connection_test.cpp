@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/tcp/connection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "transport/tcp/meeting.hpp"
+#include "transport/tcp/test_peers.hpp"
+
+namespace glean::transport {
+namespace {
+
+// Peer 0 of two keeps to the protocol until it has met peer 1.
+struct Rogue {
+  Rogue() {
+    const auto key = make_tcp_key();
+    TcpDoor door, other_door;
+    const std::string reached = other_door.addresses();
+    auto other = std::async(std::launch::async, [&] {
+      return make_tcp_messages(std::move(other_door), 1, 2, {{0, door.addresses()}}, key, long_enough);
+    });
+    socket = std::move(meet(door, Party{0, 2, key}, {{1, reached}}, long_enough).at(1));
+    messages = other.get();
+  }
+  void say(const FrameHeader& header, std::span<const std::byte> rest = {}) const {
+    ASSERT_EQ(send(socket, std::as_bytes(std::span(&header, 1)), rest).bytes, sizeof header + rest.size());
+  }
+  Socket socket;
+  std::unique_ptr<Messages> messages;
+};
+
+constexpr auto not_understood = "the connection to node 0 is lost: it sends what nobody can understand";
+
+TEST(TcpConnection, EndsAtWhatNobodyUnderstands) {
+  using Kind = FrameHeader::Kind;
+  const FrameHeader wrong[] = {
+      {.kind = Kind{}},
+      {.kind = Kind{9}},
+      {.kind = Kind::head, .zero = {1, 0, 0}},
+      {.kind = Kind::head, .head_bytes = head_bytes_max + 1},
+      {.kind = Kind::head, .head_bytes = ~0u},
+      {.kind = Kind::go, .body_bytes = 1},                    // nothing was offered
+      {.kind = Kind::body, .body_bytes = 1},                  // nothing was asked for
+      {.kind = Kind::body, .body_bytes = ~0ull},
+  };
+  for (const FrameHeader& header : wrong) {
+    const Rogue rogue;
+    rogue.say({.kind = Kind::head, .head_bytes = 4}, bytes_of("good"));
+    rogue.say(header);
+
+    EXPECT_EQ(text_of(next_arrival(*rogue.messages).head), "good");
+    EXPECT_STREQ(next_error(*rogue.messages).what(), not_understood);
+    EXPECT_STREQ(next_error(*rogue.messages).what(), not_understood);
+  }
+}
+
+TEST(TcpConnection, EndsAtBodiesOfAnotherLengthThanExpected) {
+  const Rogue rogue;
+  rogue.say({.kind = FrameHeader::Kind::head, .body_bytes = ~0ull});
+  static_cast<void>(next_arrival(*rogue.messages));
+  std::vector<std::byte> target(100);
+  rogue.messages->receive_body(0, target, 1);
+
+  EXPECT_STREQ(next_error(*rogue.messages).what(),
+               "the connection to node 0 is lost: it offers a body of 18446744073709551615 bytes where 100 are expected");
+  EXPECT_TRUE(rogue.messages->completed().empty());
+}
+
+TEST(TcpConnection, EndsAtBodiesThatAreNotAsOffered) {
+  const Rogue rogue;
+  rogue.say({.kind = FrameHeader::Kind::head, .body_bytes = 100});
+  static_cast<void>(next_arrival(*rogue.messages));
+  std::vector<std::byte> target(100);
+  rogue.messages->receive_body(0, target, 1);
+  rogue.say({.kind = FrameHeader::Kind::body, .body_bytes = 101});
+
+  EXPECT_STREQ(next_error(*rogue.messages).what(), not_understood);
+}
+
+TEST(TcpConnection, EndsWhenItIsAskedForAnotherLength) {
+  const Rogue rogue;
+  const std::vector<std::byte> body(100);
+  rogue.messages->send(0, bytes_of("body"), body, 1);
+  rogue.say({.kind = FrameHeader::Kind::go, .body_bytes = 99});
+
+  EXPECT_STREQ(next_error(*rogue.messages).what(), not_understood);
+  EXPECT_EQ(rogue.messages->completed(), std::vector<Messages::Token>{1});
+}
+
+TEST(TcpConnection, LeavesHeadsThatNobodyTakesWithTheSender) {
+  const Rogue rogue;
+  const std::vector<std::byte> head(64 * base::KiB);
+  const FrameHeader header{.kind = FrameHeader::Kind::head, .head_bytes = static_cast<std::uint32_t>(head.size())};
+  std::vector<std::byte> frame(sizeof header + head.size());
+  std::copy_n(reinterpret_cast<const std::byte*>(&header), sizeof header, frame.begin());
+
+  std::size_t sent = 0, stuck = 0;
+  while (stuck < 1000 && sent < base::GiB) {   // far more than the kernel and 16 MiB of the library take
+    const Moved moved = send(rogue.socket, std::span(frame).subspan(sent % frame.size()));
+    ASSERT_EQ(moved.error, 0);
+    sent += moved.bytes;
+    stuck = moved.bytes == 0 ? stuck + 1 : 0;
+    static_cast<void>(rogue.messages->completed());
+  }
+
+  EXPECT_LT(sent, base::GiB);
+  for (std::size_t i = 0; i < sent / frame.size(); ++i) EXPECT_EQ(next_arrival(*rogue.messages).head.size(), head.size());
+}
+
+}  // namespace
+}  // namespace glean::transport

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/tcp/handshake.hpp"
+
+#include <sodium.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace glean::transport {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);   // records go as they lie in memory
+
+constexpr std::array<char, 8> magic = {'G', 'L', 'E', 'A', 'N', 't', 'c', 'p'};
+constexpr std::uint32_t version = 1;
+// Each side proves under a name of its own, so that nobody can be answered with what it has said itself.
+constexpr std::string_view connecting_side = "connects";
+constexpr std::string_view accepting_side = "accepts.";
+
+Hello make_hello(const Party& party, int to) {
+  Hello hello{magic, version, static_cast<std::uint32_t>(party.self), static_cast<std::uint32_t>(to),
+              static_cast<std::uint32_t>(party.peers), {}};
+  randombytes_buf(hello.nonce.data(), hello.nonce.size());
+  return hello;
+}
+
+std::vector<unsigned char> proven_text(std::string_view side, const Hello& connecting, const Hello& accepting) {
+  std::vector<unsigned char> text(side.begin(), side.end());
+  for (const Hello* hello : {&connecting, &accepting}) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(hello);
+    text.insert(text.end(), bytes, bytes + sizeof *hello);
+  }
+  return text;
+}
+
+unsigned char* raw(Proof& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
+const unsigned char* raw(const std::array<std::byte, 32>& bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
+static_assert(sizeof(Proof) == crypto_auth_BYTES && sizeof(TcpKey) == crypto_auth_KEYBYTES);
+
+Proof prove(std::string_view side, const Hello& connecting, const Hello& accepting, const TcpKey& key) {
+  const auto text = proven_text(side, connecting, accepting);
+  Proof proof;
+  crypto_auth(raw(proof), text.data(), text.size(), raw(key));
+  return proof;
+}
+
+// Takes as long whatever the proof is.
+bool is_proved(const Proof& proof, std::string_view side, const Hello& connecting, const Hello& accepting, const TcpKey& key) {
+  const auto text = proven_text(side, connecting, accepting);
+  return crypto_auth_verify(raw(proof), text.data(), text.size(), raw(key)) == 0;
+}
+
+// A new connection has room for so few bytes, or is broken.
+bool send_at_once(const Socket& socket, std::span<const std::byte> bytes) { return send(socket, bytes).bytes == bytes.size(); }
+
+std::string words_of(int error) { return std::generic_category().message(error); }
+
+}  // namespace
+
+TcpKey make_tcp_key() {
+  if (sodium_init() < 0) throw base::Error(base::Errc::io, "no random numbers for the key of a job");
+  TcpKey key;
+  randombytes_buf(key.data(), key.size());
+  return key;
+}
+
+Progress Handshake::fail(const std::string& problem) {
+  problem_ = problem;
+  socket_.close();
+  return Progress::failed;
+}
+
+template <class Record>
+Progress Handshake::receive(Awaited<Record>& record) {
+  const Moved moved = record.receive_from(socket_);
+  if (moved.is_end) return fail("the connection was closed");
+  if (moved.error != 0) return fail(words_of(moved.error));
+  return record.is_there() ? Progress::done : Progress::waits;
+}
+
+Approach::Approach(const Party& party, int peer, const Address& address) : Handshake(party, Socket()), own_(make_hello(party, peer)) {
+  Started started = start_connecting(address);
+  if (started.error != 0) fail(words_of(started.error));
+  else socket_ = std::move(started.socket);
+}
+
+Progress Approach::progress() {
+  if (!socket_.is_open()) return Progress::failed;
+  if (is_connecting_) {
+    const int error = connecting_error(socket_);
+    if (error == EINPROGRESS) return Progress::waits;
+    if (error != 0) return fail(words_of(error));
+    is_connecting_ = false;
+    if (!send_at_once(socket_, std::as_bytes(std::span(&own_, 1)))) return fail("the connection was closed");
+  }
+  const Progress received = receive(answer_);
+  if (received != Progress::done) return received;
+  const Hello& other = answer_->hello;
+  if (other.magic != magic || other.version != version || other.from != own_.to || other.to != own_.from || other.peers != own_.peers) {
+    return fail("somebody else answers");
+  }
+  if (is_proved(answer_->proof, accepting_side, own_, other, party_->key)) return Progress::done;
+  has_other_key_ = true;
+  static_cast<void>(send_at_once(socket_, Proof{}));   // so that it need not wait to hear the same
+  return fail("it has another key");
+}
+
+Socket Approach::confirm() {
+  // Should the connection have broken meanwhile, it is lost as it may be at any time later.
+  static_cast<void>(send_at_once(socket_, prove(connecting_side, own_, answer_->hello, party_->key)));
+  return std::move(socket_);
+}
+
+Progress Reception::progress() {
+  if (peer_ < 0) {
+    const Progress received = receive(hello_);
+    if (received != Progress::done) return received;
+    return answer();
+  }
+  const Progress received = receive(proof_);
+  if (received != Progress::done) return received;
+  if (is_proved(*proof_, connecting_side, *hello_, own_, party_->key)) return Progress::done;
+  has_other_key_ = true;
+  return fail("it has another key");
+}
+
+// Who connects has the lower number. Whether it is a neighbour the caller knows.
+Progress Reception::answer() {
+  const auto self = static_cast<std::uint32_t>(party_->self);
+  if (hello_->magic != magic) return fail("it speaks something else");
+  if (hello_->version != version) return fail("it speaks version " + std::to_string(hello_->version) + " of the protocol");
+  if (hello_->to != self || hello_->from >= self || hello_->peers != static_cast<std::uint32_t>(party_->peers)) {
+    return fail("it looks for somebody else");
+  }
+  peer_ = static_cast<int>(hello_->from);
+  own_ = make_hello(*party_, peer_);
+  const Answer answer{own_, prove(accepting_side, *hello_, own_, party_->key)};
+  return send_at_once(socket_, std::as_bytes(std::span(&answer, 1))) ? Progress::waits : fail("the connection was closed");
+}
+
+}  // namespace glean::transport

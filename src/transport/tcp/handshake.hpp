@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How two processes prove to each other that they are of one job: docs/formats/tcp.md. Nothing here blocks.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "transport/tcp/messages.hpp"
+#include "transport/tcp/socket.hpp"
+
+namespace glean::transport {
+
+// Who this process is.
+struct Party {
+  int self = 0;
+  int peers = 0;
+  TcpKey key{};
+};
+
+struct Hello {
+  std::array<char, 8> magic{};
+  std::uint32_t version = 0;
+  std::uint32_t from = 0, to = 0;
+  std::uint32_t peers = 0;
+  std::array<std::byte, 32> nonce{};
+};
+static_assert(sizeof(Hello) == 56);
+
+using Proof = std::array<std::byte, 32>;
+
+struct Answer {
+  Hello hello;
+  Proof proof;
+};
+static_assert(sizeof(Answer) == sizeof(Hello) + sizeof(Proof));
+
+enum class Progress { waits, done, failed };
+
+// A record that arrives in pieces.
+template <class Record>
+class Awaited {
+ public:
+  [[nodiscard]] Moved receive_from(const Socket& socket) {
+    const Moved moved = receive(socket, std::as_writable_bytes(std::span(&record_, 1)).subspan(bytes_));
+    bytes_ += moved.bytes;
+    return moved;
+  }
+  [[nodiscard]] bool is_there() const { return bytes_ == sizeof(Record); }
+  [[nodiscard]] const Record& operator*() const { return record_; }
+  [[nodiscard]] const Record* operator->() const { return &record_; }
+
+ private:
+  Record record_{};
+  std::size_t bytes_ = 0;
+};
+
+// What the two sides have in common.
+class Handshake {
+ public:
+  [[nodiscard]] const Socket& socket() const { return socket_; }
+  // Why it has failed, and whether because the keys differ.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] bool has_other_key() const { return has_other_key_; }
+
+ protected:
+  Handshake(const Party& party, Socket socket) : party_(&party), socket_(std::move(socket)) {}
+  Progress fail(const std::string& problem);
+  // done: the record is there.
+  template <class Record>
+  Progress receive(Awaited<Record>& record);
+
+  const Party* party_;
+  Socket socket_;
+  std::string problem_;
+  bool has_other_key_ = false;
+};
+
+// The side that connects. The party must outlive it.
+class Approach : public Handshake {
+ public:
+  Approach(const Party& party, int peer, const Address& address);
+  // done: the other side has proved itself, and waits for confirm().
+  Progress progress();
+  [[nodiscard]] bool is_connecting() const { return is_connecting_; }
+  // The connection, when the last word is said: of several to one peer only one is confirmed.
+  [[nodiscard]] Socket confirm();
+
+ private:
+  Hello own_;
+  bool is_connecting_ = true;
+  Awaited<Answer> answer_;
+};
+
+// The side that has been connected to, perhaps by a stranger.
+class Reception : public Handshake {
+ public:
+  Reception(const Party& party, Socket socket) : Handshake(party, std::move(socket)), from_(far_end(this->socket())) {}
+  // done: the other side is peer().
+  Progress progress();
+  // -1: it has not said so yet. Proved only when all is done.
+  [[nodiscard]] int peer() const { return peer_; }
+  [[nodiscard]] const std::string& from() const { return from_; }   // for people
+  [[nodiscard]] Socket take() { return std::move(socket_); }
+
+ private:
+  Progress answer();
+
+  std::string from_;
+  int peer_ = -1;
+  Awaited<Hello> hello_;
+  Hello own_;
+  Awaited<Proof> proof_;
+};
+
+}  // namespace glean::transport

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Messages over TCP, for what moves while the program computes: no MPI, so any one thread may call it at any time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "transport/messages.hpp"
+#include "transport/tcp/socket.hpp"
+
+namespace glean::transport {
+
+// The secret of a job: who has it may connect.
+using TcpKey = std::array<std::byte, 32>;
+[[nodiscard]] TcpKey make_tcp_key();   // random
+
+// Listens on any free port of all interfaces from construction on: whoever connects early waits. Local. Throws base::Error.
+class TcpDoor {
+ public:
+  TcpDoor();
+  // Where others reach this process: the port and the addresses of all interfaces, loopback last, as text of at most 1000 bytes.
+  [[nodiscard]] const std::string& addresses() const { return addresses_; }
+  [[nodiscard]] const Socket& socket() const { return socket_; }
+
+ private:
+  Socket socket_;
+  std::string addresses_;
+};
+
+// Connects to those neighbours: by peer number, what their TcpDoor::addresses() said. Of two, the one with the lower number
+// connects, and each proves to the other that it has the key. Every neighbour does it at the same time. Blocks, at most
+// `deadline_seconds`.
+//
+// Throws base::Error: timeout, naming the peers that did not come; permission if one has another key; io; invalid_argument.
+//
+// The messages go to neighbours only: send() to others throws invalid_argument, as it does for heads above 64 KiB. When a
+// connection is lost, arrival() throws io, naming the node, as soon as all heads that have come are given out; what is sent to
+// that node is dropped, and complete. The destructor blocks for a second at most, until heads that were sent are on the other
+// side; bodies and targets that are not complete it does not touch.
+[[nodiscard]] std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, int peers, const std::map<int, std::string>& neighbours,
+                                                          const TcpKey& key, double deadline_seconds);
+
+}  // namespace glean::transport

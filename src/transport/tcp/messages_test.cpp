@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/tcp/messages.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "transport/contract.hpp"
+#include "transport/tcp/connection.hpp"
+#include "transport/tcp/test_peers.hpp"
+
+namespace glean::transport {
+namespace {
+
+Neighbours binary_tree(int peers) {
+  Neighbours neighbours;
+  for (int child = 1; child < peers; ++child) {
+    neighbours[child].push_back((child - 1) / 2);
+    neighbours[(child - 1) / 2].push_back(child);
+  }
+  return neighbours;
+}
+
+TEST(TcpMessages, KeepWhatTransportsPromise) {
+  for (const int peers : {2, 5}) {
+    const auto made = make_peers(everybody(peers));
+    std::vector<Messages*> all;
+    for (const auto& each : made) all.push_back(each.get());
+
+    EXPECT_EQ(play_contract(all), "") << peers;
+  }
+}
+
+TEST(TcpMessages, GoToNeighboursOnly) {
+  const auto tree = binary_tree(7);
+  const auto peers = make_peers(tree);
+  for (const auto& [peer, neighbours] : tree) {
+    for (const int other : neighbours) peers[static_cast<std::size_t>(peer)]->send(other, bytes_of("from " + std::to_string(peer)));
+  }
+
+  for (const auto& [peer, neighbours] : tree) {
+    for (std::size_t i = 0; i < neighbours.size(); ++i) {
+      const auto arrival = next_arrival(*peers[static_cast<std::size_t>(peer)]);
+      EXPECT_EQ(text_of(arrival.head), "from " + std::to_string(arrival.peer));
+      EXPECT_NE(std::find(neighbours.begin(), neighbours.end(), arrival.peer), neighbours.end());
+    }
+  }
+  EXPECT_EQ(error_of([&] { peers[3]->send(4, bytes_of("no")); }).code(), base::Errc::invalid_argument);
+  EXPECT_EQ(error_of([&] { peers[3]->send(3, bytes_of("no")); }).code(), base::Errc::invalid_argument);
+  EXPECT_EQ(error_of([&] { peers[3]->send(1, std::vector<std::byte>(head_bytes_max + 1)); }).code(), base::Errc::invalid_argument);
+}
+
+TEST(TcpMessages, WithLargeBodiesGoBothWaysAtOnce) {
+  const auto peers = make_peers(everybody(2));
+  constexpr std::size_t bytes = 16 * base::MiB;
+  std::vector<std::vector<std::byte>> sent, received(4, std::vector<std::byte>(bytes));
+  for (int i = 0; i < 4; ++i) {
+    auto& body = sent.emplace_back(bytes);
+    for (std::size_t at = 0; at < bytes; ++at) body[at] = static_cast<std::byte>(at % 253 + static_cast<std::size_t>(i));
+  }
+  for (std::size_t i = 0; i < 4; ++i) peers[i % 2]->send(1 - static_cast<int>(i % 2), bytes_of("body"), sent[i], i);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(text_of(next_arrival(*peers[1 - i % 2]).head), "body");
+    peers[1 - i % 2]->receive_body(static_cast<int>(i % 2), received[i], 100 + i);
+  }
+
+  std::vector<Messages::Token> completed;
+  EXPECT_TRUE(comes_true([&] {   // one thread: whoever waited for the other would wait for ever
+    for (const auto& peer : peers) {
+      for (const auto token : peer->completed()) completed.push_back(token);
+    }
+    return completed.size() == 8;
+  }));
+
+  std::sort(completed.begin(), completed.end());
+  EXPECT_EQ(completed, (std::vector<Messages::Token>{0, 1, 2, 3, 100, 101, 102, 103}));
+  EXPECT_TRUE(received == sent);
+}
+
+TEST(TcpMessages, ArriveWhileBodiesBeforeThemAreNotTaken) {
+  const auto peers = make_peers(everybody(2));
+  const std::vector<std::byte> first(8 * base::MiB, std::byte{1}), second(100, std::byte{2});
+  peers[0]->send(1, bytes_of("first"), first, 1);
+  peers[0]->send(1, bytes_of("second"), second, 2);
+  for (int i = 0; i < 1000; ++i) peers[0]->send(1, bytes_of(std::to_string(i)));
+  peers[0]->send(1, {});
+
+  EXPECT_EQ(text_of(next_arrival(*peers[1]).head), "first");
+  EXPECT_EQ(text_of(next_arrival(*peers[1]).head), "second");
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(text_of(next_arrival(*peers[1]).head), std::to_string(i));
+  EXPECT_TRUE(next_arrival(*peers[1]).head.empty());
+  EXPECT_TRUE(peers[0]->completed().empty());
+  std::vector<std::byte> taken_first(first.size()), taken_second(second.size());
+  peers[1]->receive_body(0, taken_first, 1);
+  peers[1]->receive_body(0, taken_second, 2);
+  std::vector<Messages::Token> completed;
+  EXPECT_TRUE(comes_true([&] {
+    static_cast<void>(peers[0]->completed());
+    for (const auto token : peers[1]->completed()) completed.push_back(token);
+    return completed.size() == 2;
+  }));
+  EXPECT_EQ(completed, (std::vector<Messages::Token>{1, 2}));
+  EXPECT_TRUE(taken_first == first && taken_second == second);
+}
+
+// --- the end of a connection
+
+TEST(TcpMessages, OfAPeerThatGoesAwayAllArriveBeforeItIsReported) {
+  auto peers = make_peers(everybody(3));
+  for (int i = 0; i < 500; ++i) peers[0]->send(1, bytes_of(std::to_string(i)));
+  peers[2]->send(1, bytes_of("from 2"));
+  peers[1]->send(0, bytes_of("never looked at"));
+  peers[0].reset();
+
+  int heads = 0, others = 0;
+  std::string said;
+  EXPECT_TRUE(comes_true([&] {
+    try {
+      if (const auto arrival = peers[1]->arrival()) {
+        if (arrival->peer == 2) ++others;
+        else EXPECT_EQ(text_of(arrival->head), std::to_string(heads++));
+      }
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.code(), base::Errc::io);
+      said = error.what();
+    }
+    return !said.empty() && others == 1;
+  }));
+  EXPECT_EQ(heads, 500);
+  EXPECT_EQ(said, "the connection to node 0 is lost: the other side has closed it");
+  EXPECT_EQ(next_error(*peers[1]).what(), said);   // and goes on saying it
+  const std::vector<std::byte> body(100);
+  peers[1]->send(0, bytes_of("nobody is there"), body, 7);
+  EXPECT_EQ(peers[1]->completed(), std::vector<Messages::Token>{7});
+  peers[1]->send(2, bytes_of("still there"));
+  EXPECT_EQ(text_of(next_arrival(*peers[2]).head), "still there");
+}
+
+TEST(TcpMessages, NoticeThatAProcessIsKilled) {
+  const auto key = make_tcp_key();
+  int from_child[2];
+  ASSERT_EQ(::pipe(from_child), 0);
+  TcpDoor door;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const std::string reached = door.addresses();
+    { const TcpDoor not_mine = std::move(door); }
+    TcpDoor own;
+    const std::string addresses = own.addresses() + '\n';
+    if (::write(from_child[1], addresses.data(), addresses.size()) < 0) ::_exit(1);
+    const auto messages = make_tcp_messages(std::move(own), 1, 2, {{0, reached}}, key, long_enough);
+    messages->send(0, bytes_of("here"));
+    for (;;) static_cast<void>(messages->completed());
+  }
+  ::close(from_child[1]);
+  std::string addresses;
+  for (char next = 0; ::read(from_child[0], &next, 1) == 1 && next != '\n';) addresses += next;
+  ::close(from_child[0]);
+  const auto messages = make_tcp_messages(std::move(door), 0, 2, {{1, addresses}}, key, long_enough);
+  EXPECT_EQ(text_of(next_arrival(*messages).head), "here");
+  const std::vector<std::byte> body(base::MiB);
+  messages->send(1, bytes_of("never taken"), body, 1);
+
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+
+  EXPECT_TRUE(std::string(next_error(*messages).what()).starts_with("the connection to node 1 is lost: "));
+  EXPECT_EQ(messages->completed(), std::vector<Messages::Token>{1});   // its memory is free
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST(TcpMessages, LeaveBodiesAloneWhenTheyEnd) {
+  auto peers = make_peers(everybody(2));
+  auto body = std::make_unique<std::vector<std::byte>>(32 * base::MiB);
+  auto target = std::make_unique<std::vector<std::byte>>(32 * base::MiB);
+  peers[0]->send(1, bytes_of("body"), *body, 1);
+  static_cast<void>(next_arrival(*peers[1]));
+  peers[1]->receive_body(0, *target, 1);
+  static_cast<void>(peers[0]->completed());   // a part of it is out
+  static_cast<void>(peers[1]->completed());
+
+  body.reset();
+  target.reset();
+  peers[0].reset();   // a sanitizer would see it
+  peers[1].reset();
+}
+
+}  // namespace
+}  // namespace glean::transport

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/tcp/socket.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <sstream>
+
+#include "base/error.hpp"
+
+namespace glean::transport {
+namespace {
+
+// A node that dies without a word is noticed in about a minute: by probes where nothing is on its way, otherwise by is_silent().
+// The kernel would take hours and a quarter of one. Its TCP_USER_TIMEOUT does not tell a dead node from a process that is stopped
+// while data for it wait: it gives up both.
+constexpr int idle_seconds = 20;
+constexpr int probe_seconds = 10;
+constexpr int probes = 4;
+constexpr unsigned silence_ms = 60'000;
+constexpr unsigned repetitions = 3;
+
+void set(int descriptor, int level, int option, int value) {
+  static_cast<void>(::setsockopt(descriptor, level, option, &value, sizeof value));   // no connection is worse without
+}
+
+void set_up_connection(int descriptor) {
+  set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, idle_seconds);
+  set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, probe_seconds);
+  set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, probes);
+}
+
+sockaddr* as_sockaddr(Address& address) { return reinterpret_cast<sockaddr*>(&address.storage); }
+const sockaddr* as_sockaddr(const Address& address) { return reinterpret_cast<const sockaddr*>(&address.storage); }
+
+Address any_address(int family) {
+  Address any;
+  any.storage.ss_family = static_cast<sa_family_t>(family);   // port and address are zero: a free one, all of them
+  any.bytes = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  return any;
+}
+
+Address own_address(const Socket& socket) {
+  Address own;
+  own.bytes = sizeof own.storage;
+  if (::getsockname(socket.descriptor(), as_sockaddr(own), &own.bytes) != 0) {
+    throw base::system_error(errno, "cannot listen for other nodes");
+  }
+  return own;
+}
+
+std::uint16_t port_of(const Address& address) {
+  return ntohs(address.storage.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_port
+                                                     : reinterpret_cast<const sockaddr_in&>(address.storage).sin_port);
+}
+
+std::string host_of(const sockaddr& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* bytes = address.sa_family == AF_INET6
+                          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
+                          : &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+  return ::inet_ntop(address.sa_family, bytes, text.data(), text.size()) == nullptr ? "?" : text.data();
+}
+
+bool is_link_local(const sockaddr& address) {
+  return address.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+}
+
+std::vector<std::string> hosts_of_interfaces(bool with_ipv6) {
+  ifaddrs* found = nullptr;
+  if (::getifaddrs(&found) != 0) throw base::system_error(errno, "cannot list the network interfaces");
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(found, &::freeifaddrs);
+  std::vector<std::string> hosts, loopback;
+  for (const ifaddrs* each = all.get(); each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || (each->ifa_flags & IFF_UP) == 0) continue;
+    const auto family = each->ifa_addr->sa_family;
+    if (family != AF_INET && !(family == AF_INET6 && with_ipv6)) continue;
+    if (is_link_local(*each->ifa_addr)) continue;   // means nothing without the name of an interface of the other side
+    ((each->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : hosts).push_back(host_of(*each->ifa_addr));
+  }
+  hosts.insert(hosts.end(), loopback.begin(), loopback.end());
+  return hosts;
+}
+
+Address address_of(const std::string& host, std::uint16_t port) {
+  Address address;
+  auto& v4 = reinterpret_cast<sockaddr_in&>(address.storage);
+  auto& v6 = reinterpret_cast<sockaddr_in6&>(address.storage);
+  if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    address.bytes = sizeof v4;
+  } else if (::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1) {
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    address.bytes = sizeof v6;
+  }
+  return address;
+}
+
+Moved moved(ssize_t result) {
+  if (result >= 0) return {.bytes = static_cast<std::size_t>(result)};
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return {};
+  return {.error = errno};
+}
+
+}  // namespace
+
+void Socket::close() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+Socket listen_anywhere() {
+  int error = 0;
+  for (const int family : {AF_INET6, AF_INET}) {   // the first takes IPv4, too; kernels may be without it
+    Socket socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (socket.is_open()) {
+      if (family == AF_INET6) set(socket.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+      const Address any = any_address(family);
+      const bool is_bound = ::bind(socket.descriptor(), as_sockaddr(any), any.bytes) == 0;
+      if (is_bound && ::listen(socket.descriptor(), SOMAXCONN) == 0) return socket;
+    }
+    error = errno;
+  }
+  throw base::system_error(error, "cannot listen for other nodes");
+}
+
+std::string addresses_of(const Socket& listening, std::size_t most_bytes) {
+  const Address own = own_address(listening);
+  std::string text = std::to_string(port_of(own));
+  for (const std::string& host : hosts_of_interfaces(own.storage.ss_family == AF_INET6)) {
+    if (text.size() + 1 + host.size() <= most_bytes) text += ' ' + host;
+  }
+  return text;
+}
+
+std::vector<Address> parse_addresses(const std::string& text) {
+  std::istringstream words(text);
+  std::string word;
+  words >> word;
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), port);
+  std::vector<Address> addresses;
+  bool good = error == std::errc() && end == word.data() + word.size() && port != 0;
+  while (good && words >> word) {
+    addresses.push_back(address_of(word, port));
+    good = addresses.back().bytes != 0;
+  }
+  if (!good || addresses.empty()) throw base::Error(base::Errc::invalid_argument, "no addresses of a process: '" + text + "'");
+  return addresses;
+}
+
+Started start_connecting(const Address& to) {
+  Started started{Socket(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))};
+  if (!started.socket.is_open()) return {.error = errno};
+  set_up_connection(started.socket.descriptor());
+  if (::connect(started.socket.descriptor(), as_sockaddr(to), to.bytes) != 0 && errno != EINPROGRESS && errno != EINTR) {
+    return {.error = errno};
+  }
+  return started;
+}
+
+int connecting_error(const Socket& socket) {
+  pollfd one{socket.descriptor(), POLLOUT, 0};
+  if (::poll(&one, 1, 0) <= 0) return EINPROGRESS;
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  return ::getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
+}
+
+Started accept_one(const Socket& listening) {
+  Started started{Socket(::accept4(listening.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC))};
+  if (!started.socket.is_open()) return {.error = errno == EWOULDBLOCK ? EAGAIN : errno};
+  set_up_connection(started.socket.descriptor());
+  return started;
+}
+
+std::string far_end(const Socket& socket) {
+  Address far;
+  far.bytes = sizeof far.storage;
+  if (::getpeername(socket.descriptor(), as_sockaddr(far), &far.bytes) != 0) return "somewhere";
+  return host_of(*as_sockaddr(far)) + " port " + std::to_string(port_of(far));
+}
+
+Moved receive(const Socket& socket, std::span<std::byte> target) {
+  const ssize_t result = ::recv(socket.descriptor(), target.data(), target.size(), 0);
+  if (result == 0) return {.is_end = true};
+  return moved(result);
+}
+
+Moved send(const Socket& socket, std::span<const std::byte> first, std::span<const std::byte> second) {
+  std::array<iovec, 2> parts{};
+  parts[0] = {const_cast<std::byte*>(first.data()), first.size()};
+  parts[1] = {const_cast<std::byte*>(second.data()), second.size()};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  return moved(::sendmsg(socket.descriptor(), &message, MSG_NOSIGNAL));
+}
+
+bool is_silent(const Socket& socket) {
+  tcp_info info{};
+  socklen_t bytes = sizeof info;
+  if (::getsockopt(socket.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return false;
+  const bool is_asked = info.tcpi_retransmits >= repetitions || info.tcpi_probes >= repetitions;
+  return is_asked && info.tcpi_last_ack_recv > silence_ms;
+}
+
+std::size_t unacknowledged_bytes(const Socket& socket) {
+  int bytes = 0;
+  return ::ioctl(socket.descriptor(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+}  // namespace glean::transport
