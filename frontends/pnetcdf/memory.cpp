@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "frontends/mpiio/type_cache.hpp"
-#include "pool/capture.hpp"
 
 namespace glean::pnetcdf {
 namespace {
 
 using mesh::Type;
+
+constexpr std::size_t part_bytes = 16 * 1024;   // small enough for the nearest cache
+constexpr std::array<std::byte, 8> no_fill_value{};   // what does not fit is the library's
 
 bool is_floating(Type type) { return type == Type::float32 || type == Type::float64; }
 bool is_signed(Type type) { return type == Type::int8 || type == Type::int16 || type == Type::int32 || type == Type::int64; }
@@ -148,37 +150,38 @@ std::optional<Memory> Memory::of(const Buffer& buffer, const Selection& selectio
 
 Memory::Memory(mpiio::TypedMemory memory, Type type, Type external, store::Format format)
     : memory_(std::move(memory)), type_(type), element_bytes_(mesh::size_of(type)), external_bytes_(mesh::size_of(external)),
-      converter_(store::converter(type, external, format)) {}
+      converter_(store::converter(type, external, format)), streaming_converter_(store::streaming_converter(type, external, format)) {}
 
 template <class Take>
-void Memory::convert_pieces(Bytes first_element, std::uint64_t count, Take take) const {
-  constexpr std::array<std::byte, 8> no_fill_value{};   // what does not fit is the library's
-  std::array<std::byte, 16 * 1024> together;
-  std::array<std::byte, 32 * 1024> converted;
-  const std::size_t at_once = std::min(together.size() / element_bytes_, converted.size() / external_bytes_);
+void Memory::for_each_part(Bytes first_element, std::uint64_t count, std::size_t most, Take take) const {
+  std::array<std::byte, part_bytes> together;
+  if (!memory_.is_contiguous()) most = std::min(most, together.size() / element_bytes_);
   for (std::uint64_t done = 0; done < count;) {
-    const std::size_t here = std::min<std::uint64_t>(at_once, count - done);
+    const std::size_t here = std::min<std::uint64_t>(most, count - done);
     const std::byte* source = together.data();
     if (memory_.is_contiguous()) source = memory_.data() + (first_element + done) * element_bytes_;
     else memory_.copy_out((first_element + done) * element_bytes_, {together.data(), here * element_bytes_});
-    const auto outside = converter_(source, converted.data(), here, no_fill_value.data());
-    if (!take(std::span<const std::byte>(converted.data(), here * external_bytes_), outside.count)) return;
+    if (!take(source, here)) return;
     done += here;
   }
 }
 
-// What was converted goes past the cache to the target.
+// Much goes past the cache to the target, as other copies into the pool do.
 void Memory::convert(Bytes first_element, std::byte* target, std::size_t count) const {
-  convert_pieces(first_element, count, [&](std::span<const std::byte> converted, std::size_t /*outside*/) {
-    pool::copy_bytes(target, converted.data(), converted.size());
-    target += converted.size();
+  const auto converter = count * external_bytes_ < part_bytes ? converter_ : streaming_converter_;
+  for_each_part(first_element, count, count, [&](const std::byte* source, std::size_t elements) {
+    converter(source, target, elements, no_fill_value.data());
+    target += elements * external_bytes_;
     return true;
   });
 }
 
 bool Memory::all_fit(std::uint64_t elements) const {
+  std::array<std::byte, part_bytes> converted;
   bool fits = true;
-  convert_pieces(0, elements, [&](std::span<const std::byte> /*converted*/, std::size_t outside) { return fits = outside == 0; });
+  for_each_part(0, elements, converted.size() / external_bytes_, [&](const std::byte* source, std::size_t here) {
+    return fits = converter_(source, converted.data(), here, no_fill_value.data()).count == 0;
+  });
   return fits;
 }
 

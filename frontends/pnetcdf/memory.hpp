@@ -44,14 +44,14 @@ class Memory {
   Memory(mpiio::TypedMemory memory, mesh::Type type, mesh::Type external, store::Format format);
   void convert(Bytes first_element, std::byte* target, std::size_t count) const;
   [[nodiscard]] bool all_fit(std::uint64_t elements) const;
-  // Hands over elements and what they become, in pieces that stay in the cache, until it returns false.
+  // Hands over elements side by side, `most` at once, until it returns false.
   template <class Take>
-  void convert_pieces(Bytes first_element, std::uint64_t count, Take take) const;
+  void for_each_part(Bytes first_element, std::uint64_t count, std::size_t most, Take take) const;
 
   mpiio::TypedMemory memory_;
   mesh::Type type_;
   Bytes element_bytes_, external_bytes_;
-  store::Converter converter_;
+  store::Converter converter_, streaming_converter_;
 };
 
 }  // namespace glean::pnetcdf

@@ -47,6 +47,13 @@ bool is_misplaced(const Variable& variable, const Selection& selection, const st
          std::any_of(slabs.begin(), slabs.end(), [](const Slab& slab) { return slab.count[0] > 1; });
 }
 
+// A collective call that waits for other ranks in the library: then all have to leave it to the library, or none. From 1.14 on one rank
+// may write for others.
+bool is_agreed_on(const Put& put, const Variable& variable) {
+  return put.way == Way::collective &&
+         (variable.has_records || put.selection.kind == Selection::Kind::list || is_at_least(1, 14));
+}
+
 // None: the call is the library's.
 std::optional<Prepared> prepare(OpenFile& file, const Put& put) {
   if (!is_in_mode(file, put.way) || !file.target()) return std::nullopt;
@@ -55,8 +62,7 @@ std::optional<Prepared> prepare(OpenFile& file, const Put& put) {
   const MPI_Offset records = inquire_records(put.ncid, *variable);
   auto slabs = slabs_of(*variable, put.selection, records, file.has_small_records());
   if (!slabs || is_misplaced(*variable, put.selection, *slabs) || !fits_into_file(*variable, *slabs)) return std::nullopt;
-  // In a collective call no rank may leave to the library alone what the others do not.
-  const auto range = put.way == Way::collective ? Memory::Range::of_types : Memory::Range::of_values;
+  const auto range = is_agreed_on(put, *variable) ? Memory::Range::of_types : Memory::Range::of_values;
   auto memory = Memory::of(put.buffer, put.selection, *variable, *slabs, file.format(), range);
   if (!memory) return std::nullopt;
   const auto after = records_after(*variable, *slabs);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
 #define GLEAN_HAS_AVX2_CLONES 1
 #endif
 
@@ -49,6 +50,9 @@ template <class External>
 constexpr double largest = static_cast<double>(std::numeric_limits<External>::max());
 template <class External>
 constexpr double smallest = static_cast<double>(std::numeric_limits<External>::lowest());
+
+template <class Memory, class External>
+constexpr bool is_copy = sizeof(Memory) == 1 && std::is_same_v<Memory, External>;
 
 template <class Memory, class External>
 [[gnu::always_inline]] inline bool fits(Memory value) {
@@ -120,10 +124,11 @@ template <class Memory, class External>
   return outside;
 }
 
-template <class Memory, class External>
+// `convert_some` is convert_block, or does the same.
+template <class Memory, class External, class ConvertSome>
 [[gnu::always_inline]] inline OutOfRange convert_all(const std::byte* source, std::byte* target, std::size_t count,
-                                                     const std::byte* fill_value) {
-  if constexpr (sizeof(Memory) == 1 && std::is_same_v<Memory, External>) {
+                                                     const std::byte* fill_value, ConvertSome convert_some) {
+  if constexpr (is_copy<Memory, External>) {
     std::memcpy(target, source, count);
     return {};
   } else {
@@ -133,8 +138,7 @@ template <class Memory, class External>
     for (std::size_t begin = 0; begin < count; begin += block) {
       const std::size_t size = std::min(block, count - begin);
       const std::byte* from = source + begin * sizeof(Memory);
-      const std::size_t outside =
-          convert_block<Memory, External>(from, target + begin * sizeof(External), size, fill_bits);
+      const std::size_t outside = convert_some(from, target + begin * sizeof(External), size, fill_bits);
       if (outside > 0 && result.count == 0) {
         std::size_t i = 0;
         while (fits<Memory, External>(load<Memory>(from + i * sizeof(Memory)))) ++i;
@@ -149,22 +153,51 @@ template <class Memory, class External>
 template <class Memory, class External>
 OutOfRange convert_portable(const std::byte* source, std::byte* target, std::size_t count,
                             const std::byte* fill_value) {
-  return convert_all<Memory, External>(source, target, count, fill_value);
+  return convert_all<Memory, External>(source, target, count, fill_value, convert_block<Memory, External>);
 }
 
 #ifdef GLEAN_HAS_AVX2_CLONES
 template <class Memory, class External>
 [[gnu::target("avx2")]] OutOfRange convert_avx2(const std::byte* source, std::byte* target, std::size_t count,
                                                 const std::byte* fill_value) {
-  return convert_all<Memory, External>(source, target, count, fill_value);
+  return convert_all<Memory, External>(source, target, count, fill_value, convert_block<Memory, External>);
+}
+
+// A few lines at a time become whole in a place that stays in the cache; from there they go past it.
+template <class Memory, class External>
+[[gnu::target("avx2")]] std::size_t stream_block(const std::byte* source, std::byte* target, std::size_t count,
+                                                 BitsOf<External> fill_bits) {
+  constexpr std::size_t line = sizeof(__m256i), group = 4 * line / sizeof(External);
+  const std::size_t to_line = (line - reinterpret_cast<std::uintptr_t>(target) % line) % line;
+  const std::size_t head = to_line % sizeof(External) == 0 ? std::min(to_line / sizeof(External), count) : count;
+  std::size_t done = head;
+  std::size_t outside = convert_block<Memory, External>(source, target, head, fill_bits);
+  for (; count - done >= group; done += group) {
+    alignas(line) std::byte together[4 * line];
+    outside += convert_block<Memory, External>(source + done * sizeof(Memory), together, group, fill_bits);
+    auto* to = reinterpret_cast<__m256i*>(target + done * sizeof(External));
+    for (std::size_t i = 0; i < 4; ++i) _mm256_stream_si256(to + i, _mm256_load_si256(reinterpret_cast<const __m256i*>(together) + i));
+  }
+  return outside + convert_block<Memory, External>(source + done * sizeof(Memory), target + done * sizeof(External),
+                                                   count - done, fill_bits);
+}
+
+template <class Memory, class External>
+[[gnu::target("avx2")]] OutOfRange convert_streaming(const std::byte* source, std::byte* target, std::size_t count,
+                                                     const std::byte* fill_value) {
+  OutOfRange result;
+  if constexpr (is_copy<Memory, External>) stream_block<Memory, External>(source, target, count, {});
+  else result = convert_all<Memory, External>(source, target, count, fill_value, stream_block<Memory, External>);
+  _mm_sfence();
+  return result;
 }
 #endif
 
 using Table = std::array<Converter, mesh::type_count * mesh::type_count>;
 
-enum class Processor { any, avx2 };
+enum class Means { any, avx2, streaming };   // the processor's
 
-template <Processor processor, std::size_t index>
+template <Means means, std::size_t index>
 constexpr Converter table_entry() {
   constexpr std::size_t memory = index / mesh::type_count, external = index % mesh::type_count;
   if constexpr ((memory == text_index) != (external == text_index)) return nullptr;
@@ -172,19 +205,20 @@ constexpr Converter table_entry() {
     using Memory = std::tuple_element_t<memory, Types>;
     using External = std::tuple_element_t<external, Types>;
 #ifdef GLEAN_HAS_AVX2_CLONES
-    if constexpr (processor == Processor::avx2) return convert_avx2<Memory, External>;
+    if constexpr (means == Means::avx2) return convert_avx2<Memory, External>;
+    if constexpr (means == Means::streaming) return convert_streaming<Memory, External>;
 #endif
     return convert_portable<Memory, External>;
   }
 }
 
-template <Processor processor, std::size_t... index>
+template <Means means, std::size_t... index>
 constexpr Table make_table(std::index_sequence<index...>) {
-  return {table_entry<processor, index>()...};
+  return {table_entry<means, index>()...};
 }
 
-template <Processor processor>
-constexpr Table table = make_table<processor>(std::make_index_sequence<std::tuple_size_v<Table>>{});
+template <Means means>
+constexpr Table table = make_table<means>(std::make_index_sequence<std::tuple_size_v<Table>>{});
 
 std::size_t table_index(mesh::Type memory, mesh::Type external, Format format) {
   // CDF-1 and CDF-2 have no unsigned bytes: their int8 holds either.
@@ -198,13 +232,20 @@ std::size_t table_index(mesh::Type memory, mesh::Type external, Format format) {
 
 Converter converter(mesh::Type memory, mesh::Type external, Format format) {
 #ifdef GLEAN_HAS_AVX2_CLONES
-  if (__builtin_cpu_supports("avx2")) return table<Processor::avx2>[table_index(memory, external, format)];
+  if (__builtin_cpu_supports("avx2")) return table<Means::avx2>[table_index(memory, external, format)];
+#endif
+  return portable_converter(memory, external, format);
+}
+
+Converter streaming_converter(mesh::Type memory, mesh::Type external, Format format) {
+#ifdef GLEAN_HAS_AVX2_CLONES
+  if (__builtin_cpu_supports("avx2")) return table<Means::streaming>[table_index(memory, external, format)];
 #endif
   return portable_converter(memory, external, format);
 }
 
 Converter portable_converter(mesh::Type memory, mesh::Type external, Format format) {
-  return table<Processor::any>[table_index(memory, external, format)];
+  return table<Means::any>[table_index(memory, external, format)];
 }
 
 }  // namespace glean::store

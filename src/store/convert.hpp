@@ -24,6 +24,8 @@ using Converter = OutOfRange (*)(const std::byte* source, std::byte* target, std
 // nullptr where PnetCDF refuses (text to number or number to text). `format` matters for uint8 into int8,
 // which CDF-1 and CDF-2 store without a range check.
 [[nodiscard]] Converter converter(mesh::Type memory, mesh::Type external, Format format);
+// The same, for targets that are not read soon: they go past the cache, and are not read before they are written.
+[[nodiscard]] Converter streaming_converter(mesh::Type memory, mesh::Type external, Format format);
 // The same without the extensions of this processor.
 [[nodiscard]] Converter portable_converter(mesh::Type memory, mesh::Type external, Format format);
 

@@ -142,7 +142,7 @@ TEST(Converter, CountsWhatDidNotFitAndNamesTheFirst) {
   EXPECT_EQ(out.first, 7000U);
 }
 
-TEST(Converter, GivesTheSameInWholeInPartsUnalignedAndWithoutTheProcessorsExtensions) {
+TEST(Converter, GivesTheSameInWholeInPartsUnalignedPastTheCacheAndWithoutTheProcessorsExtensions) {
   std::mt19937_64 random(5);
   constexpr std::size_t count = 5001;
   std::vector<std::byte> memory(count * 8 + 1);
@@ -157,11 +157,14 @@ TEST(Converter, GivesTheSameInWholeInPartsUnalignedAndWithoutTheProcessorsExtens
     }
     const std::byte* source = memory.data() + 1;
     const std::size_t source_size = mesh::size_of(from), target_size = mesh::size_of(to);
-    std::vector<std::byte> whole(count * target_size), portable(whole.size()), parts(whole.size() + 1);
+    std::vector<std::byte> whole(count * target_size), portable(whole.size()), parts(whole.size() + 1), streamed(whole.size() + 64);
 
     const OutOfRange out = convert_all(source, whole.data(), count, fill_value);
     const OutOfRange portable_out =
         portable_converter(from, to, Format::cdf5)(source, portable.data(), count, fill_value);
+    // From any place of a line, also inside of an element.
+    std::byte* const streamed_to = streamed.data() + random() % 64;
+    const OutOfRange streamed_out = streaming_converter(from, to, Format::cdf5)(source, streamed_to, count, fill_value);
     std::size_t out_in_parts = 0;
     for (std::size_t begin = 0; begin < count;) {
       const std::size_t size = std::min<std::size_t>(1 + random() % 40, count - begin);
@@ -174,6 +177,9 @@ TEST(Converter, GivesTheSameInWholeInPartsUnalignedAndWithoutTheProcessorsExtens
     EXPECT_EQ(whole, portable) << what;
     EXPECT_EQ(out.count, portable_out.count) << what;
     EXPECT_EQ(out.first, portable_out.first) << what;
+    EXPECT_EQ(out.count, streamed_out.count) << what;
+    EXPECT_EQ(out.first, streamed_out.first) << what;
+    EXPECT_TRUE(std::equal(whole.begin(), whole.end(), streamed_to)) << what;
     EXPECT_EQ(out.count, out_in_parts) << what;
     EXPECT_TRUE(std::equal(whole.begin(), whole.end(), parts.begin() + 1)) << what;
   }
