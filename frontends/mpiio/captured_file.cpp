@@ -3,8 +3,6 @@
 // Opening, closing, asking and changing. What moves data is in capture.cpp and reading.cpp.
 #include "captured_file.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -49,7 +47,7 @@ void CapturedFile::agree(std::optional<base::Error> mine) {
 
 void CapturedFile::close() {
   aside_.close();
-  const Bytes bytes = size_of_file();
+  const Bytes bytes = output().captured_size();
   std::uint64_t most[3] = {0, blocked_ns_, waited_ns_};
   most[0] = static_cast<std::uint64_t>(close_alone());
   // When a rank returns, all have closed the output: whoever opens the file then finds it complete, or waits for that.
@@ -72,19 +70,15 @@ int CapturedFile::close_alone() {
 
 // --- size
 
-Bytes CapturedFile::size_of_file() {
-  // What MPI itself has written here only the file system knows of.
-  struct stat status {};
-  const Bytes in_file = stat(output().working_path().c_str(), &status) == 0 ? static_cast<Bytes>(status.st_size) : 0;
-  return std::max(in_file, locked([&] { return output().size(); }));
-}
-
 void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   if (size < 0) answer_is(PMPI_File_set_size(fh, size));
   int is_used = !output().is_in_place() || target_->written || target_.use_count() > 1 ? 1 : 0;
   PMPI_Allreduce(MPI_IN_PLACE, &is_used, 1, MPI_INT, MPI_MAX, comm_);
   // The program replaces what was there: that stays as long as the new one is not complete.
   if (size == 0 && is_used == 0) return start_over();
+  const bool several_nodes = session_.is_on_several_nodes();
+  std::uint64_t captured = output().captured_size();
+  if (several_nodes) PMPI_Allreduce(MPI_IN_PLACE, &captured, 1, MPI_UINT64_T, MPI_MAX, comm_);
   struct {
     int code, cuts;
   } of_root{MPI_SUCCESS, 0};
@@ -96,7 +90,7 @@ void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   };
   // No rank is waited for where bytes that are on their way stay: HDF5 sets the size whenever it closes a file.
   if (rank_ == 0) {
-    of_root.cuts = static_cast<Bytes>(size) < size_of_file() ? 1 : 0;
+    of_root.cuts = static_cast<Bytes>(size) < captured ? 1 : 0;
     if (of_root.cuts == 0) resize();
   }
   PMPI_Bcast(&of_root, 2, MPI_INT, 0, comm_);
@@ -109,6 +103,9 @@ void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
     PMPI_Bcast(&of_root, 2, MPI_INT, 0, comm_);
   }
   if (of_root.code != MPI_SUCCESS) fail(of_root.code);
+  if (!several_nodes) return;
+  output().was_resized(static_cast<Bytes>(size));
+  static_cast<void>(Session::barrier(comm_));   // before anybody writes, and makes it longer
 }
 
 void CapturedFile::start_over() {
@@ -135,12 +132,12 @@ void CapturedFile::start_over() {
 
 void CapturedFile::preallocate(MPI_File fh, MPI_Offset size) {
   if (size < 0) answer_is(PMPI_File_preallocate(fh, size));
-  PMPI_Barrier(comm_);
+  static_cast<void>(Session::barrier(comm_));
   std::optional<base::Error> failed;
   if (rank_ == 0) {
     failed = session::caught([&] {
       const Bytes bytes = static_cast<Bytes>(size);
-      if (bytes <= size_of_file()) return;
+      if (bytes <= output().captured_size()) return;
       const std::lock_guard lock(session_.one_at_a_time());
       output().resize(bytes);
     });
@@ -148,7 +145,7 @@ void CapturedFile::preallocate(MPI_File fh, MPI_Offset size) {
   agree(failed);
 }
 
-void CapturedFile::get_size(MPI_File /*fh*/, MPI_Offset* size) { *size = static_cast<MPI_Offset>(size_of_file()); }
+void CapturedFile::get_size(MPI_File /*fh*/, MPI_Offset* size) { *size = static_cast<MPI_Offset>(locked([&] { return output().size(); })); }
 
 void CapturedFile::sync(MPI_File /*fh*/) {
   agree(session::caught([&] {
@@ -238,7 +235,7 @@ void CapturedFile::get_position(MPI_File /*fh*/, MPI_Offset* offset) { *offset =
 
 void CapturedFile::move_to_end() {
   MPI_Offset end = 0;
-  if (rank_ == 0) end = static_cast<MPI_Offset>(size_of_file());
+  if (rank_ == 0) end = static_cast<MPI_Offset>(output().captured_size());
   PMPI_Bcast(&end, 1, MPI_OFFSET, 0, comm_);
   position_ = end;
   set_shared(end);
@@ -255,8 +252,7 @@ void CapturedFile::set_atomicity(MPI_File /*fh*/, int flag) {
 void CapturedFile::get_atomicity(MPI_File /*fh*/, int* flag) { *flag = 0; }
 
 void CapturedFile::step_aside() {
-  MPI_Offset shared = shared_position();
-  PMPI_Bcast(&shared, 1, MPI_OFFSET, 0, comm_);
+  const MPI_Offset shared = from(0, [&] { return shared_position(); });
   agree(session::caught([&] {
     const std::lock_guard lock(session_.one_at_a_time());
     output().flush();

@@ -95,10 +95,23 @@ class CapturedFile {
   int said(const base::Error& error) const;
   // Fails on all ranks if it failed on any, here or in the background. Collective, waits for all.
   void agree(std::optional<base::Error> mine);
+  // What that rank finds; fails on all ranks if it fails there. Collective, one broadcast.
+  template <class Find>
+  MPI_Offset from(int root, Find find) {
+    MPI_Offset told[2] = {0, MPI_SUCCESS};
+    if (rank_ == root) {
+      try {
+        told[0] = find();
+      } catch (const CallFailed& failed) {
+        told[1] = failed.code;
+      }
+    }
+    PMPI_Bcast(told, 2, MPI_OFFSET, root, comm_);
+    if (told[1] != MPI_SUCCESS) fail(static_cast<int>(told[1]));
+    return told[0];
+  }
   void start_over();
   void step_aside();
-  // Of the file with all that is captured. Local, does not wait.
-  [[nodiscard]] Bytes size_of_file();
 
   // capture.cpp: from an etype of the view on. Returns the bytes. Local.
   Bytes capture(MPI_Offset at, const void* buf, MPI_Count count, MPI_Datatype datatype);
@@ -127,7 +140,6 @@ class CapturedFile {
   MPI_Offset take_ordered(MPI_Offset etypes);     // collective
   void set_shared(MPI_Offset position);           // known to all ranks
   [[nodiscard]] MPI_Offset shared_position();
-  [[nodiscard]] std::atomic<std::uint64_t>& shared_word();
 
   Session& session_;
   MPI_File token_;
@@ -139,9 +151,9 @@ class CapturedFile {
   Hints hints_;
   View view_;
   MPI_Offset position_ = 0;   // in etypes
-  std::uint64_t shared_epoch_ = 0;
+  std::uint64_t shared_set_ = 0;      // how often
   std::uint64_t shared_start_ = 0;
-  std::atomic<std::uint64_t> own_shared_word_{0};   // of a file that one rank has open
+  pool::Atomic<std::uint64_t> own_shared_word_{0};   // of a file that one rank has open
   std::optional<MPI_Status> split_;
   std::mutex pointer_lock_;   // of writes at position_
   std::atomic<std::uint64_t> blocked_ns_{0};

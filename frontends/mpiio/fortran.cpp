@@ -154,6 +154,14 @@ void ompi_abort_f(void* comm, void* code, void* error) {
   if (error != nullptr) *static_cast<MPI_Fint*>(error) = result;
 }
 
+GLEAN_FORTRAN_NAMES(barrier, void* comm, void* error)
+void ompi_barrier_f(void* comm, void* error) {
+  static const auto original = fortran_original<void*, void*>("mpi_barrier_");
+  if (original != nullptr) return original(comm, error);
+  const int result = MPI_Barrier(Argument<MPI_Comm>(comm));
+  if (error != nullptr) *static_cast<MPI_Fint*>(error) = result;
+}
+
 GLEAN_FORTRAN_NAMES(finalize, void* error)
 void ompi_finalize_f(void* error) {
   static const auto original = fortran_original<void*>("mpi_finalize_");

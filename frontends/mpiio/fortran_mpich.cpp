@@ -31,6 +31,7 @@ GLEAN_MPIIO_PLAIN_CONTROL_CALLS(GLEAN_F08_CALL)
 GLEAN_MPIIO_TYPE_CALLS(GLEAN_F08_CALL)
 GLEAN_F08_CALL(close, (MPI_File* fh))
 GLEAN_F08(init_thread, (void* a, void* b), a, b)
+GLEAN_F08(barrier, (void* comm), comm)
 
 // Those without arguments but the error, and those with strings, whose lengths come last.
 extern "C" {

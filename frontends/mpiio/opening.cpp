@@ -90,7 +90,7 @@ Said least_of_all(MPI_Comm comm, int amode, bool is_mine, Way way) {
   return {least[0] != -least[1], least[2] != 0, static_cast<Way>(least[3])};
 }
 
-// All ranks choose the same way. Collective, one reduction.
+// All ranks choose the same way. Collective, one reduction, on several nodes two.
 Way choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool token_is_open) {
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(comm, &rank);
@@ -115,7 +115,11 @@ Way choose(Session& session, MPI_Comm comm, const std::string& path, int amode, 
   if (!token_is_open) way = Way::original;
   const Said all = least_of_all(comm, amode, mine, way);
   if (all.way == Way::original || all.modes_differ) return Way::original;
-  if (!all.is_anyones) return all.way;
+  if (!all.is_anyones) {
+    if (all.way != Way::captured || !session.is_on_several_nodes() || ByteOutput::are_on_all_nodes(*session.core(), comm)) return all.way;
+    if (rank == 0) session.core()->warn_once("on several nodes, files pass through that are not opened on all of them together");
+    return Way::original;
+  }
   return ranks == 1 ? Way::shared : Way::working;
 }
 

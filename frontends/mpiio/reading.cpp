@@ -77,7 +77,7 @@ void CapturedFile::read_at(MPI_File, MPI_Offset offset, void* buf, MPI_Count cou
 }
 
 void CapturedFile::read_at_all(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  PMPI_Barrier(comm_);
+  static_cast<void>(Session::barrier(comm_));
   read_at(fh, offset, buf, count, datatype, status);
 }
 
@@ -96,7 +96,7 @@ void CapturedFile::read(MPI_File, void* buf, MPI_Count count, MPI_Datatype datat
 }
 
 void CapturedFile::read_all(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  PMPI_Barrier(comm_);
+  static_cast<void>(Session::barrier(comm_));
   read(fh, buf, count, datatype, status);
 }
 

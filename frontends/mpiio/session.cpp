@@ -13,8 +13,10 @@
 #include "base/log.hpp"
 #include "captured_file.hpp"
 #include "look_ups.hpp"
+#include "pool/epochs.hpp"
 #include "pool/published.hpp"
 #include "session/agreement.hpp"
+#include "session/byte_opening.hpp"
 #include "start_up.hpp"
 
 namespace glean::mpiio {
@@ -39,6 +41,10 @@ Counters& Session::captured() {
   return counters;
 }
 
+Session::Session(std::shared_ptr<session::Core> core) : core_(std::move(core)) {
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &orders_key_, nullptr);
+}
+
 Session* Session::current() noexcept { return the_session.load(std::memory_order_acquire); }
 
 void Session::begin() noexcept {
@@ -47,10 +53,6 @@ void Session::begin() noexcept {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const auto error = session::caught([&] {
     auto core = std::make_shared<session::Core>(MPI_COMM_WORLD, std::map<std::string, std::string>{}, session::Core::Program::unmodified);
-    if (core->has_pool() && core->nodes().count() > 1) {
-      core->close();
-      return say(rank, "the ranks are on several nodes");
-    }
     auto* made = new Session(std::move(core));
     made->end_with_mpi();
     if (made->core_->has_pool()) {
@@ -100,7 +102,7 @@ void Session::wait_for_closed_files() noexcept {
   };
   const auto about_once_a_second = [](void* context, int) { (*static_cast<std::function<void()>*>(context))(); };
   while (outputs != 0 && !draining.wait_for(outputs, 1, about_once_a_second, &tell)) {
-    if (core.root_is_gone()) return;   // then `glean recover` completes them
+    if (core.root_is_gone() || core.pool().header().lost_nodes != 0) return;   // then `glean recover` completes them
     tell();
     if (base::seconds(base::now_ns() - began) <= core.deadline_seconds()) continue;
     return base::log(base::LogLevel::error, "the program ends before its files are written: {:g} s were not enough; `glean recover` "
@@ -177,6 +179,31 @@ std::string Session::absolute(const std::string& filename) {
 
 bool Session::compares(std::string_view filename) const {
   return core_->settings().for_output(filename).read_back == base::ReadBack::compare;
+}
+
+bool Session::is_on_several_nodes() const { return core_->has_pool() && core_->pool().is_shared(); }
+
+// Others are in no session, or in another: programs that are connected to this one. Ranks of one node have its numbers.
+bool Session::orders_by(MPI_Comm comm) {
+  void* known = nullptr;
+  int is_known = 0;
+  PMPI_Comm_get_attr(comm, orders_key_, &known, &is_known);
+  if (is_known != 0) return known != nullptr;
+  int between_groups = 0;
+  PMPI_Comm_test_inter(comm, &between_groups);
+  const bool orders = between_groups == 0 && session::are_in_session(*core_, comm) && !session::are_on_this_node(*core_, comm);
+  PMPI_Comm_set_attr(comm, orders_key_, orders ? this : nullptr);
+  return orders;
+}
+
+int Session::barrier(MPI_Comm comm) {
+  Session* session = comm == MPI_COMM_NULL ? nullptr : current();
+  if (session == nullptr || !session->is_on_several_nodes() || !session->orders_by(comm)) return PMPI_Barrier(comm);
+  const pool::Pool& pool = session->core_->pool();
+  std::uint64_t epoch = pool::proposed_epoch(pool);
+  const int code = PMPI_Allreduce(MPI_IN_PLACE, &epoch, 1, MPI_UINT64_T, MPI_MAX, comm);
+  if (code == MPI_SUCCESS) pool::raise_epoch(pool, epoch);
+  return code;
 }
 
 std::shared_ptr<CapturedFile> Session::find(MPI_File fh) {

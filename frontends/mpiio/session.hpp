@@ -62,6 +62,10 @@ class Session {
   [[nodiscard]] bool captures(std::string_view filename) const;
   // Whether it is captured as long as that does not cost more than it saves. Local.
   [[nodiscard]] bool compares(std::string_view filename) const;
+  [[nodiscard]] bool is_on_several_nodes() const;
+  // MPI_Barrier. On several nodes what any rank writes after it comes after what any has written before, and all see that
+  // (pool/epochs.hpp): programs order their writes by it. Collective.
+  static int barrier(MPI_Comm comm);
   // Held while this process is in a call of an output: those are for one thread at a time. Not while waiting for other ranks.
   [[nodiscard]] std::mutex& one_at_a_time() { return core_->one_at_a_time(); }
 
@@ -82,10 +86,11 @@ class Session {
   void unwatch(MPI_File fh);
 
  private:
-  explicit Session(std::shared_ptr<session::Core> core) : core_(std::move(core)) {}
+  explicit Session(std::shared_ptr<session::Core> core);
   void end_with_mpi();
   void end() noexcept;
   void report_calls();
+  [[nodiscard]] bool orders_by(MPI_Comm comm);
   static std::vector<CallsOfRank>& others();
 
   std::shared_ptr<session::Core> core_;
@@ -94,6 +99,7 @@ class Session {
   std::map<std::string, std::weak_ptr<Target>> targets_;
   std::unordered_map<MPI_File, std::shared_ptr<Watched>> watched_;
   std::atomic<bool> any_watched_{false};
+  int orders_key_ = MPI_KEYVAL_INVALID;   // of communicators: whether their barriers order writes
   ReadBack read_back_;
 };
 

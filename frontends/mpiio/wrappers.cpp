@@ -58,6 +58,8 @@ int MPI_Abort(MPI_Comm comm, int code) {
   return PMPI_Abort(comm, code);
 }
 
+int MPI_Barrier(MPI_Comm comm) { return Session::barrier(comm); }
+
 int MPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
   return glean::mpiio::open_file(comm, filename, amode, info, fh);
 }

@@ -287,7 +287,7 @@ TEST_F(FullPool, AnOutputIsNotFinishedBeforeAllOfItsWritesAreRead) {
   store::SystemCalls calls;
   pool::Recorder recorder(pool, 0, 30, [] { return "rank 0"; }), late(pool, 1, 30, [] { return "rank 1"; });
   Ladder ladder(pool, recorder, 0, calls);
-  const std::uint64_t number = late.take_number(other);
+  const std::uint64_t number = late.take_number(other).number;
   write(ladder, pool, other, WhenFull::block, place_of(0, 2), value_of(0, 2));
   write(ladder, pool, key_, WhenFull::block, place_of(0, 2), value_of(0, 2));
   for (int rank = 0; rank < rank_count; ++rank) pool.rank_progress(key_.slot, rank) = 1 | pool::rank_closed;

@@ -16,6 +16,7 @@
 #include "base/clock.hpp"
 #include "drain/worker.hpp"
 #include "pool/description.hpp"
+#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "store/parts/part_index.hpp"
 
@@ -206,6 +207,7 @@ void Engine::read_journals() {
     if (complete && outputs_.size() == known) break;
   }
   if (ranks_ == Ranks::working) pass_over_lost_writes();
+  if (pool_.is_shared() && !blocked_.empty()) look_behind_what_waits();
   tell_of_space();
   for (auto it = outputs_.begin(); it != outputs_.end();) after_change(*(it++)->second);
   has_read_all_ = true;
@@ -218,11 +220,10 @@ bool Engine::read_all_journals() {
     bool complete = true;
     blocked_.clear();
     for (int rank = 0; rank < static_cast<int>(journals_.size()); ++rank) complete = read_journal(rank) && complete;
-    if (blocked_.empty()) return complete;
     // What one rank has written may wait for what another has; without ranks, for what nobody will ever record.
-    if (records_read_ != before) continue;
-    if (ranks_ == Ranks::working) return false;
-    for (const auto& [output, write] : blocked_) output->pass_over_to(write);
+    if (!blocked_.empty() && records_read_ != before) continue;
+    if (ranks_ == Ranks::gone && pass_over_unrecorded_writes()) continue;
+    return complete && blocked_.empty();
   }
 }
 
@@ -236,8 +237,9 @@ bool Engine::read_journal(int rank) {
       OutputDrain* output = find(key);
       if (output == nullptr && ranks_ == Ranks::working && !is_finished(key)) return false;
       if (output != nullptr && !output->takes(*record)) {
-        auto& first = blocked_.try_emplace(output, record->step).first->second;
-        first = std::min(first, record->step);
+        const std::uint64_t number = pool::WriteStamp::of(record->step).number;
+        auto& first = blocked_.try_emplace(output, number).first->second;
+        first = std::min(first, number);
         return true;
       }
       journal.advance();
@@ -406,7 +408,7 @@ void Engine::publish_bytes(const Job& job) {
   store::File* file = job.output->file();
   if (job.kind == Job::Kind::synchronize) return file->synchronize();
   const store::FileNames& names = job.output->description().names;
-  const bool is_untouched = names.working_path == names.final_path && job.output->slot().writes_begun.load() == 0;
+  const bool is_untouched = names.working_path == names.final_path && !pool_.is_shared() && pool::writes_begun(job.output->slot()) == 0;
   if (is_untouched) return;
   job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
   publish(calls_, *file, {}, file->current_size(), job.output->checksums());

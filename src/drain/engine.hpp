@@ -81,7 +81,10 @@ class Engine {
   void leave_busy();
   // -- engine_lost_writes.cpp: of bytes
   void pass_over_lost_writes();
+  [[nodiscard]] bool pass_over_unrecorded_writes();
+  void look_behind_what_waits();
   [[nodiscard]] std::uint64_t first_recorded(pool::OutputKey output, std::uint64_t from, std::uint64_t before) const;
+  [[nodiscard]] std::vector<pool::WriteStamp> recorded(pool::OutputKey output, std::uint64_t from) const;
   // -- engine_parcels.cpp: what other nodes write
   [[nodiscard]] std::optional<Job> next_read();
   void read_spilled(const Job& job);
@@ -102,7 +105,7 @@ class Engine {
   std::vector<pool::JournalReader> journals_;
   std::vector<std::optional<base::Error>> damages_;  // of journals that cannot be read on
   std::uint64_t records_read_ = 0;
-  std::map<OutputDrain*, std::uint64_t> blocked_;   // by writes of bytes that have not come; the first that has
+  std::map<OutputDrain*, std::uint64_t> blocked_;   // by writes of bytes that have not come, or by other nodes; the first that is there
   std::map<pool::OutputKey, std::unique_ptr<OutputDrain>> outputs_;
   std::set<pool::OutputKey> postponed_;   // what the storage has refused, with Ranks::gone
   Jobs jobs_;

@@ -42,6 +42,7 @@ std::optional<Engine::Sums> Engine::take_sums(pool::OutputKey key) {
   const std::lock_guard lock(mutex_);
   OutputDrain* output = find(key);
   if (output == nullptr || output->checksums().state() == SumsState::off) return std::nullopt;
+  if (output->description().is_bytes) return std::nullopt;   // who publishes it reads it back
   return Sums{output->checksums().take(), output->checksums().are_lost()};
 }
 

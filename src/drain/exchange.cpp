@@ -91,6 +91,7 @@ bool Exchange::progress() {
   moved = take_arrivals() || moved;
   moved = take_in() || moved;
   moved = send_parcels() || moved;
+  moved = ask() || moved;
   return tell_standings() || moved;
 }
 
@@ -161,6 +162,8 @@ void Exchange::on_message(int peer, std::vector<std::byte> head) {
       if (is_to_come(head_of<FailureHead>(head).job_output)) early_.push_back({peer, std::move(head)});
       else on_failure(peer, head);
       return;
+    case MessageKind::question: return on_question(head_of<QuestionHead>(head));
+    case MessageKind::answer: return on_answer(head_of<AnswerHead>(head));
   }
   throw base::Error(base::Errc::io, "a message of another node cannot be understood");
 }
@@ -262,6 +265,7 @@ Standing Exchange::own_standing(const SharedOutput& output) const {
   mine.records = get(slot.records);
   mine.highest_end = get(slot.highest_end);
   mine.postponed = get(slot.job_postponed);
+  add_epochs(slot, mine);
   const auto decisions = pool::decisions_of(slot);
   mine.steps_decided = decisions.decided;
   mine.drops = decisions.drops;
@@ -286,6 +290,7 @@ bool Exchange::tell_standings() {
     over_[output.job_output % pool::output_slots] = (output.job_output >> 32) + 1;
     if (open) continue;   // postponed: whoever tries again has to know which it is
     slot.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
+    if (slot.is_bytes.load(std::memory_order_acquire) != 0) slot.state.store(pool::OutputState::free, std::memory_order_release);
     pool::futex_signal(pool_.header().progress);
   }
   std::erase_if(outputs_, [](const SharedOutput& output) { return output.over; });
@@ -335,6 +340,7 @@ void Exchange::apply(SharedOutput& output, const Standing& of_all) {
   set(slot.job_last_rank, of_all.last_rank);
   set(slot.job_open_rank, of_all.open_rank);
   set(slot.job_published, std::max(of_all.published, of_all.dropped));
+  apply_epochs(slot, of_all);
   if (of_all.postponed != 0) set(slot.job_postponed, of_all.postponed);   // this node may just have put it off
   std::uint64_t wanted = slot.synchronize_up_to.load(std::memory_order_relaxed);
   while (wanted < of_all.synchronize_up_to && !slot.synchronize_up_to.compare_exchange_weak(wanted, of_all.synchronize_up_to)) {}

@@ -87,6 +87,13 @@ class Exchange {
   void commit_sums(const Receiving& received);
   [[nodiscard]] Standing own_standing(const SharedOutput& output) const;
   void apply(SharedOutput& output, const Standing& of_all);
+  // -- exchange_epochs.cpp: of bytes
+  void add_epochs(const pool::OutputSlot& slot, Standing& mine) const;
+  void apply_epochs(pool::OutputSlot& slot, const Standing& of_all);
+  // -- exchange_questions.cpp: of ranks, about shared pointers
+  bool ask();
+  void on_question(const QuestionHead& question);
+  void on_answer(const AnswerHead& answer);
   void tell_of_failure(SharedOutput& output, int except);
   void on_failure(int peer, std::span<const std::byte> head);
   [[nodiscard]] SharedOutput* find(std::uint64_t job_output);
@@ -107,6 +114,7 @@ class Exchange {
   std::map<std::uint64_t, Receiving> receiving_;   // by token
   std::map<std::uint64_t, Parcel> on_their_way_;   // by number
   std::map<std::uint64_t, SumsOnTheirWay> sums_on_their_way_;   // by number
+  std::vector<std::uint64_t> asked_;               // by rank of the node: the number of its last question that has left
   std::uint64_t tokens_ = 0;
   bool waits_for_space_ = false;
 };

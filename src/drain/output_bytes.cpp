@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "drain/output_drain.hpp"
+#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 
 namespace glean::drain {
@@ -30,8 +31,10 @@ const store::VariableLayout& byte_variable() {
 
 }  // namespace
 
-bool OutputDrain::takes(const pool::Record& record) const {
-  return !description_.is_bytes || failed_ || postponed_ || record.step <= next_write_;
+bool OutputDrain::takes(const pool::Record& record) {
+  if (!description_.is_bytes || failed_ || postponed_) return true;
+  const auto stamp = pool::WriteStamp::of(record.step);
+  return stamp.number < next_write_ || (stamp.number == next_write_ && is_epoch_open(stamp.epoch));
 }
 
 bool OutputDrain::waits_for_write_before(std::uint64_t write) const {
@@ -39,7 +42,7 @@ bool OutputDrain::waits_for_write_before(std::uint64_t write) const {
 }
 
 // They may stand in a journal behind what waits for a write of another output.
-bool OutputDrain::lacks_writes() const { return waits_for_write_before(slot_.writes_begun.load(std::memory_order_acquire)); }
+bool OutputDrain::lacks_writes() const { return waits_for_write_before(pool::writes_begun(slot_)); }
 
 void OutputDrain::pass_over_to(std::uint64_t write) {
   missing_writes_.emplace(next_write_, write);
@@ -49,19 +52,21 @@ void OutputDrain::pass_over_to(std::uint64_t write) {
 
 void OutputDrain::on_bytes(const pool::Record& record, pool::JournalReader& journal) {
   // A drain before this one was killed while it retired it.
-  if (record.step < next_write_) return retire(record, journal);
+  const auto stamp = pool::WriteStamp::of(record.step);
+  if (stamp.number < next_write_) return retire(record, journal);
   const auto pattern = mesh::Pattern::decode({record.box(), 2 * std::size_t{record.dimensions}});
   const bool in_file = record.place == pool::PayloadPlace::file;
   if (!pattern || record.memory_type != static_cast<std::uint8_t>(mesh::Type::uint8) || record.state != pool::RecordState::live ||
       (!in_file && record.payload_bytes < record.elements)) {
     throw base::Error(base::Errc::io, "damaged journal record of '" + trace_.path + "'");
   }
+  if (pool_.is_shared()) saw_epoch(stamp);
   if (in_file) {   // its rank has waited for all before it
     ++next_write_;
     trace_.bytes += record.elements;
     trace_.written_ns = base::now_ns();
     saw_capture(record);
-    done_writes_.emplace(record.step, Kept{&record, &journal});
+    done_writes_.emplace(stamp.number, Kept{&record, &journal});
     return retire_writes();
   }
   auto pending = std::make_unique<PendingPiece>(PendingPiece{
@@ -79,7 +84,7 @@ void OutputDrain::on_bytes(const pool::Record& record, pool::JournalReader& jour
 }
 
 void OutputDrain::bytes_written(const PendingPiece& pending) {
-  done_writes_.emplace(pending.record->step, Kept{pending.record, pending.journal});
+  done_writes_.emplace(pool::WriteStamp::of(pending.record->step).number, Kept{pending.record, pending.journal});
   retire_writes();
   // What comes may reach less far: the file may have been cut.
   if (pieces_.size() == 1) highest_end_ = 0;
@@ -114,7 +119,7 @@ void OutputDrain::is_written(std::uint64_t window) {
 
 // There are no steps: windows are written as soon as they are full, and all others when somebody wants them in the file.
 void OutputDrain::write_bytes() {
-  if (all_closed_ || slot_.write_up_to.load(std::memory_order_acquire) > writes_written_) {
+  if (closed_here_ || slot_.write_up_to.load(std::memory_order_acquire) > writes_written_) {
     full_windows_.clear();
     return relieve(Relief::everything);
   }
@@ -142,15 +147,17 @@ bool OutputDrain::locks_name() {
 // whatever comes, so it gets all that was captured.
 void OutputDrain::judge_bytes_without_ranks(bool all_closed) {
   steps_ended_ = steps_complete_ = steps_begun_ = 1;
-  all_closed_ = true;
+  closed_here_ = true;
+  if (pool_.is_shared()) all_closed = slot_.job_closed.load(std::memory_order_acquire) != 0;   // as the nodes have found together
   const bool in_place = description_.names.working_path == description_.names.final_path;
-  trace_.had_complete_steps = all_closed || in_place;
+  trace_.had_complete_steps = all_closed || (in_place && pool::writes_begun(slot_) != 0);
   if (all_closed || failed_ || postponed_) return;
   std::string open;
   for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
     const bool closed = (pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire) & pool::rank_closed) != 0;
     if (!closed) open += (open.empty() ? "" : ", ") + std::to_string(pool_.job_rank(rank));
   }
+  if (open.empty()) open = "of another node";
   const std::string why = "rank(s) " + open + " had not closed it when the job was killed";
   if (in_place) trace_.note = why + "; all that was captured is in it";
   else fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' is not complete: " + why));

@@ -182,7 +182,7 @@ void OutputDrain::look_at_ranks() {
   } else {
     steps_ended_ = steps_complete_ = steps;
     steps_begun_ = most;
-    all_closed_ = all_closed && !lacks_writes();
+    all_closed_ = closed_here_ = all_closed && !lacks_writes();
   }
   if (pool_.is_shared()) look_at_nodes();
   take_moved();   // only now it can be told what of it has to be undone
@@ -284,7 +284,7 @@ void OutputDrain::fail(const base::Error& error) {
   trace_.note = slot_.error.load(std::memory_order_acquire) != 0 ? pool::message_of(slot_) : error.what();
   waiting_bytes_ = 0;
   // Those who have written it may be done with it, and not ask any more.
-  if (description_.is_bytes && ranks_ == Ranks::working) base::log(base::LogLevel::error, "{}", trace_.note);
+  if (description_.is_bytes && ranks_ == Ranks::working && !failed_elsewhere_) base::log(base::LogLevel::error, "{}", trace_.note);
   pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
   gathered_.clear();
   const auto mine = [this](const Job& job) { return job.output == this; };
@@ -306,8 +306,6 @@ void OutputDrain::retire(const pool::Record& record, pool::JournalReader& journa
   space_returned_ = true;
 }
 
-bool OutputDrain::space_returned() { return std::exchange(space_returned_, false); }
-
 void OutputDrain::drop_everything() {
   for (const auto& [record, pending] : pieces_) retire(*record, *pending->journal);
   pieces_.clear();
@@ -328,6 +326,7 @@ void OutputDrain::progress() {
     failed_elsewhere_ = pool_.is_shared();
     fail(base::Error(base::Errc::invalid_state, pool::message_of(slot_)));   // a put has
   }
+  if (description_.is_bytes && ranks_ == Ranks::gone) all_closed_ = !lacks_writes();
   if (failed_) {
     if (jobs_in_flight_ != 0) return;
     drop_everything();
@@ -430,8 +429,8 @@ void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
   release_kept(no_step);
   space_returned_ = true;
   finished_ = true;
-  // Of bytes nobody comes to see what became of them.
-  if (description_.is_bytes) state = pool::OutputState::free;
+  // Of bytes nobody comes to see what became of them, but other nodes that know of them.
+  if (description_.is_bytes && slot_.job_output.load(std::memory_order_acquire) == 0) state = pool::OutputState::free;
   slot_.state.store(state, std::memory_order_release);   // the slot may be another output's from now on
   for (const std::uint32_t chunk : std::exchange(description_chunks_, {})) pool_.drop_reference(chunk);
   pool::futex_signal(pool_.header().progress);

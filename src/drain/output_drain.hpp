@@ -14,6 +14,7 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -65,9 +66,12 @@ class OutputDrain {
   void look_at_ranks();
   void on_put(const pool::Record& record, pool::JournalReader& journal);
   // Whether that can be now: writes of bytes are taken in order (output_bytes.cpp).
-  [[nodiscard]] bool takes(const pool::Record& record) const;
+  [[nodiscard]] bool takes(const pool::Record& record);
   [[nodiscard]] std::uint64_t next_write() const { return next_write_; }   // to be taken
   [[nodiscard]] bool waits_for_write_before(std::uint64_t write) const;
+  // The next one has been recorded, but its epoch has not been seen: it stands in a journal behind what waits for other nodes.
+  [[nodiscard]] bool may_wait_unseen() const { return lacks_writes() && !(kept_waiting_ && kept_waiting_->number == next_write_); }
+  void found_waiting(const pool::WriteStamp& write);
   // Those before this one that have not come never will: their ranks are gone.
   void pass_over_to(std::uint64_t write);
 
@@ -105,7 +109,7 @@ class OutputDrain {
   [[nodiscard]] bool is_read_soon() const;
   [[nodiscard]] bool finished() const { return finished_; }   // nothing refers to it any more
   [[nodiscard]] bool postponed() const { return postponed_; }  // finished for this engine
-  [[nodiscard]] bool space_returned();                        // since the last call
+  [[nodiscard]] bool space_returned() { return std::exchange(space_returned_, false); }   // since the last call
   [[nodiscard]] pool::OutputKey key() const { return key_; }
   // Of the steps that are written, by all nodes.
   [[nodiscard]] std::uint64_t records() const;
@@ -177,6 +181,10 @@ class OutputDrain {
   void write_bytes();
   [[nodiscard]] bool locks_name();
   void judge_bytes_without_ranks(bool all_closed);
+  // -- output_epochs.cpp: of bytes that several nodes write
+  [[nodiscard]] bool is_epoch_open(std::uint64_t epoch);
+  void saw_epoch(const pool::WriteStamp& write);
+  void tell_written_epoch();
   // -- output_share.cpp: where other nodes are in the session too
   void take_share();
   [[nodiscard]] bool is_mine(std::uint64_t window);
@@ -254,6 +262,9 @@ class OutputDrain {
   std::map<std::uint64_t, Kept> done_writes_;             // and later ones that are
   std::map<std::uint64_t, std::uint64_t> missing_writes_; // [first, second): there are none
   std::set<std::uint64_t> full_windows_, windows_on_their_way_;
+  bool closed_here_ = false;            // by all ranks of the node
+  std::map<std::uint64_t, std::uint64_t> epochs_;         // of writes that were taken, by the first of each
+  std::optional<pool::WriteStamp> kept_waiting_;          // by writes of other nodes: the next to be taken
   Bytes waiting_bytes_ = 0;
   Bytes unreserved_bytes_ = 0;     // put or to be filled since the file was last made longer
   // -- on several nodes

@@ -29,13 +29,14 @@ plan::FileDomains extents_of(const store::FileLayout& layout) {
 }
 
 std::optional<plan::FileWriters> writers_of(const pool::Pool& pool, const OutputDescription& description) {
-  if (!pool.is_shared()) return std::nullopt;
+  if (!pool.is_shared() || description.is_bytes) return std::nullopt;   // of bytes each node writes what it has
   plan::FileDomains domains = extents_of(description.layout);
   domains.in_turn = description.is_part;
   return plan::FileWriters(description.share, domains);
 }
 
 void OutputDrain::take_share() {
+  if (description_.is_bytes) return;
   const plan::FileShare& share = description_.share;
   if (share.nodes != static_cast<std::int64_t>(pool_.header().nodes) || share.request_bytes > request_bytes_) {
     throw base::Error(base::Errc::io, "what the pool says of who writes '" + trace_.path + "' is damaged");
@@ -115,12 +116,13 @@ void OutputDrain::look_at_nodes() {
   steps_complete_ = std::min(steps_ended_, get(slot_.job_steps));
   if (nodes_drop()) look_at_verdicts();
   if (ranks_ == Ranks::gone) return;
-  all_closed_ = get(slot_.job_closed) != 0;
+  all_closed_ = get(slot_.job_closed) != 0 && !lacks_writes();
   steps_begun_ = std::max(steps_begun_, get(slot_.job_steps_begun));
 }
 
 // The records that `steps_ended_` speaks of have been read.
 void OutputDrain::tell_what_is_sent() {
+  if (description_.is_bytes) tell_written_epoch();
   while (!unsent_.empty() && unsent_.begin()->second == 0) unsent_.erase(unsent_.begin());
   std::uint64_t sent = unsent_.empty() ? steps_ended_ : std::min(unsent_.begin()->first, steps_ended_);
   if (nodes_drop()) sent = std::min(sent, steps_judged_);

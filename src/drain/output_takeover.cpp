@@ -43,6 +43,8 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
       throw base::Error(base::Errc::io, "'" + trace_.path + "' was just being opened when the job was killed");
     }
     description_ = OutputDescription::decode(description.bytes);
+    // Its one step is closing it, which is judged anew.
+    if (description_.is_bytes) steps_staged_ = steps_written_ = steps_synchronized_ = 0;
     check_notes();
     take_share();
   } catch (const base::Error& error) {

@@ -24,6 +24,10 @@ struct Standing {
   std::uint64_t records = 0, highest_end = 0;
   // Of an output that drops, so many steps are decided, and of the last 64 of them these are to be dropped (pool/verdicts.hpp).
   std::uint64_t steps_decided = 0, drops = 0;
+  // Of bytes, by epochs (output_epochs.cpp): all writes of earlier ones are in the file; wanted there by somebody; the latest that a
+  // node is in.
+  std::uint64_t written_epoch = 0, wanted_epoch = 0, latest_epoch = 0;
+  std::uint64_t written_bytes = 0;        // of all outputs; no news by itself
   std::uint32_t closed = 0;
   std::uint32_t part_durable = 0;
   std::uint32_t published = 0;            // said by the root alone, and so is
@@ -38,6 +42,7 @@ struct Standing {
   [[nodiscard]] bool is_as_far_as(Standing other) const {
     other.last_rank = last_rank;
     other.open_rank = open_rank;
+    other.written_bytes = written_bytes;
     return *this == other;
   }
 
@@ -53,6 +58,10 @@ struct Standing {
     all(steps_synchronized, other.steps_synchronized);
     all(steps_decided, other.steps_decided);
     drops |= other.drops;
+    written_bytes += other.written_bytes;
+    all(written_epoch, other.written_epoch);
+    any(wanted_epoch, other.wanted_epoch);
+    any(latest_epoch, other.latest_epoch);
     all(closed, other.closed);
     all(part_durable, other.part_durable);
     any(steps_begun, other.steps_begun);
@@ -66,7 +75,7 @@ struct Standing {
 };
 
 // The heads of messages. Nodes of one job are alike, so they go as they lie in memory.
-enum class MessageKind : std::uint32_t { parcel = 1, receipt, standing, verdict, failure, sums };
+enum class MessageKind : std::uint32_t { parcel = 1, receipt, standing, verdict, failure, sums, question, answer };
 
 struct ParcelHead {
   MessageKind kind = MessageKind::parcel;
@@ -110,6 +119,22 @@ struct FailureHead {
   std::uint32_t error = 0;                    // base::Errc
   std::uint64_t job_output = 0;
   std::uint32_t what_bytes = 0, hint_bytes = 0;   // texts follow
+};
+
+// Of a rank, to node 0, about a shared pointer; and back. Both go along the tree.
+struct QuestionHead {
+  MessageKind kind = MessageKind::question;
+  std::uint32_t node = 0, rank = 0, unused = 0;   // who asks
+  std::uint64_t number = 0;
+  std::uint64_t job_output = 0;
+  std::uint64_t times_set = 0, start = 0, by = 0;
+};
+
+struct AnswerHead {
+  MessageKind kind = MessageKind::answer;
+  std::uint32_t node = 0, rank = 0, unused = 0;
+  std::uint64_t number = 0;
+  std::uint64_t position = 0;
 };
 
 template <class Head>

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 
 namespace glean::pool {
@@ -62,7 +63,8 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
   PoolHeader& header = pool_.header();
   const auto limit = static_cast<std::uint64_t>(deadline_seconds_ * 1e9);
   std::uint64_t since = base::now_ns();
-  std::uint64_t written = header.written_bytes.load(std::memory_order_relaxed);
+  const auto written_by_all = [&] { return header.written_bytes.load() + header.job_written_bytes.load(); };
+  std::uint64_t written = written_by_all();
   // What makes room may be what other nodes take, and only this rank talks to them.
   const std::uint64_t nap = pool_.is_shared() && node_rank_ == 0 ? nap_between_messages_ns : nap_ns;
   header.waiting_for_space.fetch_add(1, std::memory_order_seq_cst);
@@ -75,7 +77,7 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
     const std::uint32_t seen = header.space.load(std::memory_order_seq_cst);
     if (attempt()) return;
     const std::uint64_t now = base::now_ns();
-    if (const auto latest = header.written_bytes.load(std::memory_order_relaxed); latest != written) {
+    if (const auto latest = written_by_all(); latest != written) {
       written = latest;
       since = now;   // slow, but it moves
     }
@@ -85,6 +87,9 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
                             base::readable_bytes(header.pool_bytes) + " hold data) and nothing was written for " +
                             base::exact_seconds(deadline_seconds_) + ": " + diagnosis_(),
                         "raise pool.budget or pool.deadline, or write less often");
+    }
+    if (header.lost_nodes.load() != 0) {
+      throw base::Error(base::Errc::io, std::string(what) + " is full, and other nodes cannot be reached any more");
     }
     // On one node rank 0 would notice that the drain is gone, and go on with its work.
     const bool rank_0_would = !pool_.is_shared() && (node_rank_ == 0 || pool_.process_of_rank(0) != 0);
@@ -144,12 +149,15 @@ void Recorder::commit_put(const Room& room, Bytes used_bytes, const Put& put) {
   append(record, put);
 }
 
-std::uint64_t Recorder::take_number(const OutputKey& output) {
+WriteStamp Recorder::take_number(const OutputKey& output) {
   Atomic<std::uint64_t>& held = pool_.journal(node_rank_).held_write;
   held.store(HeldWrite{output.slot}.word());   // before: whoever sees later numbers sees this
-  const std::uint64_t number = pool_.slot(output.slot).writes_begun.fetch_add(1);
-  held.store(HeldWrite{output.slot, number}.word());
-  return number;
+  OutputSlot& slot = pool_.slot(output.slot);
+  // Slots are raised one after the other; what a rank writes into several is in no earlier epoch than what it has written before.
+  if (pool_.is_shared()) raise_epoch(slot, pool_.header().epoch.load());
+  const auto stamp = WriteStamp::of(slot.writes_begun.fetch_add(1));
+  held.store(HeldWrite{output.slot, stamp.number}.word());
+  return stamp;
 }
 
 void Recorder::give_number_up() { pool_.journal(node_rank_).held_write.store(0, std::memory_order_release); }

@@ -58,7 +58,7 @@ class Recorder {
   // The next number of a write of bytes. From a moment before until its record is committed it is seen that this rank holds it:
   // those that come later wait for it, and need not if the rank is killed. Commit it before another is taken, or give it up: then
   // the output has failed.
-  [[nodiscard]] std::uint64_t take_number(const OutputKey& output);
+  [[nodiscard]] WriteStamp take_number(const OutputKey& output);
   void give_number_up();
   // The same in two parts, for a payload that takes its time to come and is put by another node: other room can be taken in
   // between. Nothing when there is no room for the payload or for a record of so many dimensions: whoever waits for that has to

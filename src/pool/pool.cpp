@@ -300,6 +300,8 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   slot.description = slot.kept = slot.kept_before = 0;
   slot.records = slot.highest_end = slot.publishing_inode = slot.steps_dropped = 0;
   slot.path_mark = slot.directory_mark = 0;
+  slot.is_bytes = 0;
+  slot.raised_at_write = slot.written_epoch = slot.wanted_epoch = slot.job_written_epoch = 0;
   slot.writes_begun = slot.writes_written = slot.write_up_to = slot.read_up_to = slot.size = slot.shared_position = 0;
   slot.name_lock = 0;
   slot.working_inode = slot.steps_sent = slot.job_output = slot.job_steps = slot.job_steps_ended = slot.job_steps_begun = 0;

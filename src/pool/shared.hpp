@@ -9,13 +9,14 @@
 
 #include "base/bytes.hpp"
 #include "pool/atomic.hpp"
+#include "pool/shared_position.hpp"
 
 namespace glean::pool {
 
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 9;
+inline constexpr std::uint32_t pool_version = 10;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -66,6 +67,9 @@ struct PoolHeader {
   Atomic<std::uint32_t> hurry;                       // 1: the job's time is nearly over
   Atomic<std::uint32_t> outputs_opened;              // so far
   Atomic<std::uint32_t> opening;                     // the process that just looks for an output of bytes, or makes one
+  Atomic<std::uint64_t> job_written_bytes;           // by all nodes, as last heard of
+  Atomic<std::uint32_t> lost_nodes;                  // 1: this node and others cannot reach each other any more
+  Atomic<std::uint64_t> epoch;                       // on several nodes: in which outputs of bytes are written (WriteStamp)
 };
 
 struct ChunkState {
@@ -115,7 +119,8 @@ struct alignas(64) OutputSlot {
   std::array<Atomic<std::uint64_t>, 64> decisions;
   Atomic<std::uint64_t> steps_dropped;     // on one node
   // -- of bytes: writes are numbered, over all ranks, in the order in which they were made
-  Atomic<std::uint64_t> writes_begun;
+  Atomic<std::uint32_t> is_bytes;          // 1: nobody comes to see what became of it
+  Atomic<std::uint64_t> writes_begun;      // stamp of the next (WriteStamp)
   Atomic<std::uint64_t> writes_written;    // all before this one are in the file
   Atomic<std::uint64_t> write_up_to;       // asked for
   Atomic<std::uint64_t> read_up_to;        // asked for by who then reads it: these go through the page cache
@@ -142,6 +147,9 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint64_t> job_verdict;
   Atomic<std::uint64_t> previous_verdict;  // of the generation before
   std::array<Atomic<std::uint32_t>, 64> job_kept_steps;
+  // Of bytes, by epochs (drain/output_epochs.cpp). Of this node: its next write when its epoch was raised last; all writes of
+  // earlier epochs are in the file; wanted there by somebody of this node. And of all nodes: the least written_epoch.
+  Atomic<std::uint64_t> raised_at_write, written_epoch, wanted_epoch, job_written_epoch;
   Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;
   Atomic<std::uint32_t> job_open_rank;     // ~0: not known
   std::array<char, 768> message;
@@ -160,6 +168,14 @@ struct DescriptionPart {
   Bytes total;             // of the description; 0: it is not known yet, more will follow
 };
 
+// What a rank asks node 0 for, where ranks of several nodes share a pointer: to move it.
+struct SharedQuestion {
+  Atomic<std::uint64_t> asked, answered;   // how often
+  std::uint64_t job_output;
+  SharedMove move;
+  Atomic<std::uint64_t> position;          // the answer
+};
+
 // A rank's journal: a ring of records. `head` belongs to the rank, `tail` to the drain. Both count bytes since the
 // beginning and never wrap.
 struct Journal {
@@ -169,6 +185,18 @@ struct Journal {
   Atomic<std::uint64_t> held_write;   // of bytes, that the rank numbers and has not recorded yet (HeldWrite); 0: none
   Atomic<std::uint32_t> has_joined;   // 1: its rank has been there
   alignas(64) Atomic<std::uint64_t> tail;
+  SharedQuestion question;
+};
+
+// Which write of an output of bytes: its number, among those of its node, and above it the epoch in which it was made, on several
+// nodes. Later writes of a node are in the same epoch or in later ones. It stands where other records have their step.
+struct WriteStamp {
+  static constexpr int number_bits = 34;
+  static constexpr std::uint64_t numbers = 1ull << number_bits, last_epoch = (1ull << (64 - number_bits)) - 1;
+  std::uint64_t epoch = 0, number = 0;
+
+  [[nodiscard]] std::uint64_t word() const { return epoch << number_bits | number; }
+  [[nodiscard]] static WriteStamp of(std::uint64_t word) { return {word >> number_bits, word & (numbers - 1)}; }
 };
 
 // A write of bytes between the moment before it takes its number and its record. As a word: slot + 1 << 56 | number + 1, or 0.

@@ -7,242 +7,28 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <csignal>
-#include <vector>
+#include <utility>
 
-#include "base/clock.hpp"
-#include "base/units.hpp"
 #include "drain/checksums.hpp"
-#include "drain/description.hpp"
-#include "pool/description.hpp"
+#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
-#include "pool/published.hpp"
 #include "session/agreement.hpp"
+#include "session/byte_opening.hpp"
 #include "session/core.hpp"
 
 namespace glean::session {
-namespace {
-
-constexpr std::uint64_t nap_ns = 50'000'000;
-
-void raise_to(pool::Atomic<std::uint64_t>& word, std::uint64_t value) {
-  std::uint64_t found = word.load(std::memory_order_relaxed);
-  while (found < value && !word.compare_exchange_weak(found, value)) {}
-}
-
-bool is_open(const pool::OutputSlot& slot) { return slot.state.load(std::memory_order_acquire) == pool::OutputState::open; }
-
-// Waits as long as anything is written. Local.
-template <class Condition>
-void wait_until(Core& core, Condition holds, const std::string& what) {
-  pool::PoolHeader& header = core.pool().header();
-  const auto limit = static_cast<std::uint64_t>(core.deadline_seconds() * 1e9);
-  std::uint64_t since = base::now_ns(), written = header.written_bytes.load(std::memory_order_relaxed);
-  for (;;) {
-    const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
-    if (holds()) return;
-    const std::uint64_t now = base::now_ns();
-    if (const auto latest = header.written_bytes.load(std::memory_order_relaxed); latest != written) {
-      written = latest;
-      since = now;
-    }
-    if (now - since > limit) {
-      throw base::Error(base::Errc::timeout,
-                        fmt::format("waited {} for {}, and nothing was written", base::exact_seconds(core.deadline_seconds()), what),
-                        "the storage may hang; raise pool.deadline if it is only slow");
-    }
-    core.keep_draining();
-    if (core.root_is_gone() && core.pool().drainer() == 0) {
-      throw base::Error(base::Errc::io, "the processes that drain " + what + " are gone");
-    }
-    pool::futex_signal(header.work);
-    pool::futex_wait(header.progress, seen, nap_ns);
-  }
-}
-
-// One process of the node looks for an output and makes a new one at a time.
-class Opening {
- public:
-  explicit Opening(pool::Pool& pool) : word_(pool.header().opening) {
-    for (;;) {
-      std::uint32_t holder = 0;
-      const auto mine = static_cast<std::uint32_t>(getpid());
-      if (word_.compare_exchange_strong(holder, mine)) return;
-      if (kill(static_cast<pid_t>(holder), 0) != 0 && errno == ESRCH && word_.compare_exchange_strong(holder, mine)) return;
-      usleep(50);
-    }
-  }
-  ~Opening() { word_.store(0); }
-  Opening(const Opening&) = delete;
-  Opening& operator=(const Opening&) = delete;
-
- private:
-  pool::Atomic<std::uint32_t>& word_;
-};
-
-bool is_closed_by_all(const pool::Pool& pool, std::uint32_t index) {
-  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
-    if ((pool.rank_progress(index, rank).load(std::memory_order_acquire) & pool::rank_closed) == 0) return false;
-  }
-  return true;
-}
-
-bool is_abandoned(const pool::Pool& pool, std::uint32_t index) {
-  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
-    if ((pool.rank_progress(index, rank).load(std::memory_order_acquire) & pool::rank_abandoned) != 0) return true;
-  }
-  return false;
-}
-
-struct Found {
-  pool::OutputKey key;
-  std::string working_path;
-  bool is_closed = false;   // by all ranks
-};
-
-// The output of that name that is not finished, if there is one.
-std::optional<Found> find(const pool::Pool& pool, const std::string& final_path) {
-  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-    const pool::OutputSlot& slot = pool.slot(index);
-    if (!is_open(slot)) continue;
-    const pool::OutputKey key{index, slot.generation.load(std::memory_order_acquire)};
-    try {
-      const auto names = drain::OutputDescription::decode_names(pool::read_description(pool, key).bytes).names;
-      if (names.final_path != final_path) continue;
-      const bool is_closed = is_closed_by_all(pool, index);
-      const bool is_current = is_open(slot) && slot.generation.load(std::memory_order_acquire) == key.generation;
-      if (is_current) return Found{key, names.working_path, is_closed};
-    } catch (const base::Error&) {
-      continue;   // it is being described, or has just been finished
-    }
-  }
-  return std::nullopt;
-}
-
-bool any_is_open(const pool::Pool& pool) {
-  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-    if (is_open(pool.slot(index))) return true;
-  }
-  return false;
-}
-
-// Of the session, by their place in `comm`.
-std::vector<int> ranks_of(const Core& core, MPI_Comm comm) {
-  MPI_Group group = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
-  int size = 0;
-  MPI_Comm_size(comm, &size);
-  MPI_Comm_group(comm, &group);
-  MPI_Comm_group(core.comm(), &all);
-  std::vector<int> mine(static_cast<std::size_t>(size)), ranks(mine.size());
-  for (int rank = 0; rank < size; ++rank) mine[static_cast<std::size_t>(rank)] = rank;
-  MPI_Group_translate_ranks(group, size, mine.data(), all, ranks.data());
-  MPI_Group_free(&group);
-  MPI_Group_free(&all);
-  return ranks;
-}
-
-void make_working_file(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw base::system_error(errno, "cannot create '" + path + "'");
-  ::close(descriptor);
-}
-
-bool all_are_in_use(const pool::Pool& pool) {
-  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-    if (!is_open(pool.slot(index)) || is_closed_by_all(pool, index)) return false;
-  }
-  return true;
-}
-
-bool is_written_in_place(const store::FileNames& names) { return names.working_path == names.final_path; }
-
-// A slot that could not be described.
-void give_up(Core& core, pool::OutputKey key) {
-  pool::forget_description(core.pool(), key);
-  core.pool().slot(key.slot).state = pool::OutputState::free;
-}
-
-// A slot with the names of the output in it, chosen here; nothing while an earlier one of that name drains.
-std::optional<pool::OutputKey> try_claim(Core& core, drain::OutputDescription& description, ByteOutput::Existing existing) {
-  const Opening opening(core.pool());
-  if (const auto earlier = find(core.pool(), description.names.final_path)) {
-    if (earlier->is_closed) return std::nullopt;
-    throw base::Error(base::Errc::invalid_state, "'" + description.display_path + "' is open already");
-  }
-  // Only now: an earlier output, of other ranks perhaps, may just have become that file.
-  if (existing == ByteOutput::Existing::keep && access(description.names.final_path.c_str(), F_OK) == 0) {
-    description.names = store::choose_names(description.display_path, base::Publish::in_place, false, {});
-  }
-  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-    const auto key = core.pool().open_slot(index);
-    if (!key) continue;
-    pool::mark_path(core.pool().slot(index), description.names.final_path);
-    try {
-      core.recorder().describe(*key, description.encode_names(), pool::Recorder::More::follow);
-    } catch (...) {
-      give_up(core, *key);
-      throw;
-    }
-    return key;
-  }
-  if (!all_are_in_use(core.pool())) return std::nullopt;
-  throw base::Error(base::Errc::invalid_state, fmt::format("{} files are open already", pool::output_slots), "close some first");
-}
-
-struct Made {
-  pool::OutputKey key;
-  bool is_in_place;
-  std::array<char, 4096> working_path;
-};
-
-void make(Core& core, const std::vector<int>& members, const std::string& path, ByteOutput::Existing existing, Made& made) {
-  const std::lock_guard lock(core.one_at_a_time());
-  const base::OutputSettings settings = core.settings().for_output(path);
-  if (settings.full == base::WhenFull::drop) {
-    core.warn_once("full = \"drop\" is for outputs with steps: when the pool is full, writes to files of bytes wait");
-  }
-  drain::OutputDescription description;
-  description.display_path = path;
-  description.is_bytes = true;
-  description.checksums = settings.checksums;
-  description.direct_io = core.settings().drain.direct_io;
-  description.names = store::choose_names(path, base::Publish::rename, false, fmt::format("{}-{}", getpid(), base::now_ns()));
-  const std::string& working = description.names.working_path;
-  if (working.size() >= made.working_path.size()) throw base::Error(base::Errc::invalid_argument, "the name of '" + path + "' is too long");
-  std::optional<pool::OutputKey> key;
-  wait_until(core, [&] { return (key = try_claim(core, description, existing)).has_value(); }, "the output '" + path + "' before this one");
-  for (int rank = 0; rank < static_cast<int>(core.pool().header().ranks); ++rank) {
-    const bool is_member = std::find(members.begin(), members.end(), rank) != members.end();
-    if (!is_member) core.pool().rank_progress(key->slot, rank) = 1 | pool::rank_closed | pool::rank_absent;
-  }
-  const bool in_place = is_written_in_place(description.names);
-  try {
-    struct stat status {};
-    if (!in_place) make_working_file(working);
-    if (stat(working.c_str(), &status) != 0) throw base::system_error(errno, "cannot open '" + path + "'");
-    core.pool().slot(key->slot).size = static_cast<base::Bytes>(status.st_size);
-    core.recorder().describe(*key, description.encode_layout(), pool::Recorder::More::none);
-  } catch (...) {
-    give_up(core, *key);
-    if (!in_place) unlink(working.c_str());
-    throw;
-  }
-  core.recorder().ring_the_drain();
-  made.key = *key;
-  made.is_in_place = in_place;
-  working.copy(made.working_path.data(), working.size());
-}
-
-}  // namespace
 
 bool ByteOutput::can_capture(const Core& core, MPI_Comm comm) {
   int between_groups = 0;
   MPI_Comm_test_inter(comm, &between_groups);
-  if (between_groups != 0 || !core.has_pool() || core.nodes().count() != 1 || core.parts().count != 1) return false;
-  const auto ranks = ranks_of(core, comm);
-  return std::find(ranks.begin(), ranks.end(), MPI_UNDEFINED) == ranks.end();
+  return between_groups == 0 && core.has_pool() && core.parts().count == 1 && are_in_session(core, comm);
+}
+
+bool ByteOutput::are_on_all_nodes(const Core& core, MPI_Comm comm) {
+  int nodes = members_of(core, comm).leads ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, comm);
+  return nodes == core.nodes().count();
 }
 
 void ByteOutput::forget_checksums(const std::string& path) {
@@ -251,15 +37,13 @@ void ByteOutput::forget_checksums(const std::string& path) {
 }
 
 std::unique_ptr<ByteOutput> ByteOutput::open(std::shared_ptr<Core> core, MPI_Comm comm, const std::string& path, Existing existing) {
-  const auto members = ranks_of(*core, comm);
-  MPI_Barrier(comm);   // who has not closed an earlier output of that name by now has it open
-  const auto made = on_root<Made>(comm, [&](Made& value) { make(*core, members, path, existing, value); });
-  return std::unique_ptr<ByteOutput>(new ByteOutput(std::move(core), made.key, path, made.working_path.data(), made.is_in_place));
+  const MadeOutput made = open_output(*core, comm, path, existing);
+  return std::unique_ptr<ByteOutput>(new ByteOutput(std::move(core), made.key, path, made.working_path, made.is_in_place));
 }
 
 std::optional<std::string> ByteOutput::find_open(const Core& core, const std::string& path) {
   if (!any_is_open(core.pool())) return std::nullopt;
-  const auto found = find(core.pool(), store::resolved_path(path));
+  const auto found = find_output(core.pool(), store::resolved_path(path));
   return found && !found->is_closed ? std::optional(found->working_path) : std::nullopt;
 }
 
@@ -274,15 +58,15 @@ ByteOutput::Unpublished::~Unpublished() {
 }
 
 std::unique_ptr<ByteOutput::Unpublished> ByteOutput::find_unpublished(Core& core, const std::string& path) {
-  if (!any_is_open(core.pool())) return nullptr;
+  if (!any_is_open(core.pool()) || core.pool().is_shared()) return nullptr;   // others may be renaming it
   const std::string final_path = store::resolved_path(path);
-  const auto found = find(core.pool(), final_path);
+  const auto found = find_output(core.pool(), final_path);
   // Who opens one that is written in place looks it up by the name under which it is waited for.
   if (!found || !found->is_closed || found->working_path == final_path || is_abandoned(core.pool(), found->key.slot)) return nullptr;
   pool::OutputSlot& slot = core.pool().slot(found->key.slot);
-  const std::uint64_t all = slot.writes_begun.load();
-  raise_to(slot.read_up_to, all);
-  raise_to(slot.write_up_to, all);
+  const std::uint64_t all = pool::writes_begun(slot);
+  pool::raise(slot.read_up_to, all);
+  pool::raise(slot.write_up_to, all);
   std::uint32_t nobody = 0;
   if (!slot.name_lock.compare_exchange_strong(nobody, static_cast<std::uint32_t>(core.nodes().rank()) + 1)) return nullptr;
   auto unpublished = std::make_unique<Unpublished>(core, found->key, found->working_path);
@@ -298,7 +82,7 @@ void ByteOutput::finish(Core& core, const std::string& path) {
   if (!any_is_open(core.pool())) return;
   const std::string final_path = store::resolved_path(path);
   wait_until(core, [&] {
-    const auto found = find(core.pool(), final_path);
+    const auto found = find_output(core.pool(), final_path);
     return !found || !found->is_closed;
   }, "'" + path + "'");
 }
@@ -311,6 +95,16 @@ void ByteOutput::finish_all(Core& core) {
     return true;
   };
   wait_until(core, is_done, "what all ranks have closed");
+}
+
+void ByteOutput::fail_open(Core& core, const std::string& why) {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    pool::OutputSlot& slot = core.pool().slot(index);
+    if (is_open(slot) && slot.is_bytes != 0 && !is_closed_by_all(core.pool(), index)) {
+      pool::fail(slot, static_cast<std::uint32_t>(base::Errc::invalid_state), why, "");
+    }
+  }
+  core.recorder().ring_the_drain();
 }
 
 ByteOutput::ByteOutput(std::shared_ptr<Core> core, pool::OutputKey key, std::string path, std::string working_path, bool is_in_place)
@@ -346,7 +140,7 @@ void ByteOutput::write(const mesh::Pattern& place, base::Bytes first, const Copy
     core_->recorder().ring_the_drain();
     throw;
   }
-  raise_to(slot_.size, place.end());
+  pool::raise(slot_.size, place.end());
   core_->figures().captured_bytes += bytes;
   ++core_->figures().puts;
   unannounced_bytes_ += bytes;
@@ -362,17 +156,23 @@ void ByteOutput::throw_failure() const {
 
 // By whoever drains, before it would do so by itself.
 void ByteOutput::want_written(std::uint64_t writes, Then then) {
-  if (then == Then::read) raise_to(slot_.read_up_to, writes);
-  raise_to(slot_.write_up_to, writes);
+  if (then == Then::read) pool::raise(slot_.read_up_to, writes);
+  pool::raise(slot_.write_up_to, writes);
   core_->recorder().ring_the_drain();
 }
 
 bool ByteOutput::flush(Then then) {
-  const std::uint64_t all = slot_.writes_begun.load();
-  const bool waits = slot_.writes_written.load(std::memory_order_acquire) < all;
+  const auto next = pool::WriteStamp::of(slot_.writes_begun.load());
+  const auto is_there = [&] {
+    return slot_.writes_written.load(std::memory_order_acquire) >= next.number &&
+           (!core_->pool().is_shared() || slot_.job_written_epoch.load(std::memory_order_acquire) >= next.epoch);
+  };
+  const bool waits = !is_there();
   if (waits) {
-    want_written(all, then);
-    wait_until(*core_, [&] { return failure() || slot_.writes_written.load(std::memory_order_acquire) >= all; }, "'" + path_ + "'");
+    pool::raise(slot_.wanted_epoch, next.epoch);
+    want_written(next.number, then);
+    pool::futex_signal(core_->pool().header().progress);   // whoever talks to other nodes sleeps on it
+    wait_until(*core_, [&] { return failure() || is_there(); }, "'" + path_ + "'");
   }
   throw_failure();
   return waits;
@@ -386,7 +186,18 @@ void ByteOutput::synchronize() {
   if (error != 0) throw base::system_error(error, "cannot synchronize '" + path_ + "'");
 }
 
-base::Bytes ByteOutput::size() const { return slot_.size.load(std::memory_order_acquire); }
+base::Bytes ByteOutput::size_in_file() const {
+  struct stat status {};
+  return stat(working_path_.c_str(), &status) == 0 ? static_cast<base::Bytes>(status.st_size) : 0;
+}
+
+base::Bytes ByteOutput::captured_size() const { return std::max(size_in_file(), slot_.size.load(std::memory_order_acquire)); }
+
+base::Bytes ByteOutput::size() {
+  if (!core_->pool().is_shared()) return captured_size();
+  flush();
+  return size_in_file();
+}
 
 void ByteOutput::begin_change() {
   if (is_in_place_ && !std::exchange(changed_, true)) forget_checksums(working_path_);
@@ -399,7 +210,21 @@ void ByteOutput::resize(base::Bytes size) {
   slot_.size.store(size, std::memory_order_release);
 }
 
-pool::Atomic<std::uint64_t>& ByteOutput::shared_word() const { return slot_.shared_position; }
+void ByteOutput::was_resized(base::Bytes size) { slot_.size.store(size, std::memory_order_release); }
+
+std::uint64_t ByteOutput::move_shared(const pool::SharedMove& move) {
+  pool::Pool& pool = core_->pool();
+  if (!pool.is_shared()) return pool::move_shared(slot_.shared_position, move);
+  pool::SharedQuestion& question = pool.journal(core_->nodes().rank()).question;
+  question.job_output = slot_.job_output.load(std::memory_order_acquire);
+  question.move = move;
+  const std::uint64_t number = question.asked.fetch_add(1, std::memory_order_release) + 1;
+  pool::futex_signal(pool.header().progress);   // whoever talks to other nodes sleeps on it
+  const auto is_answered = [&] { return question.answered.load(std::memory_order_acquire) == number; };
+  wait_until(*core_, [&] { return failure() || is_answered(); }, "the shared pointer of '" + path_ + "'");
+  throw_failure();
+  return question.position.load(std::memory_order_relaxed);
+}
 
 std::optional<base::Error> ByteOutput::failure() const {
   const std::uint32_t error = slot_.error.load(std::memory_order_acquire);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A file whose bytes ranks of one node write where and as often as they like, as MPI-IO lets them: later writes win. What a
+// A file whose bytes ranks write where and as often as they like, as MPI-IO lets them: later writes win. What a
 // rank captures is in the file some time later, and under the final name when all ranks have closed it.
 #pragma once
 
@@ -31,8 +31,10 @@ class ByteOutput {
     keep,      // it is written in place, and the bytes stay that nobody writes; one that is not there is made anew
     replace,   // it is there until the new one is complete
   };
-  // Whether outputs of `comm` can be captured: all its ranks are on this node and belong to the session. Local.
+  // Whether outputs of `comm` can be captured: all its ranks belong to the session. Local.
   [[nodiscard]] static bool can_capture(const Core& core, MPI_Comm comm);
+  // And there is one of every node among them: where an output is captured, all nodes know of it. Collective, one reduction.
+  [[nodiscard]] static bool are_on_all_nodes(const Core& core, MPI_Comm comm);
   // Makes the working file, or opens the existing one. Collective over `comm`, which need not be the session's; throws on all of
   // its ranks or none. Blocks while an earlier output of that name drains; throws invalid_state where one is open.
   [[nodiscard]] static std::unique_ptr<ByteOutput> open(std::shared_ptr<Core> core, MPI_Comm comm, const std::string& path,
@@ -62,6 +64,8 @@ class ByteOutput {
   static void finish(Core& core, const std::string& path);
   // The same for all of the node.
   static void finish_all(Core& core);
+  // Those of the node that not all ranks have closed have failed. Local.
+  static void fail_open(Core& core, const std::string& why);
 
   // Removes the checksums of a file that changes, or is deleted; warns when it cannot. Local.
   static void forget_checksums(const std::string& path);
@@ -85,19 +89,24 @@ class ByteOutput {
   [[nodiscard]] const std::string& working_path() const { return working_path_; }
   [[nodiscard]] bool is_in_place() const { return is_in_place_; }
   // Blocks until everything that any rank of the node had captured of it before the call is in that file, where other
-  // processes see it; through the page cache if it is read then. Local. Throws what has failed. Returns whether there was anything
-  // to wait for.
+  // processes see it, and on several nodes what others had captured in earlier epochs (pool/epochs.hpp); through the page cache if it
+  // is read then. Local. Throws what has failed. Returns whether there was anything to wait for.
   enum class Then { read, other };
   bool flush(Then then = Then::other);
   // The same, and on the storage. Local.
   void synchronize();
-  // Of the file with all that was captured so far. Local, never waits.
-  [[nodiscard]] base::Bytes size() const;
+  // Of the file with all that was captured so far. Local, does not wait on one node; on several it flushes.
+  [[nodiscard]] base::Bytes size();
+  // As far as this node knows. Local, does not wait.
+  [[nodiscard]] base::Bytes captured_size() const;
   // Makes the file longer at any time, or cuts it after flush() on all ranks; on one of them. Local.
   void resize(base::Bytes size);
+  // Another node has done so. Local.
+  void was_resized(base::Bytes size);
 
-  // In the pool, 0 at first, the same for all ranks: MPI-IO's shared file pointer.
-  [[nodiscard]] pool::Atomic<std::uint64_t>& shared_word() const;
+  // Of the pointer that is the same for all ranks, 0 at first: returns where it was, or no_position. Local; on several nodes it waits for a
+  // message of node 0.
+  [[nodiscard]] std::uint64_t move_shared(const pool::SharedMove& move);
 
   // What has failed in the background so far; it will not be published. Local.
   [[nodiscard]] std::optional<base::Error> failure() const;
@@ -109,6 +118,7 @@ class ByteOutput {
   void leave(std::uint32_t flags);
   void want_written(std::uint64_t writes, Then then = Then::other);
   void throw_failure() const;
+  [[nodiscard]] base::Bytes size_in_file() const;
 
   std::shared_ptr<Core> core_;
   pool::OutputKey key_;

@@ -24,6 +24,7 @@
 #include "report/report.hpp"
 #include "session/past_outputs.hpp"
 #include "session/call_watch.hpp"
+#include "session/exchange_thread.hpp"
 #include "session/file_plans.hpp"
 #include "session/node_drain.hpp"
 #include "session/nodes.hpp"
@@ -191,6 +192,7 @@ class Core {
   // And where there are several.
   std::unique_ptr<transport::Messages> messages_;
   std::unique_ptr<drain::Exchange> exchange_;
+  std::unique_ptr<ExchangeThread> exchange_thread_;   // instead, where the program knows nothing of it
   std::function<void()> meanwhile_;
   std::vector<Backend*> direct_;
   std::set<std::string> warned_;

@@ -12,6 +12,7 @@
 #include "drain/trace_json.hpp"
 #include "pool/futex.hpp"
 #include "session/agreement.hpp"
+#include "session/byte_opening.hpp"
 #include "session/core.hpp"
 
 namespace glean::session {
@@ -38,6 +39,12 @@ void Core::split_into_parts(int ranks_per_node) {
 }
 
 void Core::join_nodes() {
+  if (program_ == Program::unmodified) {
+    agree(comm_, caught([&] {
+      if (nodes_->leads()) exchange_thread_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), *nodes_, deadline_seconds_);
+    }));
+    return;
+  }
   // On all ranks: a collective call that waits so is another one for MPI than one that does not.
   meanwhile_ = [this] {
     if (exchange_) exchange_->progress();
@@ -53,6 +60,11 @@ void Core::join_nodes() {
 
 // Everybody knows what has become of every output.
 void Core::finish_exchange() {
+  if (exchange_thread_) {
+    const auto late = caught([&] { wait_until(*this, [&] { return !exchange_thread_->holds_any(); }, "what other nodes have to do"); });
+    if (late) base::log(base::LogLevel::error, "closing the session: {}", late->what());
+    agree(nodes_->leaders(), std::nullopt);
+  }
   if (!exchange_) return;
   for (std::uint64_t now = base::now_ns(), moved = now; exchange_->holds_any(); now = base::now_ns()) {
     if (exchange_->progress()) {
@@ -104,6 +116,12 @@ drain::DrainTrace Core::trace_of_all_nodes() const {
 // Without the others: what all ranks have closed is completed if the other nodes are in calls of the library too, and else left to
 // `glean recover`. Of what ranks of this node have not closed the others hear that it has failed, and do not wait for it.
 void Core::part_from_nodes() {
+  if (exchange_thread_) {
+    const auto late = caught([&] { ByteOutput::finish_all(*this); });
+    if (late) return drain_->end_without_ranks(late->what());
+    ByteOutput::fail_open(*this, fmt::format("rank {} has left the session before the output was complete", rank_));
+    return;
+  }
   if (!exchange_) return;
   if (outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank was killed");
   if (!mpi_runs()) {
@@ -119,6 +137,7 @@ void Core::part_from_nodes() {
 }
 
 void Core::leave_nodes() noexcept {
+  exchange_thread_.reset();
   if (!exchange_) return;
   transfers_are_left_ = exchange_->is_moving();
   if (outputs_) outputs_->set_exchange(nullptr);

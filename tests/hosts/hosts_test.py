@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Four hosts of two ranks write the files that eight ranks of one node write, byte for byte.
 
-  hosts_test.py SEDOV MPIEXEC
+  hosts_test.py SEDOV MPIEXEC [LIBRARY]
+
+LIBRARY: to preload, for programs that know nothing of it.
 
 Needs root and network name spaces (tools/hosts check); returns 77 with the reason where that cannot be.
 """
 import filecmp
+import json
 import os
 import pathlib
 import subprocess
@@ -17,7 +20,8 @@ HOSTS = pathlib.Path(__file__).resolve().parents[2] / "tools" / "hosts"
 NAME = f"h{os.getpid()}n"
 COUNT, RANKS = 4, 2
 SEDOV, MPIEXEC = sys.argv[1:3]
-PROBLEM = ["--blocks", "4,3,2", "--steps", "4", "--checkpoint-every", "2", "--plot-every", "2", "--output", "glean"]
+LIBRARY = sys.argv[3] if len(sys.argv) > 3 else None
+PROBLEM = ["--blocks", "4,3,2", "--steps", "4", "--checkpoint-every", "2", "--plot-every", "2", "--output"]
 
 
 class Hosts(unittest.TestCase):
@@ -27,8 +31,8 @@ class Hosts(unittest.TestCase):
         subprocess.run([HOSTS, "up", NAME, str(COUNT), "1gbit", "2", "1gbit"], check=True)
         cls.addClassCleanup(subprocess.run, [HOSTS, "down", NAME], check=True)
 
-    def on_hosts(self, directory, **settings):
-        return subprocess.run([HOSTS, "mpirun", NAME, str(RANKS), SEDOV, *PROBLEM, "--directory", directory],
+    def on_hosts(self, directory, output="glean", **settings):
+        return subprocess.run([HOSTS, "mpirun", NAME, str(RANKS), SEDOV, *PROBLEM, output, "--directory", directory],
                               env=dict(os.environ, **settings), capture_output=True, text=True, timeout=90, check=False)
 
     def test_each_host_has_a_name_and_shared_memory_of_its_own(self):
@@ -46,7 +50,7 @@ class Hosts(unittest.TestCase):
                 directory.mkdir()
             environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
             subprocess.run([MPIEXEC, "--oversubscribe", "--bind-to", "none", "-n", str(COUNT * RANKS), SEDOV, *PROBLEM,
-                            "--directory", one], env=environment, capture_output=True, timeout=90, check=True)
+                            "glean", "--directory", one], env=environment, capture_output=True, timeout=90, check=True)
             names = sorted(path.name for path in one.glob("*.nc"))
             self.assertEqual(len(names), 6, names)
             # The hosts of a switch are an I/O group, of which one writes.
@@ -59,6 +63,24 @@ class Hosts(unittest.TestCase):
                 self.assertEqual(sorted(path.name for path in directory.glob("*.nc")), names)
                 _, different, missing = filecmp.cmpfiles(one, directory, names, shallow=False)
                 self.assertEqual((different, missing), ([], []))
+
+    @unittest.skipUnless(LIBRARY, "no library to preload")
+    def test_programs_that_know_nothing_of_it_write_what_they_write_without(self):
+        with tempfile.TemporaryDirectory() as name:
+            for output, suffix in (("pnetcdf", "nc"), ("hdf5", "h5")):
+                bare, captured = pathlib.Path(name, f"{output}.bare"), pathlib.Path(name, f"{output}.captured")
+                report = pathlib.Path(name, f"{output}.json")
+                for directory, settings in ((bare, {}), (captured, {"LD_PRELOAD": LIBRARY, "GLEAN_REPORT_FILE": str(report)})):
+                    directory.mkdir()
+                    ran = self.on_hosts(directory, output, **settings)
+                    self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+                names = sorted(path.name for path in bare.glob(f"*.{suffix}"))
+                self.assertEqual(sorted(path.name for path in captured.glob(f"*.{suffix}")), names)
+                _, different, missing = filecmp.cmpfiles(bare, captured, names, shallow=False)
+                self.assertEqual((different, missing), ([], []))
+                self.assertTrue(names)
+                outputs = [pathlib.Path(each["path"]).name for each in json.loads(report.read_text())["outputs"]]
+                self.assertEqual(set(names) - set(outputs), set(), "they were not captured")
 
     def test_a_directory_that_one_host_alone_sees_is_refused_with_the_name_of_a_node_that_does_not(self):
         ran = self.on_hosts("/dev/shm")

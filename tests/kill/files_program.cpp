@@ -47,9 +47,10 @@ void draw_name(Draw& draw, Generation& generation, const std::set<std::string>& 
   if (generation.is_in_place() && !is_there) generation.manner = Manner::fresh;
 }
 
-void draw_members(Draw& draw, Generation& generation, int ranks) {
+void draw_members(Draw& draw, Generation& generation, int ranks, Openers openers) {
   const int half = ranks / 2;
   generation.members = ranks;
+  if (openers == Openers::all) return;
   switch (draw.below(8)) {
     case 0: generation.members = half; break;
     case 1: generation.first_member = half; generation.members = ranks - half; break;
@@ -106,7 +107,7 @@ unsigned char Program::value(const Generation& generation, std::uint32_t step, s
   return static_cast<unsigned char>(((byte + key) * 0x9e3779b97f4a7c15) >> 56);
 }
 
-Program make_program(unsigned seed, int ranks) {
+Program make_program(unsigned seed, int ranks, Openers openers) {
   Draw draw(seed);
   Program program{seed, {}, {}};
   std::map<std::string, std::uint64_t> sizes{{always_old, old_bytes}};
@@ -115,7 +116,7 @@ Program make_program(unsigned seed, int ranks) {
     Generation generation;
     generation.index = index;
     draw_name(draw, generation, written);
-    draw_members(draw, generation, ranks);
+    draw_members(draw, generation, ranks, openers);
     const bool is_large = draw.once_in(2);
     generation.stream = draw.between(1, is_large ? 600'000 : 40'000);
     generation.block = draw.once_in(3) ? generation.stream : is_large ? draw.between(500, 20'000) : draw.between(1, 64);

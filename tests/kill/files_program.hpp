@@ -69,7 +69,9 @@ struct Program {
 constexpr char always_old[] = "state_0";
 constexpr std::uint64_t old_bytes = 2250;
 
-Program make_program(unsigned seed, int ranks);
+// Who opens files: all ranks together, or now and then only some.
+enum class Openers { some, all };
+Program make_program(unsigned seed, int ranks, Openers openers);
 
 // How far a rank has come in a generation: steps that it has begun, and ended.
 struct Progress {

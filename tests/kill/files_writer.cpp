@@ -231,11 +231,18 @@ class Writer {
   std::map<std::string, Bytes> files_;   // what they hold
 };
 
+// The seed; with `all:` before it all ranks open all files.
+Program program_of(const std::string& seed, int ranks) {
+  const bool by_all = seed.starts_with("all:");
+  return kill::make_program(static_cast<unsigned>(std::stoul(by_all ? seed.substr(4) : seed)), ranks,
+                            by_all ? kill::Openers::all : kill::Openers::some);
+}
+
 void go(const std::vector<std::string>& arguments) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  Program program = kill::make_program(static_cast<unsigned>(std::stoul(arguments.back())), ranks);
+  Program program = program_of(arguments.back(), ranks);
   if (arguments[0] == "--references") return Writer(std::move(program), arguments[1], {}, Writer::Keep::references).run();
   Witness witness(arguments[1] + "." + std::to_string(rank), program.generations.size());
   witness.reach(Phase::started);
@@ -243,10 +250,6 @@ void go(const std::vector<std::string>& arguments) {
   Writer(std::move(program), arguments[0], witness, Writer::Keep::nothing).run();
   MPI_Finalize();
   witness.reach(Phase::session_closed);
-}
-
-Program program_of(const std::string& seed, const std::string& ranks) {
-  return kill::make_program(static_cast<unsigned>(std::stoul(seed)), std::stoi(ranks));
 }
 
 int list(const Program& program) {
@@ -259,7 +262,7 @@ int list(const Program& program) {
 }
 
 int check(const std::vector<std::string>& words) {
-  const Program program = program_of(words[4], words[5]);
+  const Program program = program_of(words[4], std::stoi(words[5]));
   std::vector<kill::Progress> progress;
   for (auto word = words.begin() + 7; word != words.end(); ++word) {
     const auto colon = word->find(':');
@@ -277,7 +280,7 @@ int check(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (arguments.size() == 3 && arguments[0] == "--list") return list(program_of(arguments[1], arguments[2]));
+  if (arguments.size() == 3 && arguments[0] == "--list") return list(program_of(arguments[1], std::stoi(arguments[2])));
   if (arguments.size() > 7 && arguments[0] == "--check") return check(arguments);
   if (arguments.size() != 3) {
     std::fprintf(stderr, "usage: files_writer DIRECTORY WITNESS SEED | --references DIRECTORY SEED | --list SEED RANKS | --check …\n");

@@ -170,8 +170,8 @@ def _throw_pool_away(trial):
         trial.blame("left", name)
 
 
-def kill_recovery_of_nodes(trial):
-    kill_recovery(trial, nodes=True)
+def kill_recovery_of_nodes(trial, name="kill_writer"):
+    kill_recovery(trial, name, nodes=True)
 
 
 def _of_bytes(kind):
@@ -221,6 +221,11 @@ KINDS = {
     "bytes: the helper and all ranks": (2, _kill_helper_and_ranks(BYTES)),
     "bytes: all ranks, then the helper": (3, _kill_ranks_then_helper(BYTES)),
     "bytes: recovery half-way": (4, _of_bytes(kill_recovery)),
+    "bytes: one rank, several nodes": (3, _kill_application("rank", BYTES, nodes=True)),
+    "bytes: all ranks, several nodes": (5, _kill_application("ranks", BYTES, nodes=True)),
+    "bytes: all ranks, several nodes, in full pools": (3, _kill_application("ranks", BYTES, budgets=("2MiB",), nodes=True)),
+    "bytes: mpirun, several nodes": (2, _kill_application("mpirun", BYTES, nodes=True)),
+    "bytes: recovery half-way, several nodes": (4, _of_bytes(kill_recovery_of_nodes)),
     "bytes: beside a live job": (1, _of_bytes(recover_beside_a_live_job)),
 }
 CONTROL = "control"

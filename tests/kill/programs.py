@@ -104,7 +104,9 @@ class BytesProgram(Program):
         return bytes_files.problems_of(job.directory, self, bounds, job.old_names, recovered)
 
     def holds(self, path, steps):
-        return steps == 1 and files.digest(path.read_bytes()) in {each.digest for each in self.files if each.name == path.name}
+        # What was there before stays in a file that is opened, and cut by nobody until all have closed it again.
+        held = path.read_bytes()
+        return steps == 1 and (held == files.OLD or files.digest(held) in {each.digest for each in self.files if each.name == path.name})
 
     def are_cut(self, directory):
         whole = {each.digest for each in self.files}
@@ -124,14 +126,16 @@ class Programs:
         self.directory = directory
         self.made = {}
 
-    def get(self, name, variant):
+    def get(self, name, variant, by_all=False):
+        """`by_all`: of files of bytes, all ranks open all of them: only then several nodes capture them."""
         if name == "sedov":
             variant %= 2
-        key = (name, variant)
+        key = (name, variant, by_all)
         if key not in self.made:
-            directory = self.directory / f"{name}.{variant}"
+            directory = self.directory / f"{name}.{variant}.{by_all}"
             ranks, seed = 2 + variant, self.seed % 100_000 + variant
             if name == "files_writer":
+                seed = f"all:{seed}" if by_all else seed
                 self.made[key] = BytesProgram(name, ranks, seed, bytes_files.of_writer(directory, seed, ranks))
             else:
                 made = (files.of_writer(directory, seed, ranks) if name == "kill_writer"

@@ -55,7 +55,7 @@ class Trial:
         storage = draw.choice(sorted(self.places))
         if self.base is None:
             self.base = self.places[storage] / f"trial.{self.number}"
-        which = self.programs.get(name, draw.randrange(3))
+        which = self.programs.get(name, draw.randrange(3), by_all=nodes)
         directory = self.base / f"job.{len(self.jobs)}"
         directory.mkdir(parents=True)
         old_names = which.begin(draw, directory)

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Jobs of several nodes that were killed with outputs of bytes in their pools: what they had written over one another takes effect
+// in its order.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+
+#include "drain/ladder.hpp"
+#include "drain/recovery_of_nodes.hpp"
+#include "drain/virtual_ranks.hpp"
+#include "pool/description.hpp"
+#include "pool/epochs.hpp"
+#include "pool/test_pool.hpp"
+#include "store/posix/temporary_directory.hpp"
+
+namespace glean::drain {
+namespace {
+
+constexpr int node_count = 2, ranks_of_node = 2;
+enum File { x, y };
+enum class Place { new_file, in_place };
+
+class KilledJob {
+ public:
+  explicit KilledJob(Place place) {
+    plan::NodePlan plan = pool::small_plan();
+    for (int node = 0; node < node_count; ++node) {
+      pools_.push_back(std::make_unique<pool::TestPool>(ranks_of_node, plan, pool::NodeShare{"bytes", node_count, node}));
+      for (int rank = 0; rank < ranks_of_node; ++rank) {
+        pools_.back()->pool.journal(rank).job_rank = static_cast<std::uint32_t>(node * ranks_of_node + rank);
+      }
+      for (const File file : {x, y}) open(node, file, place);
+    }
+    next_epoch();
+  }
+
+  void next_epoch() {
+    ++epoch_;
+    for (auto& made : pools_) pool::raise_epoch(made->pool, epoch_);
+  }
+  void write(int node, int rank, File file, Bytes at, unsigned char value) {
+    pool::Recorder recorder(pools_[index(node)]->pool, rank, 30, [] { return "a rank"; });
+    Ladder ladder(pools_[index(node)]->pool, recorder, rank, calls_);
+    const mesh::Pattern place{.offset = at, .block_bytes = 1000, .levels = {}};
+    const auto words = place.encode();
+    const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
+    const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
+    ladder.write({keys_[node][file], base::WhenFull::block, &place, &box, [](std::uint64_t) {}},
+                 [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, std::byte(value)); });
+  }
+  // Of a rank that is killed before it has recorded what it writes.
+  void take_number(int node, int rank, File file) {
+    pool::Recorder recorder(pools_[index(node)]->pool, rank, 30, [] { return "a rank"; });
+    static_cast<void>(recorder.take_number(keys_[node][file]));
+  }
+  void close() { progress_ = 1 | pool::rank_closed; }
+
+  std::vector<OutputTrace> recover() {
+    std::vector<std::string> names;
+    for (int node = 0; node < node_count; ++node) {
+      for (int rank = 0; rank < ranks_of_node; ++rank) {
+        for (const File file : {x, y}) pools_[index(node)]->pool.rank_progress(keys_[node][file].slot, rank) = progress_;
+      }
+      names.push_back(pools_[index(node)]->pool.name());
+    }
+    for (auto& made : pools_) {
+      const pool::Pool unmapped = std::move(made->pool);   // its process is gone
+    }
+    pools_.clear();
+    const auto alone = nobody_else();
+    int seconds = 0;
+    std::vector<OutputTrace> outputs;
+    for (auto& each : recover_nodes(names, *alone, calls_, [&] {
+           if (++seconds > 20) throw std::runtime_error("recovery does not end");
+         })) {
+      EXPECT_EQ(each.problem, "");
+      for (auto& output : each.recovered.outputs) outputs.push_back(std::move(output));
+    }
+    return outputs;
+  }
+
+  // What is at that place of the file; -1: there is none.
+  [[nodiscard]] int byte(File file, Bytes at) const {
+    std::ifstream stream(path(file), std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(at));
+    return stream.get();
+  }
+
+ private:
+  static std::size_t index(int node) { return static_cast<std::size_t>(node); }
+  [[nodiscard]] std::string path(File file) const { return directory_ / (file == x ? "x" : "y"); }
+  void open(int node, File file, Place place) {
+    OutputDescription description;
+    description.display_path = path(file);
+    description.names = {place == Place::in_place ? path(file) : path(file) + ".part", path(file)};
+    description.is_bytes = true;
+    if (node == 0) store::write_text(description.names.working_path, "");
+    pool::TestPool& made = *pools_[index(node)];
+    pool::Recorder recorder(made.pool, 0, 30, [] { return "opening"; });
+    const pool::OutputKey key = keys_[node][file] = made.claim_slot();
+    made.pool.slot(key.slot).is_bytes = 1;
+    recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
+    recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
+    made.pool.slot(key.slot).job_output = 1 + static_cast<std::uint64_t>(file);
+  }
+
+  store::TemporaryDirectory directory_;
+  store::SystemCalls calls_;
+  std::vector<std::unique_ptr<pool::TestPool>> pools_;
+  pool::OutputKey keys_[node_count][2];
+  std::uint64_t epoch_ = 0;
+  std::uint32_t progress_ = 0;
+};
+
+TEST(RecoveryOfBytes, NodesGoThroughAllEpochsTogether) {
+  KilledJob job(Place::new_file);
+  for (unsigned char turn = 1; turn <= 40; ++turn) {
+    job.write(turn % 2, turn % 3 % 2, x, 0, turn);
+    job.next_epoch();
+  }
+  job.close();
+  for (const OutputTrace& output : job.recover()) EXPECT_EQ(output.state, "published") << output.path << ": " << output.note;
+  EXPECT_EQ(job.byte(x, 0), 40);
+  EXPECT_EQ(job.byte(x, 999), 40);
+}
+
+TEST(RecoveryOfBytes, AWriteBehindOneThatWaitsForAnotherNodeIsNotPassedOver) {
+  KilledJob job(Place::new_file);
+  job.write(0, 0, y, 0, 1);
+  job.next_epoch();
+  job.write(1, 1, y, 0, 2);      // waits for node 0
+  job.write(1, 1, x, 0, 3);      // the first of x on this node, behind it in the journal
+  job.write(1, 0, x, 5000, 4);   // the second, of another rank
+  job.close();
+  job.recover();
+  EXPECT_EQ(job.byte(y, 0), 2);
+  EXPECT_EQ(job.byte(x, 0), 3);
+  EXPECT_EQ(job.byte(x, 5000), 4);
+}
+
+TEST(RecoveryOfBytes, FilesDoNotKeepEachOtherWaitingFromNodeToNode) {
+  KilledJob job(Place::new_file);
+  job.write(0, 0, y, 0, 1);
+  job.write(1, 0, x, 0, 1);
+  job.next_epoch();
+  job.write(1, 0, x, 0, 2);   // x, then y
+  job.next_epoch();
+  job.write(0, 0, y, 0, 3);   // y, then x
+  job.write(0, 0, x, 0, 3);
+  job.write(1, 0, y, 5000, 3);
+  job.close();
+  job.recover();
+  EXPECT_EQ(job.byte(x, 0), 3);
+  EXPECT_EQ(job.byte(y, 0), 3);
+  EXPECT_EQ(job.byte(y, 5000), 3);
+}
+
+TEST(RecoveryOfBytes, AWriteThatNobodyHasRecordedKeepsNoNodeWaiting) {
+  KilledJob job(Place::in_place);
+  job.write(0, 0, x, 0, 1);
+  job.take_number(0, 1, x);
+  job.next_epoch();
+  job.write(1, 0, x, 0, 2);
+  job.next_epoch();
+  job.write(1, 0, x, 0, 3);
+  job.recover();
+  EXPECT_EQ(job.byte(x, 0), 3);   // in place it gets all that was captured, closed or not
+}
+
+}  // namespace
+}  // namespace glean::drain

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/byte_opening.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+
+#include "base/clock.hpp"
+#include "base/units.hpp"
+#include "drain/description.hpp"
+#include "pool/description.hpp"
+#include "pool/futex.hpp"
+#include "pool/published.hpp"
+#include "session/agreement.hpp"
+
+namespace glean::session {
+namespace {
+
+constexpr std::uint64_t nap_ns = 50'000'000;
+
+// One process of the node looks for an output and makes a new one at a time.
+class Opening {
+ public:
+  explicit Opening(pool::Pool& pool) : word_(pool.header().opening) {
+    for (;;) {
+      std::uint32_t holder = 0;
+      const auto mine = static_cast<std::uint32_t>(getpid());
+      if (word_.compare_exchange_strong(holder, mine)) return;
+      if (kill(static_cast<pid_t>(holder), 0) != 0 && errno == ESRCH && word_.compare_exchange_strong(holder, mine)) return;
+      usleep(50);
+    }
+  }
+  ~Opening() { word_.store(0); }
+  Opening(const Opening&) = delete;
+  Opening& operator=(const Opening&) = delete;
+
+ private:
+  pool::Atomic<std::uint32_t>& word_;
+};
+
+void make_working_file(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw base::system_error(errno, "cannot create '" + path + "'");
+  ::close(descriptor);
+}
+
+bool all_are_in_use(const pool::Pool& pool) {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    if (!is_open(pool.slot(index)) || is_closed_by_all(pool, index)) return false;
+  }
+  return true;
+}
+
+bool is_written_in_place(const store::FileNames& names) { return names.working_path == names.final_path; }
+
+// A slot that could not be described.
+void give_up(Core& core, pool::OutputKey key) {
+  pool::forget_description(core.pool(), key);
+  core.pool().slot(key.slot).state = pool::OutputState::free;
+}
+
+// A slot with the names of the output in it; nothing while an earlier one of that name drains. `chosen`: by another node; otherwise what
+// the names are is found here.
+std::optional<pool::OutputKey> try_claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing) {
+  const Opening opening(core.pool());
+  if (const auto earlier = find_output(core.pool(), description.names.final_path)) {
+    if (earlier->is_closed) return std::nullopt;
+    throw base::Error(base::Errc::invalid_state, "'" + description.display_path + "' is open already");
+  }
+  // Only now: an earlier output, of other ranks perhaps, may just have become that file.
+  if (!chosen && existing == ByteOutput::Existing::keep && access(description.names.final_path.c_str(), F_OK) == 0) {
+    description.names = store::choose_names(description.display_path, base::Publish::in_place, false, {});
+  }
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const auto key = core.pool().open_slot(index);
+    if (!key) continue;
+    pool::OutputSlot& slot = core.pool().slot(index);
+    slot.is_bytes = 1;
+    pool::mark_path(slot, description.names.final_path);
+    try {
+      core.recorder().describe(*key, description.encode_names(), pool::Recorder::More::follow);
+    } catch (...) {
+      give_up(core, *key);
+      throw;
+    }
+    return key;
+  }
+  if (!all_are_in_use(core.pool())) return std::nullopt;
+  throw base::Error(base::Errc::invalid_state, fmt::format("{} files are open already", pool::output_slots), "close some first");
+}
+
+// What one node has written another one has to see, and neither may write back more than it has.
+void require_one_view(const std::string& path) {
+  struct statfs status {};
+  const std::string directory = std::filesystem::absolute(path).parent_path();
+  if (statfs(directory.c_str(), &status) != 0 || status.f_type != NFS_SUPER_MAGIC) return;
+  throw base::Error(base::Errc::unsupported, "several nodes write it, and their caches of NFS do not agree");
+}
+
+drain::OutputDescription description_of(Core& core, const std::string& path) {
+  drain::OutputDescription description;
+  description.display_path = path;
+  description.is_bytes = true;
+  description.checksums = core.settings().for_output(path).checksums;
+  description.direct_io = core.settings().drain.direct_io;
+  return description;
+}
+
+// Of the ranks of `comm`, by their place in it: what they are in `in`, or MPI_UNDEFINED.
+std::vector<int> ranks_in(MPI_Comm comm, MPI_Comm in) {
+  MPI_Group group = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  MPI_Comm_group(comm, &group);
+  MPI_Comm_group(in, &all);
+  std::vector<int> mine(static_cast<std::size_t>(size)), ranks(mine.size());
+  for (int rank = 0; rank < size; ++rank) mine[static_cast<std::size_t>(rank)] = rank;
+  MPI_Group_translate_ranks(group, size, mine.data(), all, ranks.data());
+  MPI_Group_free(&group);
+  MPI_Group_free(&all);
+  return ranks;
+}
+
+bool are_all_in(MPI_Comm comm, MPI_Comm in) {
+  const auto ranks = ranks_in(comm, in);
+  return std::find(ranks.begin(), ranks.end(), MPI_UNDEFINED) == ranks.end();
+}
+
+pool::OutputKey claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing,
+                      const Members& members) {
+  std::optional<pool::OutputKey> key;
+  wait_until(core, [&] { return (key = try_claim(core, description, chosen, existing)).has_value(); },
+             "the output '" + description.display_path + "' before this one");
+  for (int rank = 0; rank < static_cast<int>(core.pool().header().ranks); ++rank) {
+    const bool is_member = std::find(members.node_ranks.begin(), members.node_ranks.end(), rank) != members.node_ranks.end();
+    if (!is_member) core.pool().rank_progress(key->slot, rank) = 1 | pool::rank_closed | pool::rank_absent;
+  }
+  return *key;
+}
+
+}  // namespace
+
+bool is_open(const pool::OutputSlot& slot) { return slot.state.load(std::memory_order_acquire) == pool::OutputState::open; }
+
+bool is_closed_by_all(const pool::Pool& pool, std::uint32_t index) {
+  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+    if ((pool.rank_progress(index, rank).load(std::memory_order_acquire) & pool::rank_closed) == 0) return false;
+  }
+  return true;
+}
+
+bool is_abandoned(const pool::Pool& pool, std::uint32_t index) {
+  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+    if ((pool.rank_progress(index, rank).load(std::memory_order_acquire) & pool::rank_abandoned) != 0) return true;
+  }
+  return false;
+}
+
+std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string& final_path) {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool.slot(index);
+    if (!is_open(slot)) continue;
+    const pool::OutputKey key{index, slot.generation.load(std::memory_order_acquire)};
+    try {
+      const auto names = drain::OutputDescription::decode_names(pool::read_description(pool, key).bytes).names;
+      if (names.final_path != final_path) continue;
+      const bool is_closed = is_closed_by_all(pool, index);
+      const bool is_current = is_open(slot) && slot.generation.load(std::memory_order_acquire) == key.generation;
+      if (is_current) return FoundOutput{key, names.working_path, is_closed};
+    } catch (const base::Error&) {
+      continue;   // it is being described, or has just been finished
+    }
+  }
+  return std::nullopt;
+}
+
+bool any_is_open(const pool::Pool& pool) {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    if (is_open(pool.slot(index))) return true;
+  }
+  return false;
+}
+
+void wait_until(Core& core, const std::function<bool()>& holds, const std::string& what) {
+  pool::PoolHeader& header = core.pool().header();
+  const auto limit = static_cast<std::uint64_t>(core.deadline_seconds() * 1e9);
+  const auto written_by_all = [&] { return std::pair(header.written_bytes.load(), header.job_written_bytes.load()); };
+  std::uint64_t since = base::now_ns();
+  for (auto written = written_by_all();;) {
+    const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
+    if (holds()) return;
+    const std::uint64_t now = base::now_ns();
+    if (const auto latest = written_by_all(); latest != written) {
+      written = latest;
+      since = now;
+    }
+    if (now - since > limit) {
+      throw base::Error(base::Errc::timeout,
+                        fmt::format("waited {} for {}, and nothing was written", base::exact_seconds(core.deadline_seconds()), what),
+                        "the storage may hang; raise pool.deadline if it is only slow");
+    }
+    core.keep_draining();
+    if (header.lost_nodes.load(std::memory_order_acquire) != 0) {
+      throw base::Error(base::Errc::io, "other nodes cannot be reached any more, and " + what + " needs them");
+    }
+    if (core.root_is_gone() && core.pool().drainer() == 0) {
+      throw base::Error(base::Errc::io, "the processes that drain " + what + " are gone");
+    }
+    pool::futex_signal(header.work);
+    pool::futex_wait(header.progress, seen, nap_ns);
+  }
+}
+
+Members members_of(const Core& core, MPI_Comm comm) {
+  const auto on_node = ranks_in(comm, core.nodes().comm());
+  Members members;
+  for (const int rank : on_node) {
+    if (rank != MPI_UNDEFINED) members.node_ranks.push_back(rank);
+  }
+  const auto first = std::find_if(on_node.begin(), on_node.end(), [](int rank) { return rank != MPI_UNDEFINED; });
+  members.first = static_cast<int>(first - on_node.begin());
+  members.leads = first != on_node.end() && *first == core.nodes().rank();
+  return members;
+}
+
+bool are_in_session(const Core& core, MPI_Comm comm) { return are_all_in(comm, core.comm()); }
+bool are_on_this_node(const Core& core, MPI_Comm comm) { return are_all_in(comm, core.nodes().comm()); }
+
+void make_output(Core& core, const Members& members, const std::string& path, ByteOutput::Existing existing, Proposed& made) {
+  const std::lock_guard lock(core.one_at_a_time());
+  if (core.pool().is_shared()) require_one_view(path);
+  if (core.settings().for_output(path).full == base::WhenFull::drop) {
+    core.warn_once("full = \"drop\" is for outputs with steps: when the pool is full, writes to files of bytes wait");
+  }
+  drain::OutputDescription description = description_of(core, path);
+  description.names = store::choose_names(path, base::Publish::rename, false, fmt::format("{}-{}", getpid(), base::now_ns()));
+  const std::string& working = description.names.working_path;
+  if (working.size() >= made.working_path.size()) throw base::Error(base::Errc::invalid_argument, "the name of '" + path + "' is too long");
+  const pool::OutputKey key = claim(core, description, false, existing, members);
+  made.is_in_place = is_written_in_place(description.names);
+  try {
+    struct stat status {};
+    if (!made.is_in_place) make_working_file(working);
+    if (stat(working.c_str(), &status) != 0) throw base::system_error(errno, "cannot open '" + path + "'");
+    made.size = static_cast<base::Bytes>(status.st_size);
+    core.pool().slot(key.slot).size = made.size;
+    core.recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);
+  } catch (...) {
+    give_up(core, key);
+    if (!made.is_in_place) unlink(working.c_str());
+    throw;
+  }
+  core.recorder().ring_the_drain();
+  made.slot = key.slot;
+  made.generation = key.generation;
+  working.copy(made.working_path.data(), working.size());
+  description.names.final_path.copy(made.final_path.data(), made.final_path.size() - 1);
+}
+
+pool::OutputKey join_output(Core& core, const Members& members, const std::string& path, const Proposed& made) {
+  const std::lock_guard lock(core.one_at_a_time());
+  drain::OutputDescription description = description_of(core, path);
+  description.names = {made.working_path.data(), made.final_path.data()};
+  const pool::OutputKey key = claim(core, description, true, ByteOutput::Existing::keep, members);
+  try {
+    core.pool().slot(key.slot).size = made.size;
+    core.recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);
+  } catch (...) {
+    give_up(core, key);
+    throw;
+  }
+  core.recorder().ring_the_drain();
+  return key;
+}
+
+MadeOutput open_output(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing) {
+  MPI_Barrier(comm);   // who has not closed an earlier output of that name by now has it open
+  if (core.nodes().count() > 1) return open_on_all_nodes(core, comm, path, existing);
+  const auto made = on_root<Proposed>(comm, [&](Proposed& value) { make_output(core, members_of(core, comm), path, existing, value); });
+  return {{static_cast<std::uint32_t>(made.slot), static_cast<std::uint32_t>(made.generation)}, made.is_in_place, made.working_path.data()};
+}
+
+}  // namespace glean::session

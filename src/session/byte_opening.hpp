@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Outputs of bytes in the node's pool: finding them, and making one.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/byte_output.hpp"
+#include "session/core.hpp"
+
+namespace glean::session {
+
+[[nodiscard]] bool is_open(const pool::OutputSlot& slot);
+[[nodiscard]] bool any_is_open(const pool::Pool& pool);
+// By all ranks of the node.
+[[nodiscard]] bool is_closed_by_all(const pool::Pool& pool, std::uint32_t index);
+[[nodiscard]] bool is_abandoned(const pool::Pool& pool, std::uint32_t index);
+
+struct FoundOutput {
+  pool::OutputKey key;
+  std::string working_path;
+  bool is_closed = false;   // by all ranks of the node
+};
+// The output that becomes that file and is not finished, if there is one. Local.
+[[nodiscard]] std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string& final_path);
+
+// Waits as long as anything is written. Throws timeout when nothing is, and io when it cannot come to that any more. Local, blocks.
+void wait_until(Core& core, const std::function<bool()>& holds, const std::string& what);
+
+// Of those that open an output, the ranks of this node.
+struct Members {
+  std::vector<int> node_ranks;
+  int first = 0;        // the first of them, in the communicator
+  bool leads = false;   // this rank is that
+};
+[[nodiscard]] Members members_of(const Core& core, MPI_Comm comm);
+// Whether all ranks of `comm` belong to the session, or are on this node. Local.
+[[nodiscard]] bool are_in_session(const Core& core, MPI_Comm comm);
+[[nodiscard]] bool are_on_this_node(const Core& core, MPI_Comm comm);
+
+struct MadeOutput {
+  pool::OutputKey key;
+  bool is_in_place = false;
+  std::string working_path;
+};
+// As ByteOutput::open(). byte_opening.cpp makes an output on this node, byte_opening_nodes.cpp on several.
+[[nodiscard]] MadeOutput open_output(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing);
+
+// What one rank makes, as the others get it.
+struct Proposed {
+  std::uint64_t slot = 0, generation = 0, size = 0;
+  bool is_in_place = false;
+  std::array<char, 4096> working_path{}, final_path{};
+};
+// Claims a slot of this node's pool, and makes the working file. Local, blocks.
+void make_output(Core& core, const Members& members, const std::string& path, ByteOutput::Existing existing, Proposed& made);
+// Claims a slot for one that another node has made. Local, blocks.
+[[nodiscard]] pool::OutputKey join_output(Core& core, const Members& members, const std::string& path, const Proposed& made);
+[[nodiscard]] MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing);
+
+}  // namespace glean::session

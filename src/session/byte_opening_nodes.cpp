@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Outputs of bytes that ranks of several nodes open together. On each node it has a slot; who makes it there is the first rank of that
+// node that opens it, and the first of node 0 makes the file.
+#include "base/log.hpp"
+#include "pool/epochs.hpp"
+#include "pool/futex.hpp"
+#include "session/agreement.hpp"
+#include "session/byte_opening.hpp"
+
+namespace glean::session {
+namespace {
+
+int greatest(MPI_Comm comm, int mine) {
+  MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_MAX, comm);
+  return mine;
+}
+
+// What rank `root` has made, on all ranks; throws on all what it threw. Collective.
+template <class Action>
+Proposed from(MPI_Comm comm, int root, Action make) {
+  struct {
+    Proposed made;
+    bool failed = false;
+  } told;
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  std::optional<base::Error> error;
+  if (rank == root) error = caught([&] { make(told.made); });
+  told.failed = error.has_value();
+  MPI_Bcast(&told, sizeof told, MPI_BYTE, root, comm);
+  if (told.failed) throw base::Error(error_of(comm, root, error));
+  return told.made;
+}
+
+// No node goes on with it: their drains remove what there is.
+void abandon(Core& core, const Members& members, pool::OutputKey key) {
+  for (const int rank : members.node_ranks) {
+    core.pool().rank_progress(key.slot, rank).store(1 | pool::rank_closed | pool::rank_abandoned, std::memory_order_release);
+  }
+  core.recorder().ring_the_drain();
+}
+
+// Ranks of this node write it from now on, in an epoch that all nodes have reached.
+void begin(Core& core, pool::OutputKey key, const Proposed& made, std::uint64_t epoch) {
+  pool::OutputSlot& slot = core.pool().slot(key.slot);
+  slot.job_written_epoch = epoch;
+  slot.writes_begun = pool::WriteStamp{epoch, 0}.word();
+  pool::raise_epoch(core.pool(), core.pool().header().epoch.load());   // another rank may have gone on
+  core.share(made.generation << 32 | made.slot, key);
+}
+
+}  // namespace
+
+MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing) {
+  const Members members = members_of(core, comm);
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  const int root = greatest(comm, core.nodes().self() == 0 ? members.first : -1);
+  const Proposed made = from(comm, root, [&](Proposed& value) { make_output(core, members, path, existing, value); });
+  std::optional<pool::OutputKey> key;
+  const auto failed = caught([&] {
+    if (!members.leads) return;
+    if (rank == root) key = {static_cast<std::uint32_t>(made.slot), static_cast<std::uint32_t>(made.generation)};
+    else key = join_output(core, members, path, made);
+    core.open_on_this_node(*key);
+  });
+  const auto of_any = caught([&] { agree(comm, failed); });
+  if (of_any) {
+    if (key) abandon(core, members, *key);
+    throw base::Error(*of_any);
+  }
+  std::uint64_t epoch = core.pool().header().epoch.load();
+  MPI_Allreduce(MPI_IN_PLACE, &epoch, 1, MPI_UINT64_T, MPI_MAX, comm);
+  pool::raise_epoch(core.pool(), epoch);
+  if (key) begin(core, *key, made, epoch);
+  MPI_Barrier(comm);
+  if (!key) {
+    const auto found = find_output(core.pool(), made.final_path.data());
+    // Who has opened it has not closed it.
+    if (!found) throw base::Error(base::Errc::io, "'" + path + "' is not in the pool of this node");
+    key = found->key;
+  }
+  return {*key, made.is_in_place, made.working_path.data()};
+}
+
+}  // namespace glean::session
