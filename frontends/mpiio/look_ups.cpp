@@ -148,6 +148,9 @@ void wait(LookUps& look_ups, const char* call, int directory, const char* path, 
   pool::OutputSet outputs = look_ups.draining.of(draining, pool::path_mark({resolved.data(), length}), names);
   Told told{call, path};
   if (outputs == 0 || look_ups.draining.wait_for(outputs, look_ups.deadline_seconds, tell, &told)) return;
+  if (look_ups.draining.needs_lost_nodes()) {
+    return Line().add("glean: ").add(call).add(" of '").add(path).add("' does not wait: other nodes cannot be reached any more").write();
+  }
   Line().add("glean: ").add(call).add(" of '").add(path).add("' does not wait any longer: nothing was written for ")
       .add(static_cast<int>(look_ups.deadline_seconds)).add(" s").write();
 }

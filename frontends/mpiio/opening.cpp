@@ -112,7 +112,8 @@ Way choose(Session& session, MPI_Comm comm, const std::string& path, int amode, 
       way = passes_through ? Way::original : look(path, amode);
     }
   }
-  if (!token_is_open) way = Way::original;
+  const bool lacks_nodes = session.core()->pool().header().lost_nodes != 0;   // what is captured would not be published
+  if (!token_is_open || lacks_nodes) way = Way::original;
   const Said all = least_of_all(comm, amode, mine, way);
   if (all.way == Way::original || all.modes_differ) return Way::original;
   if (!all.is_anyones) {

@@ -51,6 +51,7 @@ void Session::begin() noexcept {
   if (current() != nullptr || !come_alive()) return;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  wait_for_all_ranks();
   const auto error = session::caught([&] {
     auto core = std::make_shared<session::Core>(MPI_COMM_WORLD, std::map<std::string, std::string>{}, session::Core::Program::unmodified);
     auto* made = new Session(std::move(core));

@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdio>
@@ -12,12 +14,19 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.hpp"
+#include "base/config.hpp"
+#include "base/log.hpp"
 #include "base/units.hpp"
 #include "program_mpi.hpp"
 
 namespace glean::mpiio {
 namespace {
 
+constexpr double words_every_s = 5, busy_s = 0.01;
+constexpr int word_of_others = 4;   // rank 0 may be who does not come
+constexpr int meeting_tag = 31415;
+constexpr useconds_t nap_us = 1000;
 constexpr off_t loaded_limit = 64 * 1024;   // of a script that starts many processes the first ones will do
 
 // What cannot be written is not told: the program goes before.
@@ -44,6 +53,42 @@ bool is_rank_0() {
   return true;
 }
 
+// The ranks have not agreed on settings yet.
+double deadline_seconds() noexcept {
+  try {
+    return base::load_configuration({}, base::process_environment()).settings.pool.deadline_seconds;
+  } catch (const std::exception&) {
+    return base::Settings{}.pool.deadline_seconds;
+  }
+}
+
+// Says more and more clearly that some do not come.
+class MissingRanks {
+ public:
+  explicit MissingRanks(int rank) : rank_(rank) {}
+
+  void wait() {
+    const double seconds = base::seconds(base::now_ns() - began_);
+    if (seconds < busy_s) sched_yield();
+    else usleep(nap_us);
+    if (seconds < next_word_) return;
+    if (words_++ == 0) deadline_ = deadline_seconds();
+    const bool is_over = seconds >= deadline_;
+    if (rank_ == 0 || words_ == word_of_others || is_over) {
+      base::log(is_over ? base::LogLevel::error : base::LogLevel::warning,
+                "MPI_Init: not all ranks have come for {:.0f} s: the library has to be in LD_PRELOAD of all of them, on all hosts "
+                "(mpirun -x LD_PRELOAD), or of none", seconds);
+    }
+    if (is_over) PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    next_word_ = std::min(seconds + words_every_s, std::max(seconds, deadline_));
+  }
+
+ private:
+  int rank_, words_ = 0;
+  double next_word_ = words_every_s, deadline_ = 0;
+  std::uint64_t began_ = base::now_ns();
+};
+
 }  // namespace
 
 bool come_alive() noexcept {
@@ -61,6 +106,20 @@ bool come_alive() noexcept {
     // Out of memory: the program will hear of it.
   }
   return false;
+}
+
+// A dissemination barrier of messages. Ranks without the library are in calls of their own, with which a collective one would be mixed up.
+void wait_for_all_ranks() noexcept {
+  int rank = 0, ranks = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MissingRanks missing(rank);
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    std::array<MPI_Request, 2> requests{};
+    PMPI_Irecv(nullptr, 0, MPI_BYTE, (rank - distance + ranks) % ranks, meeting_tag, MPI_COMM_WORLD, &requests[0]);
+    PMPI_Isend(nullptr, 0, MPI_BYTE, (rank + distance) % ranks, meeting_tag, MPI_COMM_WORLD, &requests[1]);
+    for (int done = 0; PMPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE) == MPI_SUCCESS && done == 0;) missing.wait();
+  }
 }
 
 void announce(session::Core& core) noexcept {

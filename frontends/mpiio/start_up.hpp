@@ -14,6 +14,10 @@ namespace glean::mpiio {
 // Once MPI is initialized. False: the program has another MPI than this library, and not even handles can be looked at. Local.
 [[nodiscard]] bool come_alive() noexcept;
 
+// Waits until all ranks of MPI_COMM_WORLD are here. Those whose program was started without the library never come, and could not even be
+// told: this says so after some seconds, and ends the job after pool.deadline. Collective, blocks.
+void wait_for_all_ranks() noexcept;
+
 // One line of rank 0, if `glean run` has started it: that MPI-IO is captured. Local.
 void announce(session::Core& core) noexcept;
 

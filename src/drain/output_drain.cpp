@@ -358,7 +358,7 @@ void OutputDrain::progress() {
     synchronizing_ = true;
     queue(Job::Kind::synchronize);
   }
-  if (pool_.is_shared()) tell_what_is_sent();
+  if (pool_.is_shared()) tell_other_nodes();
   const bool is_whole = steps_written_ == steps_staged_ && steps_staged_ == steps_complete_ && steps_complete_ == all_steps();
   if (all_closed_ && is_whole) complete();
 }

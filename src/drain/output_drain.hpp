@@ -192,7 +192,7 @@ class OutputDrain {
   [[nodiscard]] bool is_first_to(const Parcel& parcel);
   [[nodiscard]] bool has_come_before(const pool::Record& record, const mesh::Box& box);
   void look_at_nodes();
-  void tell_what_is_sent();
+  void tell_other_nodes();
   [[nodiscard]] std::uint64_t all_steps() const;
   void complete_part();
   // -- output_verdicts.cpp: and where they may drop steps. What belongs to a step waits here until all nodes have decided.

@@ -121,7 +121,7 @@ void OutputDrain::look_at_nodes() {
 }
 
 // The records that `steps_ended_` speaks of have been read.
-void OutputDrain::tell_what_is_sent() {
+void OutputDrain::tell_other_nodes() {
   if (description_.is_bytes) tell_written_epoch();
   while (!unsent_.empty() && unsent_.begin()->second == 0) unsent_.erase(unsent_.begin());
   std::uint64_t sent = unsent_.empty() ? steps_ended_ : std::min(unsent_.begin()->first, steps_ended_);

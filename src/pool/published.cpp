@@ -85,7 +85,7 @@ bool Draining::wait_for(OutputSet outputs, double seconds, void (*waiting)(void*
     });
     if (all_there) return true;
     const std::uint64_t now = base::now_ns();
-    if (pool_.header().lost_nodes.load() != 0) return false;
+    if (needs_lost_nodes()) return false;
     if (const std::uint64_t so_far = pool_.header().written_bytes.load() + pool_.header().job_written_bytes.load(); so_far != written) {
       written = so_far;
       moved = now;

@@ -36,8 +36,10 @@ class Draining {
   enum class Names { files, directories_too };
   [[nodiscard]] OutputSet of(OutputSet outputs, std::uint64_t mark, Names names) const noexcept;
   // Waits until all of them are there, have failed or are given up. False: for `seconds` nothing was written. `waiting` is called
-  // about once a second with the number of seconds so far. Blocks.
+  // about once a second with the number of seconds so far. Blocks. Of several nodes that have lost each other it is false at once.
   bool wait_for(OutputSet outputs, double seconds, void (*waiting)(void* context, int seconds), void* context) const noexcept;
+
+  [[nodiscard]] bool needs_lost_nodes() const noexcept { return pool_.header().lost_nodes.load(std::memory_order_acquire) != 0; }
 
  private:
   [[nodiscard]] bool is_closed(std::uint32_t slot) const noexcept;

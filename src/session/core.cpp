@@ -303,11 +303,7 @@ void Core::close() {
   const auto unfinished = has_pool() && nodes_->leads() ? caught([&] { ByteOutput::finish_all(*this); }) : std::nullopt;
   closed_ = true;
   // No rank captures any more: all were in the wait above.
-  finish_exchange();
-  // What needs other nodes that do not come is left in the pools.
-  if (exchange_thread_ && (unfinished || pool_->header().lost_nodes != 0)) {
-    drain_->end_without_ranks(unfinished ? unfinished->what() : "other nodes cannot be reached any more");
-  }
+  if (const auto left = caught([&] { finish_exchange(unfinished); })) drain_->end_without_ranks(left->what());   // it stays in the pools
   leave_nodes();
   if (ladder_) figures_.ladder = ladder_->figures();
   if (outputs_) figures_.steps_dropped += outputs_->steps_dropped_by_nodes();

@@ -149,7 +149,7 @@ class Core {
   void leave_together() const;
   void make_pool(const std::string& session);
   void join_nodes();
-  void finish_exchange();
+  void finish_exchange(const std::optional<base::Error>& failed);
   void part_from_nodes();
   void leave_nodes() noexcept;
   [[nodiscard]] drain::DrainTrace trace_of_all_nodes() const;

@@ -58,12 +58,18 @@ void Core::join_nodes() {
   outputs_->set_exchange(exchange_.get());
 }
 
-// Everybody knows what has become of every output.
-void Core::finish_exchange() {
+// Everybody knows what has become of every output. Throws what keeps this node from that, where `glean recover` can go on. `failed`:
+// that has been found already.
+void Core::finish_exchange(const std::optional<base::Error>& failed) {
   if (exchange_thread_) {
-    const auto late = caught([&] { wait_until(*this, [&] { return !exchange_thread_->holds_any(); }, "what other nodes have to do"); });
-    if (late) base::log(base::LogLevel::error, "closing the session: {}", late->what());
+    const auto late = failed ? failed : caught([&] {
+      wait_until(*this, [&] { return !exchange_thread_->holds_any(); }, "the end of the session");
+      if (any_is_open(*pool_)) throw base::Error(base::Errc::io, "other nodes cannot be reached any more");
+    });
+    exchange_thread_->let_others_end();
     agree(nodes_->leaders(), std::nullopt);
+    if (late) throw base::Error(*late);
+    return;
   }
   if (!exchange_) return;
   for (std::uint64_t now = base::now_ns(), moved = now; exchange_->holds_any(); now = base::now_ns()) {

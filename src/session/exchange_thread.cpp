@@ -72,6 +72,7 @@ ExchangeThread::ExchangeThread(pool::Pool& pool, drain::Engine& engine, const No
 }
 
 ExchangeThread::~ExchangeThread() {
+  others_may_end_.store(true);
   ends_.store(true);
   pool::futex_signal(pool_.header().progress);
   thread_.join();
@@ -79,20 +80,23 @@ ExchangeThread::~ExchangeThread() {
 
 void ExchangeThread::run() {
   pthread_setname_np(pthread_self(), "glean-nodes");
-  std::thread listener([this] { listen(); });
-  const auto lost = caught([&] { exchange_until_the_end(); });
+  std::thread listener;
+  const auto lost = caught([&] {
+    listener = std::thread([this] { listen(); });
+    exchange_until_the_end();
+  });
   has_ended_.store(true);
-  listener.join();
+  if (listener.joinable()) listener.join();
   if (!lost) return;
   const bool is_needed = exchange_->holds_any();
   // So all nodes hear of it, each of its neighbours.
   exchange_.reset();
   messages_.reset();
   holds_any_.store(false, std::memory_order_release);
-  if (ends_.load() && !is_needed) return;   // the others have ended first
+  if (others_may_end_.load() && !is_needed) return;
+  base::log(base::LogLevel::error, "node {}: {}", pool_.header().node, lost->what());   // before anybody fails because of it
   pool_.header().lost_nodes.store(1, std::memory_order_release);
   pool::futex_signal(pool_.header().progress);
-  if (is_needed) base::log(base::LogLevel::error, "node {}: {}", pool_.header().node, lost->what());
 }
 
 // The other thread sleeps on a word of the pool, by which ranks and the drain wake it: here messages do.

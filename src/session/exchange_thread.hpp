@@ -24,6 +24,8 @@ class ExchangeThread {
   ExchangeThread(const ExchangeThread&) = delete;
   ExchangeThread& operator=(const ExchangeThread&) = delete;
 
+  // From now on a neighbour that ends is no loss if nothing is needed of it. Local.
+  void let_others_end() { others_may_end_.store(true); }
   // This node or another still needs something of an output. Local.
   [[nodiscard]] bool holds_any() const { return holds_any_.load(std::memory_order_acquire); }
 
@@ -35,8 +37,7 @@ class ExchangeThread {
   pool::Pool& pool_;
   std::unique_ptr<transport::Messages> messages_;
   std::unique_ptr<drain::Exchange> exchange_;
-  std::atomic<bool> ends_{false}, holds_any_{false};
-  std::atomic<bool> has_ended_{false};
+  std::atomic<bool> ends_{false}, has_ended_{false}, others_may_end_{false}, holds_any_{false};
   std::thread thread_;
 };
 

@@ -130,6 +130,13 @@ class Run(CommandTest):
         self.assertIn("the script './job.sh' started nothing that initialized MPI", run.stderr)
         self.assertIn("LD_PRELOAD", run.stderr)
 
+    def test_a_job_of_which_some_ranks_lack_the_library_says_so_and_ends(self):
+        without = ["env", "-u", "LD_PRELOAD", WRITER, "file"]
+        for first, second in (([WRITER, "file"], without), (without, [WRITER, "file"])):
+            run = self.glean("run", "--", *MPIRUN, "1", *first, ":", "-n", "1", *second, GLEAN_POOL_DEADLINE="6s")
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn("glean: error: MPI_Init: not all ranks have come for 6 s: the library has to be in LD_PRELOAD", run.stderr)
+
     def test_subfiling_is_seen_in_the_environment(self):
         self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, HDF5_DRIVER="subfiling").stderr)
         self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, H5FD_SUBFILING_STRIPE_SIZE="1").stderr)

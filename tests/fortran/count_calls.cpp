@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A library to preload that says, when MPI is finalized, how often each C function of MPI-IO was called. One rank speaks.
+// A library to preload that says, when MPI is finalized, how often each C function of MPI-IO, and each other one
+// that GLEAN looks at, was called. One rank speaks.
 #include <mpi.h>
 
 #include <cstdio>
@@ -14,7 +15,7 @@ namespace {
 
 glean::mpiio::Counters calls;
 
-int initialized = 0;
+int initialized = 0, barriers = 0;
 
 }  // namespace
 
@@ -32,11 +33,16 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   return PMPI_Init_thread(argc, argv, required, provided);
 }
 
+int MPI_Barrier(MPI_Comm comm) {
+  ++barriers;
+  return PMPI_Barrier(comm);
+}
+
 int MPI_Finalize() {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const auto values = calls.values();
-  if (rank == 0) std::printf("count MPI_Init %d\n", initialized);
+  if (rank == 0) std::printf("count MPI_Init %d\ncount MPI_Barrier %d\n", initialized, barriers);
   for (std::size_t i = 0; rank == 0 && i < values.size(); ++i) {
     std::printf("count %s %lu\n", glean::mpiio::call_names[i].data(), static_cast<unsigned long>(values[i]));
   }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pool/epochs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "pool/journal.hpp"
+#include "pool/test_pool.hpp"
+
+namespace glean::pool {
+namespace {
+
+class Epochs : public testing::Test {
+ protected:
+  Epochs() : made_(1, small_plan(), NodeShare{"epochs", 2, 0}) { slot().is_bytes = 1; }
+
+  [[nodiscard]] OutputSlot& slot() { return made_.pool.slot(key_.slot); }
+  [[nodiscard]] WriteStamp write() {
+    const WriteStamp stamp = recorder_.take_number(key_);
+    recorder_.give_number_up();
+    return stamp;
+  }
+
+  TestPool made_;
+  OutputKey key_ = made_.claim_slot();
+  Recorder recorder_{made_.pool, 0, 30, [] { return "a rank"; }};
+};
+
+TEST_F(Epochs, OneIsNewOnlyIfSomethingWasWrittenInTheLast) {
+  EXPECT_EQ(proposed_epoch(made_.pool), 0U);
+  EXPECT_EQ(write().epoch, 0U);
+  EXPECT_EQ(proposed_epoch(made_.pool), 1U);
+  raise_epoch(made_.pool, 1);
+  EXPECT_EQ(proposed_epoch(made_.pool), 1U);
+  const WriteStamp next = write();
+  EXPECT_EQ(next.epoch, 1U);
+  EXPECT_EQ(next.number, 1U);
+}
+
+TEST_F(Epochs, AnEarlierOneChangesNothing) {
+  raise_epoch(made_.pool, 7);
+  raise_epoch(made_.pool, 3);
+  EXPECT_EQ(made_.pool.header().epoch, 7U);
+  EXPECT_EQ(write().epoch, 7U);
+}
+
+// Slots are raised one after the other: who writes meanwhile is in no earlier epoch than the node.
+TEST_F(Epochs, AWriteIsInThatOfItsNode) {
+  made_.pool.header().epoch = 5;
+  EXPECT_EQ(write().epoch, 5U);
+}
+
+// What is written before it is proposed is in an earlier one than what all that synchronize write afterwards, whoever raises it meanwhile.
+TEST_F(Epochs, AProposalIsLaterThanWhatWasWritten) {
+  std::atomic<bool> ends{false};
+  std::thread other([&] {
+    while (!ends) raise_epoch(made_.pool, made_.pool.header().epoch.load() + 1);
+  });
+  std::uint64_t wrong = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    const std::uint64_t written = write().epoch;
+    if (proposed_epoch(made_.pool) <= written) ++wrong;
+  }
+  ends = true;
+  other.join();
+  EXPECT_EQ(wrong, 0U);
+}
+
+}  // namespace
+}  // namespace glean::pool
