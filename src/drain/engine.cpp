@@ -155,7 +155,8 @@ void Engine::run(int thread, Worker& worker) {
   bool busy = false;
   for (;;) {
     const std::uint32_t seen = pool_.header().work.load(std::memory_order_acquire);
-    std::optional<Job> job = leaving_ ? std::nullopt : next_job();
+    const bool waits = !leaving_ && leaves_cores_to_ranks();
+    std::optional<Job> job = leaving_ || waits ? std::nullopt : next_job();
     if (job) {
       if (!std::exchange(busy, true)) enter_busy();
       lock.unlock();
@@ -170,7 +171,7 @@ void Engine::run(int thread, Worker& worker) {
     } else {
       if (std::exchange(busy, false)) leave_busy();
       lock.unlock();
-      pool::futex_wait(pool_.header().work, seen, nap_ns);
+      pool::futex_wait(pool_.header().work, seen, waits ? Patience::pause_ns : nap_ns);
     }
     lock.lock();
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "drain/output_drain.hpp"
+#include "drain/patience.hpp"
 #include "drain/worker.hpp"
 #include "plan/node_plan.hpp"
 
@@ -89,6 +90,9 @@ class Engine {
   [[nodiscard]] std::optional<Job> next_read();
   void read_spilled(const Job& job);
   void has_read(const Job& job);
+  // -- engine_patience.cpp
+  [[nodiscard]] bool leaves_cores_to_ranks();
+  [[nodiscard]] static int cores_of_machine();
   // -- engine_hurry.cpp: before the job ends
   void watch_end_of_job();
   [[nodiscard]] DrainPosition position() const;
@@ -124,6 +128,7 @@ class Engine {
   DrainTrace trace_;
   std::vector<std::unique_ptr<Worker>> workers_;   // one of each thread
   std::vector<std::thread> threads_;
+  Patience patience_;
   EndOfJob end_of_job_;
   std::condition_variable stop_watching_;
   std::thread watch_;

@@ -2,7 +2,6 @@
 //
 // What the engine does before the job ends.
 #include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -25,8 +24,6 @@ constexpr int threads_max = 4;
 std::uint64_t job_end(pool::PoolHeader& header) {
   return std::atomic_ref(header.job_end_realtime_ns).load(std::memory_order_relaxed);
 }
-
-int cores_of_machine() { return static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)); }
 
 }  // namespace
 

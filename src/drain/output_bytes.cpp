@@ -133,6 +133,17 @@ bool OutputDrain::is_read_soon() const {
   return slot_.read_up_to.load(std::memory_order_acquire) > slot_.writes_written.load(std::memory_order_acquire);
 }
 
+bool OutputDrain::is_wanted() const {
+  return slot_.write_up_to.load(std::memory_order_acquire) > slot_.writes_written.load(std::memory_order_acquire);
+}
+
+bool OutputDrain::is_left_by_all() const {
+  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
+    if ((pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire) & pool::rank_closed) == 0) return false;
+  }
+  return true;
+}
+
 // Not while a rank opens the file under the name that it has, unless it is gone.
 bool OutputDrain::locks_name() {
   std::uint32_t holder = 0;

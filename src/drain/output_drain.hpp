@@ -107,6 +107,9 @@ class OutputDrain {
   [[nodiscard]] bool failed() const { return failed_; }
   // Somebody waits to read what is written now. Any thread.
   [[nodiscard]] bool is_read_soon() const;
+  // Somebody waits until it is written. And: no rank will capture anything more of it. As the slot has it now.
+  [[nodiscard]] bool is_wanted() const;
+  [[nodiscard]] bool is_left_by_all() const;
   [[nodiscard]] bool finished() const { return finished_; }   // nothing refers to it any more
   [[nodiscard]] bool postponed() const { return postponed_; }  // finished for this engine
   [[nodiscard]] bool space_returned() { return std::exchange(space_returned_, false); }   // since the last call
