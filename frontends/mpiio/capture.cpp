@@ -24,6 +24,7 @@ Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI
   }
   if (static_cast<Bytes>(at) > static_cast<Bytes>(std::numeric_limits<MPI_Offset>::max()) / view_.etype_bytes) fail(MPI_ERR_ARG);
   if (bytes_of(count, datatype) == 0) return 0;   // also with a view that has no bytes
+  wait_for_ranks(*target_);
   const auto flat = flat_type(datatype);
   if (!view_.places || !flat || writes_through_) return write_as_it_was(at, buf, count, datatype);
   const TypedMemory memory(buf, static_cast<std::uint64_t>(count), *flat);
@@ -68,6 +69,7 @@ void CapturedFile::write_at(MPI_File, MPI_Offset offset, const void* buf, MPI_Co
 }
 
 void CapturedFile::write_at_all(MPI_File, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
+  const CollectiveCall call = collective(CollectiveCall::Kind::write);
   set_status(status, capture(offset, buf, count, datatype));
 }
 
@@ -88,6 +90,7 @@ void CapturedFile::write(MPI_File, const void* buf, MPI_Count count, MPI_Datatyp
 }
 
 void CapturedFile::write_all(MPI_File, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
+  const CollectiveCall call = collective(CollectiveCall::Kind::write);
   set_status(status, capture_at_pointer(buf, count, datatype));
 }
 
@@ -110,6 +113,7 @@ void CapturedFile::iwrite_shared(MPI_File, const void* buf, MPI_Count count, MPI
 }
 
 void CapturedFile::write_ordered(MPI_File, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
+  const CollectiveCall call = collective(CollectiveCall::Kind::write);
   set_status(status, capture(take_ordered(etypes_of(count, datatype)), buf, count, datatype));
 }
 
@@ -132,16 +136,19 @@ void CapturedFile::end_split(MPI_Status* status) {
 }
 
 void CapturedFile::write_at_all_begin(MPI_File, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype) {
+  const CollectiveCall call = collective(CollectiveCall::Kind::write);
   check_no_split();
   begin_split(capture(offset, buf, count, datatype));
 }
 
 void CapturedFile::write_all_begin(MPI_File, const void* buf, MPI_Count count, MPI_Datatype datatype) {
+  const CollectiveCall call = collective(CollectiveCall::Kind::write);
   check_no_split();
   begin_split(capture_at_pointer(buf, count, datatype));
 }
 
 void CapturedFile::write_ordered_begin(MPI_File, const void* buf, MPI_Count count, MPI_Datatype datatype) {
+  const CollectiveCall call = collective(CollectiveCall::Kind::write);
   check_no_split();
   begin_split(capture(take_ordered(etypes_of(count, datatype)), buf, count, datatype));
 }

@@ -18,7 +18,7 @@ constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDW
 
 CapturedFile::CapturedFile(Session& session, Opened opened)
     : session_(session), token_(opened.token), comm_(opened.comm), amode_(opened.amode), target_(std::move(opened.target)),
-      hints_(std::move(opened.hints)), compares_(session.compares(target_->path)) {
+      hints_(std::move(opened.hints)), compares_(session.compares(target_->path)), is_first_(target_.use_count() == 1) {
   PMPI_Comm_rank(comm_, &rank_);
   PMPI_Comm_size(comm_, &ranks_);
   const FlatType byte(MPI_BYTE);
@@ -26,6 +26,8 @@ CapturedFile::CapturedFile(Session& session, Opened opened)
 }
 
 CapturedFile::~CapturedFile() = default;
+
+CollectiveCall CapturedFile::collective(CollectiveCall::Kind kind) { return {*target_, comm_, kind, is_first_}; }
 
 int CapturedFile::said(const base::Error& error) const {
   const bool drain_has_said_it = target_->output && target_->output->failure();
@@ -117,6 +119,7 @@ void CapturedFile::start_over() {
     const std::lock_guard lock(session_.one_at_a_time());
     output().close();
     target_->output.reset();
+    target_->collectives = 0;
   }
   const auto error = open(session::ByteOutput::Existing::replace);
   if (!error) return;
@@ -183,6 +186,7 @@ void CapturedFile::get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Cou
 // --- view and pointer
 
 void CapturedFile::set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
+  const CollectiveCall call = collective(CollectiveCall::Kind::write);
   // The program's handle keeps it, and refuses what cannot be.
   succeeded_for_program(PMPI_File_set_view(fh, disp, etype, filetype, datarep, info));
   if (std::strcmp(datarep, "native") != 0) {

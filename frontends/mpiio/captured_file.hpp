@@ -14,6 +14,7 @@
 
 #include "base/bytes.hpp"
 #include "calls.hpp"
+#include "collective_call.hpp"
 #include "failure.hpp"
 #include "file_view.hpp"
 #include "hints.hpp"
@@ -31,6 +32,9 @@ struct Target {
   std::unique_ptr<session::ByteOutput> output;
   bool written = false;   // by this rank
   bool aside = false;     // a handle has been taken over by the MPI library
+  bool is_put_to = false;   // by PnetCDF, whose collective call this is for all that its library calls
+  int ranks = 0;            // that have opened it together, on one node
+  std::atomic<std::uint64_t> collectives{0};   // calls that this rank has ended (CollectiveCall)
 };
 
 class CapturedFile {
@@ -81,6 +85,7 @@ class CapturedFile {
   };
 
   [[nodiscard]] session::ByteOutput& output() { return *target_->output; }
+  [[nodiscard]] CollectiveCall collective(CollectiveCall::Kind kind);
   // Runs a call of the output. Its errors are error codes then.
   template <class Action>
   auto locked(Action action) {
@@ -161,6 +166,7 @@ class CapturedFile {
   std::atomic<std::uint64_t> reads_that_waited_{0};
   std::atomic<Bytes> captured_bytes_{0};
   bool compares_;
+  bool is_first_;   // handle on its target
   std::atomic<bool> writes_through_{false};          // for the rest, by the MPI library
   OriginalFile alone_, aside_;
 };

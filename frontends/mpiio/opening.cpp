@@ -253,6 +253,7 @@ std::shared_ptr<CapturedFile> capture(Session& session, MPI_Comm comm, const std
       PMPI_Comm_free(&opened.comm);
       return nullptr;
     }
+    if (!session.is_on_several_nodes()) PMPI_Comm_size(comm, &opened.target->ranks);
     session.add_target(opened.target);
   }
   if (way != Way::shared) session.read_back().begin(path, true);

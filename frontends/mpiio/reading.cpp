@@ -2,8 +2,8 @@
 //
 // Reads: the MPI library makes them, on a handle of this rank's own, when all that was captured is in the file. Collective ones
 // too: on one node ranks have nothing to gather for each other, and collective reads of ompio 4.1.4 have brought wrong bytes where
-// ranks read the same. Blocking collective ones begin with a barrier: what any rank has written before its own such call is read. MPI
-// does not promise that, but its libraries wait for each other there, and programs have come to rely on it.
+// ranks read the same. Blocking collective ones begin with a barrier: what any rank has written before its own such call is read
+// (collective_call.hpp).
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "captured_file.hpp"
@@ -19,6 +19,7 @@ constexpr Bytes small_writes = base::MiB;   // between two of them
 }  // namespace
 
 void CapturedFile::flush_to_read() {
+  wait_for_ranks(*target_);
   const std::uint64_t begin = base::now_ns();
   if (!locked([&] { return output().flush(session::ByteOutput::Then::read); })) return;
   waited_ns_ += base::now_ns() - begin;
@@ -77,7 +78,7 @@ void CapturedFile::read_at(MPI_File, MPI_Offset offset, void* buf, MPI_Count cou
 }
 
 void CapturedFile::read_at_all(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  static_cast<void>(Session::barrier(comm_));
+  const CollectiveCall call = collective(CollectiveCall::Kind::read);
   read_at(fh, offset, buf, count, datatype, status);
 }
 
@@ -96,7 +97,7 @@ void CapturedFile::read(MPI_File, void* buf, MPI_Count count, MPI_Datatype datat
 }
 
 void CapturedFile::read_all(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  static_cast<void>(Session::barrier(comm_));
+  const CollectiveCall call = collective(CollectiveCall::Kind::read);
   read(fh, buf, count, datatype, status);
 }
 

@@ -152,6 +152,13 @@ int ncmpi_end_indep_data(int ncid) {
   return glean::pnetcdf::change_mode(ncid, Mode::collective, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_end_indep_data)(ncid); });
 }
 
+int ncmpi_fill_var_rec(int ncid, int varid, MPI_Offset recno) {
+  const int code = GLEAN_PNETCDF_ORIGINAL(ncmpi_fill_var_rec)(ncid, varid, recno);
+  const auto file = glean::pnetcdf::find_file(ncid);
+  if (file && code == NC_NOERR) file->wait_for_all();
+  return code;
+}
+
 int ncmpi_rename_var(int ncid, int varid, const char* name) {
   const int code = GLEAN_PNETCDF_ORIGINAL(ncmpi_rename_var)(ncid, varid, name);
   if (const auto file = glean::pnetcdf::find_file(ncid)) file->forget_variables();

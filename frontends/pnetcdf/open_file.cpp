@@ -4,6 +4,8 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "frontends/mpiio/session.hpp"
+
 namespace glean::pnetcdf {
 namespace {
 
@@ -31,7 +33,7 @@ void OpenFile::enter(Mode mode) {
 }
 
 void OpenFile::wait_for_all() const {
-  if (target()) PMPI_Barrier(opened_.comm);
+  if (target()) static_cast<void>(mpiio::Session::barrier(opened_.comm));
 }
 
 std::shared_ptr<mpiio::Target> OpenFile::target() const {

@@ -48,6 +48,7 @@ class OpenFile {
   OpenFile& operator=(const OpenFile&) = delete;
 
   [[nodiscard]] const std::string& path() const { return opened_.path; }
+  [[nodiscard]] MPI_Comm comm() const { return opened_.comm; }
   [[nodiscard]] store::Format format() const { return opened_.format; }
   [[nodiscard]] bool has_small_records() const { return opened_.format != store::Format::cdf5; }
   [[nodiscard]] Mode mode() const { return opened_.mode; }

@@ -272,10 +272,34 @@ int end_pending(OpenFile& file, Ending ending, int ncid, int number, int* reques
   return mine != NC_NOERR ? mine : code;
 }
 
+// A call that writes. A collective put may be the library's on one rank only, which then must not wait for the others in it.
+class WritingCall {
+ public:
+  WritingCall(const OpenFile& file, bool is_collective) : target_(file.target()) {
+    if (!target_) return;
+    int ranks = 0;
+    PMPI_Comm_size(file.comm(), &ranks);
+    if (is_collective) call_.emplace(*target_, file.comm(), mpiio::CollectiveCall::Kind::write, ranks == target_->ranks);
+    else mpiio::wait_for_ranks(*target_);
+    target_->is_put_to = true;
+  }
+  ~WritingCall() {
+    if (target_) target_->is_put_to = false;
+  }
+  WritingCall(const WritingCall&) = delete;
+  WritingCall& operator=(const WritingCall&) = delete;
+
+ private:
+  std::shared_ptr<mpiio::Target> target_;
+  std::optional<mpiio::CollectiveCall> call_;
+};
+
 }  // namespace
 
 int put(const Put& put, Original original) noexcept {
   const auto file = mpiio::Session::current() == nullptr ? nullptr : find_file(put.ncid);
+  std::optional<WritingCall> writing;
+  if (file && (put.way == Way::collective || put.way == Way::independent)) writing.emplace(*file, put.way == Way::collective);
   std::optional<Prepared> prepared;
   if (file) static_cast<void>(session::caught([&] { prepared = prepare(*file, put); }));   // what fails is the library's
   const bool is_late = put.way == Way::nonblocking;
@@ -308,7 +332,10 @@ int put_several(Call call, int ncid, const std::vector<int>& varids, const std::
 
 int end_requests(Ending ending, int ncid, int number, int* requests, int* statuses, Original original) noexcept {
   const auto file = mpiio::Session::current() == nullptr ? nullptr : find_file(ncid);
-  if (!file || file->pending.empty()) return original();
+  if (!file) return original();
+  std::optional<WritingCall> writing;
+  if (ending != Ending::cancel) writing.emplace(*file, ending == Ending::wait_all);
+  if (file->pending.empty()) return original();
   return end_pending(*file, ending, ncid, number, requests, statuses, original);
 }
 

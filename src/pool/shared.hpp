@@ -16,7 +16,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 10;
+inline constexpr std::uint32_t pool_version = 11;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -127,6 +127,7 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> name_lock;         // 1 + a rank that opens the file under its working name, or name_changes
   Atomic<std::uint64_t> size;              // of the file, with all that was captured
   Atomic<std::uint64_t> shared_position;   // the ranks': MPI-IO's shared file pointer
+  Atomic<std::uint64_t> collectives_ended; // collective calls on it, each by each rank
   // -- on several nodes. What the drain says of this node:
   Atomic<std::uint64_t> steps_sent;        // ended by all ranks, and what other nodes write of them has arrived there
   Atomic<std::uint32_t> part_durable;      // 1: all that this node writes of a closed output is

@@ -108,6 +108,10 @@ class ByteOutput {
   // message of node 0.
   [[nodiscard]] std::uint64_t move_shared(const pool::SharedMove& move);
 
+  // Collective calls on it that ranks of this node have ended, all together. Local.
+  void end_collective() { slot_.collectives_ended.fetch_add(1, std::memory_order_acq_rel); }
+  [[nodiscard]] std::uint64_t collectives_ended() const { return slot_.collectives_ended.load(std::memory_order_acquire); }
+
   // What has failed in the background so far; it will not be published. Local.
   [[nodiscard]] std::optional<base::Error> failure() const;
   // No more writes of this rank. Local, does not wait: when all ranks have called it, it is published in the background.

@@ -78,6 +78,15 @@ class Programs(unittest.TestCase):
         self.assertEqual(calls["ncmpi_put_vara_double_all"], (1, 1))   # c of the other
         self.assertEqual(calls["ncmpi_put_vara_double"], (1, 1))
 
+    def test_what_is_filled_or_moved_is_there_before_what_is_put_next(self):
+        for ranks_per_node in "0", "1":
+            with self.subTest(ranks_per_node):
+                for run in "bare", "under":
+                    shutil.rmtree(self.directory / run, ignore_errors=True)
+                calls, _ = self.compare("pnetcdf_filled", "filled.nc", "filled.nc", GLEAN_TOPOLOGY_RANKS_PER_NODE=ranks_per_node)
+
+                self.assertEqual(calls["ncmpi_put_vara_int_all"], (12, 0))
+
     def test_fortran_77(self):
         calls, datasets = self.compare("pnetcdf_nfmpi", "nfmpi.nc")
 

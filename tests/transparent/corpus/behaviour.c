@@ -139,3 +139,24 @@ CASE(behaviour_files_left_to_others, "every rank opens a file of its own, and th
   barrier();
   say_file(name);
 }
+
+CASE(behaviour_collective_calls_follow_each_other, "one writes what another one, who is late, has written or reads") {
+  enum { part = 100000 };
+  const int all = part * ranks;
+  char* data = malloc((size_t)all);
+  MPI_File file = open_new("data");
+  for (int round = 0; round < 3; ++round) {
+    if (rank == ranks - 1) usleep(20000);
+    fill(data, part, round);
+    CALL(MPI_File_write_at_all(file, rank * part, data, part, MPI_BYTE, MPI_STATUS_IGNORE));
+    memset(data, 'a' + round, (size_t)all);
+    CALL(MPI_File_write_at_all(file, part, data, rank == 0 ? all - part : 0, MPI_BYTE, MPI_STATUS_IGNORE));
+    if (rank == ranks - 1) usleep(20000);
+    CALL(MPI_File_read_at_all(file, 0, data, all, MPI_BYTE, MPI_STATUS_IGNORE));
+    say_bytes("read", data, (size_t)all);
+    memset(data, 'A' + round, (size_t)all);
+    CALL(MPI_File_write_at_all(file, 0, data, rank == 0 ? all : 0, MPI_BYTE, MPI_STATUS_IGNORE));
+  }
+  close_file(&file);
+  free(data);
+}

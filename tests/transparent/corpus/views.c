@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // Writes `count` etypes of `etype_bytes` each through the view in three calls, and reads them back in two.
 static void through_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, int etype_bytes, int count) {
@@ -228,5 +229,24 @@ CASE(views_displacement_current, "MPI_DISPLACEMENT_CURRENT without sequential mo
   barrier();
   CALL(MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
   CALL(MPI_File_write_ordered(file, numbers, 5, MPI_INT, MPI_STATUS_IGNORE));
+  close_file(&file);
+}
+
+CASE(views_are_waited_for, "a new view between writes of different ranks to the same bytes") {
+  enum { part = 1000 };
+  char data[part];
+  MPI_File file = open_new("data");
+  const int next = (rank + 1) % ranks;
+  for (int round = 0; round < 3; ++round) {
+    fill(data, part, 2 * round);
+    if (rank == ranks - 1 - round % ranks) usleep(30000);
+    CALL(MPI_File_write_at_all(file, rank * part, data, part, MPI_BYTE, MPI_STATUS_IGNORE));
+    CALL(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    fill(data, part, 2 * round + 1);
+    CALL(MPI_File_write_at_all(file, next * part, data, part, MPI_BYTE, MPI_STATUS_IGNORE));
+    CALL(MPI_File_set_view(file, part * ranks, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    CALL(MPI_File_write_at_all(file, round * part * ranks + rank * part, data, part, MPI_BYTE, MPI_STATUS_IGNORE));
+    CALL(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+  }
   close_file(&file);
 }

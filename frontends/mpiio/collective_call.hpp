@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collective calls on a file are in their order for all ranks: what any has written in one is overwritten, and not overwrites, by what
+// another one writes afterwards, and nobody still reads then. MPI promises that to who synchronizes only; but its libraries wait for all
+// ranks in these calls, and programs rely on it, PnetCDF's tests among them. Here nobody waits in the call. A rank that next writes or
+// reads the file waits until all have ended the collective calls that it has ended: mostly they have.
+#pragma once
+
+#include <mpi.h>
+
+namespace glean::mpiio {
+
+struct Target;
+
+class CollectiveCall {
+ public:
+  enum class Kind { read, write };   // write: or a new view
+  // `counts`: its ranks are those that have opened the target together. Waits for all ranks that are in earlier calls; a read, for all
+  // ranks to come. Collective over `comm`.
+  CollectiveCall(Target& target, MPI_Comm comm, Kind kind, bool counts);
+  ~CollectiveCall();
+  CollectiveCall(const CollectiveCall&) = delete;
+  CollectiveCall& operator=(const CollectiveCall&) = delete;
+
+ private:
+  Target& target_;
+  MPI_Comm comm_;
+  Kind kind_;
+  enum class Way { none, counted, barrier } way_;
+};
+
+// Before a call of one rank: until all have ended the collective calls that this one has ended. Blocks.
+void wait_for_ranks(const Target& target);
+
+}  // namespace glean::mpiio
