@@ -24,18 +24,20 @@ Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI
   }
   if (static_cast<Bytes>(at) > static_cast<Bytes>(std::numeric_limits<MPI_Offset>::max()) / view_.etype_bytes) fail(MPI_ERR_ARG);
   if (bytes_of(count, datatype) == 0) return 0;   // also with a view that has no bytes
-  wait_for_ranks(*target_);
   const auto flat = flat_type(datatype);
   if (!view_.places || !flat || writes_through_) return write_as_it_was(at, buf, count, datatype);
   const TypedMemory memory(buf, static_cast<std::uint64_t>(count), *flat);
   if (memory.bytes() % view_.etype_bytes != 0) {   // some MPI libraries take parts of etypes
     succeeded_for_program(PMPI_File_write_at(token_, at, buf, static_cast<int>(count), datatype, MPI_STATUS_IGNORE));
   }
+  const Bytes begin = static_cast<Bytes>(at) * view_.etype_bytes;
+  const std::uint64_t writes = locked([&] { return view_.places->places_for(begin, memory.bytes()); });
+  const std::uint32_t phase = output().keep_pace(memory.bytes(), writes);
   locked([&] {
     Bytes first = 0;
     target_->written = true;
-    view_.places->for_each_place(static_cast<Bytes>(at) * view_.etype_bytes, memory.bytes(), [&](const mesh::Pattern& place) {
-      output().write(place, first, [&](Bytes from, std::span<std::byte> target) { memory.copy_out(from, target); });
+    view_.places->for_each_place(begin, memory.bytes(), [&](const mesh::Pattern& place) {
+      output().write(phase, place, first, [&](Bytes from, std::span<std::byte> target) { memory.copy_out(from, target); });
       first += place.bytes();
     });
   });

@@ -72,6 +72,12 @@ int CapturedFile::close_alone() {
 
 // --- size
 
+void CapturedFile::flush() {
+  const std::uint32_t phase = output().wait_for_ranks();
+  const std::lock_guard lock(session_.one_at_a_time());
+  output().flush(phase);
+}
+
 void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   if (size < 0) answer_is(PMPI_File_set_size(fh, size));
   int is_used = !output().is_in_place() || target_->written || target_.use_count() > 1 ? 1 : 0;
@@ -97,10 +103,7 @@ void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   }
   PMPI_Bcast(&of_root, 2, MPI_INT, 0, comm_);
   if (of_root.cuts != 0) {
-    agree(session::caught([&] {
-      const std::lock_guard lock(session_.one_at_a_time());
-      output().flush();
-    }));
+    agree(session::caught([&] { flush(); }));
     if (rank_ == 0) resize();
     PMPI_Bcast(&of_root, 2, MPI_INT, 0, comm_);
   }
@@ -119,7 +122,6 @@ void CapturedFile::start_over() {
     const std::lock_guard lock(session_.one_at_a_time());
     output().close();
     target_->output.reset();
-    target_->collectives = 0;
   }
   const auto error = open(session::ByteOutput::Existing::replace);
   if (!error) return;
@@ -148,12 +150,15 @@ void CapturedFile::preallocate(MPI_File fh, MPI_Offset size) {
   agree(failed);
 }
 
-void CapturedFile::get_size(MPI_File /*fh*/, MPI_Offset* size) { *size = static_cast<MPI_Offset>(locked([&] { return output().size(); })); }
+void CapturedFile::get_size(MPI_File /*fh*/, MPI_Offset* size) {
+  const std::uint32_t phase = output().wait_for_ranks();
+  *size = static_cast<MPI_Offset>(locked([&] { return output().size(phase); }));
+}
 
 void CapturedFile::sync(MPI_File /*fh*/) {
   agree(session::caught([&] {
+    flush();
     const std::lock_guard lock(session_.one_at_a_time());
-    output().flush();
     output().synchronize();
   }));
 }
@@ -257,10 +262,7 @@ void CapturedFile::get_atomicity(MPI_File /*fh*/, int* flag) { *flag = 0; }
 
 void CapturedFile::step_aside() {
   const MPI_Offset shared = from(0, [&] { return shared_position(); });
-  agree(session::caught([&] {
-    const std::lock_guard lock(session_.one_at_a_time());
-    output().flush();
-  }));
+  agree(session::caught([&] { flush(); }));
   MPI_Info info = hints_.make_info();
   OriginalFile file;
   file.open(comm_, output().working_path(), amode_ & kinds_of_access, info);

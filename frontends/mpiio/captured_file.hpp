@@ -34,7 +34,6 @@ struct Target {
   bool aside = false;     // a handle has been taken over by the MPI library
   bool is_put_to = false;   // by PnetCDF, whose collective call this is for all that its library calls
   int ranks = 0;            // that have opened it together, on one node
-  std::atomic<std::uint64_t> collectives{0};   // calls that this rank has ended (CollectiveCall)
 };
 
 class CapturedFile {
@@ -129,7 +128,9 @@ class CapturedFile {
 
   [[nodiscard]] MPI_Offset offset_from_end(MPI_Offset offset);   // in etypes
 
-  // reading.cpp: what is captured is in the file then. Counts what readers wait.
+  // What is captured is in the file then. Throws what has failed. Local.
+  void flush();
+  // reading.cpp: counts what readers wait.
   void flush_to_read();
   // The file as the MPI library sees it, with everything in it that was captured.
   MPI_File original();

@@ -2,8 +2,8 @@
 //
 // Collective calls on a file are in their order for all ranks: what any has written in one is overwritten, and not overwrites, by what
 // another one writes afterwards, and nobody still reads then. MPI promises that to who synchronizes only; but its libraries wait for all
-// ranks in these calls, and programs rely on it, PnetCDF's tests among them. Here nobody waits in the call. A rank that next writes or
-// reads the file waits until all have ended the collective calls that it has ended: mostly they have.
+// ranks in these calls, and programs rely on it, PnetCDF's tests among them. Here writes are put in order by the calls in which they are
+// made, and only who reads waits (pool/phases.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -15,8 +15,8 @@ struct Target;
 class CollectiveCall {
  public:
   enum class Kind { read, write };   // write: or a new view
-  // `counts`: its ranks are those that have opened the target together. Waits for all ranks that are in earlier calls; a read, for all
-  // ranks to come. Collective over `comm`.
+  // `counts`: its ranks are those that have opened the target together. A read waits for all ranks to come; where calls cannot be
+  // counted, a write does, too. Collective over `comm`.
   CollectiveCall(Target& target, MPI_Comm comm, Kind kind, bool counts);
   ~CollectiveCall();
   CollectiveCall(const CollectiveCall&) = delete;
@@ -28,8 +28,5 @@ class CollectiveCall {
   Kind kind_;
   enum class Way { none, counted, barrier } way_;
 };
-
-// Before a call of one rank: until all have ended the collective calls that this one has ended. Blocks.
-void wait_for_ranks(const Target& target);
 
 }  // namespace glean::mpiio

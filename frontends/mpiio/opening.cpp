@@ -126,9 +126,19 @@ Way choose(Session& session, MPI_Comm comm, const std::string& path, int amode, 
 
 // Where the bytes of a file are that is captured through another handle; all that this process has captured is in there.
 std::string working_path(Session& session, const std::string& path) {
-  const std::lock_guard lock(session.one_at_a_time());
-  if (const auto target = session.find_target(path)) {
-    say(path, session::caught([&] { target->output->flush(ByteOutput::Then::read); }));
+  std::unique_lock lock(session.one_at_a_time());
+  auto target = session.find_target(path);
+  std::uint32_t phase = 0;
+  if (target) {
+    const std::uint32_t slot = target->output->slot();
+    target.reset();   // whoever closes it meanwhile must not take this for another handle
+    lock.unlock();
+    phase = session.core()->pace().wait_for_ranks(slot);
+    lock.lock();
+    target = session.find_target(path);
+  }
+  if (target) {
+    say(path, session::caught([&] { target->output->flush(phase, ByteOutput::Then::read); }));
     return target->output->working_path();
   }
   return open_elsewhere(session, path).value_or(path);

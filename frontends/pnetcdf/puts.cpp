@@ -75,12 +75,13 @@ int capture(OpenFile& file, const Variable& variable, const std::vector<Slab>& s
   const auto target = file.target();
   if (session == nullptr || !target) return NC_EWRITE;
   const mpiio::Blocked blocked(*session);
+  const auto phase = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
   const std::lock_guard lock(session->one_at_a_time());
   const auto error = session::caught([&] {
     target->written = true;
     Bytes first = 0;
     auto write = [&](mesh::Pattern&& place) {
-      target->output->write(place, first, [&](Bytes from, std::span<std::byte> into) { memory.copy_out(from, into); });
+      target->output->write(phase, place, first, [&](Bytes from, std::span<std::byte> into) { memory.copy_out(from, into); });
       first += place.bytes();
     };
     mpiio::JoinedRuns joined(write);
@@ -272,6 +273,9 @@ int end_pending(OpenFile& file, Ending ending, int ncid, int number, int* reques
   return mine != NC_NOERR ? mine : code;
 }
 
+// In these modes the library refuses such a call, on this rank only perhaps.
+bool can_be_collective(const OpenFile& file) { return file.mode() != Mode::independent && file.mode() != Mode::define; }
+
 // A call that writes. A collective put may be the library's on one rank only, which then must not wait for the others in it.
 class WritingCall {
  public:
@@ -280,7 +284,6 @@ class WritingCall {
     int ranks = 0;
     PMPI_Comm_size(file.comm(), &ranks);
     if (is_collective) call_.emplace(*target_, file.comm(), mpiio::CollectiveCall::Kind::write, ranks == target_->ranks);
-    else mpiio::wait_for_ranks(*target_);
     target_->is_put_to = true;
   }
   ~WritingCall() {
@@ -299,7 +302,8 @@ class WritingCall {
 int put(const Put& put, Original original) noexcept {
   const auto file = mpiio::Session::current() == nullptr ? nullptr : find_file(put.ncid);
   std::optional<WritingCall> writing;
-  if (file && (put.way == Way::collective || put.way == Way::independent)) writing.emplace(*file, put.way == Way::collective);
+  const bool is_collective = put.way == Way::collective && file && can_be_collective(*file);
+  if (file && (is_collective || put.way == Way::independent)) writing.emplace(*file, is_collective);
   std::optional<Prepared> prepared;
   if (file) static_cast<void>(session::caught([&] { prepared = prepare(*file, put); }));   // what fails is the library's
   const bool is_late = put.way == Way::nonblocking;
@@ -334,7 +338,7 @@ int end_requests(Ending ending, int ncid, int number, int* requests, int* status
   const auto file = mpiio::Session::current() == nullptr ? nullptr : find_file(ncid);
   if (!file) return original();
   std::optional<WritingCall> writing;
-  if (ending != Ending::cancel) writing.emplace(*file, ending == Ending::wait_all);
+  if (ending != Ending::cancel) writing.emplace(*file, ending == Ending::wait_all && can_be_collective(*file));
   if (file->pending.empty()) return original();
   return end_pending(*file, ending, ncid, number, requests, statuses, original);
 }

@@ -41,7 +41,7 @@ plan::NodePlan tight_plan() {
 // What ranks have written and know of, in memory that outlives them.
 struct Witness {
   std::atomic<std::uint64_t> written[rank_count];
-  std::atomic<std::uint32_t> stop;
+  std::atomic<std::uint32_t> stop, has_drain;
 };
 
 // Write `i` of a rank: one of its blocks, or the half of two.
@@ -98,7 +98,8 @@ class FullPool : public testing::Test {
     const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
     const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
     pool::OutputSlot& slot = pool.slot(key.slot);
-    ladder.write({key, full, &place, &box, [&](std::uint64_t number) { wait_for(pool, slot, number); }},
+    const auto wait_for_turn = [&](const pool::WriteStamp& stamp) { wait_for(pool, slot, stamp.number); };
+    ladder.write({key, full, 0, &place, &box, wait_for_turn},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, value); });
   }
   static void wait_for(pool::Pool& pool, pool::OutputSlot& slot, std::uint64_t number) {
@@ -129,14 +130,19 @@ class FullPool : public testing::Test {
     }
     return children_.emplace_back(child);
   }
+  // Ranks find it there, as in a session: they would not wait for one that is gone.
   pid_t start_drain() {
-    return start([](pool::Pool& pool) {
+    witness_->has_drain = 0;
+    const pid_t drain = start([this](pool::Pool& pool) {
       store::SystemCalls calls;
       if (!pool.claim_drain()) return 1;
+      witness_->has_drain = 1;
       Engine engine(pool, tight_plan(), calls);
       while (pool.slot(0).state != pool::OutputState::free) usleep(1000);
       return 0;
     });
+    while (witness_->has_drain == 0 && waitpid(drain, nullptr, WNOHANG) == 0) usleep(100);
+    return drain;
   }
   pid_t start_rank(int rank, WhenFull full) {
     return start([this, rank, full](pool::Pool& pool) {
@@ -257,7 +263,7 @@ TEST_F(FullPool, PassesOverTheNumberOfARankThatIsGone) {
   pool::Recorder recorder(pool, 0, 30, [] { return "rank 0"; });
   Ladder ladder(pool, recorder, 0, calls);
   pool::Recorder lost(pool, 1, 30, [] { return "rank 1"; });
-  static_cast<void>(lost.take_number(key_));
+  static_cast<void>(lost.take_number(key_, 1));
   write(ladder, pool, key_, WhenFull::block, place_of(0, 0), value_of(0, 0));
   {
     Engine engine(pool, tight_plan(), calls);
@@ -287,7 +293,7 @@ TEST_F(FullPool, AnOutputIsNotFinishedBeforeAllOfItsWritesAreRead) {
   store::SystemCalls calls;
   pool::Recorder recorder(pool, 0, 30, [] { return "rank 0"; }), late(pool, 1, 30, [] { return "rank 1"; });
   Ladder ladder(pool, recorder, 0, calls);
-  const std::uint64_t number = late.take_number(other).number;
+  const std::uint64_t number = late.take_number(other, 1).number;
   write(ladder, pool, other, WhenFull::block, place_of(0, 2), value_of(0, 2));
   write(ladder, pool, key_, WhenFull::block, place_of(0, 2), value_of(0, 2));
   for (int rank = 0; rank < rank_count; ++rank) pool.rank_progress(key_.slot, rank) = 1 | pool::rank_closed;
@@ -307,15 +313,16 @@ TEST_F(FullPool, AnOutputIsNotFinishedBeforeAllOfItsWritesAreRead) {
   engine.stop(Engine::Unfinished::leave);
 }
 
-TEST_F(FullPool, AWriteThatARankCannotMakeThrows) {
+TEST_F(FullPool, AWriteThatARankCannotMakeThrowsAndKeepsNobodyWaiting) {
   struct Full : store::SystemCalls {
     ssize_t result_of_write(int, std::size_t, off_t, ssize_t) override { return -ENOSPC; }
   } full;
   open();
   pool::Pool& pool = made_->pool;
-  Engine engine(pool, tight_plan(), full);
-  while (pool.take_chunk()) {   // no room at all
-  }
+  store::SystemCalls calls;
+  Engine engine(pool, tight_plan(), calls);
+  std::vector<std::uint32_t> taken;
+  while (const auto chunk = pool.take_chunk()) taken.push_back(*chunk);
   pool::Recorder recorder(pool, 0, 30, [] { return "rank 0"; });
   Ladder ladder(pool, recorder, 0, full);
   try {
@@ -324,6 +331,17 @@ TEST_F(FullPool, AWriteThatARankCannotMakeThrows) {
   } catch (const base::Error& error) {
     EXPECT_EQ(error.code(), base::Errc::no_space);
   }
+
+  for (const auto chunk : taken) pool.drop_reference(chunk);
+  pool::Recorder of_other(pool, 1, 30, [] { return "rank 1"; });
+  Ladder other(pool, of_other, 1, calls);
+  write(other, pool, key_, WhenFull::block, place_of(1, 0), value_of(1, 0));
+  wait_for(pool, pool.slot(key_.slot), pool.slot(key_.slot).writes_begun);
+  const auto found = *bytes_of_file(file());
+  const auto place = place_of(1, 0);
+  ASSERT_EQ(found.size(), place.end());
+  EXPECT_EQ(std::count(found.end() - static_cast<std::ptrdiff_t>(place.block_bytes), found.end(), value_of(1, 0)), place.block_bytes);
+  engine.stop(Engine::Unfinished::leave);
 }
 
 TEST_F(FullPool, AFullSpillDirectoryMeansToWaitAndLeavesNoGap) {

@@ -94,7 +94,8 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
     const auto words = place.encode();
     const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
     const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
-    ladder.write({rank.key, full, &place, &box, [](std::uint64_t) { throw base::Error(base::Errc::io, "nobody waits for a turn"); }},
+    const auto nobody_waits = [](const pool::WriteStamp&) { throw base::Error(base::Errc::io, "nobody waits for a turn"); };
+    ladder.write({rank.key, full, 0, &place, &box, nobody_waits},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, value); });
   }
 

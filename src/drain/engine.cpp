@@ -23,7 +23,7 @@
 namespace glean::drain {
 namespace {
 
-constexpr std::uint64_t nap_ns = 100'000'000;
+constexpr std::uint64_t nap_ns = 100'000'000, short_nap_ns = 500'000;
 constexpr std::size_t intervals_max = 4096;
 constexpr Bytes kept_share = 4;   // of the chunks, for what has left journals that are too small; twice that while it is written
 
@@ -170,8 +170,9 @@ void Engine::run(int thread, Worker& worker) {
       break;
     } else {
       if (std::exchange(busy, false)) leave_busy();
+      const bool is_soon = std::any_of(outputs_.begin(), outputs_.end(), [](const auto& each) { return each.second->is_about_to_go_on(); });
       lock.unlock();
-      pool::futex_wait(pool_.header().work, seen, waits ? Patience::pause_ns : nap_ns);
+      pool::futex_wait(pool_.header().work, seen, waits ? Patience::pause_ns : is_soon ? short_nap_ns : nap_ns);
     }
     lock.lock();
   }

@@ -84,7 +84,7 @@ class Engine {
   void pass_over_lost_writes();
   [[nodiscard]] bool pass_over_unrecorded_writes();
   void look_behind_what_waits();
-  [[nodiscard]] std::uint64_t first_recorded(pool::OutputKey output, std::uint64_t from, std::uint64_t before) const;
+  bool pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends);
   [[nodiscard]] std::vector<pool::WriteStamp> recorded(pool::OutputKey output, std::uint64_t from) const;
   // -- engine_parcels.cpp: what other nodes write
   [[nodiscard]] std::optional<Job> next_read();

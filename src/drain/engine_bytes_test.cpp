@@ -64,7 +64,7 @@ class OutputOfBytes : public testing::Test {
       const Bytes wanted = std::min(pattern.bytes() - done, std::uniform_int_distribution<Bytes>(1, 5000)(random));
       const auto room = recorder.reserve(wanted, 1);
       std::fill_n(room.data, room.bytes, value);
-      const std::uint64_t number = made_.pool.slot(key.slot).writes_begun.fetch_add(1);
+      const std::uint64_t number = recorder.take_number(key, box.count.size()).number;
       recorder.commit_put(room, room.bytes, {key, number, 0, mesh::Type::uint8, &box, done, room.bytes});
       if (model_.size() < pattern.end()) model_.resize(pattern.end());
       pattern.for_each_run(done, room.bytes, {0, pattern.end()}, [&](mesh::Pattern::Run run) {

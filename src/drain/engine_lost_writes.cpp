@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Writes of bytes are taken in the order of their numbers. A rank that is killed between taking one and recording its write leaves
-// a gap that nothing fills: here it is found, while other ranks go on or when all are gone.
+// Writes of bytes are taken in the order of their numbers. Some are in no journal and never will be: a rank was killed between taking its
+// number and recording the write, or the drain before this one has retired it already, out of turn. Here they are found, while ranks go on
+// or when all are gone.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,11 +22,10 @@ constexpr std::uint64_t between_looks_ns = 100'000'000;
 void Engine::pass_over_lost_writes() {
   const std::uint64_t now = base::now_ns();
   if (now - looked_for_lost_writes_ns_ < between_looks_ns) return;
-  // Numbers below the second were taken before this look.
-  std::map<std::uint32_t, std::pair<OutputDrain*, std::uint64_t>> waiting;   // by slot
+  std::map<OutputDrain*, std::uint64_t> waiting;   // numbers below were taken before this look
   for (const auto& [key, output] : outputs_) {
     const std::uint64_t begun = pool::writes_begun(output->slot());
-    if (output->waits_for_write_before(begun)) waiting.emplace(key.slot, std::pair(output.get(), begun));
+    if (output->waits_for_write_before(begun)) waiting.emplace(output.get(), begun);
   }
   if (waiting.empty()) return;
   looked_for_lost_writes_ns_ = now;
@@ -36,37 +36,58 @@ void Engine::pass_over_lost_writes() {
     const std::uint64_t word = journal.held_write.load(std::memory_order_acquire);
     if (word == 0) continue;
     const pool::HeldWrite held = pool::HeldWrite::of(word);
-    const auto output = waiting.find(held.slot);
-    if (output == waiting.end()) continue;
     if (journal.has_joined.load(std::memory_order_relaxed) != 0 && pool_.process_of_rank(rank) == 0) {
       lost.insert(held.slot);
       continue;
     }
     // That comes, and those behind it can wait.
-    auto& end = output->second.second;
-    end = held.number == pool::HeldWrite::unknown ? 0 : std::min(end, held.number);
+    for (auto& [output, end] : waiting) {
+      if (output->key().slot == held.slot) end = held.number == pool::HeldWrite::unknown ? 0 : std::min(end, held.number);
+    }
   }
-  // A rank that does not hold its number any more has recorded it: what is in no journal now will never be.
-  for (const std::uint32_t slot : lost) {
-    auto [output, end] = waiting.at(slot);
-    end = first_recorded(output->key(), output->next_write(), end);
-    if (output->next_write() < end) output->pass_over_to(end);
-  }
-  if (!lost.empty()) static_cast<void>(read_all_journals());
+  if (!inherits_) std::erase_if(waiting, [&](const auto& each) { return !lost.contains(each.first->key().slot); });
+  pass_over_gaps(waiting);
 }
 
 // Without ranks: those that nobody has recorded. Returns whether there were any.
 bool Engine::pass_over_unrecorded_writes() {
-  bool any = false;
+  std::map<OutputDrain*, std::uint64_t> waiting;
   for (const auto& [key, output] : outputs_) {
     const std::uint64_t begun = pool::writes_begun(output->slot());
     const auto blocked = blocked_.find(output.get());
     const bool waits_for_other_nodes = blocked != blocked_.end() && blocked->second == output->next_write();
-    if (waits_for_other_nodes || !output->waits_for_write_before(begun)) continue;
-    const std::uint64_t end = first_recorded(key, output->next_write(), begun);
-    if (output->next_write() == end) continue;
-    output->pass_over_to(end);
-    any = true;
+    if (!waits_for_other_nodes && output->waits_for_write_before(begun)) waiting.emplace(output.get(), begun);
+  }
+  return pass_over_gaps(waiting);
+}
+
+// Of each output numbers below that one that are in no journal: nobody will record them any more, since who does not hold his number has
+// done so. Then what they kept waiting is read, and so on. Returns whether there were any.
+bool Engine::pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends) {
+  std::map<OutputDrain*, std::set<std::uint64_t>> recorded_numbers;
+  try {
+    for (const auto& [output, end] : ends) {
+      auto& numbers = recorded_numbers[output];
+      for (const pool::WriteStamp& write : recorded(output->key(), output->next_write())) numbers.insert(write.number);
+    }
+  } catch (const base::Error&) {
+    return false;   // whoever reads that journal says so
+  }
+  bool any = false;
+  for (bool more = true; more; any |= more) {
+    more = false;
+    for (const auto& [output, end] : ends) {
+      const auto& numbers = recorded_numbers[output];
+      const auto next = numbers.lower_bound(output->next_write());
+      const std::uint64_t until = next == numbers.end() ? end : std::min(*next, end);
+      if (until <= output->next_write()) continue;
+      output->pass_over_to(until);
+      more = true;
+    }
+    for (std::uint64_t before = ~records_read_; more && before != records_read_;) {
+      before = records_read_;
+      for (int rank = 0; rank < static_cast<int>(journals_.size()); ++rank) static_cast<void>(read_journal(rank));
+    }
   }
   return any;
 }
@@ -84,16 +105,6 @@ void Engine::look_behind_what_waits() {
       return;   // whoever reads that journal says so
     }
   }
-}
-
-// The least number in [from, before) of a write that is in a journal, wherever; `before` if there is none.
-std::uint64_t Engine::first_recorded(pool::OutputKey output, std::uint64_t from, std::uint64_t before) const {
-  try {
-    for (const pool::WriteStamp& write : recorded(output, from)) before = std::min(before, write.number);
-  } catch (const base::Error&) {
-    return from;   // whoever reads that journal says so
-  }
-  return before;
 }
 
 // Its writes from that number on that are in journals. Throws io when one is damaged.

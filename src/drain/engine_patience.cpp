@@ -24,7 +24,7 @@ bool Engine::leaves_cores_to_ranks() {
   if (outputs_.empty() || !plan_.drain_cores.empty() || ranks < cores_of_machine()) return false;
   const bool all_can_wait = std::all_of(outputs_.begin(), outputs_.end(), [](const auto& entry) {
     const OutputDrain& output = *entry.second;
-    return output.description().is_bytes && !output.failed() && !output.is_wanted() && !output.is_left_by_all();
+    return output.description().is_bytes && !output.failed() && !output.is_waited_for() && !output.is_wanted() && !output.is_left_by_all();
   });
   if (!all_can_wait) return false;
   CaptureLook look{base::now_ns(), 0, static_cast<double>(pool_.used_bytes()) / static_cast<double>(header.pool_bytes),

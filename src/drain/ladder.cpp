@@ -91,17 +91,26 @@ void Ladder::write(const Write& write, const pool::CopyOut& copy_out) {
     [[nodiscard]] static Bytes smallest_rest(Bytes chunk_bytes) { return std::min(chunk_bytes, 64 * base::KiB); }
     void copy(const RecordedPut& piece, std::byte* target) const { source(piece.first_element, piece.elements, target); }
     [[nodiscard]] const pool::CopyOut& copy_out() const { return source; }
-    void number(RecordedPut& piece) const { piece.step = ladder.recorder_.take_number(piece.output).word(); }
-    // Others wait for a record with it: one of which everything is done.
-    void give_number_up(const RecordedPut& piece) const {
+    void number(RecordedPut& piece) const {
+      piece.step = ladder.recorder_.take_number(piece.output, piece.box->count.size(), of.phase).word();
+    }
+    // Others wait for a record with it: one of no bytes.
+    void give_number_up(RecordedPut piece) const {
+      piece.elements = 0;
       ladder.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece);
     }
     // On several nodes a rank that waits for its turn would keep all of them waiting.
     [[nodiscard]] std::uint64_t own_elements(const RecordedPut& rest) const { return ladder.pool_.is_shared() ? 0 : rest.elements; }
     void write(RecordedPut& piece) const {
+      of.wait_until_written({of.phase, 0});   // first: the drain would wait for a number to open the phase
       number(piece);
-      of.wait_for_turn(pool::WriteStamp::of(piece.step).number);
-      ladder.write_through_.write(piece.output, mesh::PatternPart(*of.place, piece.first_element, piece.elements), copy_out());
+      try {
+        of.wait_until_written(pool::WriteStamp::of(piece.step));
+        ladder.write_through_.write(piece.output, mesh::PatternPart(*of.place, piece.first_element, piece.elements), copy_out());
+      } catch (...) {
+        give_number_up(piece);
+        throw;
+      }
       // The record last: those that come later may go on when it is there.
       ladder.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece);
       ladder.recorder_.ring_the_drain();

@@ -43,10 +43,11 @@ class Ladder {
   struct Write {
     pool::OutputKey output;
     base::WhenFull full = base::WhenFull::block;   // `drop`: as `block`, there are no steps
+    std::uint32_t phase = 0;                       // pool/phases.hpp
     const mesh::Pattern* place = nullptr;          // not empty
     const mesh::Box* words = nullptr;              // the same, as it stands in the journal
-    // Blocks until all writes before that number are in the file, or the output has failed.
-    std::function<void(std::uint64_t number)> wait_for_turn;
+    // Blocks until all writes before that one are in the file, or the output has failed.
+    std::function<void(const pool::WriteStamp& stamp)> wait_until_written;
   };
   // The same for bytes of the pattern's stream. Each piece of it takes the next number as soon as there is room for it: no rank
   // holds a number that others wait for while it waits for room itself.

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // An output that is nothing but bytes, written where and as often as ranks like (MPI-IO). Its writes are numbered in the order in
-// which they were made, whoever made them, and take effect in this order: the latest write of a byte wins.
+// which they were made, whoever made them, and taken in this order; they take effect in the order of their stamps (pool::WriteStamp): the
+// latest write of a byte wins. On one node those of ranks that are ahead of others wait here until the others are in their phase.
 //
-// What a rank has written itself (place `file`) is in the file when its record comes, as all before it are, and those after it are not.
+// What a rank has written itself (place `file`) is in the file when its record comes, as all before it are, and those after it are not. A
+// number that it has given up has such a record of no bytes.
 //
-// Writes that touch one window are gathered, and at most one request of a window is on its way. A record is retired when its
-// write and all before it are in the file: so a drain that takes over writes the rest again, in order, over whatever is there.
+// Writes that touch one window are gathered, and at most one request of a window is on its way. A record is retired when its write and
+// all of lower stamps are in the file: so a drain that takes over writes the rest again, in order, over whatever is there.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "drain/output_drain.hpp"
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
+#include "pool/phases.hpp"
 
 namespace glean::drain {
 
@@ -45,9 +49,9 @@ bool OutputDrain::waits_for_write_before(std::uint64_t write) const {
 bool OutputDrain::lacks_writes() const { return waits_for_write_before(pool::writes_begun(slot_)); }
 
 void OutputDrain::pass_over_to(std::uint64_t write) {
-  missing_writes_.emplace(next_write_, write);
+  pass(next_write_, write);
   next_write_ = write;
-  retire_writes();
+  settle_writes();
 }
 
 void OutputDrain::on_bytes(const pool::Record& record, pool::JournalReader& journal) {
@@ -61,13 +65,13 @@ void OutputDrain::on_bytes(const pool::Record& record, pool::JournalReader& jour
     throw base::Error(base::Errc::io, "damaged journal record of '" + trace_.path + "'");
   }
   if (pool_.is_shared()) saw_epoch(stamp);
-  if (in_file) {   // its rank has waited for all before it
+  if (in_file) {
     ++next_write_;
     trace_.bytes += record.elements;
     trace_.written_ns = base::now_ns();
     saw_capture(record);
-    done_writes_.emplace(stamp.number, Kept{&record, &journal});
-    return retire_writes();
+    done_writes_.emplace(record.step, Kept{&record, &journal});
+    return settle_writes();
   }
   auto pending = std::make_unique<PendingPiece>(PendingPiece{
       Piece(mesh::PatternPart(*pattern, record.first_element, record.elements)), &record, &journal,
@@ -75,8 +79,8 @@ void OutputDrain::on_bytes(const pool::Record& record, pool::JournalReader& jour
       store::converter(mesh::Type::uint8, mesh::Type::uint8, store::Format::cdf5),
       record.place == pool::PayloadPlace::pool ? pool_.at(record.payload_offset) : nullptr, 1, record.elements});
   ++next_write_;
-  unreserved_bytes_ += record.elements;
-  gather(*pending);
+  unwritten_writes_.emplace(record.step, pending.get());
+  if (stamp.epoch <= open_phase_) gather_write(*pending);
   ++unwritten_[0];
   reaches_.try_emplace(0);
   saw_capture(record);
@@ -84,31 +88,68 @@ void OutputDrain::on_bytes(const pool::Record& record, pool::JournalReader& jour
 }
 
 void OutputDrain::bytes_written(const PendingPiece& pending) {
-  done_writes_.emplace(pool::WriteStamp::of(pending.record->step).number, Kept{pending.record, pending.journal});
-  retire_writes();
+  unwritten_writes_.erase(pending.record->step);
+  done_writes_.emplace(pending.record->step, Kept{pending.record, pending.journal});
+  settle_writes();
   // What comes may reach less far: the file may have been cut.
   if (pieces_.size() == 1) highest_end_ = 0;
 }
 
-void OutputDrain::retire_writes() {
-  const std::uint64_t before = writes_written_;
-  for (;;) {
-    if (const auto gap = missing_writes_.extract(writes_written_)) {
-      writes_written_ = gap.mapped();
-      slot_.writes_written.store(writes_written_, std::memory_order_release);
-    } else if (const auto done = done_writes_.extract(writes_written_)) {
-      ++writes_written_;
-      // First: whoever takes over must not wait for a record that is gone.
-      slot_.writes_written.store(writes_written_, std::memory_order_release);
-      retire(*done.mapped().record, *done.mapped().journal);
-    } else {
-      break;
+// A phase is open when all ranks are in it or in a later one, and all that was written in earlier ones has been taken.
+void OutputDrain::look_at_phases() {
+  if (next_phase_ || !description_.is_bytes || pool_.is_shared()) return;
+  const std::uint64_t phase = ranks_ == Ranks::gone ? pool::last_phase : pool::least_phase(pool_, key_.slot);
+  if (phase > open_phase_) next_phase_ = {phase, pool::writes_begun(slot_)};   // in this order: what is numbered later is not earlier
+}
+
+void OutputDrain::open_phases() {
+  for (look_at_phases(); next_phase_ && next_phase_->number <= next_write_; look_at_phases()) {
+    auto next = unwritten_writes_.lower_bound(pool::WriteStamp{open_phase_ + 1, 0}.word());
+    open_phase_ = next_phase_->phase;
+    next_phase_.reset();
+    for (; next != unwritten_writes_.end(); ++next) {
+      const auto stamp = pool::WriteStamp::of(next->first);
+      if (stamp.epoch > open_phase_) break;
+      gather_write(*next->second);
+      if (stamp.number < done_up_to_) done_up_to_ = stamp.number;
     }
   }
-  const std::uint64_t wanted = slot_.write_up_to.load(std::memory_order_acquire);
-  // All that has come is in the file: the next one may be a rank's that waits for its turn.
-  const bool turn = writes_written_ == next_write_;
-  if (before < std::min(wanted, writes_written_) && (turn || writes_written_ >= wanted)) pool::futex_signal(pool_.header().progress);
+}
+
+void OutputDrain::gather_write(PendingPiece& pending) {
+  unreserved_bytes_ += pending.record->elements;
+  gather(pending);
+}
+
+void OutputDrain::settle_writes() {
+  while (!done_writes_.empty() && (unwritten_writes_.empty() || done_writes_.begin()->first < unwritten_writes_.begin()->first)) {
+    const auto done = done_writes_.extract(done_writes_.begin());
+    const std::uint64_t number = pool::WriteStamp::of(done.key()).number;
+    pass(number, number + 1);
+    retire(*done.mapped().record, *done.mapped().journal);
+  }
+}
+
+void OutputDrain::pass(std::uint64_t first, std::uint64_t end) {
+  if (const auto behind = passed_writes_.extract(end)) end = behind.mapped();
+  if (first == writes_written_) {
+    slot_.writes_written = writes_written_ = end;   // before the look at who waits for it
+    return;
+  }
+  const auto after = passed_writes_.lower_bound(first);
+  if (after != passed_writes_.begin() && std::prev(after)->second == first) std::prev(after)->second = end;
+  else passed_writes_.emplace(first, end);
+}
+
+// To ranks that wait for it.
+void OutputDrain::tell_written() {
+  const std::uint64_t first = unwritten_writes_.empty() ? 0 : unwritten_writes_.begin()->first;
+  const bool all_open_are = unwritten_writes_.empty() || pool::WriteStamp::of(first).epoch > open_phase_;
+  const std::uint64_t before = all_open_are ? pool::WriteStamp{open_phase_, next_write_}.word() : first;
+  const bool more = pool::raise(slot_.written_before, before) || writes_written_ != told_written_;
+  told_written_ = writes_written_;
+  done_up_to_ = std::max<std::uint64_t>(done_up_to_, all_open_are ? next_write_ : writes_written_);
+  if (more && slot_.waiting_for_writes.load() != 0) pool::futex_signal(pool_.header().progress);
 }
 
 void OutputDrain::is_written(std::uint64_t window) {
@@ -117,9 +158,20 @@ void OutputDrain::is_written(std::uint64_t window) {
   if (it != gathered_.end() && it->second.bytes >= request_bytes_) full_windows_.insert(window);
 }
 
-// There are no steps: windows are written as soon as they are full, and all others when somebody wants them in the file.
+void OutputDrain::drop_writes() {
+  for (const auto& [stamp, done] : std::exchange(done_writes_, {})) retire(*done.record, *done.journal);
+  unwritten_writes_.clear();
+}
+
 void OutputDrain::write_bytes() {
-  if (closed_here_ || slot_.write_up_to.load(std::memory_order_acquire) > writes_written_) {
+  open_phases();
+  queue_windows_of_bytes();
+  tell_written();
+}
+
+// There are no steps: windows are written as soon as they are full, and all others when somebody wants them in the file.
+void OutputDrain::queue_windows_of_bytes() {
+  if (closed_here_ || is_wanted()) {
     full_windows_.clear();
     return relieve(Relief::everything);
   }
@@ -129,13 +181,9 @@ void OutputDrain::write_bytes() {
   }
 }
 
-bool OutputDrain::is_read_soon() const {
-  return slot_.read_up_to.load(std::memory_order_acquire) > slot_.writes_written.load(std::memory_order_acquire);
-}
+bool OutputDrain::is_read_soon() const { return slot_.read_up_to.load(std::memory_order_acquire) > done_up_to_; }
 
-bool OutputDrain::is_wanted() const {
-  return slot_.write_up_to.load(std::memory_order_acquire) > slot_.writes_written.load(std::memory_order_acquire);
-}
+bool OutputDrain::is_wanted() const { return slot_.write_up_to.load(std::memory_order_acquire) > done_up_to_; }
 
 bool OutputDrain::is_left_by_all() const {
   for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {

@@ -163,6 +163,7 @@ void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
 }
 
 void OutputDrain::look_at_ranks() {
+  look_at_phases();
   std::uint32_t steps = pool::rank_steps, most = 0;
   bool all_closed = true;
   for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
@@ -309,7 +310,7 @@ void OutputDrain::retire(const pool::Record& record, pool::JournalReader& journa
 void OutputDrain::drop_everything() {
   for (const auto& [record, pending] : pieces_) retire(*record, *pending->journal);
   pieces_.clear();
-  for (const auto& [write, done] : std::exchange(done_writes_, {})) retire(*done.record, *done.journal);
+  drop_writes();
   give_held_back();
   release_kept(no_step);
   claims_.clear();

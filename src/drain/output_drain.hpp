@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -69,6 +70,8 @@ class OutputDrain {
   [[nodiscard]] bool takes(const pool::Record& record);
   [[nodiscard]] std::uint64_t next_write() const { return next_write_; }   // to be taken
   [[nodiscard]] bool waits_for_write_before(std::uint64_t write) const;
+  // Somebody waits for a write that a rank is just recording, without a word to the drain.
+  [[nodiscard]] bool is_about_to_go_on() const { return is_waited_for() && (lacks_writes() || next_phase_); }
   // The next one has been recorded, but its epoch has not been seen: it stands in a journal behind what waits for other nodes.
   [[nodiscard]] bool may_wait_unseen() const { return lacks_writes() && !(kept_waiting_ && kept_waiting_->number == next_write_); }
   void found_waiting(const pool::WriteStamp& write);
@@ -107,7 +110,8 @@ class OutputDrain {
   [[nodiscard]] bool failed() const { return failed_; }
   // Somebody waits to read what is written now. Any thread.
   [[nodiscard]] bool is_read_soon() const;
-  // Somebody waits until it is written. And: no rank will capture anything more of it. As the slot has it now.
+  [[nodiscard]] bool is_waited_for() const { return slot_.waiting_for_writes.load() != 0; }   // writes of it are
+  // Somebody wants it to be written. And: no rank will capture anything more of it. As the slot has it now.
   [[nodiscard]] bool is_wanted() const;
   [[nodiscard]] bool is_left_by_all() const;
   [[nodiscard]] bool finished() const { return finished_; }   // nothing refers to it any more
@@ -179,9 +183,16 @@ class OutputDrain {
   void on_bytes(const pool::Record& record, pool::JournalReader& journal);
   [[nodiscard]] bool lacks_writes() const;
   void bytes_written(const PendingPiece& pending);
-  void retire_writes();
+  void look_at_phases();
+  void open_phases();
+  void gather_write(PendingPiece& pending);
+  void settle_writes();
+  void pass(std::uint64_t first, std::uint64_t end);
+  void tell_written();
   void is_written(std::uint64_t window);
   void write_bytes();
+  void queue_windows_of_bytes();
+  void drop_writes();
   [[nodiscard]] bool locks_name();
   void judge_bytes_without_ranks(bool all_closed);
   // -- output_epochs.cpp: of bytes that several nodes write
@@ -259,11 +270,20 @@ class OutputDrain {
   std::uint64_t crowded_since_ns_ = 0; // when there was no free chunk; 0: there was
   std::vector<std::unique_ptr<store::VariableLayout>> zeros_;   // for what is undone
   std::map<std::uint32_t, std::vector<Extent>> fillable_;   // of a part, by variable: elements of a record
-  // -- of bytes: writes by number
-  std::uint64_t next_write_ = 0;        // to be taken
-  std::uint64_t writes_written_ = 0;    // all before it
-  std::map<std::uint64_t, Kept> done_writes_;             // and later ones that are
-  std::map<std::uint64_t, std::uint64_t> missing_writes_; // [first, second): there are none
+  // -- of bytes
+  std::uint64_t next_write_ = 0;        // to be taken, a number
+  std::uint64_t writes_written_ = 0;    // all of lower numbers
+  std::uint64_t told_written_ = 0;      // as ranks were last told
+  // Those that may be in the file and are wanted there are, of all lower numbers. Read by any thread.
+  std::atomic<std::uint64_t> done_up_to_ = 0;
+  std::uint64_t open_phase_ = 0;        // writes of later ones wait
+  struct NextPhase {
+    std::uint64_t phase, number;
+  };
+  std::optional<NextPhase> next_phase_;                   // to be opened when all of lower numbers have been taken
+  std::map<std::uint64_t, PendingPiece*> unwritten_writes_;   // by stamp
+  std::map<std::uint64_t, Kept> done_writes_;             // by stamp: later ones than some of these
+  std::map<std::uint64_t, std::uint64_t> passed_writes_;  // numbers [first, second), not adjacent: retired, or there are none
   std::set<std::uint64_t> full_windows_, windows_on_their_way_;
   bool closed_here_ = false;            // by all ranks of the node
   std::map<std::uint64_t, std::uint64_t> epochs_;         // of writes that were taken, by the first of each

@@ -50,7 +50,11 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
   } catch (const base::Error& error) {
     return fail(error);
   }
-  next_write_ = writes_written_ = slot_.writes_written.load(std::memory_order_acquire);
+  next_write_ = writes_written_ = told_written_ = slot_.writes_written.load(std::memory_order_acquire);
+  done_up_to_ = writes_written_;
+  // All of earlier phases were in the file. Of several nodes they have epochs instead.
+  const std::uint64_t phase = pool::WriteStamp::of(slot_.written_before.load(std::memory_order_acquire)).epoch;
+  open_phase_ = pool_.is_shared() ? pool::WriteStamp::last_epoch : phase;
   if (description_.checksums) checksums_ = Checksums(SumsState::recorded);
   if (description_.checksums && (inherited_ || description_.is_bytes)) checksums_.lose();   // of what was written before they are gone
   highest_end_ = settled_end_ =

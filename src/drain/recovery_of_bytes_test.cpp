@@ -48,13 +48,13 @@ class KilledJob {
     const auto words = place.encode();
     const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
     const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
-    ladder.write({keys_[node][file], base::WhenFull::block, &place, &box, [](std::uint64_t) {}},
+    ladder.write({keys_[node][file], base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, std::byte(value)); });
   }
   // Of a rank that is killed before it has recorded what it writes.
   void take_number(int node, int rank, File file) {
     pool::Recorder recorder(pools_[index(node)]->pool, rank, 30, [] { return "a rank"; });
-    static_cast<void>(recorder.take_number(keys_[node][file]));
+    static_cast<void>(recorder.take_number(keys_[node][file], 1));
   }
   void close() { progress_ = 1 | pool::rank_closed; }
 

@@ -25,13 +25,12 @@ constexpr Bytes journal_min = 16 * KiB;     // about a hundred puts
 constexpr Bytes journal_max = MiB;          // about eight thousand; more would only delay noticing a slow disk
 constexpr Bytes journal_share = 8;          // at most 1/8 of the budget
 
-// What the pool needs for itself: header, outputs, and how far each rank is with each.
-constexpr Bytes outputs_table(Bytes ranks) { return 136 * KiB + ranks * 520; }
-
 Bytes smallest_budget(const topology::Node& node, Bytes ranks) {
   const Bytes page = node.page_bytes;
   const Bytes journal = base::align_up(journal_min, page);
-  return base::align_up(std::max(journal_share * ranks * journal, outputs_table(ranks) + ranks * (journal + page)), page);
+  // More chunks than ranks, and what pages round up.
+  const Bytes needed = outputs_table(ranks) + ranks * (journal + 3 * page) + 2 * page;
+  return base::align_up(std::max(journal_share * ranks * journal, needed), page);
 }
 
 Bytes default_budget(const topology::Node& node, Bytes ranks) {

@@ -13,7 +13,7 @@ namespace glean::pool {
 namespace {
 
 // Below this a copy may well be read again from the cache; above it streaming stores save reading the target first.
-constexpr std::size_t streaming_bytes = 16 * 1024;
+constexpr std::size_t streaming_bytes = 4 * 1024;
 
 #ifdef __x86_64__
 __attribute__((target("avx2"))) void copy_streaming(std::byte* target, const std::byte* source, std::size_t bytes) {

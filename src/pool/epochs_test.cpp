@@ -17,11 +17,7 @@ class Epochs : public testing::Test {
   Epochs() : made_(1, small_plan(), NodeShare{"epochs", 2, 0}) { slot().is_bytes = 1; }
 
   [[nodiscard]] OutputSlot& slot() { return made_.pool.slot(key_.slot); }
-  [[nodiscard]] WriteStamp write() {
-    const WriteStamp stamp = recorder_.take_number(key_);
-    recorder_.give_number_up();
-    return stamp;
-  }
+  [[nodiscard]] WriteStamp write() { return recorder_.take_number(key_, 1); }
 
   TestPool made_;
   OutputKey key_ = made_.claim_slot();

@@ -31,6 +31,15 @@ Bytes bytes_to_skip(std::uint64_t head, Bytes ring_bytes, const Record& record) 
 // With what may have to be skipped at the end of the ring: less might never be enough.
 Bytes most_in_ring(const Record& record) { return 2 * Bytes{record.size_bytes}; }
 
+// Nothing but that.
+Record record_of_size(std::size_t dimensions, Origin origin) {
+  Record record{};
+  record.dimensions = static_cast<std::uint16_t>(dimensions);
+  record.origin = origin;
+  record.size_bytes = static_cast<std::uint32_t>(record_bytes(record));
+  return record;
+}
+
 bool is_state(RecordState state) {
   return state == RecordState::live || state == RecordState::written || state == RecordState::moving ||
          state == RecordState::retired;
@@ -110,6 +119,7 @@ std::optional<Recorder::Room> Recorder::try_reserve(Bytes wanted, Bytes minimum)
     if (!taken) return std::nullopt;
     chunk_ = *taken;
     has_chunk_ = true;
+    chunks_taken_.fetch_add(1, std::memory_order_relaxed);
     chunk_used_ = 0;
   }
   const Bytes offset = pool_.offset_of_chunk(chunk_) + chunk_used_;
@@ -149,24 +159,21 @@ void Recorder::commit_put(const Room& room, Bytes used_bytes, const Put& put) {
   append(record, put);
 }
 
-WriteStamp Recorder::take_number(const OutputKey& output) {
+WriteStamp Recorder::take_number(const OutputKey& output, std::size_t dimensions, std::uint32_t phase) {
+  wait_for_journal(record_of_size(dimensions, Origin::rank));
   Atomic<std::uint64_t>& held = pool_.journal(node_rank_).held_write;
   held.store(HeldWrite{output.slot}.word());   // before: whoever sees later numbers sees this
   OutputSlot& slot = pool_.slot(output.slot);
   // Slots are raised one after the other; what a rank writes into several is in no earlier epoch than what it has written before.
   if (pool_.is_shared()) raise_epoch(slot, pool_.header().epoch.load());
-  const auto stamp = WriteStamp::of(slot.writes_begun.fetch_add(1));
+  auto stamp = WriteStamp::of(slot.writes_begun.fetch_add(1));
+  if (!pool_.is_shared()) stamp.epoch = phase;
   held.store(HeldWrite{output.slot, stamp.number}.word());
   return stamp;
 }
 
-void Recorder::give_number_up() { pool_.journal(node_rank_).held_write.store(0, std::memory_order_release); }
-
 std::optional<Recorder::Held> Recorder::try_hold(Bytes payload_bytes, std::size_t dimensions) {
-  Record record{};
-  record.dimensions = static_cast<std::uint16_t>(dimensions);
-  record.origin = Origin::node;
-  record.size_bytes = static_cast<std::uint32_t>(record_bytes(record));
+  const Record record = record_of_size(dimensions, Origin::node);
   require_fits_journal(record);
   Journal& journal = pool_.journal(node_rank_);
   const Bytes used = journal.head.load(std::memory_order_relaxed) - journal.tail.load(std::memory_order_acquire);
@@ -195,6 +202,12 @@ const Record& Recorder::commit_elsewhere(PayloadPlace place, Bytes offset, Bytes
   const Record record = record_of(put, place, offset, payload_bytes);
   wait_for_journal(record);
   return append(record, put);
+}
+
+double Recorder::journal_share() const {
+  const Journal& journal = pool_.journal(node_rank_);
+  const Bytes used = journal.head.load(std::memory_order_relaxed) - journal.tail.load(std::memory_order_acquire);
+  return static_cast<double>(used) / static_cast<double>(pool_.ring_bytes());
 }
 
 void Recorder::describe(const OutputKey& output, std::span<const std::byte> bytes, More more) {

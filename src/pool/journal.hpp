@@ -3,6 +3,7 @@
 // What was captured, and in which order: one ring of records per rank, written by the rank, read by whoever drains.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <span>
@@ -55,11 +56,10 @@ class Recorder {
     int job_rank = 0;   // where that is another node: who has put it
   };
   void commit_put(const Room& room, Bytes used_bytes, const Put& put);
-  // The next number of a write of bytes. From a moment before until its record is committed it is seen that this rank holds it:
-  // those that come later wait for it, and need not if the rank is killed. Commit it before another is taken, or give it up: then
-  // the output has failed.
-  [[nodiscard]] WriteStamp take_number(const OutputKey& output);
-  void give_number_up();
+  // The next number of a write of bytes, with that phase of its rank, as soon as there is room for a record of so many dimensions: who
+  // holds one waits no more. From a moment before until the record is committed it is seen that this rank holds it: those that come
+  // later wait for it, and need not if the rank is killed. Commit it, or what stands for it, before another is taken.
+  [[nodiscard]] WriteStamp take_number(const OutputKey& output, std::size_t dimensions, std::uint32_t phase = 0);
   // The same in two parts, for a payload that takes its time to come and is put by another node: other room can be taken in
   // between. Nothing when there is no room for the payload or for a record of so many dimensions: whoever waits for that has to
   // be among those that wait for space. Then commit or drop, in any order; neither waits. Throws unsupported.
@@ -72,6 +72,10 @@ class Recorder {
   void drop_held(const Held& held);
   // The same for a payload that is not in the pool. The record stays as it is, but for its state, until this rank appends another.
   const Record& commit_elsewhere(PayloadPlace place, Bytes offset, Bytes payload_bytes, const Put& put);
+  // How often this rank has taken a chunk. Any thread, and so is the next.
+  [[nodiscard]] std::uint64_t chunks_taken() const { return chunks_taken_.load(std::memory_order_relaxed); }
+  // The share of the journal that is in use.
+  [[nodiscard]] double journal_share() const;
   // Appends to the description of an output: opaque bytes that the drain decodes when the last have come, and that stay in
   // the pool until the output is finished. If it throws, call forget_description().
   enum class More { follow, none };
@@ -96,6 +100,7 @@ class Recorder {
   std::function<void()> keep_draining_;
   std::uint32_t chunk_ = 0;
   bool has_chunk_ = false;
+  std::atomic<std::uint64_t> chunks_taken_ = 0;
   Bytes chunk_used_ = 0;
   Bytes promised_bytes_ = 0;   // of the journal, for what is held
 };

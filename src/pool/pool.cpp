@@ -300,10 +300,9 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   slot.description = slot.kept = slot.kept_before = 0;
   slot.records = slot.highest_end = slot.publishing_inode = slot.steps_dropped = 0;
   slot.path_mark = slot.directory_mark = 0;
-  slot.is_bytes = 0;
-  slot.raised_at_write = slot.written_epoch = slot.wanted_epoch = slot.job_written_epoch = 0;
+  slot.is_bytes = slot.waiting_for_writes = 0;
+  slot.written_before = slot.raised_at_write = slot.written_epoch = slot.wanted_epoch = slot.job_written_epoch = 0;
   slot.writes_begun = slot.writes_written = slot.write_up_to = slot.read_up_to = slot.size = slot.shared_position = 0;
-  slot.collectives_ended = 0;
   slot.name_lock = 0;
   slot.working_inode = slot.steps_sent = slot.job_output = slot.job_steps = slot.job_steps_ended = slot.job_steps_begun = 0;
   slot.job_steps_synchronized = slot.job_records = slot.job_highest_end = 0;
@@ -311,7 +310,9 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   slot.job_last_rank = slot.job_open_rank = ~std::uint32_t{0};
   for (auto& decision : slot.decisions) decision = 0;
   slot.job_verdict = 0;
-  for (int rank = 0; rank < static_cast<int>(header().ranks); ++rank) rank_progress(index, rank) = rank_begun(index, rank) = 0;
+  for (int rank = 0; rank < static_cast<int>(header().ranks); ++rank) {
+    rank_progress(index, rank) = rank_begun(index, rank) = rank_phase(index, rank) = 0;
+  }
   header().outputs_opened.fetch_add(1, std::memory_order_relaxed);
   slot.state.store(OutputState::open, std::memory_order_release);
   return OutputKey{index, slot.generation};
@@ -329,6 +330,8 @@ RankProgress& Pool::rank_progress(std::uint32_t slot, int rank) const {
 RankProgress& Pool::rank_in_call(int rank) const { return rank_progress(output_slots, rank); }
 
 RankProgress& Pool::rank_begun(std::uint32_t slot, int rank) const { return rank_progress(output_slots + 1 + slot, rank); }
+
+Atomic<std::uint32_t>& Pool::rank_phase(std::uint32_t slot, int rank) const { return journal(rank).phases[slot]; }
 
 Journal& Pool::journal(int rank) const {
   return *reinterpret_cast<Journal*>(base_ + header().journals_offset +

@@ -85,6 +85,8 @@ class Pool {
   [[nodiscard]] RankProgress& rank_in_call(int rank) const;
   // How many steps of an output that may drop it has begun, for messages.
   [[nodiscard]] RankProgress& rank_begun(std::uint32_t slot, int rank) const;
+  // Of outputs of bytes, on one node (pool/phases.hpp).
+  [[nodiscard]] Atomic<std::uint32_t>& rank_phase(std::uint32_t slot, int rank) const;
   [[nodiscard]] Journal& journal(int rank) const;
   [[nodiscard]] std::byte* ring(int rank) const;
   // Other nodes are in this session too.

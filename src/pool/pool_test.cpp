@@ -172,6 +172,26 @@ TEST(Pool, LaysEverythingOutWithoutOverlapInsideOfItsBudget) {
   }
 }
 
+TEST(Pool, HasMoreChunksThanRanksInTheSmallestBudgetThatAPlanTakes) {
+  topology::Node node;
+  node.page_bytes = 4096;
+  node.memory_available_bytes = node.shared_memory_available_bytes = base::GiB;
+  for (const int ranks : {1, 2, 3, 8, 40, 200}) {
+    base::Settings settings;
+    std::optional<plan::NodePlan> plan;
+    while (!plan) {
+      settings.pool.budget_bytes += 4096;
+      try {
+        plan = plan::plan_node(node, {.ranks_on_node = ranks}, settings);
+      } catch (const base::Error& error) {
+        ASSERT_EQ(error.code(), base::Errc::invalid_config) << error.what();
+      }
+    }
+    const TestPool made(ranks, *plan);
+    EXPECT_GT(made.pool.header().chunk_count, static_cast<std::uint32_t>(ranks)) << settings.pool.budget_bytes;
+  }
+}
+
 TEST(Pool, KnowsWhatMayBeAPayload) {
   TestPool made(1);
   const PoolHeader& header = made.pool.header();

@@ -16,7 +16,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 11;
+inline constexpr std::uint32_t pool_version = 12;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -120,14 +120,15 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint64_t> steps_dropped;     // on one node
   // -- of bytes: writes are numbered, over all ranks, in the order in which they were made
   Atomic<std::uint32_t> is_bytes;          // 1: nobody comes to see what became of it
-  Atomic<std::uint64_t> writes_begun;      // stamp of the next (WriteStamp)
-  Atomic<std::uint64_t> writes_written;    // all before this one are in the file
+  alignas(64) Atomic<std::uint64_t> writes_begun;   // stamp of the next (WriteStamp). These two change with each write
+  Atomic<std::uint64_t> size;              // of the file, with all that was captured
+  alignas(64) Atomic<std::uint64_t> writes_written;   // all of lower numbers are in the file
+  Atomic<std::uint64_t> written_before;    // on one node: all of lower stamps are
   Atomic<std::uint64_t> write_up_to;       // asked for
+  Atomic<std::uint32_t> waiting_for_writes;   // ranks that sleep on `progress` until more is written
   Atomic<std::uint64_t> read_up_to;        // asked for by who then reads it: these go through the page cache
   Atomic<std::uint32_t> name_lock;         // 1 + a rank that opens the file under its working name, or name_changes
-  Atomic<std::uint64_t> size;              // of the file, with all that was captured
   Atomic<std::uint64_t> shared_position;   // the ranks': MPI-IO's shared file pointer
-  Atomic<std::uint64_t> collectives_ended; // collective calls on it, each by each rank
   // -- on several nodes. What the drain says of this node:
   Atomic<std::uint64_t> steps_sent;        // ended by all ranks, and what other nodes write of them has arrived there
   Atomic<std::uint32_t> part_durable;      // 1: all that this node writes of a closed output is
@@ -187,10 +188,13 @@ struct Journal {
   Atomic<std::uint32_t> has_joined;   // 1: its rank has been there
   alignas(64) Atomic<std::uint64_t> tail;
   SharedQuestion question;
+  // Of each output on one node: in which phase its rank is (pool/phases.hpp). It changes at each collective call: ranks share no line.
+  alignas(64) std::array<Atomic<std::uint32_t>, output_slots> phases;
 };
 
-// Which write of an output of bytes: its number, among those of its node, and above it the epoch in which it was made, on several
-// nodes. Later writes of a node are in the same epoch or in later ones. It stands where other records have their step.
+// Which write of an output of bytes: its number, among those of its node, and above it, on several nodes, the epoch in which it was made:
+// later writes of a node are in the same epoch or in later ones. On one node it is the phase of its rank (pool/phases.hpp), and writes
+// take effect in the order of their stamps. It stands where other records have their step.
 struct WriteStamp {
   static constexpr int number_bits = 34;
   static constexpr std::uint64_t numbers = 1ull << number_bits, last_epoch = (1ull << (64 - number_bits)) - 1;

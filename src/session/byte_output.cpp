@@ -19,6 +19,25 @@
 
 namespace glean::session {
 
+namespace {
+
+// Whoever drains tells this rank, among others, when more is written.
+class WaitsForWrites {
+ public:
+  explicit WaitsForWrites(pool::OutputSlot& slot) : slot_(slot), generation_(slot.generation) { slot_.waiting_for_writes.fetch_add(1); }
+  ~WaitsForWrites() {
+    if (slot_.generation == generation_) slot_.waiting_for_writes.fetch_sub(1);
+  }
+  WaitsForWrites(const WaitsForWrites&) = delete;
+  WaitsForWrites& operator=(const WaitsForWrites&) = delete;
+
+ private:
+  pool::OutputSlot& slot_;
+  std::uint32_t generation_;   // it may have failed, and the slot be another's
+};
+
+}  // namespace
+
 bool ByteOutput::can_capture(const Core& core, MPI_Comm comm) {
   int between_groups = 0;
   MPI_Comm_test_inter(comm, &between_groups);
@@ -70,6 +89,7 @@ std::unique_ptr<ByteOutput::Unpublished> ByteOutput::find_unpublished(Core& core
   std::uint32_t nobody = 0;
   if (!slot.name_lock.compare_exchange_strong(nobody, static_cast<std::uint32_t>(core.nodes().rank()) + 1)) return nullptr;
   auto unpublished = std::make_unique<Unpublished>(core, found->key, found->working_path);
+  const WaitsForWrites waits(slot);
   // From here on the slot is another output's only if this one has failed.
   const auto is_there = [&] {
     return is_open(slot) && slot.generation.load(std::memory_order_acquire) == found->key.generation && slot.error.load() == 0;
@@ -115,30 +135,44 @@ ByteOutput::~ByteOutput() {
   if (!closed_ && core_->has_pool()) leave(pool::rank_closed | pool::rank_abandoned);
 }
 
-void ByteOutput::write(const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out) {
-  // What the journal has of it: offset and block, then count and stride of each level, in this order.
+// What the journal has of it: offset and block, then count and stride of each level, in this order.
+void ByteOutput::set_box(const mesh::Pattern& place) {
   box_.start.assign({place.offset, place.block_bytes});
   for (const auto& level : place.levels) box_.start.insert(box_.start.end(), {level.count, level.stride});
   const auto middle = box_.start.begin() + static_cast<std::ptrdiff_t>(box_.start.size() / 2);
   box_.count.assign(middle, box_.start.end());
   box_.start.erase(middle, box_.start.end());
+}
+
+void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out) {
   const base::Bytes bytes = place.bytes();
   if (bytes == 0) return;
   begin_change();
-  const auto wait_for_turn = [this](std::uint64_t number) {
-    want_written(number);
-    wait_until(*core_, [&] { return failure() || slot_.writes_written.load(std::memory_order_acquire) >= number; },
-               "'" + path_ + "' as far as this write");
+  const auto wait_until_written = [this](const pool::WriteStamp& stamp) {
+    const auto is_written = [&] {
+      if (slot_.written_before.load(std::memory_order_acquire) >= stamp.word()) return true;
+      want_written(pool::writes_begun(slot_));   // each time: later ones may be of an earlier phase
+      return slot_.written_before.load(std::memory_order_acquire) >= stamp.word();
+    };
+    wait_for_drain(is_written, "' as far as this write");
   };
-  const pool::CopyOut copy = [&](base::Bytes begin, base::Bytes count, std::byte* target) { copy_out(first + begin, {target, count}); };
-  try {
-    core_->ladder().write({key_, full_, &place, &box_, wait_for_turn}, copy);
-  } catch (const base::Error& error) {
-    // Those after it would wait for it for ever.
-    core_->recorder().give_number_up();
-    pool::fail(slot_, static_cast<std::uint32_t>(error.code()), fmt::format("rank {}: {}", core_->rank(), error.what()), error.hint());
+  base::Bytes copied = 0;
+  const pool::CopyOut copy = [&](base::Bytes begin, base::Bytes count, std::byte* target) {
+    copy_out(first + begin, {target, count});
+    copied = begin + count;
+  };
+  const auto error = caught([&] {
+    set_box(place);
+    core_->ladder().write({key_, full_, phase, &place, &box_, wait_until_written}, copy);
+  });
+  if (error) {
+    // It must not be published without these bytes. One in place is there anyway, and gets all that was captured.
+    if (!is_in_place_) {
+      pool::fail(slot_, static_cast<std::uint32_t>(error->code()), fmt::format("rank {}: {}", core_->rank(), error->what()), error->hint());
+    }
+    if (copied != 0) pool::raise(slot_.size, place.file_offset(copied - 1) + 1);
     core_->recorder().ring_the_drain();
-    throw;
+    throw base::Error(*error);
   }
   pool::raise(slot_.size, place.end());
   core_->figures().captured_bytes += bytes;
@@ -148,6 +182,19 @@ void ByteOutput::write(const mesh::Pattern& place, base::Bytes first, const Copy
   unannounced_bytes_ = 0;
   core_->keep_draining();
   core_->recorder().ring_the_drain();
+}
+
+std::uint32_t ByteOutput::phase() const { return core_->pace().phase(key_.slot); }
+
+void ByteOutput::enter_phase() { core_->pace().enter_phase(key_.slot); }
+
+std::uint32_t ByteOutput::wait_for_ranks() const { return core_->pace().wait_for_ranks(key_.slot); }
+
+std::uint32_t ByteOutput::keep_pace(base::Bytes bytes, std::uint64_t writes) const {
+  const std::uint32_t mine = phase();
+  if (full_ == base::WhenFull::synchronous) static_cast<void>(wait_for_ranks());   // who writes itself waits for what is before
+  core_->pace().keep(key_.slot, bytes, writes);
+  return mine;
 }
 
 void ByteOutput::throw_failure() const {
@@ -161,25 +208,33 @@ void ByteOutput::want_written(std::uint64_t writes, Then then) {
   core_->recorder().ring_the_drain();
 }
 
-bool ByteOutput::flush(Then then) {
+template <class Condition>
+void ByteOutput::wait_for_drain(Condition holds, const char* what) {
+  const WaitsForWrites waits(slot_);
+  wait_until(*core_, [&] { return failure() || holds(); }, "'" + path_ + what);
+}
+
+bool ByteOutput::flush(std::uint32_t phase, Then then) {
   const auto next = pool::WriteStamp::of(slot_.writes_begun.load());
+  const pool::WriteStamp mine{phase, next.number};
   const auto is_there = [&] {
-    return slot_.writes_written.load(std::memory_order_acquire) >= next.number &&
-           (!core_->pool().is_shared() || slot_.job_written_epoch.load(std::memory_order_acquire) >= next.epoch);
+    if (slot_.writes_written.load(std::memory_order_acquire) < next.number) {
+      return !core_->pool().is_shared() && slot_.written_before.load(std::memory_order_acquire) >= mine.word();
+    }
+    return !core_->pool().is_shared() || slot_.job_written_epoch.load(std::memory_order_acquire) >= next.epoch;
   };
   const bool waits = !is_there();
   if (waits) {
     pool::raise(slot_.wanted_epoch, next.epoch);
     want_written(next.number, then);
     pool::futex_signal(core_->pool().header().progress);   // whoever talks to other nodes sleeps on it
-    wait_until(*core_, [&] { return failure() || is_there(); }, "'" + path_ + "'");
+    wait_for_drain(is_there, "'");
   }
   throw_failure();
   return waits;
 }
 
 void ByteOutput::synchronize() {
-  flush();
   const int descriptor = ::open(working_path_.c_str(), O_WRONLY | O_CLOEXEC);
   const int error = descriptor < 0 || fsync(descriptor) != 0 ? errno : 0;
   if (descriptor >= 0) ::close(descriptor);
@@ -193,9 +248,10 @@ base::Bytes ByteOutput::size_in_file() const {
 
 base::Bytes ByteOutput::captured_size() const { return std::max(size_in_file(), slot_.size.load(std::memory_order_acquire)); }
 
-base::Bytes ByteOutput::size() {
-  if (!core_->pool().is_shared()) return captured_size();
-  flush();
+base::Bytes ByteOutput::size(std::uint32_t phase) {
+  const base::Bytes captured = captured_size();   // first: who is ahead now may have made it longer before
+  if (!core_->pool().is_shared() && !pool::any_is_past_phase(core_->pool(), key_.slot, phase)) return captured;
+  flush(phase);
   return size_in_file();
 }
 

@@ -18,12 +18,13 @@
 #include "mesh/box.hpp"
 #include "mesh/pattern.hpp"
 #include "pool/journal.hpp"
+#include "pool/phases.hpp"
 
 namespace glean::session {
 
 class Core;
 
-// Not thread-safe, and neither are two of one session: hold Core::one_at_a_time() in all but open().
+// Not thread-safe, and neither are two of one session: hold Core::one_at_a_time() in all but open(), and what says something else.
 class ByteOutput {
  public:
   // What becomes of a file that is there already.
@@ -78,9 +79,9 @@ class ByteOutput {
   // Copies stream bytes [first, first + target.size()) of what is written to `target`. Called with ascending `first`.
   using CopyOut = std::function<void(base::Bytes first, std::span<std::byte> target)>;
   // Captures `place.bytes()` bytes of the stream, from `first` on: they go where the pattern says. One copy; when the pool is full
-  // it does what the file's setting `full` says. Local. Of writes that overlap the one that was made later wins, whichever rank has
-  // made it.
-  void write(const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out);
+  // it does what the file's setting `full` says. Local. Of writes that overlap that of the later phase wins, and of one phase the one
+  // that was made later, whichever rank has made it. `phase`: of keep_pace().
+  void write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out);
 
   // Before this rank changes it by other means: a file in place loses its checksums. Local.
   void begin_change();
@@ -88,15 +89,16 @@ class ByteOutput {
   // Where the bytes are until it is published: the working file, or the file itself. The same on all ranks.
   [[nodiscard]] const std::string& working_path() const { return working_path_; }
   [[nodiscard]] bool is_in_place() const { return is_in_place_; }
-  // Blocks until everything that any rank of the node had captured of it before the call is in that file, where other
-  // processes see it, and on several nodes what others had captured in earlier epochs (pool/epochs.hpp); through the page cache if it
-  // is read then. Local. Throws what has failed. Returns whether there was anything to wait for.
+  // Blocks until everything that any rank of the node had captured of it before the call, up to this `phase`, is in that file, where
+  // other processes see it, and on several nodes what others had captured in earlier epochs (pool/epochs.hpp); through the page cache
+  // if it is read then. Local. Throws what has failed. Returns whether there was anything to wait for. `phase`: of wait_for_ranks().
   enum class Then { read, other };
-  bool flush(Then then = Then::other);
-  // The same, and on the storage. Local.
+  bool flush(std::uint32_t phase, Then then = Then::other);
+  // What is in the file is on the storage then. Local, blocks.
   void synchronize();
-  // Of the file with all that was captured so far. Local, does not wait on one node; on several it flushes.
-  [[nodiscard]] base::Bytes size();
+  // Of the file with all that was captured so far up to this phase. Local; on one node it waits only if others are in later ones, on
+  // several it flushes. `phase`: of wait_for_ranks().
+  [[nodiscard]] base::Bytes size(std::uint32_t phase);
   // As far as this node knows. Local, does not wait.
   [[nodiscard]] base::Bytes captured_size() const;
   // Makes the file longer at any time, or cuts it after flush() on all ranks; on one of them. Local.
@@ -108,9 +110,18 @@ class ByteOutput {
   // message of node 0.
   [[nodiscard]] std::uint64_t move_shared(const pool::SharedMove& move);
 
-  // Collective calls on it that ranks of this node have ended, all together. Local.
-  void end_collective() { slot_.collectives_ended.fetch_add(1, std::memory_order_acq_rel); }
-  [[nodiscard]] std::uint64_t collectives_ended() const { return slot_.collectives_ended.load(std::memory_order_acquire); }
+  // Of the pool. Any thread.
+  [[nodiscard]] std::uint32_t slot() const { return key_.slot; }
+  // On one node: this rank begins, or ends, a collective call of all that have opened it together. Writes take effect in the order of
+  // these calls (pool/phases.hpp). Local.
+  void enter_phase();
+  // There were as many as can be counted. The same on all ranks between two calls. Local.
+  [[nodiscard]] bool has_last_phase() const { return phase() >= pool::last_phase - 2; }
+  // Until all ranks have come as far as this one, to the phase that is returned (session/pace.hpp): without Core::one_at_a_time(). Blocks.
+  [[nodiscard]] std::uint32_t wait_for_ranks() const;
+  // The same before so many bytes are written in so many writes, if this rank is so far ahead of others that they might lack room. Returns
+  // the phase of these writes.
+  [[nodiscard]] std::uint32_t keep_pace(base::Bytes bytes, std::uint64_t writes) const;
 
   // What has failed in the background so far; it will not be published. Local.
   [[nodiscard]] std::optional<base::Error> failure() const;
@@ -119,8 +130,11 @@ class ByteOutput {
 
  private:
   ByteOutput(std::shared_ptr<Core> core, pool::OutputKey key, std::string path, std::string working_path, bool is_in_place);
+  void set_box(const mesh::Pattern& place);
   void leave(std::uint32_t flags);
+  [[nodiscard]] std::uint32_t phase() const;
   void want_written(std::uint64_t writes, Then then = Then::other);
+  template <class Condition> void wait_for_drain(Condition holds, const char* what);
   void throw_failure() const;
   [[nodiscard]] base::Bytes size_in_file() const;
 

@@ -171,6 +171,7 @@ void Core::set_up_pool() {
     outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, nodes_->rank(), deadline_seconds_, past_, keep_draining);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, nodes_->rank(), deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
+    pace_ = std::make_unique<Pace>(*pool_, *recorder_, nodes_->rank());
     ladder_ = std::make_unique<drain::Ladder>(*pool_, *recorder_, nodes_->rank(), rank_calls_);
     if (!with_writers_) start_drain();
   });
@@ -233,6 +234,7 @@ plan::FileShare Core::share_of(const std::string& path, const store::FileLayout&
 void Core::release() noexcept {
   leave_nodes();
   ladder_.reset();
+  pace_.reset();
   recorder_.reset();
   outputs_.reset();
   // Whoever completes what is left removes the pool then.
@@ -308,6 +310,7 @@ void Core::close() {
   if (ladder_) figures_.ladder = ladder_->figures();
   if (outputs_) figures_.steps_dropped += outputs_->steps_dropped_by_nodes();
   ladder_.reset();
+  pace_.reset();
   recorder_.reset();
   if (drain_) drain_->finish();
   figures_.closing_ns += spent();

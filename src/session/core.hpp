@@ -28,6 +28,7 @@
 #include "session/file_plans.hpp"
 #include "session/node_drain.hpp"
 #include "session/nodes.hpp"
+#include "session/pace.hpp"
 #include "session/parts.hpp"
 #include "session/pool_outputs.hpp"
 #include "transport/mpi/messages.hpp"
@@ -78,6 +79,7 @@ class Core {
   [[nodiscard]] pool::Pool& pool() { return *pool_; }
   [[nodiscard]] const pool::Pool& pool() const { return *pool_; }
   [[nodiscard]] pool::Recorder& recorder() { return *recorder_; }
+  [[nodiscard]] Pace& pace() { return *pace_; }
   // Where several threads of the program call: held by whoever uses an output of bytes, and never while waiting for other ranks.
   [[nodiscard]] std::mutex& one_at_a_time() { return one_at_a_time_; }
   [[nodiscard]] drain::Ladder& ladder() { return *ladder_; }
@@ -181,6 +183,7 @@ class Core {
   double begin_realtime_seconds_ = 0;
   std::unique_ptr<pool::Pool> pool_;
   std::unique_ptr<pool::Recorder> recorder_;
+  std::unique_ptr<Pace> pace_;
   std::mutex one_at_a_time_;
   store::SystemCalls rank_calls_;
   std::unique_ptr<drain::Ladder> ladder_;

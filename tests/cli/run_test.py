@@ -137,6 +137,12 @@ class Run(CommandTest):
             self.assertNotEqual(run.returncode, 0)
             self.assertIn("glean: error: MPI_Init: not all ranks have come for 6 s: the library has to be in LD_PRELOAD", run.stderr)
 
+    def test_ranks_that_others_wait_for_are_named(self):
+        run = self.glean("run", "--", *MPIRUN, "2", WRITER, "file", "6")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("file': rank 0 has waited 5 s for rank(s) 1: they have not come to its last collective call", run.stderr)
+        self.assertEqual((self.directory / "file").read_bytes(), b"a" * 1000 + b"b" * 1000)
+
     def test_subfiling_is_seen_in_the_environment(self):
         self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, HDF5_DRIVER="subfiling").stderr)
         self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, H5FD_SUBFILING_STRIPE_SIZE="1").stderr)

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * run_writer FILE: each rank writes 1000 of its letter; knows nothing of GLEAN. */
+ * run_writer FILE [SECONDS]: each rank writes 1000 of its letter, the last one so much later, and asks for the size; knows nothing of
+ * GLEAN. */
 #include <mpi.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int main(int count, char** arguments) {
   char letters[1000];
-  int rank = 0;
+  int rank = 0, ranks = 0;
+  MPI_Offset size = 0;
   MPI_File file;
   MPI_Init(&count, &arguments);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   memset(letters, 'a' + rank, sizeof letters);
   MPI_File_open(MPI_COMM_WORLD, arguments[1], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  if (count > 2 && rank == ranks - 1) sleep((unsigned)atoi(arguments[2]));
   MPI_File_write_at_all(file, 1000 * (MPI_Offset)rank, letters, 1000, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_get_size(file, &size);
   MPI_File_close(&file);
   MPI_Finalize();
   return 0;

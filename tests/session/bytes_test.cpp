@@ -23,7 +23,9 @@ class BytesOfRanks : public Ranks {
     return std::make_shared<Core>(MPI_COMM_WORLD, more, Core::Program::unmodified);
   }
   static void write(ByteOutput& output, const mesh::Pattern& place, char value) {
-    output.write(place, 0, [&](base::Bytes, std::span<std::byte> target) { std::fill(target.begin(), target.end(), std::byte(value)); });
+    const auto phase = output.keep_pace(place.bytes(), 1);
+    output.write(phase, place, 0,
+                 [&](base::Bytes, std::span<std::byte> target) { std::fill(target.begin(), target.end(), std::byte(value)); });
   }
   static void apply(std::string& model, const mesh::Pattern& place, char value) {
     if (model.size() < place.end()) model.resize(place.end());
@@ -52,10 +54,10 @@ TEST_F(BytesOfRanks, LaterWritesWin) {
       if (turn % size_ == rank_) write(*output, place, value);
       apply(model, place, value);
       MPI_Barrier(MPI_COMM_WORLD);
-      EXPECT_EQ(output->size(), model.size());
+      EXPECT_EQ(output->size(0), model.size());
       MPI_Barrier(MPI_COMM_WORLD);
       if (turn % 20 == 19) {
-        output->flush();
+        output->flush(0);
         MPI_Barrier(MPI_COMM_WORLD);
         std::ifstream file(output->working_path(), std::ios::binary);
         const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -136,6 +138,28 @@ TEST_F(BytesOfRanks, WaitForRoom) {
   }
 }
 
+// The caller is told; a new file must not be published without it, and one in place keeps all the rest.
+TEST_F(BytesOfRanks, AWriteThatFailsTakesNothingElseWithItInPlace) {
+  auto core = make_core();
+  const std::string name = "of." + std::to_string(rank_);
+  mesh::Pattern too_much{.offset = 0, .block_bytes = 1, .levels = {}};
+  too_much.levels.assign(30'000, {1, 1});   // for the journal
+  for (const auto existing : {ByteOutput::Existing::replace, ByteOutput::Existing::keep}) {
+    const bool in_place = existing == ByteOutput::Existing::keep;
+    if (in_place) std::ofstream(path(name)) << std::string(3000, 'o');
+    auto output = ByteOutput::open(core, MPI_COMM_SELF, path(name), existing);
+    write(*output, {.offset = 0, .block_bytes = 1000, .levels = {}}, 'x');
+    EXPECT_THROW(write(*output, too_much, 'y'), base::Error);
+    EXPECT_EQ(output->failure().has_value(), !in_place);
+    if (in_place) write(*output, {.offset = 2000, .block_bytes = 1000, .levels = {}}, 'z');
+    output->close();
+    ByteOutput::finish(*core, path(name));
+    EXPECT_EQ(exists(name), in_place);
+  }
+  core->close();
+  EXPECT_EQ(content(name), std::string(1000, 'x') + std::string(1000, 'o') + std::string(1000, 'z'));
+}
+
 // What a write does when the pool is full.
 class RungsOfBytes : public BytesOfRanks, public testing::WithParamInterface<std::string> {
  protected:
@@ -167,10 +191,10 @@ TEST_P(RungsOfBytes, LaterWritesWin) {
     if (turn % size_ == rank_) write(*output, place, value);
     apply(model, place, value);
     MPI_Barrier(MPI_COMM_WORLD);
-    EXPECT_EQ(output->size(), model.size());
+    EXPECT_EQ(output->size(0), model.size());
     MPI_Barrier(MPI_COMM_WORLD);
     if (turn % 6 == 5) {
-      output->flush();
+      output->flush(0);
       std::ifstream file(output->working_path(), std::ios::binary);
       const std::string text{std::istreambuf_iterator<char>(file), {}};
       EXPECT_TRUE(text == model);

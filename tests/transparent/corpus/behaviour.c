@@ -140,6 +140,65 @@ CASE(behaviour_files_left_to_others, "every rank opens a file of its own, and th
   say_file(name);
 }
 
+CASE(behaviour_collective_calls_wait_for_what_comes_before, "a rank that is late still writes, reads and asks for the size") {
+  enum { part = 100000 };
+  char data[part];
+  MPI_File file = open_new("data");
+  for (int round = 0; round < 4; ++round) {
+    const int is_late = rank == (round + 1) % ranks;
+    MPI_Offset size = 0;
+    barrier();
+    if (!is_late) CALL(MPI_File_get_size(file, &size));
+    barrier();
+    if (is_late) {
+      usleep(20000);   // the others are in their collective call
+      CALL(MPI_File_get_size(file, &size));
+    }
+    say("size %lld", (long long)size);
+    if (is_late) {
+      memset(data, 'a' + round, part);
+      CALL(MPI_File_write_at(file, size + part / 2, data, part, MPI_BYTE, MPI_STATUS_IGNORE));
+      CALL(MPI_File_read_at(file, 0, data, part, MPI_BYTE, MPI_STATUS_IGNORE));
+      say_bytes("read", data, part);
+    }
+    fill(data, part, round);
+    CALL(MPI_File_write_at_all(file, size + rank * part, data, part, MPI_BYTE, MPI_STATUS_IGNORE));
+    CALL(MPI_File_write_at_all(file, 1000 * rank, data, 1000, MPI_BYTE, MPI_STATUS_IGNORE));
+  }
+  close_file(&file);
+}
+
+// What it writes collectively the others have not come to yet, and they need room, too.
+CASE(behaviour_one_rank_is_far_ahead, "of the others, in several files, with more than a small pool holds") {
+  enum { files = 10, part = 6 << 20, rounds = 60, piece = 1 << 20 };
+  char* data = malloc(part);
+  char name[40];
+  MPI_File file[files], own;
+  for (int i = 0; i < files; ++i) {
+    snprintf(name, sizeof name, "together-%d", i);
+    file[i] = open_new(name);
+  }
+  snprintf(name, sizeof name, "own-%d", rank);
+  own = open_file(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  if (rank == ranks - 1) {
+    usleep(300000);
+    fill(data, part, 1);
+    for (int i = 0; i < 3; ++i) CALL(MPI_File_write_at(own, (MPI_Offset)i * part, data, part, MPI_BYTE, MPI_STATUS_IGNORE));
+  }
+  for (int i = 0; i < files; ++i) {
+    fill(data, part, i);
+    CALL(MPI_File_write_at_all(file[i], 0, data, rank == 0 ? part : 0, MPI_BYTE, MPI_STATUS_IGNORE));
+  }
+  if (rank == ranks - 1) usleep(300000);
+  for (int i = 0; i < rounds; ++i) {
+    CALL(MPI_File_write_at_all(file[i % files], 64 * (i * ranks + rank), data, 64, MPI_BYTE, MPI_STATUS_IGNORE));
+    if (rank == 0) CALL(MPI_File_write_at(own, (MPI_Offset)i * piece, data, piece, MPI_BYTE, MPI_STATUS_IGNORE));
+  }
+  for (int i = 0; i < files; ++i) close_file(&file[i]);
+  close_file(&own);
+  free(data);
+}
+
 CASE(behaviour_collective_calls_follow_each_other, "one writes what another one, who is late, has written or reads") {
   enum { part = 100000 };
   const int all = part * ranks;
