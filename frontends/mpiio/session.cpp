@@ -79,7 +79,7 @@ void Session::end_with_mpi() {
   pthread_atfork(nullptr, nullptr, [] { the_session.store(nullptr); });
   // And one that never calls MPI_Finalize leaves what all ranks have closed.
   std::atexit([] {
-    wait_for_closed_files();
+    wait_for_files();
     Session* session = the_session.exchange(nullptr);
     if (session == nullptr) return;
     end_look_ups();
@@ -87,28 +87,29 @@ void Session::end_with_mpi() {
   });
 }
 
-void Session::wait_for_closed_files() noexcept {
+void Session::wait_for_files() noexcept {
   const Session* session = current();
   if (session == nullptr || !session->core_->has_pool()) return;
-  const session::Core& core = *session->core_;
-  pool::Draining draining{core.pool(), pool::no_rank};
-  const pool::OutputSet outputs = draining.outputs();
+  session::Core& core = *session->core_;
   const std::uint64_t began = base::now_ns();
   double next_word = 5;
-  std::function<void()> tell = [&] {
+  const auto tell = [&] {
     const double seconds = base::seconds(base::now_ns() - began);
     if (seconds < next_word) return;
-    base::log(base::LogLevel::warning, "the program ends when the files that it has closed are written, {:.0f} s so far", seconds);
+    base::log(base::LogLevel::warning, "the program ends when what it has written is in its files, {:.0f} s so far", seconds);
     next_word += 5;
   };
-  const auto about_once_a_second = [](void* context, int) { (*static_cast<std::function<void()>*>(context))(); };
-  while (outputs != 0 && !draining.wait_for(outputs, 1, about_once_a_second, &tell)) {
-    if (core.root_is_gone() || core.pool().header().lost_nodes != 0) return;   // then `glean recover` completes them
-    tell();
-    if (base::seconds(base::now_ns() - began) <= core.deadline_seconds()) continue;
-    return base::log(base::LogLevel::error, "the program ends before its files are written: {:g} s were not enough; `glean recover` "
-                     "completes them", core.deadline_seconds());
-  }
+  const auto late = session::caught([&] {
+    const auto open_are_written = session::ByteOutput::write_open_in_place(core);
+    pool::Draining draining{core.pool(), pool::no_rank};
+    pool::OutputSet closed = draining.outputs();
+    session::wait_until(core, [&] {
+      tell();
+      closed &= draining.outputs();
+      return closed == 0 && open_are_written();
+    }, "the files");
+  });
+  if (late) base::log(base::LogLevel::error, "the program ends, and `glean recover` completes its files: {}", late->what());
 }
 
 void Session::end() noexcept {

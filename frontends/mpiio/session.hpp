@@ -42,9 +42,10 @@ class Session {
   static void begin() noexcept;
   // Null where every call passes through: without a session, and in a process that the program has forked.
   [[nodiscard]] static Session* current() noexcept;
-  // Before this process ends without MPI_Finalize, at which mpirun ends the others: waits until what all ranks have closed is in its
-  // files, but not for a drain that is gone. Local, any thread, blocks.
-  static void wait_for_closed_files() noexcept;
+  // Before this process ends without MPI_Finalize, at which mpirun ends the others: waits until files that all ranks have closed are
+  // there, and what they have captured of others that are written in place is in them; but for no rank, and not for a drain that is gone.
+  // Local, any thread, blocks.
+  static void wait_for_files() noexcept;
   // The captured file behind a handle of the program; null for any other. Local, any thread.
   [[nodiscard]] static std::shared_ptr<CapturedFile> find(MPI_File fh);
 

@@ -54,7 +54,7 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int MPI_Abort(MPI_Comm comm, int code) {
-  Session::wait_for_closed_files();
+  Session::wait_for_files();
   return PMPI_Abort(comm, code);
 }
 

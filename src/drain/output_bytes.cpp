@@ -217,7 +217,7 @@ void OutputDrain::judge_bytes_without_ranks(bool all_closed) {
     if (!closed) open += (open.empty() ? "" : ", ") + std::to_string(pool_.job_rank(rank));
   }
   if (open.empty()) open = "of another node";
-  const std::string why = "rank(s) " + open + " had not closed it when the job was killed";
+  const std::string why = "rank(s) " + open + " had not closed it when the job ended";
   if (in_place) trace_.note = why + "; all that was captured is in it";
   else fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' is not complete: " + why));
 }

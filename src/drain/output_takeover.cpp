@@ -40,7 +40,7 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
     description_ = OutputDescription::decode_names(description.bytes);
     trace_.path = description_.display_path;
     if (!description.complete) {
-      throw base::Error(base::Errc::io, "'" + trace_.path + "' was just being opened when the job was killed");
+      throw base::Error(base::Errc::io, "'" + trace_.path + "' was just being opened when the job ended");
     }
     description_ = OutputDescription::decode(description.bytes);
     // Its one step is closing it, which is judged anew.
@@ -63,7 +63,7 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
       ranks_ == Ranks::gone) {
     // Somebody was killed while saying what failed.
     slot_.error_claimed = 0;
-    fail(base::Error(base::Errc::io, "'" + trace_.path + "' had failed when the job was killed"));
+    fail(base::Error(base::Errc::io, "'" + trace_.path + "' had failed when the job ended"));
   }
   if (slot_.forgotten.load(std::memory_order_acquire) == 0) return;
   const auto& variables = description_.layout.variables;
@@ -218,7 +218,7 @@ void OutputDrain::judge_without_ranks(std::uint32_t steps, std::uint32_t most, b
   }
   if (steps == 0) {
     fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' has no complete step: rank(s) " + behind +
-                                                    " had not ended step 0 when the job was killed"));
+                                                    " had not ended step 0 when the job ended"));
   } else if (slot_.forgotten.load(std::memory_order_acquire) != 0) {
     fail(base::Error(base::Errc::no_space,
                      "what was written of the unfinished step " + std::to_string(steps) + " of '" + trace_.path +

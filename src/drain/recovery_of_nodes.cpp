@@ -192,11 +192,11 @@ void prepare(pool::OutputSlot& slot, const Verdict& verdict, int nodes) {
   const auto fail = [&](const char* why) { pool::fail(slot, static_cast<std::uint32_t>(base::Errc::io), why, ""); };
   const bool everywhere = slot.job_output != 0 && static_cast<int>(verdict.nodes.size()) == nodes;
   if (slot.job_output == 0 || (verdict.has_root && !everywhere)) {
-    fail("it was just being opened when the job was killed");
+    fail("it was just being opened when the job ended");
   } else if (!verdict.error.empty()) {
     fail(verdict.error.c_str());
   } else if (!verdict.has_root) {
-    fail("it had failed when the job was killed");
+    fail("it had failed when the job ended");
   }
   slot.job_steps_ended = everywhere ? verdict.ended : 0;
   slot.job_steps_begun = verdict.begun;

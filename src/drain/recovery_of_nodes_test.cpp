@@ -394,7 +394,7 @@ TEST_F(LeftOnNodes, HasFailedWhereNode0CouldNotRenameTheFile) {
   const auto recovered = recover_alone(names_);
 
   ASSERT_EQ(recovered.size(), 2U);
-  EXPECT_EQ(reasons(recovered, names_[1]), std::vector<std::string>{"it had failed when the job was killed"});
+  EXPECT_EQ(reasons(recovered, names_[1]), std::vector<std::string>{"it had failed when the job ended"});
   EXPECT_EQ(store::read_text(output.description.names.final_path), "of an earlier job");
   EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
 }

@@ -117,6 +117,34 @@ void ByteOutput::finish_all(Core& core) {
   wait_until(core, is_done, "what all ranks have closed");
 }
 
+std::function<bool()> ByteOutput::write_open_in_place(Core& core) {
+  struct Captured {
+    const pool::OutputSlot& slot;
+    std::uint32_t generation;
+    pool::WriteStamp stamp;
+    [[nodiscard]] bool is_written(bool by_all_nodes) const {
+      if (!is_open(slot) || slot.generation.load(std::memory_order_acquire) != generation || slot.error.load() != 0) return true;
+      if (by_all_nodes) return slot.job_written_epoch.load(std::memory_order_acquire) >= stamp.epoch;
+      return slot.written_before.load(std::memory_order_acquire) >= stamp.word();
+    }
+  };
+  const bool on_several_nodes = core.pool().is_shared();
+  std::vector<Captured> all;
+  for (const pool::OutputKey key : open_in_place(core.pool())) {
+    pool::OutputSlot& slot = core.pool().slot(key.slot);
+    auto stamp = pool::WriteStamp::of(slot.writes_begun.load());
+    if (on_several_nodes) pool::raise(slot.wanted_epoch, stamp.epoch);
+    else stamp.epoch = pool::least_phase(core.pool(), key.slot);
+    pool::raise(slot.write_up_to, stamp.number);
+    all.push_back({slot, key.generation, stamp});
+  }
+  core.recorder().ring_the_drain();
+  pool::futex_signal(core.pool().header().progress);   // whoever talks to other nodes sleeps on it
+  return [all = std::move(all), on_several_nodes] {
+    return std::all_of(all.begin(), all.end(), [&](const Captured& each) { return each.is_written(on_several_nodes); });
+  };
+}
+
 void ByteOutput::fail_open(Core& core, const std::string& why) {
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     pool::OutputSlot& slot = core.pool().slot(index);

@@ -65,6 +65,9 @@ class ByteOutput {
   static void finish(Core& core, const std::string& path);
   // The same for all of the node.
   static void finish_all(Core& core);
+  // What ranks of the node have captured so far of files that are written in place and open is to be written, as far as that depends on
+  // no rank. What is returned says whether it is. Local.
+  [[nodiscard]] static std::function<bool()> write_open_in_place(Core& core);
   // Those of the node that not all ranks have closed have failed. Local.
   static void fail_open(Core& core, const std::string& why);
 

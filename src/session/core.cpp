@@ -15,6 +15,7 @@
 #include "drain/recovery.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
+#include "session/byte_opening.hpp"
 #include "session/byte_output.hpp"
 #include "topology/discover/discover.hpp"
 
@@ -305,14 +306,15 @@ void Core::close() {
   const auto unfinished = has_pool() && nodes_->leads() ? caught([&] { ByteOutput::finish_all(*this); }) : std::nullopt;
   closed_ = true;
   // No rank captures any more: all were in the wait above.
-  if (const auto left = caught([&] { finish_exchange(unfinished); })) drain_->end_without_ranks(left->what());   // it stays in the pools
+  const auto left = caught([&] { finish_exchange(unfinished); });
+  if (left) drain_->leave_unfinished(left->what());
   leave_nodes();
   if (ladder_) figures_.ladder = ladder_->figures();
   if (outputs_) figures_.steps_dropped += outputs_->steps_dropped_by_nodes();
   ladder_.reset();
   pace_.reset();
   recorder_.reset();
-  if (drain_) drain_->finish();
+  if (drain_ && !left) drain_->finish();
   figures_.closing_ns += spent();
   figures_.blocked_ns += spent();
   const auto reported = caught([&] { write_report(); });
@@ -341,9 +343,12 @@ void Core::leave() noexcept {
     if (outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank was killed");
     for (const std::string& text : outputs_->wait_alone(deadline_seconds_)) base::log(base::LogLevel::error, "{}", text);
     ByteOutput::finish_all(*this);
+    if (outputs_->any_incomplete()) throw base::Error(base::Errc::timeout, "not all that was closed is complete");
+    if (!open_in_place(*pool_).empty()) drain_->end_without_ranks("files were open when the program ended");
   });
-  leave_nodes();
   if (error) base::log(base::LogLevel::error, "leaving the session: {}", error->what());
+  if (error && drain_) drain_->leave_unfinished("the session ends before everything is written");
+  leave_nodes();
   if (drain_ && !drain_->leaves_the_pool()) drain_->finish();
   release();
 }

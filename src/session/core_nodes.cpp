@@ -71,7 +71,10 @@ void Core::finish_exchange(const std::optional<base::Error>& failed) {
     if (late) throw base::Error(*late);
     return;
   }
-  if (!exchange_) return;
+  if (!exchange_) {
+    if (failed) throw base::Error(*failed);
+    return;
+  }
   for (std::uint64_t now = base::now_ns(), moved = now; exchange_->holds_any(); now = base::now_ns()) {
     if (exchange_->progress()) {
       moved = now;
@@ -125,6 +128,7 @@ void Core::part_from_nodes() {
   if (exchange_thread_) {
     const auto late = caught([&] { ByteOutput::finish_all(*this); });
     if (late) return drain_->end_without_ranks(late->what());
+    if (!open_in_place(*pool_).empty()) return drain_->end_without_ranks("files were open when the program ended");
     ByteOutput::fail_open(*this, fmt::format("rank {} has left the session before the output was complete", rank_));
     return;
   }

@@ -102,13 +102,9 @@ void NodeDrain::start_threads() {
 // What is complete is completed, as `glean recover` would do it. After SIGTERM in a thread of its own; the others go on as they
 // can until the process ends.
 void NodeDrain::end_without_ranks(const char* why) {
+  if (pool_.is_shared()) return leave_unfinished(why);   // what other nodes have is needed too
   const std::lock_guard lock(ending_);
   if (ended_without_ranks_.exchange(true)) return;
-  if (pool_.is_shared()) {   // what other nodes have is needed too
-    engine_->stop(drain::Engine::Unfinished::leave);
-    base::log(base::LogLevel::warning, "{}: `mpirun --map-by ppr:1:node glean recover` completes what all ranks have captured", why);
-    return;
-  }
   const auto others_live = [&] {
     for (int rank = 1; rank < static_cast<int>(pool_.header().ranks); ++rank) {
       if (pool_.process_of_rank(rank) != 0) return true;
@@ -122,6 +118,15 @@ void NodeDrain::end_without_ranks(const char* why) {
   // A rank that lives may be writing into a step that would be undone.
   if (alone) drain::log(drain::complete(pool_, calls_));
   else base::log(base::LogLevel::warning, "other ranks live on: `glean recover` completes what is left");
+}
+
+void NodeDrain::leave_unfinished(const char* why) {
+  if (is_helper()) return;   // it completes what all ranks have captured when they are gone
+  const std::lock_guard lock(ending_);
+  if (ended_without_ranks_.exchange(true)) return;
+  base::log(base::LogLevel::warning, "{}: `{}glean recover` completes what all ranks have captured", why,
+            pool_.is_shared() ? "mpirun --map-by ppr:1:node " : "");
+  engine_->stop(drain::Engine::Unfinished::leave);   // the storage may hang
 }
 
 NodeDrain::~NodeDrain() { stop_to_watch(); }

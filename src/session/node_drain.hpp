@@ -35,11 +35,14 @@ class NodeDrain {
   // 5 s at most, what all ranks have captured is completed; else, and of several nodes always, it stays for `glean recover`.
   // Nothing the second time. Any thread. Blocks.
   void end_without_ranks(const char* why);
+  // Nothing more is written at once, for storage that hangs: what all ranks have captured stays for `glean recover`, or a helper completes
+  // it when they are gone. As above.
+  void leave_unfinished(const char* why);
   // A process of its own will finish what all ranks have captured.
   [[nodiscard]] bool is_helper() const;
   // Where threads of this process drain.
   [[nodiscard]] drain::Engine& engine() { return *engine_; }
-  // The pool is not this process's to remove: a helper still needs it, or end_without_ranks() has seen to it.
+  // The pool is not this process's to remove: a helper still needs it, or has been left to `glean recover`.
   [[nodiscard]] bool leaves_the_pool() const;
   // Complete after finish().
   [[nodiscard]] drain::DrainTrace trace() const;
