@@ -13,18 +13,22 @@
 
 namespace glean::mpiio {
 
-// Adds the time of a call to the blocked time of this rank. Any thread.
+// Adds the time of a call to the blocked time of this rank, and to that of a file. Any thread.
 class Blocked {
  public:
-  explicit Blocked(Session& session) : core_(session.core()), begin_ns_(base::now_ns()) {}
+  explicit Blocked(Session& session, std::atomic<std::uint64_t>* of_file = nullptr)
+      : of_rank_(session.core()->figures().blocked_ns), of_file_(of_file), begin_ns_(base::now_ns()) {}
   ~Blocked() {
-    std::atomic_ref(core_->figures().blocked_ns).fetch_add(base::now_ns() - begin_ns_, std::memory_order_relaxed);
+    const std::uint64_t spent = base::now_ns() - begin_ns_;
+    std::atomic_ref(of_rank_).fetch_add(spent, std::memory_order_relaxed);
+    if (of_file_ != nullptr) of_file_->fetch_add(spent, std::memory_order_relaxed);
   }
   Blocked(const Blocked&) = delete;
   Blocked& operator=(const Blocked&) = delete;
 
  private:
-  std::shared_ptr<session::Core> core_;
+  std::uint64_t& of_rank_;   // sessions are never deleted
+  std::atomic<std::uint64_t>* of_file_;
   std::uint64_t begin_ns_;
 };
 
@@ -44,8 +48,7 @@ class Stopwatch {
 // Runs `action`; what it fails with goes to the error handler of the program's file, and is returned.
 template <class Action>
 int call(CapturedFile& file, Action action) noexcept {
-  const Blocked blocked(file.session());
-  const Stopwatch stopwatch(file.blocked_ns());
+  const Blocked blocked(file.session(), &file.blocked_ns());
   int code = MPI_SUCCESS;
   try {
     action();

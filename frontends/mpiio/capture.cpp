@@ -31,7 +31,7 @@ Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI
     succeeded_for_program(PMPI_File_write_at(token_, at, buf, static_cast<int>(count), datatype, MPI_STATUS_IGNORE));
   }
   const Bytes begin = static_cast<Bytes>(at) * view_.etype_bytes;
-  const std::uint64_t writes = locked([&] { return view_.places->places_for(begin, memory.bytes()); });
+  const std::uint64_t writes = view_.places->places_for(begin, memory.bytes());
   const std::uint32_t phase = output().keep_pace(memory.bytes(), writes);
   locked([&] {
     Bytes first = 0;

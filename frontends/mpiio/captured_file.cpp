@@ -49,6 +49,7 @@ void CapturedFile::agree(std::optional<base::Error> mine) {
 
 void CapturedFile::close() {
   aside_.close();
+  const session::ByteOutput::Closing closing(*session_.core());
   const Bytes bytes = output().captured_size();
   std::uint64_t most[3] = {0, blocked_ns_, waited_ns_};
   most[0] = static_cast<std::uint64_t>(close_alone());

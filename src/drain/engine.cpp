@@ -172,7 +172,7 @@ void Engine::run(int thread, Worker& worker) {
       if (std::exchange(busy, false)) leave_busy();
       const bool is_soon = std::any_of(outputs_.begin(), outputs_.end(), [](const auto& each) { return each.second->is_about_to_go_on(); });
       lock.unlock();
-      pool::futex_wait(pool_.header().work, seen, waits ? Patience::pause_ns : is_soon ? short_nap_ns : nap_ns);
+      pool::futex_wait(pool_.header().work, seen, waits ? Patience::between_looks_ns : is_soon ? short_nap_ns : nap_ns);
     }
     lock.lock();
   }

@@ -15,20 +15,23 @@ int Engine::cores_of_machine() {
   return cores;
 }
 
-// With the lock held. Only while nothing but open outputs of bytes is there, which are captured in one go between open and close: who
-// waits for one says so in its slot, or has closed it.
+// With the lock held. Only while nothing but outputs of bytes is there, which are captured in one go between open and close, and until all
+// ranks have come out of closing them: who waits for one says so in its slot, or has closed it.
 bool Engine::leaves_cores_to_ranks() {
   const pool::PoolHeader& header = pool_.header();
   const auto ranks = static_cast<int>(header.ranks);
   if (ranks_ == Ranks::gone || pool_.is_shared() || stopping_ || header.hurry.load(std::memory_order_relaxed) != 0) return false;
   if (outputs_.empty() || !plan_.drain_cores.empty() || ranks < cores_of_machine()) return false;
-  const bool all_can_wait = std::all_of(outputs_.begin(), outputs_.end(), [](const auto& entry) {
+  bool is_closing = false;
+  for (int rank = 0; rank < ranks; ++rank) is_closing |= pool_.journal(rank).closing.load(std::memory_order_relaxed) != 0;
+  const bool all_can_wait = std::all_of(outputs_.begin(), outputs_.end(), [&](const auto& entry) {
     const OutputDrain& output = *entry.second;
-    return output.description().is_bytes && !output.failed() && !output.is_waited_for() && !output.is_wanted() && !output.is_left_by_all();
+    return output.description().is_bytes && !output.failed() && !output.is_waited_for() && !output.is_wanted() &&
+           (is_closing || !output.is_left_by_all());
   });
   if (!all_can_wait) return false;
   CaptureLook look{base::now_ns(), 0, static_cast<double>(pool_.used_bytes()) / static_cast<double>(header.pool_bytes),
-                   header.waiting_for_space.load(std::memory_order_relaxed) != 0};
+                   header.waiting_for_space.load(std::memory_order_relaxed) != 0, is_closing};
   for (int rank = 0; rank < ranks; ++rank) {
     const pool::Journal& journal = pool_.journal(rank);
     const std::uint64_t head = journal.head.load(std::memory_order_relaxed);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "pool/epochs.hpp"
+
 namespace glean::drain {
 
 using RecordedPut = pool::Recorder::Put;
@@ -91,8 +93,17 @@ void Ladder::write(const Write& write, const pool::CopyOut& copy_out) {
     [[nodiscard]] static Bytes smallest_rest(Bytes chunk_bytes) { return std::min(chunk_bytes, 64 * base::KiB); }
     void copy(const RecordedPut& piece, std::byte* target) const { source(piece.first_element, piece.elements, target); }
     [[nodiscard]] const pool::CopyOut& copy_out() const { return source; }
-    void number(RecordedPut& piece) const {
+    void take_number(RecordedPut& piece) const {
       piece.step = ladder.recorder_.take_number(piece.output, piece.box->count.size(), of.phase).word();
+    }
+    void raise_size(const RecordedPut& piece) const {
+      const Bytes end = of.place->file_offset(piece.first_element + piece.elements - 1) + 1;
+      pool::raise(ladder.pool_.slot(piece.output.slot).size, end);
+    }
+    // Both at once: all ranks change them.
+    void number(RecordedPut& piece) const {
+      take_number(piece);
+      raise_size(piece);
     }
     // Others wait for a record with it: one of no bytes.
     void give_number_up(RecordedPut piece) const {
@@ -103,7 +114,7 @@ void Ladder::write(const Write& write, const pool::CopyOut& copy_out) {
     [[nodiscard]] std::uint64_t own_elements(const RecordedPut& rest) const { return ladder.pool_.is_shared() ? 0 : rest.elements; }
     void write(RecordedPut& piece) const {
       of.wait_until_written({of.phase, 0});   // first: the drain would wait for a number to open the phase
-      number(piece);
+      take_number(piece);
       try {
         of.wait_until_written(pool::WriteStamp::of(piece.step));
         ladder.write_through_.write(piece.output, mesh::PatternPart(*of.place, piece.first_element, piece.elements), copy_out());
@@ -111,6 +122,7 @@ void Ladder::write(const Write& write, const pool::CopyOut& copy_out) {
         give_number_up(piece);
         throw;
       }
+      raise_size(piece);
       // The record last: those that come later may go on when it is there.
       ladder.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece);
       ladder.recorder_.ring_the_drain();

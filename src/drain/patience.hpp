@@ -15,12 +15,15 @@ struct CaptureLook {
   std::uint64_t captured = 0;   // a count of anything that grows with each capture
   double fullest = 0;           // share of the pool, or of a journal, that is in use
   bool is_full = false;         // a rank waits for space
+  bool is_closing = false;      // a rank waits until others have closed, or has not gone on since
 };
 
 class Patience {
  public:
   // Ranks that have not captured anything for so long do something else.
   static constexpr std::uint64_t pause_ns = 5'000'000;
+  // Nobody tells the drain that it need not wait any more: it looks so often.
+  static constexpr std::uint64_t between_looks_ns = 1'000'000;
   // Then the drain begins even if they go on.
   static constexpr std::uint64_t most_ns = 100'000'000;
   static constexpr double most_share = 0.5;

@@ -38,6 +38,23 @@ TEST(Patience, EndsAfterAWhileUntilThereWasAPause) {
   EXPECT_TRUE(looks(patience, 1109, 1150));
 }
 
+TEST(Patience, WaitsUntilAllHaveComeOutOfClosing) {
+  Patience patience;
+  EXPECT_TRUE(looks(patience, 1000, 1010));
+
+  EXPECT_TRUE(patience.look({1040 * ms, 1010, 0.1, false, true}));
+  EXPECT_TRUE(patience.look({1044 * ms, 1010, 0.1, false}));
+  EXPECT_FALSE(patience.look({1045 * ms, 1010, 0.1, false}));
+}
+
+TEST(Patience, EndsAfterAWhileThoughARankNeverComesOutOfClosing) {
+  Patience patience;
+  EXPECT_TRUE(looks(patience, 1000, 1010));
+
+  for (std::uint64_t at = 1011; at < 1100; ++at) EXPECT_TRUE(patience.look({at * ms, 1010, 0.1, false, true}));
+  EXPECT_FALSE(patience.look({1100 * ms, 1010, 0.1, false, true}));
+}
+
 TEST(Patience, IsNoneWhereMuchIsInUse) {
   Patience patience;
 

@@ -16,7 +16,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 12;
+inline constexpr std::uint32_t pool_version = 13;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -72,7 +72,7 @@ struct PoolHeader {
   Atomic<std::uint64_t> epoch;                       // on several nodes: in which outputs of bytes are written (WriteStamp)
 };
 
-struct ChunkState {
+struct alignas(64) ChunkState {   // each small write of a rank changes one
   Atomic<std::uint32_t> references;   // pieces that are not written yet, and one while its rank fills it
   Atomic<std::uint32_t> next_free;    // index + 1 of the next chunk on the free stack; 0: none
 };
@@ -186,6 +186,7 @@ struct Journal {
   std::uint32_t job_rank;          // of the session, for messages
   Atomic<std::uint64_t> held_write;   // of bytes, that the rank numbers and has not recorded yet (HeldWrite); 0: none
   Atomic<std::uint32_t> has_joined;   // 1: its rank has been there
+  Atomic<std::uint32_t> closing;      // calls in which its rank waits until others have closed an output of bytes
   alignas(64) Atomic<std::uint64_t> tail;
   SharedQuestion question;
   // Of each output on one node: in which phase its rank is (pool/phases.hpp). It changes at each collective call: ranks share no line.

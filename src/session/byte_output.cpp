@@ -184,11 +184,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
     };
     wait_for_drain(is_written, "' as far as this write");
   };
-  base::Bytes copied = 0;
-  const pool::CopyOut copy = [&](base::Bytes begin, base::Bytes count, std::byte* target) {
-    copy_out(first + begin, {target, count});
-    copied = begin + count;
-  };
+  const pool::CopyOut copy = [&](base::Bytes begin, base::Bytes count, std::byte* target) { copy_out(first + begin, {target, count}); };
   const auto error = caught([&] {
     set_box(place);
     core_->ladder().write({key_, full_, phase, &place, &box_, wait_until_written}, copy);
@@ -198,11 +194,9 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
     if (!is_in_place_) {
       pool::fail(slot_, static_cast<std::uint32_t>(error->code()), fmt::format("rank {}: {}", core_->rank(), error->what()), error->hint());
     }
-    if (copied != 0) pool::raise(slot_.size, place.file_offset(copied - 1) + 1);
     core_->recorder().ring_the_drain();
     throw base::Error(*error);
   }
-  pool::raise(slot_.size, place.end());
   core_->figures().captured_bytes += bytes;
   ++core_->figures().puts;
   unannounced_bytes_ += bytes;
@@ -315,6 +309,12 @@ std::optional<base::Error> ByteOutput::failure() const {
   if (error == 0 || slot_.generation.load(std::memory_order_acquire) != key_.generation) return std::nullopt;
   return base::Error(static_cast<base::Errc>(error - 1), "'" + path_ + "' cannot be completed: " + slot_.message.data(), slot_.hint.data());
 }
+
+ByteOutput::Closing::Closing(Core& core) : closing_(core.pool().journal(core.nodes().rank()).closing) {
+  closing_.fetch_add(1, std::memory_order_relaxed);
+}
+
+ByteOutput::Closing::~Closing() { closing_.fetch_sub(1, std::memory_order_relaxed); }
 
 void ByteOutput::close() { leave(pool::rank_closed); }
 

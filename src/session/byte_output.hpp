@@ -126,6 +126,19 @@ class ByteOutput {
   // the phase of these writes.
   [[nodiscard]] std::uint32_t keep_pace(base::Bytes bytes, std::uint64_t writes) const;
 
+  // Where ranks wait for each other to close, around that: the drain leaves the cores to them (drain/patience.hpp), where every core has
+  // one. Local, no system call.
+  class Closing {
+   public:
+    explicit Closing(Core& core);
+    ~Closing();
+    Closing(const Closing&) = delete;
+    Closing& operator=(const Closing&) = delete;
+
+   private:
+    pool::Atomic<std::uint32_t>& closing_;
+  };
+
   // What has failed in the background so far; it will not be published. Local.
   [[nodiscard]] std::optional<base::Error> failure() const;
   // No more writes of this rank. Local, does not wait: when all ranks have called it, it is published in the background.
