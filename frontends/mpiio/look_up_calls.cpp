@@ -14,7 +14,7 @@
 
 #include "look_ups.hpp"
 
-using glean::mpiio::wait_to_look;
+using glean::mpiio::Look;
 using glean::mpiio::Wanted;
 
 // The code of this library, as the linker knows it: its own calls do not wait, as the drain would wait for itself.
@@ -44,8 +44,12 @@ class Next {
 
 }  // namespace
 
+// The call waits; the second one is led to where the file is.
 #define GLEAN_WAIT(name, directory, path, wanted) \
-  if (!is_own(__builtin_return_address(0))) wait_to_look(name, directory, path, wanted)
+  if (!is_own(__builtin_return_address(0))) static_cast<void>(Look(name, directory, path, wanted))
+#define GLEAN_LOOK(name, directory, path, wanted)                                   \
+  const Look look(name, directory, is_own(__builtin_return_address(0)) ? nullptr : path, wanted); \
+  if (look.path() != nullptr) path = look.path()
 
 // One function: what it returns, its name, its parameters, noexcept or nothing, its arguments, and what it waits for.
 #define GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, ...)             \
@@ -61,14 +65,17 @@ class Next {
 
 // Path first.
 #define GLEAN_PATH(result, name, parameters, exceptions, arguments) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, AT_FDCWD, path, Wanted::file))
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file))
 // Descriptor of a directory, and path.
 #define GLEAN_AT(result, name, parameters, exceptions, arguments) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file))
-// The same for calls that a directory changes or is opened with.
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, Wanted::file))
+// The same for calls that a directory is opened with.
 #define GLEAN_PATH_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, AT_FDCWD, path, Wanted::file_or_directory))
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file_or_directory))
 #define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, Wanted::file_or_directory))
+// Calls that change the name, not the file. They also change a directory.
+#define GLEAN_NAME(result, name, parameters, exceptions, arguments, directory) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file_or_directory))
 // Two paths.
 #define GLEAN_TWO(result, name, parameters, exceptions, arguments, from_directory, to_directory) \
@@ -89,7 +96,7 @@ class Next {
       mode = va_arg(rest, mode_t);                                                 \
       va_end(rest);                                                                \
     }                                                                              \
-    GLEAN_WAIT(#name, directory, path, Wanted::file_or_directory);                 \
+    GLEAN_LOOK(#name, directory, path, Wanted::file_or_directory);                 \
     return next_##name.find(#name)(__VA_ARGS__, mode);                             \
   }
 #define GLEAN_OPEN(name) \
@@ -145,9 +152,9 @@ GLEAN_AT(int, utimensat, (int directory, const char* path, const struct timespec
 GLEAN_PATH(int, truncate, (const char* path, off_t length), noexcept, (path, length))
 GLEAN_PATH(int, truncate64, (const char* path, off64_t length), noexcept, (path, length))
 
-GLEAN_PATH_OR_DIRECTORY(int, remove, (const char* path), noexcept, (path))
-GLEAN_PATH(int, unlink, (const char* path), noexcept, (path))
-GLEAN_AT_OR_DIRECTORY(int, unlinkat, (int directory, const char* path, int flags), noexcept, (directory, path, flags))
+GLEAN_NAME(int, remove, (const char* path), noexcept, (path), AT_FDCWD)
+GLEAN_NAME(int, unlink, (const char* path), noexcept, (path), AT_FDCWD)
+GLEAN_NAME(int, unlinkat, (int directory, const char* path, int flags), noexcept, (directory, path, flags), directory)
 GLEAN_TWO(int, rename, (const char* from, const char* to), noexcept, (from, to), AT_FDCWD, AT_FDCWD)
 GLEAN_TWO(int, renameat, (int old_directory, const char* from, int new_directory, const char* to), noexcept,
           (old_directory, from, new_directory, to), old_directory, new_directory)
@@ -157,9 +164,9 @@ GLEAN_TWO(int, link, (const char* from, const char* to), noexcept, (from, to), A
 GLEAN_TWO(int, linkat, (int old_directory, const char* from, int new_directory, const char* to, int flags), noexcept,
           (old_directory, from, new_directory, to, flags), old_directory, new_directory)
 // What a symbolic link says is no path that is looked at.
-GLEAN_PATH(int, symlink, (const char* text, const char* path), noexcept, (text, path))
-GLEAN_AT(int, symlinkat, (const char* text, int directory, const char* path), noexcept, (text, directory, path))
+GLEAN_NAME(int, symlink, (const char* text, const char* path), noexcept, (text, path), AT_FDCWD)
+GLEAN_NAME(int, symlinkat, (const char* text, int directory, const char* path), noexcept, (text, directory, path), directory)
 
 // The entries of a directory: for `*`.
 GLEAN_LOOK_UP(DIR*, opendir, (const char* path), , (path),
-              if (!is_own(__builtin_return_address(0))) wait_to_look("opendir", AT_FDCWD, path, Wanted::directory_entries))
+              GLEAN_WAIT("opendir", AT_FDCWD, path, Wanted::directory_entries))

@@ -12,10 +12,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/log.hpp"
 #include "pool/published.hpp"
+#include "session.hpp"
+#include "session/agreement.hpp"
+#include "session/byte_output.hpp"
 
 namespace glean::mpiio {
 namespace {
@@ -136,23 +141,42 @@ void tell(void* context, int seconds) {
       .add(seconds).add(" s so far").write();
 }
 
-void wait(LookUps& look_ups, const char* call, int directory, const char* path, Wanted wanted) {
-  const pool::OutputSet draining = look_ups.draining.outputs();
-  if (draining == 0) return;
+void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told) {
+  if (look_ups.draining.wait_for(outputs, look_ups.deadline_seconds, tell, &told)) return;
+  Line line;
+  line.add("glean: ").add(told.call).add(" of '").add(told.path);
+  if (look_ups.draining.needs_lost_nodes()) return line.add("' does not wait: other nodes cannot be reached any more").write();
+  line.add("' does not wait any longer: nothing was written for ").add(static_cast<int>(look_ups.deadline_seconds)).add(" s").write();
+}
+
+// Into `working_path` where a new file is that this program has open; false if there is none. A child of the program has no session.
+bool find_open(std::string_view final_path, Path& working_path) {
+  Session* session = Session::current();
+  if (session == nullptr) return false;
+  std::optional<std::string> found;
+  const auto error = session::caught([&] { found = session::ByteOutput::look_at_open(*session->core(), std::string(final_path)); });
+  if (error) base::log(base::LogLevel::error, "'{}' is open and cannot be looked at: {}", final_path, error->what());
+  if (!found || found->size() >= working_path.size()) return false;
+  std::memcpy(working_path.data(), found->c_str(), found->size() + 1);
+  return true;
+}
+
+// Returns whether it is `working_path` that has to be looked at.
+bool wait(LookUps& look_ups, const char* call, int directory, const char* path, Wanted wanted, Path& working_path) {
+  const auto [closed, open] = look_ups.draining.outputs();
+  if ((closed | open) == 0) return false;
   Path resolved;
   const bool lists = wanted == Wanted::directory_entries;
   const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, resolved);
-  if (length == 0) return;
+  if (length == 0) return false;
   using Names = pool::Draining::Names;
   const Names names = wanted == Wanted::file ? Names::files : Names::directories_too;
-  pool::OutputSet outputs = look_ups.draining.of(draining, pool::path_mark({resolved.data(), length}), names);
-  Told told{call, path};
-  if (outputs == 0 || look_ups.draining.wait_for(outputs, look_ups.deadline_seconds, tell, &told)) return;
-  if (look_ups.draining.needs_lost_nodes()) {
-    return Line().add("glean: ").add(call).add(" of '").add(path).add("' does not wait: other nodes cannot be reached any more").write();
+  const std::uint64_t mark = pool::path_mark({resolved.data(), length});
+  if (const pool::OutputSet outputs = look_ups.draining.of(closed, mark, names); outputs != 0) {
+    wait_for(look_ups, outputs, {call, path});
+    return false;
   }
-  Line().add("glean: ").add(call).add(" of '").add(path).add("' does not wait any longer: nothing was written for ")
-      .add(static_cast<int>(look_ups.deadline_seconds)).add(" s").write();
+  return look_ups.draining.of(open, mark, Names::files) != 0 && find_open({resolved.data(), length}, working_path);
 }
 
 // A process that a rank has started finds the rank's pool. A pool that is gone has nothing that drains.
@@ -189,11 +213,12 @@ void end_look_ups() noexcept {
   while (looking.load() != 0) usleep(1000);
 }
 
-void wait_to_look(const char* call, int directory, const char* path, Wanted wanted) noexcept {
+Look::Look(const char* call, int directory, const char* path, Wanted wanted) noexcept : path_(path) {
   if (current.load(std::memory_order_relaxed) == nullptr || path == nullptr) return;
   const int error = errno;
   looking.fetch_add(1);
-  if (LookUps* look_ups = current.load()) wait(*look_ups, call, directory, path, wanted);
+  LookUps* look_ups = current.load();
+  if (look_ups != nullptr && wait(*look_ups, call, directory, path, wanted, working_path_)) path_ = working_path_.data();
   looking.fetch_sub(1);
   errno = error;
 }

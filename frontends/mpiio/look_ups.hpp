@@ -2,9 +2,14 @@
 //
 // A program that looks at a file that it has written by other means than MPI-IO (open, stat, rename, …), or that lets a process
 // look which it has started, finds it finished: the call waits for the drain.
+// A new file that ranks still have open has another name until they close it: a rank that looks at it is led there, when all that was
+// captured so far is there.
 //
 // GLEAN's own calls do not wait, in no thread; they are known by where they come from.
 #pragma once
+
+#include <array>
+#include <climits>
 
 #include "pool/pool.hpp"
 
@@ -16,10 +21,20 @@ void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_secon
 // When nothing drains any more, before the pool goes. Local.
 void end_look_ups() noexcept;
 
-// Before the program's `call` looks at a path. Any thread, also in a signal handler; blocks. Costs a load if there is no
-// session, and two more if nothing is open in it.
 // A directory that an output is in is looked at in its own right, unless it is opened, listed, renamed or removed.
 enum class Wanted { file, file_or_directory, directory_entries };
-void wait_to_look(const char* call, int directory, const char* path, Wanted wanted = Wanted::file) noexcept;
+
+// Before the program's `call` looks at a path. Any thread, also in a signal handler unless it looks at a file that is open; blocks. Costs
+// a load if there is no session, and two more if nothing is open in it.
+class Look {
+ public:
+  Look(const char* call, int directory, const char* path, Wanted wanted) noexcept;
+  // Where it is: the path itself, or that of the working file, for calls that keep its name.
+  [[nodiscard]] const char* path() const { return path_; }
+
+ private:
+  const char* path_;
+  std::array<char, PATH_MAX> working_path_;   // not initialized: there is seldom one
+};
 
 }  // namespace glean::mpiio

@@ -102,10 +102,10 @@ void Session::wait_for_files() noexcept {
   const auto late = session::caught([&] {
     const auto open_are_written = session::ByteOutput::write_open_in_place(core);
     pool::Draining draining{core.pool(), pool::no_rank};
-    pool::OutputSet closed = draining.outputs();
+    pool::OutputSet closed = draining.outputs().closed;
     session::wait_until(core, [&] {
       tell();
-      closed &= draining.outputs();
+      closed &= draining.outputs().closed;
       return closed == 0 && open_are_written();
     }, "the files");
   });

@@ -44,18 +44,18 @@ bool Draining::is_closed(std::uint32_t slot) const noexcept {
   return true;
 }
 
-OutputSet Draining::outputs() noexcept {
+Draining::Outputs Draining::outputs() noexcept {
   const std::uint64_t opened = 1 + std::uint64_t{pool_.header().outputs_opened.load(std::memory_order_acquire)};
-  if (none_open_.load(std::memory_order_relaxed) == opened) return 0;
-  OutputSet closed = 0;
+  if (none_open_.load(std::memory_order_relaxed) == opened) return {};
+  Outputs outputs;
   bool any_open = false;
   for (std::uint32_t slot = 0; slot < output_slots; ++slot) {
     const OutputState state = pool_.slot(slot).state.load(std::memory_order_acquire);
     if (state == OutputState::open || state == OutputState::opening) any_open = true;
-    if (state == OutputState::open && is_closed(slot)) closed |= OutputSet{1} << slot;
+    if (state == OutputState::open) (is_closed(slot) ? outputs.closed : outputs.open) |= OutputSet{1} << slot;
   }
   if (!any_open) none_open_.store(opened, std::memory_order_relaxed);
-  return closed;
+  return outputs;
 }
 
 OutputSet Draining::of(OutputSet outputs, std::uint64_t mark, Names names) const noexcept {

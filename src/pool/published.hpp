@@ -25,13 +25,16 @@ void mark_path(OutputSlot& slot, std::string_view final_path) noexcept;
 // Who looks: a rank of the node, or a process that it has started, or another process.
 inline constexpr int no_rank = -1;
 
-// The outputs that are not under their names yet and soon will be, whatever the program does: all ranks have closed them, or
-// `rank` has, and then the others do, since closing is collective. Local; two loads as long as no output was opened since none
-// was open.
 class Draining {
  public:
   Draining(const Pool& pool, int rank) noexcept : pool_(pool), rank_(rank) {}
-  [[nodiscard]] OutputSet outputs() noexcept;
+  // `closed`: they are not under their names yet and soon will be, whatever the program does: all ranks have closed them, or `rank` has,
+  // and then the others do, since closing is collective. `open`: not so. Local; two loads as long as no output was opened since none was
+  // open.
+  struct Outputs {
+    OutputSet closed = 0, open = 0;
+  };
+  [[nodiscard]] Outputs outputs() noexcept;
   // Those of `outputs` that become the file with that mark, or a file in the directory with it.
   enum class Names { files, directories_too };
   [[nodiscard]] OutputSet of(OutputSet outputs, std::uint64_t mark, Names names) const noexcept;

@@ -36,15 +36,15 @@ TEST(Draining, IsWhatAllRanksHaveClosed) {
   TestPool made(2);
   Draining draining(made.pool, no_rank);
 
-  EXPECT_EQ(draining.outputs(), 0u);
+  EXPECT_EQ(draining.outputs().closed, 0u);
   const OutputKey key = open_output(made, "/a/file");
-  EXPECT_EQ(draining.outputs(), 0u);
+  EXPECT_EQ(draining.outputs().closed, 0u);
   close(made, key, 1);
-  EXPECT_EQ(draining.outputs(), 0u);
+  EXPECT_EQ(draining.outputs().closed, 0u);
   close(made, key, 0);
-  EXPECT_EQ(draining.outputs(), only(key));
+  EXPECT_EQ(draining.outputs().closed, only(key));
   end(made.pool, key, OutputState::published);
-  EXPECT_EQ(draining.outputs(), 0u);
+  EXPECT_EQ(draining.outputs().closed, 0u);
 }
 
 TEST(Draining, IsWhatTheRankThatLooksHasClosed) {
@@ -52,8 +52,8 @@ TEST(Draining, IsWhatTheRankThatLooksHasClosed) {
   const OutputKey key = open_output(made, "/a/file");
   close(made, key, 1);
 
-  EXPECT_EQ(Draining(made.pool, 0).outputs(), 0u);
-  EXPECT_EQ(Draining(made.pool, 1).outputs(), only(key));
+  EXPECT_EQ(Draining(made.pool, 0).outputs().closed, 0u);
+  EXPECT_EQ(Draining(made.pool, 1).outputs().closed, only(key));
 }
 
 TEST(Draining, IsNotWhatTheRankThatLooksNeverOpened) {
@@ -61,9 +61,9 @@ TEST(Draining, IsNotWhatTheRankThatLooksNeverOpened) {
   const OutputKey key = open_output(made, "/a/file");
   close(made, key, 1, rank_closed | rank_absent);
 
-  EXPECT_EQ(Draining(made.pool, 1).outputs(), 0u);
+  EXPECT_EQ(Draining(made.pool, 1).outputs().closed, 0u);
   close(made, key, 0);
-  EXPECT_EQ(Draining(made.pool, 1).outputs(), only(key));
+  EXPECT_EQ(Draining(made.pool, 1).outputs().closed, only(key));
 }
 
 TEST(Draining, SeesWhatIsOpenedAfterNothingWasOpen) {
@@ -72,12 +72,12 @@ TEST(Draining, SeesWhatIsOpenedAfterNothingWasOpen) {
   const OutputKey first = open_output(made, "/a/file");
   close(made, first, 0);
   end(made.pool, first, OutputState::published);
-  EXPECT_EQ(draining.outputs(), 0u);
+  EXPECT_EQ(draining.outputs().closed, 0u);
 
   const OutputKey second = open_output(made, "/a/file");
   close(made, second, 0);
 
-  EXPECT_EQ(draining.outputs(), only(second));
+  EXPECT_EQ(draining.outputs().closed, only(second));
 }
 
 TEST(Draining, KnowsFilesAndTheirDirectories) {
@@ -157,7 +157,7 @@ TEST(Draining, IsSeenByAnotherProcess) {
   if (child == 0) {
     const Pool pool = Pool::attach(made.pool.name(), Pool::Access::look);
     Draining draining(pool, no_rank);
-    const OutputSet outputs = draining.of(draining.outputs(), path_mark("/a/file"), Draining::Names::files);
+    const OutputSet outputs = draining.of(draining.outputs().closed, path_mark("/a/file"), Draining::Names::files);
     const bool waited = draining.wait_for(outputs, 20, ignore, nullptr);
     _exit(outputs == only(key) && waited && pool.slot(key.slot).state == OutputState::published ? 0 : 1);
   }

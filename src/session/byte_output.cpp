@@ -36,6 +36,42 @@ class WaitsForWrites {
   std::uint32_t generation_;   // it may have failed, and the slot be another's
 };
 
+// What any rank of the node has captured of an output before now, up to a phase, and on several nodes what others have in earlier epochs.
+class CapturedSoFar {
+ public:
+  CapturedSoFar(const Core& core, pool::OutputKey key, std::uint32_t phase)
+      : slot_(core.pool().slot(key.slot)), generation_(key.generation), by_all_nodes_(core.pool().is_shared()),
+        next_(pool::WriteStamp::of(slot_.writes_begun.load())) {
+    if (!by_all_nodes_) next_.epoch = phase;
+  }
+  // By whoever drains, before it would do so by itself.
+  void want_written() const {
+    if (by_all_nodes_) pool::raise(slot_.wanted_epoch, next_.epoch);
+    pool::raise(slot_.write_up_to, next_.number);
+  }
+  // And through the page cache.
+  void want_to_read() const { pool::raise(slot_.read_up_to, next_.number); }
+  // It is in the file, or never will be.
+  [[nodiscard]] bool is_written() const {
+    if (!is_open(slot_) || slot_.generation.load(std::memory_order_acquire) != generation_ || slot_.error.load() != 0) return true;
+    const bool all = slot_.writes_written.load(std::memory_order_acquire) >= next_.number;
+    if (by_all_nodes_) return all && slot_.job_written_epoch.load(std::memory_order_acquire) >= next_.epoch;
+    return all || slot_.written_before.load(std::memory_order_acquire) >= next_.word();
+  }
+
+ private:
+  pool::OutputSlot& slot_;
+  std::uint32_t generation_;
+  bool by_all_nodes_;
+  pool::WriteStamp next_;
+};
+
+// It has been wanted of it to write, on several nodes of all of them.
+void tell_drain(Core& core) {
+  core.recorder().ring_the_drain();
+  pool::futex_signal(core.pool().header().progress);   // whoever talks to other nodes sleeps on it
+}
+
 }  // namespace
 
 bool ByteOutput::can_capture(const Core& core, MPI_Comm comm) {
@@ -118,31 +154,31 @@ void ByteOutput::finish_all(Core& core) {
 }
 
 std::function<bool()> ByteOutput::write_open_in_place(Core& core) {
-  struct Captured {
-    const pool::OutputSlot& slot;
-    std::uint32_t generation;
-    pool::WriteStamp stamp;
-    [[nodiscard]] bool is_written(bool by_all_nodes) const {
-      if (!is_open(slot) || slot.generation.load(std::memory_order_acquire) != generation || slot.error.load() != 0) return true;
-      if (by_all_nodes) return slot.job_written_epoch.load(std::memory_order_acquire) >= stamp.epoch;
-      return slot.written_before.load(std::memory_order_acquire) >= stamp.word();
-    }
-  };
-  const bool on_several_nodes = core.pool().is_shared();
-  std::vector<Captured> all;
+  std::vector<CapturedSoFar> all;
   for (const pool::OutputKey key : open_in_place(core.pool())) {
-    pool::OutputSlot& slot = core.pool().slot(key.slot);
-    auto stamp = pool::WriteStamp::of(slot.writes_begun.load());
-    if (on_several_nodes) pool::raise(slot.wanted_epoch, stamp.epoch);
-    else stamp.epoch = pool::least_phase(core.pool(), key.slot);
-    pool::raise(slot.write_up_to, stamp.number);
-    all.push_back({slot, key.generation, stamp});
+    all.emplace_back(core, key, pool::least_phase(core.pool(), key.slot)).want_written();
   }
-  core.recorder().ring_the_drain();
-  pool::futex_signal(core.pool().header().progress);   // whoever talks to other nodes sleeps on it
-  return [all = std::move(all), on_several_nodes] {
-    return std::all_of(all.begin(), all.end(), [&](const Captured& each) { return each.is_written(on_several_nodes); });
+  tell_drain(core);
+  return [all = std::move(all)] {
+    return std::all_of(all.begin(), all.end(), [](const CapturedSoFar& each) { return each.is_written(); });
   };
+}
+
+std::optional<std::string> ByteOutput::look_at_open(Core& core, const std::string& final_path) {
+  const auto found = find_output(core.pool(), final_path);
+  if (!found || found->is_closed || found->working_path == final_path) return std::nullopt;
+  const std::uint32_t slot = found->key.slot;
+  const bool takes_part = (core.pool().rank_progress(slot, core.nodes().rank()).load(std::memory_order_acquire) & pool::rank_absent) == 0;
+  const std::uint32_t phase = takes_part ? core.pace().wait_for_ranks(slot) : pool::least_phase(core.pool(), slot);
+  const std::lock_guard lock(core.one_at_a_time());
+  const CapturedSoFar captured(core, found->key, phase);
+  captured.want_to_read();
+  captured.want_written();
+  const WaitsForWrites waits(core.pool().slot(slot));
+  tell_drain(core);
+  wait_until(core, [&] { return captured.is_written(); }, "'" + final_path + "'");
+  const auto still = find_output(core.pool(), final_path);   // others may have closed it
+  return still && still->working_path == found->working_path ? std::optional(found->working_path) : std::nullopt;
 }
 
 void ByteOutput::fail_open(Core& core, const std::string& why) {
@@ -179,7 +215,8 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   const auto wait_until_written = [this](const pool::WriteStamp& stamp) {
     const auto is_written = [&] {
       if (slot_.written_before.load(std::memory_order_acquire) >= stamp.word()) return true;
-      want_written(pool::writes_begun(slot_));   // each time: later ones may be of an earlier phase
+      pool::raise(slot_.write_up_to, pool::writes_begun(slot_));   // each time: later ones may be of an earlier phase
+      core_->recorder().ring_the_drain();
       return slot_.written_before.load(std::memory_order_acquire) >= stamp.word();
     };
     wait_for_drain(is_written, "' as far as this write");
@@ -223,13 +260,6 @@ void ByteOutput::throw_failure() const {
   if (const auto failed = failure()) throw base::Error(*failed);
 }
 
-// By whoever drains, before it would do so by itself.
-void ByteOutput::want_written(std::uint64_t writes, Then then) {
-  if (then == Then::read) pool::raise(slot_.read_up_to, writes);
-  pool::raise(slot_.write_up_to, writes);
-  core_->recorder().ring_the_drain();
-}
-
 template <class Condition>
 void ByteOutput::wait_for_drain(Condition holds, const char* what) {
   const WaitsForWrites waits(slot_);
@@ -237,20 +267,13 @@ void ByteOutput::wait_for_drain(Condition holds, const char* what) {
 }
 
 bool ByteOutput::flush(std::uint32_t phase, Then then) {
-  const auto next = pool::WriteStamp::of(slot_.writes_begun.load());
-  const pool::WriteStamp mine{phase, next.number};
-  const auto is_there = [&] {
-    if (slot_.writes_written.load(std::memory_order_acquire) < next.number) {
-      return !core_->pool().is_shared() && slot_.written_before.load(std::memory_order_acquire) >= mine.word();
-    }
-    return !core_->pool().is_shared() || slot_.job_written_epoch.load(std::memory_order_acquire) >= next.epoch;
-  };
-  const bool waits = !is_there();
+  const CapturedSoFar captured(*core_, key_, phase);
+  const bool waits = !captured.is_written();
   if (waits) {
-    pool::raise(slot_.wanted_epoch, next.epoch);
-    want_written(next.number, then);
-    pool::futex_signal(core_->pool().header().progress);   // whoever talks to other nodes sleeps on it
-    wait_for_drain(is_there, "'");
+    if (then == Then::read) captured.want_to_read();
+    captured.want_written();
+    tell_drain(*core_);
+    wait_for_drain([&] { return captured.is_written(); }, "'");
   }
   throw_failure();
   return waits;

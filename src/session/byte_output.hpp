@@ -65,6 +65,9 @@ class ByteOutput {
   static void finish(Core& core, const std::string& path);
   // The same for all of the node.
   static void finish_all(Core& core);
+  // For who looks by other means than MPI-IO at a new file that ranks have open: where it is, when what was captured of it is there, as
+  // flush() says. Nothing if there is none of that name, or it is written in place. Local, blocks. Takes one_at_a_time() itself.
+  [[nodiscard]] static std::optional<std::string> look_at_open(Core& core, const std::string& final_path);
   // What ranks of the node have captured so far of files that are written in place and open is to be written, as far as that depends on
   // no rank. What is returned says whether it is. Local.
   [[nodiscard]] static std::function<bool()> write_open_in_place(Core& core);
@@ -149,7 +152,6 @@ class ByteOutput {
   void set_box(const mesh::Pattern& place);
   void leave(std::uint32_t flags);
   [[nodiscard]] std::uint32_t phase() const;
-  void want_written(std::uint64_t writes, Then then = Then::other);
   template <class Condition> void wait_for_drain(Condition holds, const char* what);
   void throw_failure() const;
   [[nodiscard]] base::Bytes size_in_file() const;

@@ -29,13 +29,17 @@ std::string new_pool_name() {
 
 // A job that was aborted when all its files were complete has left nothing that anybody wants.
 void look_for_remains() {
+  std::vector<std::string> left;
   for (const std::string& pool : drain::pool_names()) {
     if (drain::remove_if_finished(pool)) continue;
     const auto remains = drain::look_at(pool);
     if (remains.in_use_by != 0 || !remains.problem.empty()) continue;   // or another session is just making it
-    base::log(base::LogLevel::warning, "a killed job has left {} in /dev/shm: `glean recover` completes what it holds",
-              pool.substr(1));
+    left.push_back(pool.substr(1));
   }
+  if (left.empty()) return;
+  const std::string others = left.size() == 1 ? "" : fmt::format(" and {} more", left.size() - 1);
+  base::log(base::LogLevel::warning, "killed jobs have left {}{} in /dev/shm: `glean recover` completes what they hold", left.front(),
+            others);
 }
 
 // Whose pool it is, for whoever finds it.

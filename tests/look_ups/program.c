@@ -2,6 +2,7 @@
  *
  * A program that knows nothing of GLEAN and looks at what it has written, by itself and by processes that it starts. The file
  * is large enough not to be written before it is looked at. */
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,20 @@ static MPI_File open_to_write(MPI_Comm comm, const char* name) {
   MPI_File file;
   MPI_File_open(comm, name, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
   return file;
+}
+
+/* By each kind of call, for the last byte of a rank. */
+static int looks_at(const char* name, long begin, char wanted) {
+  char byte = 0;
+  const long last = begin + bytes - 1;
+  struct stat status;
+  if (stat(name, &status) != 0 || status.st_size <= last || access(name, R_OK | W_OK) != 0) return 0;
+  const int descriptor = open(name, O_RDONLY);
+  if (descriptor < 0 || pread(descriptor, &byte, 1, last) != 1 || byte != wanted) return 0;
+  close(descriptor);
+  FILE* stream = fopen(name, "r");
+  if (stream == NULL || fseek(stream, last, SEEK_SET) != 0 || fgetc(stream) != wanted) return 0;
+  return fclose(stream) == 0 && chmod(name, 0600) == 0 && stat(name, &status) == 0 && (status.st_mode & 0777) == 0600;
 }
 
 int main(int count, char** arguments) {
@@ -47,6 +62,19 @@ int main(int count, char** arguments) {
     MPI_Barrier(MPI_COMM_WORLD);
   }
   if (rank == 0) expect(unlink("look_ups.done") == 0, "what was moved is not there");
+
+  /* A new file is not under its name as long as it is open. */
+  MPI_File open_file = open_to_write(MPI_COMM_WORLD, "look_ups.new");
+  MPI_File_write_at_all(open_file, (MPI_Offset)bytes * rank, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+  expect(looks_at("look_ups.new", (long)bytes * rank, 'a' + rank), "it does not find what it has written of an open file");
+  MPI_Barrier(MPI_COMM_WORLD);
+  const int other = (rank + 1) % ranks;
+  expect(looks_at("look_ups.new", (long)bytes * other, 'a' + other), "it does not find what another rank has written of an open file");
+  expect(access("../look_ups.new", R_OK) != 0, "it finds an open file elsewhere");
+  MPI_File_close(&open_file);
+  expect(looks_at("look_ups.new", (long)bytes * other, 'a' + other), "it does not find a file that was looked at before");
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) expect(unlink("look_ups.new") == 0, "a file that was looked at before cannot be removed");
 
   /* A rank that does not take part does not wait for those that do. */
   MPI_Comm others;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the library fills or moves, each rank a part, other ranks put next.
+// What the library fills or moves, each rank a part, other ranks put next. Opened again while it is open, it has all of it.
 //
 //   pnetcdf_filled FILE
 #include <mpi.h>
@@ -27,6 +27,21 @@ void put(int variable, int value, std::vector<MPI_Offset> start) {
   start.back() = columns * ((rank + 1) % ranks);
   count.back() = columns;
   check(ncmpi_put_vara_int_all(ncid, variable, start.data(), count.data(), values.data()), "put");
+}
+
+// PnetCDF reads the first bytes by itself before it opens the file.
+void look_while_open(const char* file, int variable, int value) {
+  int again = 0;
+  check(ncmpi_sync(ncid), "sync");
+  check(ncmpi_open(MPI_COMM_WORLD, file, NC_NOWRITE, MPI_INFO_NULL, &again), "open again");
+  std::vector<int> values(columns);
+  const MPI_Offset start[] = {columns * ((rank + 1) % ranks)}, count[] = {columns};
+  check(ncmpi_get_vara_int_all(again, variable, start, count, values.data()), "get");
+  if (values != std::vector<int>(columns, value + rank)) {
+    std::printf("rank %d read something else\n", rank);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  check(ncmpi_close(again), "close again");
 }
 
 }  // namespace
@@ -57,6 +72,7 @@ int main(int argc, char** argv) {
   check(ncmpi_enddef(ncid), "enddef");
   put(fixed, 300, {0});
   put(added, 400, {0});
+  look_while_open(argv[1], added, 400);
   put(records, 500, {1, 0});
   check(ncmpi_close(ncid), "close");
   MPI_Finalize();
