@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/node_drain.hpp"
 
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,9 +86,14 @@ NodeDrain::NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::D
     return;
   }
   if (pool.drainer() == 0) start_helper(settings.command, pool.name());
-  const bool started = wait_for(pool, start_seconds, [&] { return pool.header().drains != 0 && pool.drainer() != 0; });
-  if (!started) {
-    throw base::Error(base::Errc::timeout, "the helper process did not begin to drain within " + std::to_string(start_seconds) + " s",
+  bool was_there = false;
+  const auto has_begun = [&] {   // it may be gone again: then the watch goes on in its place
+    const bool is_there = pool.drainer() != 0;
+    was_there = was_there || is_there;
+    return pool.header().drains != 0 || (was_there && !is_there);
+  };
+  if (!wait_for(pool, start_seconds, has_begun)) {
+    throw base::Error(base::Errc::timeout, fmt::format("the helper process did not begin to drain within {} s", start_seconds),
                       "see glean-drain.*.log in the working directory");
   }
   start_to_watch();

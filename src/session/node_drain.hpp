@@ -19,7 +19,7 @@ namespace glean::session {
 class NodeDrain {
  public:
   // Starts it, and with DrainPlace::process waits until the helper drains; another process that does already is as good as a
-  // helper. Throws when that fails.
+  // helper. Throws when that fails; not if the helper is killed there, see keep_alive().
   NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings);
   // Without finish(): threads are stopped and what is not finished is lost; a helper goes on, as long as it is needed.
   ~NodeDrain();

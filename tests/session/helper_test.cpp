@@ -105,6 +105,26 @@ TEST_F(Helper, ThatIsKilledIsReplacedAndAllFilesAreTheSame) {
   EXPECT_TRUE(pools().empty());
 }
 
+TEST_F(Helper, ThatIsKilledAtItsBeginIsReplaced) {
+  const std::string command = path("killed-at-once");
+  if (rank_ == 0) {   // byte 0 of the pool is locked by who drains
+    std::ofstream(command) << "#!/bin/sh\n"
+                              "\"$GLEAN_DRAIN_COMMAND\" \"$@\" || exit 1\n"
+                              "pool=$(stat --format=%i \"/dev/shm$2\")\n"
+                              "helper() { awk -v pool=\":$pool\\$\" '$6 ~ pool && $7 == 0 && $8 == 0 { print $5 }' /proc/locks; }\n"
+                              "until [ -n \"$(helper)\" ]; do :; done\n"
+                              "kill -KILL $(helper)\n"
+                              "while [ -n \"$(helper)\" ]; do :; done\n";
+    std::filesystem::permissions(command, std::filesystem::perms::owner_all);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  write_with_threads();
+  Session session(MPI_COMM_WORLD, helping({{"drain.command", command}, {"log.level", "off"}}));
+  write(session, "at_once", [](int) {});
+  session.close();
+  expect_same("at_once");
+}
+
 TEST_F(Helper, ThatIsKilledDoesNotStopRanksThatWaitForRoom) {
   constexpr std::uint64_t per_rank = 400'000;   // two steps do not fit
   Session session(MPI_COMM_WORLD, helping({{"log.level", "off"}, {"pool.budget", std::to_string(size_ * 5) + "MiB"}}));
