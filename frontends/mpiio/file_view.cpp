@@ -64,7 +64,7 @@ Bytes FileView::visible_bytes_before(Bytes file_offset) const {
 
 mesh::Pattern FileView::pattern_of(const StridedBlocks& blocks) {
   mesh::Pattern pattern{.offset = static_cast<Bytes>(blocks.offset), .block_bytes = blocks.block_bytes, .levels = {}};
-  pattern.levels.reserve(1 + blocks.inner.size());
+  pattern.levels.reserve((blocks.outer.count != 1 ? 1 : 0) + blocks.inner.size());   // of one run nothing is allocated
   if (blocks.outer.count != 1) pattern.levels.push_back({blocks.outer.count, static_cast<Bytes>(blocks.outer.stride)});
   for (const Loop& loop : blocks.inner) pattern.levels.push_back({loop.count, static_cast<Bytes>(loop.stride)});
   return pattern;

@@ -78,16 +78,18 @@ Way look(const std::string& path, int amode) {
   return is_wrong || !may(path, access) ? Way::original : Way::captured;
 }
 
+// Of one rank, or of all: `is_found` is anyone's.
 struct Said {
-  bool modes_differ, is_anyones;
   Way way;
+  bool is_found;   // to write: another handle of this process has it open; to read: it is not yet published
+  bool modes_differ = false;
 };
 
 // What all ranks say who open a file, whether to read or to write it: a program may mistake the one for the other. Collective.
-Said least_of_all(MPI_Comm comm, int amode, bool is_mine, Way way) {
-  int least[4] = {amode, -amode, is_mine ? -1 : 0, static_cast<int>(way)};
+Said all_say(MPI_Comm comm, int amode, const Said& mine) {
+  int least[4] = {amode, -amode, mine.is_found ? -1 : 0, static_cast<int>(mine.way)};
   PMPI_Allreduce(MPI_IN_PLACE, least, 4, MPI_INT, MPI_MIN, comm);
-  return {least[0] != -least[1], least[2] != 0, static_cast<Way>(least[3])};
+  return {.way = static_cast<Way>(least[3]), .is_found = least[2] != 0, .modes_differ = least[0] != -least[1]};
 }
 
 // All ranks choose the same way. Collective, one reduction, on several nodes two.
@@ -114,9 +116,9 @@ Way choose(Session& session, MPI_Comm comm, const std::string& path, int amode, 
   }
   const bool lacks_nodes = session.core()->pool().header().lost_nodes != 0;   // what is captured would not be published
   if (!token_is_open || lacks_nodes) way = Way::original;
-  const Said all = least_of_all(comm, amode, mine, way);
+  const Said all = all_say(comm, amode, {way, mine});
   if (all.way == Way::original || all.modes_differ) return Way::original;
-  if (!all.is_anyones) {
+  if (!all.is_found) {
     if (all.way != Way::captured || !session.is_on_several_nodes() || ByteOutput::are_on_all_nodes(*session.core(), comm)) return all.way;
     if (rank == 0) session.core()->warn_once("on several nodes, files pass through that are not opened on all of them together");
     return Way::original;
@@ -176,15 +178,20 @@ int open_working_file(Session& session, MPI_Comm comm, const std::string& path, 
   return code;
 }
 
-// A handle of the MPI library's on a file such as the program has written: what calls on it take is compared. `begin_ns`: of this
-// call, in which it has waited for a drain.
-void watch(Session& session, MPI_File fh, const std::string& path, bool is_written, std::uint64_t begin_ns, std::uint64_t waited_ns) {
+// What a rank does to open a file: since when, and how long it has waited for a drain. Waiting for ranks that come late is not in it.
+struct Opening {
+  std::uint64_t begin_ns = base::now_ns();
+  std::uint64_t waited_ns = 0;
+};
+
+// A handle of the MPI library's on a file such as the program has written: what calls on it take is compared.
+void watch(Session& session, MPI_File fh, const std::string& path, bool is_written, const Opening& opening) {
   const auto watched = std::make_shared<Watched>();
   watched->path = path;
   watched->is_written = is_written;
-  watched->blocked_ns = base::now_ns() - begin_ns;
-  watched->waited_ns = waited_ns;
-  session.watch(fh, watched);
+  watched->blocked_ns = base::now_ns() - opening.begin_ns;
+  watched->waited_ns = opening.waited_ns;
+  session.add(fh, {nullptr, watched});
 }
 
 // Where a file is that is only read: what is on its way under that name is there then. Local.
@@ -211,25 +218,24 @@ bool is_opened_later(MPI_File file) {
 }
 
 // What all ranks have closed is opened before it is published, if it can be: the storage need not have it for that. All ranks are
-// here, so none waits elsewhere for the file to appear. Returns an error code, or nothing where it is to be opened as others; adds
-// what it waited for the drain. Collective.
+// here, so none waits elsewhere for the file to appear. Returns an error code, or nothing where it is to be opened as others.
+// Collective, one reduction.
 std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh,
-                                    std::uint64_t& waited_ns) {
+                                    Opening& opening) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
   std::unique_ptr<ByteOutput::Unpublished> unpublished;
   std::array<char, PATH_MAX> working{};
   if (rank == 0) {
-    const std::uint64_t begin = base::now_ns();
     const std::lock_guard lock(session.one_at_a_time());
     say(filename, session::caught([&] { unpublished = ByteOutput::find_unpublished(*session.core(), Session::absolute(filename)); }));
     if (unpublished) unpublished->working_path().copy(working.data(), working.size() - 1);
-    waited_ns += base::now_ns() - begin;
+    opening.waited_ns = base::now_ns() - opening.begin_ns;
   }
-  int length = unpublished ? static_cast<int>(unpublished->working_path().size()) : 0;
-  PMPI_Bcast(&length, 1, MPI_INT, 0, comm);
-  if (length == 0) return std::nullopt;
-  PMPI_Bcast(working.data(), length + 1, MPI_CHAR, 0, comm);
+  const Said all = all_say(comm, amode, {Way::as_root_says, unpublished != nullptr});
+  opening.begin_ns = base::now_ns() - opening.waited_ns;
+  if (all.modes_differ || !all.is_found) return std::nullopt;
+  PMPI_Bcast(working.data(), PATH_MAX, MPI_CHAR, 0, comm);
   const int code = open_quietly(comm, working.data(), amode, info, fh);
   int any[2] = {code == MPI_SUCCESS ? 1 : 0, code == MPI_SUCCESS ? 0 : 1};   // who has it open, and who has not
   PMPI_Allreduce(MPI_IN_PLACE, any, 2, MPI_INT, MPI_MAX, comm);
@@ -269,30 +275,27 @@ std::shared_ptr<CapturedFile> capture(Session& session, MPI_Comm comm, const std
   if (way != Way::shared) session.read_back().begin(path, true);
   auto file = std::make_shared<CapturedFile>(session, std::move(opened));
   if ((amode & MPI_MODE_APPEND) != 0) file->move_to_end();
-  session.add(token, file);
+  session.add(token, {file, nullptr});
   return file;
 }
 
 int open_to_read(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
-  const bool is_together =
-      can_be_captured(session, comm, filename, amode) && !least_of_all(comm, amode, false, Way::as_root_says).modes_differ;
-  const std::uint64_t begin = base::now_ns();   // for ranks that come late nobody waits in the drain
-  std::uint64_t waited = 0;
+  Opening opening;
   std::optional<int> code;
-  if (is_together) code = open_unpublished(session, comm, filename, amode, info, fh, waited);
+  if (can_be_captured(session, comm, filename, amode)) code = open_unpublished(session, comm, filename, amode, info, fh, opening);
   if (!code) {
     const std::uint64_t before = base::now_ns();
     const std::string found = path_to_read(session, filename);
-    waited += base::now_ns() - before;
+    opening.waited_ns += base::now_ns() - before;
     code = open_original(comm, found, amode, info, fh);
   }
   const std::string path = Session::absolute(filename);
-  if (*code == MPI_SUCCESS && session.read_back().knows(path)) watch(session, *fh, path, false, begin, waited);
+  if (*code == MPI_SUCCESS && session.read_back().knows(path)) watch(session, *fh, path, false, opening);
   return *code;
 }
 
 int open_here(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
-  const std::uint64_t begin = base::now_ns();
+  const Opening opening;
   if ((amode & kinds_of_access) == MPI_MODE_RDONLY && !is_special(filename)) return open_to_read(session, comm, filename, amode, info, fh);
   const bool writes = (amode & kinds_of_access) == MPI_MODE_WRONLY || (amode & kinds_of_access) == MPI_MODE_RDWR;
   if (!writes || !can_be_captured(session, comm, filename, amode)) return open_original(comm, filename, amode, info, fh);
@@ -315,27 +318,27 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
     if (!capture(session, comm, path, amode, info, token, way, again)) continue;
     *fh = token;
     Session::captured().count(Call::open);
-    Session::find(token)->blocked_ns() = base::now_ns() - begin;
+    Session::find(token).captured->blocked_ns() = base::now_ns() - opening.begin_ns;
     return MPI_SUCCESS;
   }
   let_go_of_token();
   const int code = open_original(comm, filename, amode, info, fh);
   if (code != MPI_SUCCESS) return code;
   if (!session.is_written_by_mpi(path)) session.read_back().begin(path, false);
-  watch(session, *fh, path, true, begin, 0);
+  watch(session, *fh, path, true, opening);
   return code;
 }
 
 int close_original(MPI_File* fh) {
-  const auto watched = Session::find_watched(*fh);
+  const auto watched = Session::find(*fh).watched;
   if (!watched) return PMPI_File_close(fh);
-  const MPI_File handle = *fh;
   MPI_Offset bytes = 0;
-  if (watched->is_written) PMPI_File_get_size(handle, &bytes);
+  if (watched->is_written) PMPI_File_get_size(*fh, &bytes);
   const std::uint64_t begin = base::now_ns();
+  Session* session = Session::current();
+  if (session != nullptr) session->remove(*fh);
   const int code = PMPI_File_close(fh);
-  if (Session* session = Session::current()) {
-    session->unwatch(handle);
+  if (session != nullptr) {
     session->read_back().add(watched->path, watched->blocked_ns + base::now_ns() - begin, watched->waited_ns, static_cast<Bytes>(bytes));
   }
   return code;
@@ -356,7 +359,7 @@ int open_file(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
 }
 
 int close_file(MPI_File* fh) noexcept {
-  const auto file = fh == nullptr ? nullptr : Session::find(*fh);
+  const auto file = fh == nullptr ? nullptr : Session::find(*fh).captured;
   if (!file) {
     Session::passed_through().count(Call::close);
     return fh == nullptr ? PMPI_File_close(fh) : close_original(fh);

@@ -117,8 +117,11 @@ void Session::end() noexcept {
   std::vector<std::shared_ptr<CapturedFile>> left;
   {
     const std::unique_lock lock(files_lock_);
-    for (auto& [fh, file] : files_) left.push_back(std::move(file));
-    files_.clear();
+    for (auto& [fh, handle] : handles_) {
+      if (handle.captured) left.push_back(std::move(handle.captured));
+    }
+    handles_.clear();
+    handle_changes_.fetch_add(1, std::memory_order_release);
   }
   for (const auto& file : left) {
     base::log(base::LogLevel::warning, "'{}' was not closed before MPI_Finalize: closed now", file->path());
@@ -208,22 +211,33 @@ int Session::barrier(MPI_Comm comm) {
   return code;
 }
 
-std::shared_ptr<CapturedFile> Session::find(MPI_File fh) {
-  Session* session = current();
-  if (session == nullptr) return nullptr;
+// A thread finds the handle of its last call without a lock, as long as no handle has come or gone since.
+const Session::Handle& Session::find(MPI_File fh) {
+  static const Handle unknown;
+  thread_local struct {
+    MPI_File fh = MPI_FILE_NULL;
+    std::uint64_t changes = 0;
+    const Handle* handle = &unknown;
+  } last;
+  const Session* session = current();
+  if (session == nullptr) return unknown;
+  if (last.fh == fh && last.changes == session->handle_changes_.load(std::memory_order_acquire)) return *last.handle;
   const std::shared_lock lock(session->files_lock_);
-  const auto found = session->files_.find(fh);
-  return found == session->files_.end() ? nullptr : found->second;
+  const auto found = session->handles_.find(fh);
+  last = {fh, session->handle_changes_.load(std::memory_order_relaxed), found == session->handles_.end() ? &unknown : &found->second};
+  return *last.handle;
 }
 
-void Session::add(MPI_File fh, std::shared_ptr<CapturedFile> file) {
+void Session::add(MPI_File fh, Handle handle) {
   const std::unique_lock lock(files_lock_);
-  files_[fh] = std::move(file);
+  handles_[fh] = std::move(handle);
+  handle_changes_.fetch_add(1, std::memory_order_release);
 }
 
 void Session::remove(MPI_File fh) {
   const std::unique_lock lock(files_lock_);
-  files_.erase(fh);
+  handles_.erase(fh);
+  handle_changes_.fetch_add(1, std::memory_order_release);
 }
 
 std::shared_ptr<Target> Session::find_target(const std::string& path) {
@@ -238,29 +252,12 @@ void Session::add_target(const std::shared_ptr<Target>& target) {
   targets_[target->path] = target;
 }
 
-void Session::watch(MPI_File fh, const std::shared_ptr<Watched>& watched) {
-  const std::unique_lock lock(files_lock_);
-  watched_[fh] = watched;
-  any_watched_ = true;
-}
-
-std::shared_ptr<Watched> Session::find_watched(MPI_File fh) {
-  Session* session = current();
-  if (session == nullptr || !session->any_watched_.load(std::memory_order_relaxed)) return nullptr;
-  const std::shared_lock lock(session->files_lock_);
-  const auto found = session->watched_.find(fh);
-  return found == session->watched_.end() ? nullptr : found->second;
-}
-
 bool Session::is_written_by_mpi(const std::string& path) {
   const std::shared_lock lock(files_lock_);
-  return std::any_of(watched_.begin(), watched_.end(), [&](const auto& one) { return one.second->is_written && one.second->path == path; });
-}
-
-void Session::unwatch(MPI_File fh) {
-  const std::unique_lock lock(files_lock_);
-  watched_.erase(fh);
-  any_watched_ = !watched_.empty();
+  return std::any_of(handles_.begin(), handles_.end(), [&](const auto& one) {
+    const auto& watched = one.second.watched;
+    return watched && watched->is_written && watched->path == path;
+  });
 }
 
 }  // namespace glean::mpiio

@@ -46,8 +46,12 @@ class Session {
   // there, and what they have captured of others that are written in place is in them; but for no rank, and not for a drain that is gone.
   // Local, any thread, blocks.
   static void wait_for_files() noexcept;
-  // The captured file behind a handle of the program; null for any other. Local, any thread.
-  [[nodiscard]] static std::shared_ptr<CapturedFile> find(MPI_File fh);
+  // What is behind a handle of the program: either, or neither. Valid until the handle is closed. Local, any thread.
+  struct Handle {
+    std::shared_ptr<CapturedFile> captured;
+    std::shared_ptr<Watched> watched;   // calls pass through, and are timed
+  };
+  [[nodiscard]] static const Handle& find(MPI_File fh);
 
   // Calls that went to the MPI library, and others; also without a session.
   static Counters& passed_through();
@@ -70,7 +74,7 @@ class Session {
   // Held while this process is in a call of an output: those are for one thread at a time. Not while waiting for other ranks.
   [[nodiscard]] std::mutex& one_at_a_time() { return core_->one_at_a_time(); }
 
-  void add(MPI_File fh, std::shared_ptr<CapturedFile> file);
+  void add(MPI_File fh, Handle handle);
   void remove(MPI_File fh);
   // A name as the program gives it, from the root on. Local.
   [[nodiscard]] static std::string absolute(const std::string& filename);
@@ -78,13 +82,8 @@ class Session {
   [[nodiscard]] std::shared_ptr<Target> find_target(const std::string& path);
   void add_target(const std::shared_ptr<Target>& target);
   [[nodiscard]] ReadBack& read_back() { return read_back_; }
-  // Calls on that handle, which pass through, are to be timed.
-  void watch(MPI_File fh, const std::shared_ptr<Watched>& watched);
-  // Null for any other handle; a load when there are none.
-  [[nodiscard]] static std::shared_ptr<Watched> find_watched(MPI_File fh);
   // Whether this process has that path open to write through the MPI library, and not through GLEAN.
   [[nodiscard]] bool is_written_by_mpi(const std::string& path);
-  void unwatch(MPI_File fh);
 
  private:
   explicit Session(std::shared_ptr<session::Core> core);
@@ -95,11 +94,10 @@ class Session {
   static std::vector<CallsOfRank>& others();
 
   std::shared_ptr<session::Core> core_;
-  mutable std::shared_mutex files_lock_;   // of the three
-  std::unordered_map<MPI_File, std::shared_ptr<CapturedFile>> files_;
+  mutable std::shared_mutex files_lock_;   // of the two
+  std::unordered_map<MPI_File, Handle> handles_;
   std::map<std::string, std::weak_ptr<Target>> targets_;
-  std::unordered_map<MPI_File, std::shared_ptr<Watched>> watched_;
-  std::atomic<bool> any_watched_{false};
+  std::atomic<std::uint64_t> handle_changes_{1};   // made to handles_
   int orders_key_ = MPI_KEYVAL_INVALID;   // of communicators: whether their barriers order writes
   ReadBack read_back_;
 };

@@ -13,15 +13,16 @@ namespace {
 // A call on an open file: `captured(file)` or `original(handle)`.
 template <class Captured, class Original>
 int on_file(MPI_File fh, Call which, Captured captured, Original original) noexcept {
-  const auto file = Session::find(fh);
-  if (!file) {
+  const Session::Handle& handle = Session::find(fh);
+  if (!handle.captured) {
     Session::passed_through().count(which);
-    if (const auto watched = Session::find_watched(fh)) {
+    if (const auto watched = handle.watched) {
       const Stopwatch stopwatch(watched->blocked_ns);
       return original(fh);
     }
     return original(fh);
   }
+  const auto file = handle.captured;   // the program's error handler may close it
   const MPI_File aside = file->stepped_aside();
   (aside != MPI_FILE_NULL ? Session::passed_through() : Session::captured()).count(which);
   return call(*file, [&] {
