@@ -11,8 +11,8 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -149,34 +149,36 @@ void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told) {
   line.add("' does not wait any longer: nothing was written for ").add(static_cast<int>(look_ups.deadline_seconds)).add(" s").write();
 }
 
-// Into `working_path` where a new file is that this program has open; false if there is none. A child of the program has no session.
-bool find_open(std::string_view final_path, Path& working_path) {
+using KeptName = session::ByteOutput::KeptName;
+
+// Where a new file is that this program has open; null if there is none. A child of the program has no session.
+std::unique_ptr<KeptName> find_open(const LookUps& look_ups, std::string_view final_path) {
   Session* session = Session::current();
-  if (session == nullptr) return false;
-  std::optional<std::string> found;
-  const auto error = session::caught([&] { found = session::ByteOutput::look_at_open(*session->core(), std::string(final_path)); });
+  if (session == nullptr) return nullptr;
+  std::unique_ptr<KeptName> kept;
+  const auto is_ending = [&] { return current.load() != &look_ups; };
+  const auto error = session::caught([&] { kept = session::ByteOutput::keep_open(*session->core(), std::string(final_path), is_ending); });
   if (error) base::log(base::LogLevel::error, "'{}' is open and cannot be looked at: {}", final_path, error->what());
-  if (!found || found->size() >= working_path.size()) return false;
-  std::memcpy(working_path.data(), found->c_str(), found->size() + 1);
-  return true;
+  return kept;
 }
 
-// Returns whether it is `working_path` that has to be looked at.
-bool wait(LookUps& look_ups, const char* call, int directory, const char* path, Wanted wanted, Path& working_path) {
+// Returns the name under which the file is, if it is not there yet under that of `path`.
+std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int directory, const char* path, Wanted wanted) {
   const auto [closed, open] = look_ups.draining.outputs();
-  if ((closed | open) == 0) return false;
+  if ((closed | open) == 0) return nullptr;
   Path resolved;
   const bool lists = wanted == Wanted::directory_entries;
   const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, resolved);
-  if (length == 0) return false;
+  if (length == 0) return nullptr;
   using Names = pool::Draining::Names;
   const Names names = wanted == Wanted::file ? Names::files : Names::directories_too;
   const std::uint64_t mark = pool::path_mark({resolved.data(), length});
   if (const pool::OutputSet outputs = look_ups.draining.of(closed, mark, names); outputs != 0) {
     wait_for(look_ups, outputs, {call, path});
-    return false;
+    return nullptr;
   }
-  return look_ups.draining.of(open, mark, Names::files) != 0 && find_open({resolved.data(), length}, working_path);
+  if (look_ups.draining.of(open, mark, Names::files) == 0) return nullptr;
+  return find_open(look_ups, {resolved.data(), length});
 }
 
 // A process that a rank has started finds the rank's pool. A pool that is gone has nothing that drains.
@@ -217,8 +219,16 @@ Look::Look(const char* call, int directory, const char* path, Wanted wanted) noe
   if (current.load(std::memory_order_relaxed) == nullptr || path == nullptr) return;
   const int error = errno;
   looking.fetch_add(1);
-  LookUps* look_ups = current.load();
-  if (look_ups != nullptr && wait(*look_ups, call, directory, path, wanted, working_path_)) path_ = working_path_.data();
+  if (LookUps* look_ups = current.load(); look_ups != nullptr) kept_ = wait(*look_ups, call, directory, path, wanted);
+  if (kept_) path_ = kept_->working_path().c_str();
+  else looking.fetch_sub(1);
+  errno = error;
+}
+
+Look::~Look() {
+  if (!kept_) return;
+  const int error = errno;   // of the call
+  kept_.reset();
   looking.fetch_sub(1);
   errno = error;
 }

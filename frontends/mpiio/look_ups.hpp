@@ -8,10 +8,10 @@
 // GLEAN's own calls do not wait, in no thread; they are known by where they come from.
 #pragma once
 
-#include <array>
-#include <climits>
+#include <memory>
 
 #include "pool/pool.hpp"
+#include "session/byte_output.hpp"
 
 namespace glean::mpiio {
 
@@ -24,17 +24,21 @@ void end_look_ups() noexcept;
 // A directory that an output is in is looked at in its own right, unless it is opened, listed, renamed or removed.
 enum class Wanted { file, file_or_directory, directory_entries };
 
-// Before the program's `call` looks at a path. Any thread, also in a signal handler unless it looks at a file that is open; blocks. Costs
-// a load if there is no session, and two more if nothing is open in it.
+// Around the program's `call` that looks at a path: it waits before, and the file keeps its name until after it. Any thread, also in a
+// signal handler unless it looks at a file that is open; blocks. Costs a load if there is no session, and two more if nothing is open in
+// it.
 class Look {
  public:
   Look(const char* call, int directory, const char* path, Wanted wanted) noexcept;
+  ~Look();
+  Look(const Look&) = delete;
+  Look& operator=(const Look&) = delete;
   // Where it is: the path itself, or that of the working file, for calls that keep its name.
   [[nodiscard]] const char* path() const { return path_; }
 
  private:
   const char* path_;
-  std::array<char, PATH_MAX> working_path_;   // not initialized: there is seldom one
+  std::unique_ptr<session::ByteOutput::KeptName> kept_;
 };
 
 }  // namespace glean::mpiio

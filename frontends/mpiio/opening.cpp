@@ -81,7 +81,7 @@ Way look(const std::string& path, int amode) {
 // Of one rank, or of all: `is_found` is anyone's.
 struct Said {
   Way way;
-  bool is_found;   // to write: another handle of this process has it open; to read: it is not yet published
+  bool is_found;   // to write: another handle of this process has it open; to read: it is closed, and not yet published
   bool modes_differ = false;
 };
 
@@ -217,25 +217,33 @@ bool is_opened_later(MPI_File file) {
   return is_there != 0 && std::string_view(value.data()) == "true";
 }
 
+bool is_unpublished(Session& session, const std::string& path) {
+  bool is_it = false;
+  static_cast<void>(session::caught([&] { is_it = ByteOutput::is_unpublished(*session.core(), path); }));   // of no such directory
+  return is_it;
+}
+
 // What all ranks have closed is opened before it is published, if it can be: the storage need not have it for that. All ranks are
-// here, so none waits elsewhere for the file to appear. Returns an error code, or nothing where it is to be opened as others.
-// Collective, one reduction.
+// here when its name is kept, so none waits elsewhere for the file to appear. Returns an error code, or nothing where it is to be opened
+// as others. Collective, one reduction.
 std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh,
                                     Opening& opening) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
-  std::unique_ptr<ByteOutput::Unpublished> unpublished;
-  std::array<char, PATH_MAX> working{};
+  const std::string path = Session::absolute(filename);
+  const Said all = all_say(comm, amode, {Way::as_root_says, rank == 0 && is_unpublished(session, path)});
+  opening.begin_ns = base::now_ns();
+  if (all.modes_differ || !all.is_found) return std::nullopt;
+  std::unique_ptr<ByteOutput::KeptName> kept;
+  std::array<char, PATH_MAX> working{};   // empty: none
   if (rank == 0) {
     const std::lock_guard lock(session.one_at_a_time());
-    say(filename, session::caught([&] { unpublished = ByteOutput::find_unpublished(*session.core(), Session::absolute(filename)); }));
-    if (unpublished) unpublished->working_path().copy(working.data(), working.size() - 1);
+    say(filename, session::caught([&] { kept = ByteOutput::keep_unpublished(*session.core(), path); }));
+    if (kept) kept->working_path().copy(working.data(), working.size() - 1);
     opening.waited_ns = base::now_ns() - opening.begin_ns;
   }
-  const Said all = all_say(comm, amode, {Way::as_root_says, unpublished != nullptr});
-  opening.begin_ns = base::now_ns() - opening.waited_ns;
-  if (all.modes_differ || !all.is_found) return std::nullopt;
   PMPI_Bcast(working.data(), PATH_MAX, MPI_CHAR, 0, comm);
+  if (working[0] == '\0') return std::nullopt;
   const int code = open_quietly(comm, working.data(), amode, info, fh);
   int any[2] = {code == MPI_SUCCESS ? 1 : 0, code == MPI_SUCCESS ? 0 : 1};   // who has it open, and who has not
   PMPI_Allreduce(MPI_IN_PLACE, any, 2, MPI_INT, MPI_MAX, comm);

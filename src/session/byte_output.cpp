@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "drain/checksums.hpp"
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
@@ -72,6 +74,30 @@ void tell_drain(Core& core) {
   pool::futex_signal(core.pool().header().progress);   // whoever talks to other nodes sleeps on it
 }
 
+// Whether the slot is still that output's.
+bool is_current(const pool::Pool& pool, pool::OutputKey key) {
+  const pool::OutputSlot& slot = pool.slot(key.slot);
+  return is_open(slot) && slot.generation.load(std::memory_order_acquire) == key.generation;
+}
+
+// That all its ranks have closed, is not written in place, and has not yet been published.
+std::optional<FoundOutput> find_unpublished(const Core& core, const std::string& path) {
+  if (!any_is_open(core.pool()) || core.pool().is_shared()) return std::nullopt;   // others may be renaming it
+  const std::string final_path = store::resolved_path(path);
+  const auto found = find_output(core.pool(), final_path);
+  // Who opens one that is written in place looks it up by the name under which it is waited for.
+  const bool is_it = found && found->is_closed && found->working_path != final_path && !is_abandoned(core.pool(), found->key.slot);
+  return is_it ? found : std::nullopt;
+}
+
+// Null while another rank, or thread, keeps it, or when the file is just being published.
+std::unique_ptr<ByteOutput::KeptName> try_keep_name(const Core& core, const FoundOutput& output) {
+  std::uint32_t nobody = 0;
+  auto& lock = core.pool().slot(output.key.slot).name_lock;
+  if (!lock.compare_exchange_strong(nobody, static_cast<std::uint32_t>(core.nodes().rank()) + 1)) return nullptr;
+  return std::make_unique<ByteOutput::KeptName>(core, output.key, output.working_path);
+}
+
 }  // namespace
 
 bool ByteOutput::can_capture(const Core& core, MPI_Comm comm) {
@@ -102,36 +128,32 @@ std::optional<std::string> ByteOutput::find_open(const Core& core, const std::st
   return found && !found->is_closed ? std::optional(found->working_path) : std::nullopt;
 }
 
-ByteOutput::Unpublished::Unpublished(const Core& core, pool::OutputKey key, std::string working_path)
+ByteOutput::KeptName::KeptName(const Core& core, pool::OutputKey key, std::string working_path)
     : core_(core), key_(key), working_path_(std::move(working_path)) {}
 
-ByteOutput::Unpublished::~Unpublished() {
+ByteOutput::KeptName::~KeptName() {
   pool::OutputSlot& slot = core_.pool().slot(key_.slot);
   if (slot.generation.load(std::memory_order_acquire) != key_.generation) return;
   slot.name_lock.store(0, std::memory_order_release);
   pool::futex_signal(core_.pool().header().work);
 }
 
-std::unique_ptr<ByteOutput::Unpublished> ByteOutput::find_unpublished(Core& core, const std::string& path) {
-  if (!any_is_open(core.pool()) || core.pool().is_shared()) return nullptr;   // others may be renaming it
-  const std::string final_path = store::resolved_path(path);
-  const auto found = find_output(core.pool(), final_path);
-  // Who opens one that is written in place looks it up by the name under which it is waited for.
-  if (!found || !found->is_closed || found->working_path == final_path || is_abandoned(core.pool(), found->key.slot)) return nullptr;
+bool ByteOutput::is_unpublished(const Core& core, const std::string& path) { return find_unpublished(core, path).has_value(); }
+
+std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_unpublished(Core& core, const std::string& path) {
+  const auto found = find_unpublished(core, path);
+  if (!found) return nullptr;
   pool::OutputSlot& slot = core.pool().slot(found->key.slot);
   const std::uint64_t all = pool::writes_begun(slot);
   pool::raise(slot.read_up_to, all);
   pool::raise(slot.write_up_to, all);
-  std::uint32_t nobody = 0;
-  if (!slot.name_lock.compare_exchange_strong(nobody, static_cast<std::uint32_t>(core.nodes().rank()) + 1)) return nullptr;
-  auto unpublished = std::make_unique<Unpublished>(core, found->key, found->working_path);
+  auto kept = try_keep_name(core, *found);
+  if (!kept) return nullptr;
   const WaitsForWrites waits(slot);
   // From here on the slot is another output's only if this one has failed.
-  const auto is_there = [&] {
-    return is_open(slot) && slot.generation.load(std::memory_order_acquire) == found->key.generation && slot.error.load() == 0;
-  };
+  const auto is_there = [&] { return is_current(core.pool(), found->key) && slot.error.load() == 0; };
   wait_until(core, [&] { return !is_there() || slot.writes_written.load(std::memory_order_acquire) >= all; }, "'" + path + "'");
-  return is_there() ? std::move(unpublished) : nullptr;
+  return is_there() ? std::move(kept) : nullptr;
 }
 
 void ByteOutput::finish(Core& core, const std::string& path) {
@@ -164,21 +186,34 @@ std::function<bool()> ByteOutput::write_open_in_place(Core& core) {
   };
 }
 
-std::optional<std::string> ByteOutput::look_at_open(Core& core, const std::string& final_path) {
+std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_open(Core& core, const std::string& final_path,
+                                                            const std::function<bool()>& gives_up) {
   const auto found = find_output(core.pool(), final_path);
-  if (!found || found->is_closed || found->working_path == final_path) return std::nullopt;
-  const std::uint32_t slot = found->key.slot;
-  const bool takes_part = (core.pool().rank_progress(slot, core.nodes().rank()).load(std::memory_order_acquire) & pool::rank_absent) == 0;
-  const std::uint32_t phase = takes_part ? core.pace().wait_for_ranks(slot) : pool::least_phase(core.pool(), slot);
+  if (!found || found->is_closed || found->working_path == final_path) return nullptr;
+  const std::uint32_t index = found->key.slot;
+  const pool::OutputSlot& slot = core.pool().slot(index);
+  const auto limit = base::now_ns() + static_cast<std::uint64_t>(core.deadline_seconds() * 1e9);
+  const auto gives_up_waiting = [&] { return gives_up() || base::now_ns() > limit; };
+  const bool takes_part = (core.pool().rank_progress(index, core.nodes().rank()).load(std::memory_order_acquire) & pool::rank_absent) == 0;
+  const auto phase = takes_part ? core.pace().wait_for_ranks(index, gives_up_waiting) : pool::least_phase(core.pool(), index);
+  if (!phase) return nullptr;
   const std::lock_guard lock(core.one_at_a_time());
-  const CapturedSoFar captured(core, found->key, phase);
+  const CapturedSoFar captured(core, found->key, *phase);
   captured.want_to_read();
   captured.want_written();
-  const WaitsForWrites waits(core.pool().slot(slot));
-  tell_drain(core);
-  wait_until(core, [&] { return captured.is_written(); }, "'" + final_path + "'");
-  const auto still = find_output(core.pool(), final_path);   // others may have closed it
-  return still && still->working_path == found->working_path ? std::optional(found->working_path) : std::nullopt;
+  {
+    const WaitsForWrites waits(core.pool().slot(index));
+    tell_drain(core);
+    wait_until(core, [&] { return captured.is_written(); }, "'" + final_path + "'");
+  }
+  // Others may look at it, too; or have closed it, and then it is somewhere else at any time.
+  for (;;) {
+    if (!is_current(core.pool(), found->key) || is_closed_by_all(core.pool(), index) || slot.error.load() != 0) return nullptr;
+    auto kept = try_keep_name(core, *found);
+    if (kept) return kept;
+    if (gives_up_waiting()) return nullptr;
+    sched_yield();
+  }
 }
 
 void ByteOutput::fail_open(Core& core, const std::string& why) {

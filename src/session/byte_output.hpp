@@ -42,13 +42,13 @@ class ByteOutput {
                                                         Existing existing);
   // The working path of an output of that name that some ranks of the node have not closed. Local.
   [[nodiscard]] static std::optional<std::string> find_open(const Core& core, const std::string& path);
-  // An output that all its ranks have closed: complete in its working file, and not renamed as long as this lives.
-  class Unpublished {
+  // An output whose working file keeps its name as long as this lives: it is not published meanwhile.
+  class KeptName {
    public:
-    Unpublished(const Core& core, pool::OutputKey key, std::string working_path);
-    ~Unpublished();
-    Unpublished(const Unpublished&) = delete;
-    Unpublished& operator=(const Unpublished&) = delete;
+    KeptName(const Core& core, pool::OutputKey key, std::string working_path);   // of who holds OutputSlot::name_lock
+    ~KeptName();
+    KeptName(const KeptName&) = delete;
+    KeptName& operator=(const KeptName&) = delete;
     [[nodiscard]] const std::string& working_path() const { return working_path_; }
 
    private:
@@ -56,18 +56,22 @@ class ByteOutput {
     pool::OutputKey key_;
     std::string working_path_;
   };
-  // That of this name, for who reads it at once: it is written through the page cache. Blocks until all of it is written. Null if
-  // there is none, it has failed, is just being published, another rank opens it like this, or it is written in place. Local. Nobody
-  // who then waits for other ranks may let them wait for the file.
-  [[nodiscard]] static std::unique_ptr<Unpublished> find_unpublished(Core& core, const std::string& path);
+  // Whether all its ranks have closed an output of this name, which is not written in place and not yet published. Local.
+  [[nodiscard]] static bool is_unpublished(const Core& core, const std::string& path);
+  // That output, complete in its working file, for who reads it at once: it is written through the page cache. Blocks until all of it is
+  // written. Null if there is none, it has failed, is just being published, or another rank opens it like this. Local. Nobody who then
+  // waits for other ranks may let them wait for the file.
+  [[nodiscard]] static std::unique_ptr<KeptName> keep_unpublished(Core& core, const std::string& path);
   // Blocks until no output of that name that all its ranks have closed is left to drain. Local; a few loads when none of the node
   // drains.
   static void finish(Core& core, const std::string& path);
   // The same for all of the node.
   static void finish_all(Core& core);
   // For who looks by other means than MPI-IO at a new file that ranks have open: where it is, when what was captured of it is there, as
-  // flush() says. Nothing if there is none of that name, or it is written in place. Local, blocks. Takes one_at_a_time() itself.
-  [[nodiscard]] static std::optional<std::string> look_at_open(Core& core, const std::string& final_path);
+  // flush() says. Null if there is none of that name that is still open then, it has failed, or is written in place; and when
+  // `gives_up` is true, or the deadline of the session is over, before the ranks have come that it waits for. Local, any thread, blocks.
+  // Takes one_at_a_time() itself.
+  [[nodiscard]] static std::unique_ptr<KeptName> keep_open(Core& core, const std::string& final_path, const std::function<bool()>& gives_up);
   // What ranks of the node have captured so far of files that are written in place and open is to be written, as far as that depends on
   // no rank. What is returned says whether it is. Local.
   [[nodiscard]] static std::function<bool()> write_open_in_place(Core& core);

@@ -71,10 +71,14 @@ void Pace::keep(std::uint32_t slot, base::Bytes bytes, std::uint64_t writes) {
 
 std::uint32_t Pace::wait_for_ranks(std::uint32_t slot) const { return *wait(slot, [] { return false; }); }
 
+std::optional<std::uint32_t> Pace::wait_for_ranks(std::uint32_t slot, const std::function<bool()>& gives_up) const {
+  return wait(slot, gives_up);
+}
+
 // As MPI waits: messages of this rank that others need to come go on. Returns the phase to which they have come, or nothing if it has
 // given up.
 template <class GivesUp>
-std::optional<std::uint32_t> Pace::wait(std::uint32_t slot, GivesUp gives_up) const {
+std::optional<std::uint32_t> Pace::wait(std::uint32_t slot, const GivesUp& gives_up) const {
   const pool::OutputSlot& output = pool_.slot(slot);
   const std::uint32_t generation = output.generation.load(std::memory_order_acquire);   // before its phase
   const std::uint32_t phase = this->phase(slot);

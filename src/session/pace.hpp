@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -32,11 +33,13 @@ class Pace {
   // Until all ranks of that output have come as far as this one: to the phase that is returned. Blocks, and says so every now and then.
   // Any thread.
   std::uint32_t wait_for_ranks(std::uint32_t slot) const;
+  // The same, or nothing if `gives_up` is true before.
+  [[nodiscard]] std::optional<std::uint32_t> wait_for_ranks(std::uint32_t slot, const std::function<bool()>& gives_up) const;
 
  private:
   void saw_thread();
   [[nodiscard]] bool has_several_threads() const { return has_several_threads_.load(std::memory_order_relaxed); }
-  template <class GivesUp> std::optional<std::uint32_t> wait(std::uint32_t slot, GivesUp gives_up) const;
+  template <class GivesUp> std::optional<std::uint32_t> wait(std::uint32_t slot, const GivesUp& gives_up) const;
 
   pool::Pool& pool_;
   const pool::Recorder& recorder_;

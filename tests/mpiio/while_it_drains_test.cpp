@@ -132,4 +132,21 @@ TEST_F(Captured, IsOpenedToReadWhileItDrains) {
   }
 }
 
+// Those who look wait until it has its final name, and those who open it must not hold that back meanwhile.
+TEST_F(Captured, IsLookedAtBySomeBeforeAllOpenItToRead) {
+  std::optional<HeldDrain> held;
+  if (rank_ == 0) held.emplace();
+  MPI_File file = create();
+  MPI_File_write_at(file, rank_, "x", 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+  std::thread later([&] {
+    usleep(100'000);
+    held.reset();
+  });
+  const std::string all(static_cast<std::size_t>(ranks_), 'x');
+  if (rank_ != 0) EXPECT_EQ(content(), all);
+  EXPECT_EQ(published(), all);
+  later.join();
+}
+
 }  // namespace

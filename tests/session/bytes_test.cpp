@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Files of bytes, as front ends for unmodified programs use them.
+#include <unistd.h>
+
 #include <random>
 
 #include "base/error.hpp"
 #include "ranks.hpp"
 #include "session/byte_output.hpp"
 #include "session/core.hpp"
+#include "store/posix/file.hpp"
 
 namespace glean::test {
 namespace {
@@ -115,6 +118,52 @@ TEST_F(BytesOfRanks, OneNameIsOpenOnce) {
   EXPECT_TRUE(exists("one"));
   output->close();
   EXPECT_THROW(static_cast<void>(ByteOutput::open(core, MPI_COMM_WORLD, path("nowhere/file"), ByteOutput::Existing::replace)), base::Error);
+  core->close();
+}
+
+TEST_F(BytesOfRanks, ANewFileKeepsItsNameWhileItIsLookedAt) {
+  auto core = make_core();
+  const std::string final_path = store::resolved_path(path("looked_at"));
+  auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("looked_at"), ByteOutput::Existing::replace);
+  write(*output, {.offset = 100 * static_cast<base::Bytes>(rank_), .block_bytes = 100, .levels = {}}, 'x');
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::unique_ptr<ByteOutput::KeptName> kept;
+  if (rank_ == 0) {
+    kept = ByteOutput::keep_open(*core, final_path, [] { return false; });
+    ASSERT_TRUE(kept);
+    std::ifstream file(kept->working_path());
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), std::string(100 * static_cast<std::size_t>(size_), 'x'));
+  }
+  output->close();
+  // Whoever drains has had its turn with the first one.
+  ByteOutput::open(core, MPI_COMM_WORLD, path("next"), ByteOutput::Existing::replace)->close();
+  ByteOutput::finish(*core, path("next"));
+  if (rank_ == 0) {
+    EXPECT_FALSE(exists("looked_at"));
+    EXPECT_EQ(access(kept->working_path().c_str(), F_OK), 0);
+    kept.reset();
+  }
+  ByteOutput::finish(*core, path("looked_at"));
+  EXPECT_TRUE(exists("looked_at"));
+  core->close();
+}
+
+TEST_F(BytesOfRanks, WhoLooksDoesNotWaitForRanksForEver) {
+  auto core = make_core();
+  const std::string final_path = store::resolved_path(path("looked_at"));
+  auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("looked_at"), ByteOutput::Existing::replace);
+  if (rank_ == 0 && size_ > 1) {
+    output->enter_phase();   // the others have not
+    int asked = 0;
+    EXPECT_FALSE(ByteOutput::keep_open(*core, final_path, [&] { return ++asked > 100; }));
+    EXPECT_EQ(asked, 101);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank_ != 0) output->enter_phase();   // now they have
+  auto kept = rank_ == 0 ? ByteOutput::keep_open(*core, final_path, [] { return false; }) : nullptr;
+  EXPECT_EQ(kept != nullptr, rank_ == 0);
+  kept.reset();
+  output->close();
   core->close();
 }
 
