@@ -20,7 +20,7 @@ Bytes CapturedFile::bytes_of(MPI_Count count, MPI_Datatype datatype) {
 
 Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI_Datatype datatype) {
   if (at < 0 || count < 0 || datatype == MPI_DATATYPE_NULL) {
-    answer_is(PMPI_File_write_at(token_, at, buf, static_cast<int>(count), datatype, MPI_STATUS_IGNORE));
+    answer_is(PMPI_File_write_at(token(), at, buf, static_cast<int>(count), datatype, MPI_STATUS_IGNORE));
   }
   if (static_cast<Bytes>(at) > static_cast<Bytes>(std::numeric_limits<MPI_Offset>::max()) / view_.etype_bytes) fail(MPI_ERR_ARG);
   if (bytes_of(count, datatype) == 0) return 0;   // also with a view that has no bytes
@@ -28,7 +28,7 @@ Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI
   if (!view_.places || !flat || writes_through_) return write_as_it_was(at, buf, count, datatype);
   const TypedMemory memory(buf, static_cast<std::uint64_t>(count), *flat);
   if (memory.bytes() % view_.etype_bytes != 0) {   // some MPI libraries take parts of etypes
-    succeeded_for_program(PMPI_File_write_at(token_, at, buf, static_cast<int>(count), datatype, MPI_STATUS_IGNORE));
+    succeeded_for_program(PMPI_File_write_at(token(), at, buf, static_cast<int>(count), datatype, MPI_STATUS_IGNORE));
   }
   const Bytes begin = static_cast<Bytes>(at) * view_.etype_bytes;
   const std::uint64_t writes = view_.places->places_for(begin, memory.bytes());

@@ -17,8 +17,9 @@ constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDW
 }  // namespace
 
 CapturedFile::CapturedFile(Session& session, Opened opened)
-    : session_(session), token_(opened.token), comm_(opened.comm), amode_(opened.amode), target_(std::move(opened.target)),
-      hints_(std::move(opened.hints)), compares_(session.compares(target_->path)), is_first_(target_.use_count() == 1) {
+    : session_(session), token_(std::move(opened.token)), file_comm_(std::move(opened.comm)), comm_(file_comm_->get()),
+      amode_(opened.amode), target_(std::move(opened.target)), hints_(std::move(opened.hints)),
+      compares_(session.compares(target_->path)), is_first_(target_.use_count() == 1) {
   PMPI_Comm_rank(comm_, &rank_);
   PMPI_Comm_size(comm_, &ranks_);
   const FlatType byte(MPI_BYTE);
@@ -51,11 +52,11 @@ void CapturedFile::close() {
   aside_.close();
   const session::ByteOutput::Closing closing(*session_.core());
   const Bytes bytes = output().captured_size();
-  std::uint64_t most[3] = {0, blocked_ns_, waited_ns_};
+  std::uint64_t most[4] = {0, blocked_ns_, waited_ns_, FileComm::has_room() ? 0U : 1U};
   most[0] = static_cast<std::uint64_t>(close_alone());
   // When a rank returns, all have closed the output: whoever opens the file then finds it complete, or waits for that.
-  PMPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_UINT64_T, MPI_MAX, comm_);
-  PMPI_Comm_free(&comm_);
+  PMPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_UINT64_T, MPI_MAX, comm_);
+  file_comm_->ends(most[3] == 0 ? FileComm::End::spare : FileComm::End::freed);
   session_.read_back().add(target_->path, most[1], most[2], bytes);
   if (most[0] != MPI_SUCCESS) fail(static_cast<int>(most[0]));
 }
@@ -171,6 +172,7 @@ void CapturedFile::get_group(MPI_File /*fh*/, MPI_Group* group) { succeeded(PMPI
 void CapturedFile::get_amode(MPI_File /*fh*/, int* amode) { *amode = amode_; }
 
 void CapturedFile::set_info(MPI_File fh, MPI_Info info) {
+  token_.was_changed();
   succeeded_for_program(PMPI_File_set_info(fh, info));
   hints_.add(info);
 }
@@ -194,6 +196,7 @@ void CapturedFile::get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Cou
 void CapturedFile::set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
   const CollectiveCall call = collective(CollectiveCall::Kind::write);
   // The program's handle keeps it, and refuses what cannot be.
+  token_.was_changed();
   succeeded_for_program(PMPI_File_set_view(fh, disp, etype, filetype, datarep, info));
   if (std::strcmp(datarep, "native") != 0) {
     step_aside();
@@ -269,7 +272,7 @@ void CapturedFile::step_aside() {
   file.open(comm_, output().working_path(), amode_ & kinds_of_access, info);
   PMPI_Info_free(&info);
   output().begin_change();
-  file.take_view(token_, view_.version);
+  file.take_view(token(), view_.version);
   succeeded(PMPI_File_seek(file.handle(), position_, MPI_SEEK_SET));
   if (shared != 0) succeeded(PMPI_File_seek_shared(file.handle(), shared, MPI_SEEK_SET));
   aside_ = std::move(file);

@@ -16,11 +16,13 @@
 #include "calls.hpp"
 #include "collective_call.hpp"
 #include "failure.hpp"
+#include "file_comm.hpp"
 #include "file_view.hpp"
 #include "hints.hpp"
 #include "original_file.hpp"
 #include "session.hpp"
 #include "session/byte_output.hpp"
+#include "token.hpp"
 
 namespace glean::mpiio {
 
@@ -33,14 +35,15 @@ struct Target {
   bool written = false;   // by this rank
   bool aside = false;     // a handle has been taken over by the MPI library
   bool is_put_to = false;   // by PnetCDF, whose collective call this is for all that its library calls
-  int ranks = 0;            // that have opened it together, on one node
+  std::shared_ptr<FileComm> comm;   // of the ranks that have opened it together
+  int ranks = 0;            // so many, on one node
 };
 
 class CapturedFile {
  public:
   struct Opened {
-    MPI_File token;   // the program's handle: the MPI library's own, of a file without bytes
-    MPI_Comm comm;    // a duplicate, for the calls in here
+    Token token;
+    std::shared_ptr<FileComm> comm;
     int amode;
     std::shared_ptr<Target> target;
     Hints hints;
@@ -72,7 +75,7 @@ class CapturedFile {
   // The handle of the MPI library that has taken over for good; MPI_FILE_NULL as long as calls are captured.
   [[nodiscard]] MPI_File stepped_aside() const { return aside_.handle(); }
   [[nodiscard]] const std::string& path() const { return target_->path; }
-  [[nodiscard]] MPI_File token() const { return token_; }
+  [[nodiscard]] MPI_File token() const { return token_.file(); }
   [[nodiscard]] Session& session() { return session_; }
   [[nodiscard]] std::atomic<std::uint64_t>& blocked_ns() { return blocked_ns_; }   // in calls on this handle
 
@@ -148,8 +151,9 @@ class CapturedFile {
   [[nodiscard]] MPI_Offset shared_position();
 
   Session& session_;
-  MPI_File token_;
-  MPI_Comm comm_;
+  Token token_;
+  std::shared_ptr<FileComm> file_comm_;
+  MPI_Comm comm_;   // that
   int rank_ = 0;
   int ranks_ = 1;
   int amode_;

@@ -16,6 +16,7 @@ class Hints {
   void add(MPI_Info info);
   // A new info of them, which the caller frees.
   [[nodiscard]] MPI_Info make_info() const;
+  bool operator==(const Hints&) const = default;
 
  private:
   std::map<std::string, std::string> values_;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -82,18 +83,22 @@ Way look(const std::string& path, int amode) {
 struct Said {
   Way way;
   bool is_found;   // to write: another handle of this process has it open; to read: it is closed, and not yet published
+  SpareComm::Words spare = {};
   bool modes_differ = false;
 };
 
-// What all ranks say who open a file, whether to read or to write it: a program may mistake the one for the other. Collective.
+// What all ranks say who open a file, whether to read or to write it: a program may mistake the one for the other. Collective, one
+// reduction.
 Said all_say(MPI_Comm comm, int amode, const Said& mine) {
-  int least[4] = {amode, -amode, mine.is_found ? -1 : 0, static_cast<int>(mine.way)};
-  PMPI_Allreduce(MPI_IN_PLACE, least, 4, MPI_INT, MPI_MIN, comm);
-  return {.way = static_cast<Way>(least[3]), .is_found = least[2] != 0, .modes_differ = least[0] != -least[1]};
+  std::int64_t least[7] = {amode, -amode, mine.is_found ? -1 : 0, static_cast<int>(mine.way)};
+  std::copy(mine.spare.begin(), mine.spare.end(), least + 4);
+  PMPI_Allreduce(MPI_IN_PLACE, least, 7, MPI_INT64_T, MPI_MIN, comm);
+  return {.way = static_cast<Way>(least[3]), .is_found = least[2] != 0, .spare = {least[4], least[5], least[6]},
+          .modes_differ = least[0] != -least[1]};
 }
 
-// All ranks choose the same way. Collective, one reduction, on several nodes two.
-Way choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool token_is_open) {
+// All ranks choose the same way, and agree on `spare`. Collective, one reduction, on several nodes two.
+Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool token_is_open, const SpareComm& spare) {
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
@@ -116,14 +121,16 @@ Way choose(Session& session, MPI_Comm comm, const std::string& path, int amode, 
   }
   const bool lacks_nodes = session.core()->pool().header().lost_nodes != 0;   // what is captured would not be published
   if (!token_is_open || lacks_nodes) way = Way::original;
-  const Said all = all_say(comm, amode, {way, mine});
-  if (all.way == Way::original || all.modes_differ) return Way::original;
-  if (!all.is_found) {
-    if (all.way != Way::captured || !session.is_on_several_nodes() || ByteOutput::are_on_all_nodes(*session.core(), comm)) return all.way;
+  Said all = all_say(comm, amode, {way, mine, spare.words()});
+  if (all.modes_differ) all.way = Way::original;
+  if (all.way == Way::original) return all;
+  if (all.is_found) {
+    all.way = ranks == 1 ? Way::shared : Way::working;
+  } else if (all.way == Way::captured && session.is_on_several_nodes() && !ByteOutput::are_on_all_nodes(*session.core(), comm)) {
     if (rank == 0) session.core()->warn_once("on several nodes, files pass through that are not opened on all of them together");
-    return Way::original;
+    all.way = Way::original;
   }
-  return ranks == 1 ? Way::shared : Way::working;
+  return all;
 }
 
 // Where the bytes of a file are that is captured through another handle; all that this process has captured is in there.
@@ -256,11 +263,10 @@ std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::
 }
 
 // Null when it cannot be, on all ranks or none; it is to be looked at `again` if others have opened it. Collective.
-std::shared_ptr<CapturedFile> capture(Session& session, MPI_Comm comm, const std::string& path, int amode, MPI_Info info,
-                                      MPI_File token, Way way, bool& again) {
-  CapturedFile::Opened opened{token, MPI_COMM_NULL, amode, nullptr, {}};
+std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm> comm, const std::string& path, int amode, MPI_Info info,
+                                      Token& token, Way way, bool& again) {
+  CapturedFile::Opened opened{{}, std::move(comm), amode, nullptr, {}};
   opened.hints.add(info);
-  PMPI_Comm_dup(comm, &opened.comm);
   if (way == Way::shared) {
     opened.target = session.find_target(path);
   } else {
@@ -268,22 +274,24 @@ std::shared_ptr<CapturedFile> capture(Session& session, MPI_Comm comm, const std
     opened.target->path = path;
     // Also of a file that is not there: another rank may have made it meanwhile.
     const auto error = session::caught(
-        [&] { opened.target->output = ByteOutput::open(session.core(), opened.comm, path, ByteOutput::Existing::keep); });
+        [&] { opened.target->output = ByteOutput::open(session.core(), opened.comm->get(), path, ByteOutput::Existing::keep); });
     if (error) {
       int rank = 0;
-      PMPI_Comm_rank(comm, &rank);
+      PMPI_Comm_rank(opened.comm->get(), &rank);
       again = error->code() == base::Errc::invalid_state;
       if (rank == 0 && !again) base::log(base::LogLevel::warning, "'{}' passes through: {}", path, error->what());
-      PMPI_Comm_free(&opened.comm);
+      opened.comm->ends(FileComm::End::freed);
       return nullptr;
     }
-    if (!session.is_on_several_nodes()) PMPI_Comm_size(comm, &opened.target->ranks);
+    opened.target->comm = opened.comm;
+    if (!session.is_on_several_nodes()) PMPI_Comm_size(opened.comm->get(), &opened.target->ranks);
     session.add_target(opened.target);
   }
   if (way != Way::shared) session.read_back().begin(path, true);
+  opened.token = std::move(token);
   auto file = std::make_shared<CapturedFile>(session, std::move(opened));
   if ((amode & MPI_MODE_APPEND) != 0) file->move_to_end();
-  session.add(token, {file, nullptr});
+  session.add(file->token(), {file, nullptr});
   return file;
 }
 
@@ -308,28 +316,24 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
   const bool writes = (amode & kinds_of_access) == MPI_MODE_WRONLY || (amode & kinds_of_access) == MPI_MODE_RDWR;
   if (!writes || !can_be_captured(session, comm, filename, amode)) return open_original(comm, filename, amode, info, fh);
   const std::string path = Session::absolute(filename);
-  MPI_File token = MPI_FILE_NULL;
-  const bool is_open = PMPI_File_open(MPI_COMM_SELF, "/dev/null", amode & kinds_of_access, info, &token) == MPI_SUCCESS;
-  const auto let_go_of_token = [&] {
-    if (is_open) PMPI_File_close(&token);
-  };
+  Token token(amode & kinds_of_access, info);
   // Again if other ranks have opened it in between, or it was published where it was looked for.
   bool again = true;
   for (int attempt = 0; again && attempt < 8; ++attempt) {
-    const Way way = choose(session, comm, path, amode, is_open);
-    if (way == Way::original) break;
-    if (way == Way::working) {
+    SpareComm spare(comm);
+    const Said all = choose(session, comm, path, amode, token.is_open(), spare);
+    if (all.way == Way::original) break;
+    if (all.way == Way::working) {
       if (open_working_file(session, comm, path, amode, info, fh) != MPI_SUCCESS) continue;
-      let_go_of_token();
       return MPI_SUCCESS;
     }
-    if (!capture(session, comm, path, amode, info, token, way, again)) continue;
-    *fh = token;
+    const auto file = capture(session, spare.use(all.spare), path, amode, info, token, all.way, again);
+    if (!file) continue;
+    *fh = file->token();
     Session::captured().count(Call::open);
-    Session::find(token).captured->blocked_ns() = base::now_ns() - opening.begin_ns;
+    file->blocked_ns() = base::now_ns() - opening.begin_ns;
     return MPI_SUCCESS;
   }
-  let_go_of_token();
   const int code = open_original(comm, filename, amode, info, fh);
   if (code != MPI_SUCCESS) return code;
   if (!session.is_written_by_mpi(path)) session.read_back().begin(path, false);
@@ -377,7 +381,7 @@ int close_file(MPI_File* fh) noexcept {
     file->close();
   });
   file->session().remove(*fh);
-  PMPI_File_close(fh);
+  *fh = MPI_FILE_NULL;
   return code;
 }
 

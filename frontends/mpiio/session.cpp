@@ -125,11 +125,10 @@ void Session::end() noexcept {
   }
   for (const auto& file : left) {
     base::log(base::LogLevel::warning, "'{}' was not closed before MPI_Finalize: closed now", file->path());
-    MPI_File token = file->token();
     file->close_alone();
-    PMPI_File_close(&token);
   }
   left.clear();
+  Token::close_spare();
   end_look_ups();
   const auto error = session::caught([&] {
     report_calls();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The functions that open, close and change files, in place of the library's, which makes them; what matters to puts is kept.
+#include <array>
 #include <cstdlib>
 #include <string_view>
 
@@ -68,30 +69,46 @@ class Hints {
   bool is_own_ = false;
 };
 
+// For the ranks of `comm`, which have just opened the target: that of all who have opened it, unless this rank has it open again by itself.
+std::shared_ptr<mpiio::FileComm> comm_of(const mpiio::Target& target, MPI_Comm comm) {
+  int result = MPI_UNEQUAL;
+  PMPI_Comm_compare(comm, target.comm->get(), &result);
+  return result == MPI_CONGRUENT ? target.comm : mpiio::FileComm::duplicate(comm);
+}
+
 // `call(info)` is the library's ncmpi_create or ncmpi_open. Collective.
 template <class Function>
 int open_file(MPI_Comm comm, const char* path, int flags, MPI_Info given, int* ncid, Mode mode, Function call) {
   mpiio::Session* session = mpiio::Session::current();
   if (session == nullptr || path == nullptr || ncid == nullptr || comm == MPI_COMM_NULL) return call(given);
-  MPI_Comm own = MPI_COMM_NULL;
-  PMPI_Comm_dup(comm, &own);   // all ranks of it: what comes of the call they may see differently
   const bool is_wanted = session->captures(path);
   const Hints hints(given, is_wanted && is_at_least(1, 15));
   const std::uint64_t before = captured_opens();
   const int code = call(hints.info());
-  OpenFile::Opened opened{mpiio::Session::absolute(path), {}, store::Format::cdf1, mode, own};
   const auto format = code == NC_NOERR ? format_of(*ncid) : std::nullopt;
-  if (!format) {
-    PMPI_Comm_free(&own);
-    return code;
-  }
-  opened.format = *format;
+  if (!format) return code;
+  OpenFile::Opened opened{mpiio::Session::absolute(path), {}, nullptr, *format, mode};
   const bool is_shared = (flags & NC_SHARE) != 0;   // each put is synchronized
   if (is_wanted && captured_opens() > before && !is_shared && !is_safe_mode() && !is_elsewhere(*ncid)) {
-    opened.target = session->find_target(opened.path);
+    const auto target = session->find_target(opened.path);
+    opened.target = target;
+    if (target) opened.comm = comm_of(*target, comm);
   }
   add_file(*ncid, std::make_shared<OpenFile>(std::move(opened)));
   return code;
+}
+
+// Whether the library fills a variable before anything is put to it. The same on all ranks.
+bool fills(int ncid) {
+  int variables = 0;
+  if (GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_nvars)(ncid, &variables) != NC_NOERR) return true;
+  for (int varid = 0; varid < variables; ++varid) {
+    int is_not_filled = 0;
+    std::array<std::byte, 8> value{};
+    if (GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_var_fill)(ncid, varid, &is_not_filled, value.data()) != NC_NOERR) return true;
+    if (is_not_filled == 0) return true;
+  }
+  return false;
 }
 
 // A call after which the file is in that mode.
@@ -100,7 +117,8 @@ int change_mode(int ncid, Mode mode, Function call) {
   const auto file = find_file(ncid);
   // The library may move what any rank has put, and fill what others will put to. Not where it is called by mistake, of one rank
   // perhaps: then it says so at once.
-  const bool waits = file && mode == Mode::collective && file->mode() != Mode::collective;
+  const bool changes = file && mode == Mode::collective && file->mode() != Mode::collective;
+  const bool waits = changes && file->target() && (!file->is_being_made() || fills(ncid));
   if (waits) file->wait_for_all();
   const int code = call();
   if (!file) return code;

@@ -144,7 +144,7 @@ std::optional<Memory> Memory::of(const Buffer& buffer, const Selection& selectio
   auto memory = typed(buffer, is_derived, selection, slabs, elements * element_bytes, element_bytes);
   if (!memory) return std::nullopt;
   Memory result(std::move(*memory), *type, variable.external, format);
-  if (has_to_look && !result.all_fit(elements)) return std::nullopt;
+  if (has_to_look && range == Range::of_values && !result.all_fit(elements)) return std::nullopt;
   return result;
 }
 
@@ -170,7 +170,7 @@ void Memory::for_each_part(Bytes first_element, std::uint64_t count, std::size_t
 void Memory::convert(Bytes first_element, std::byte* target, std::size_t count) const {
   const auto converter = count * external_bytes_ < part_bytes ? converter_ : streaming_converter_;
   for_each_part(first_element, count, count, [&](const std::byte* source, std::size_t elements) {
-    converter(source, target, elements, no_fill_value.data());
+    if (converter(source, target, elements, no_fill_value.data()).count != 0) all_copied_fit_ = false;
     target += elements * external_bytes_;
     return true;
   });

@@ -27,8 +27,9 @@ struct Buffer {
 // Refers to the buffer; not to the datatype.
 class Memory {
  public:
-  // Whether a value fits is known from the types, or else the values are looked at, which all ranks need not find alike.
-  enum class Range { of_types, of_values };
+  // Whether a value fits is known from the types, or else the values are looked at, which all ranks need not find alike: at once, or
+  // while they are copied.
+  enum class Range { of_types, of_values, of_copied_values };
   // Of all elements of `slabs`. None where the call is the library's: the numbers differ, a value might not fit, text meets
   // numbers, or the datatype is not simple enough.
   [[nodiscard]] static std::optional<Memory> of(const Buffer& buffer, const Selection& selection, const Variable& variable,
@@ -36,6 +37,8 @@ class Memory {
 
   // Converts bytes [first, first + target.size()) of the stream of the file into `target`.
   void copy_out(Bytes first, std::span<std::byte> target) const;
+  // All values did that have been copied so far.
+  [[nodiscard]] bool all_copied_fit() const { return all_copied_fit_; }
   // An element as the program has it, and its type.
   [[nodiscard]] std::array<std::byte, 8> element(std::uint64_t index) const;
   [[nodiscard]] MPI_Datatype element_type() const;
@@ -52,6 +55,7 @@ class Memory {
   mesh::Type type_;
   Bytes element_bytes_, external_bytes_;
   store::Converter converter_, streaming_converter_;
+  mutable bool all_copied_fit_ = true;
 };
 
 }  // namespace glean::pnetcdf

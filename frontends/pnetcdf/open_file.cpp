@@ -21,19 +21,14 @@ Files& files() {
 
 }  // namespace
 
-OpenFile::~OpenFile() {
-  int is_over = 0;
-  PMPI_Finalized(&is_over);
-  if (is_over == 0 && opened_.comm != MPI_COMM_NULL) PMPI_Comm_free(&opened_.comm);
-}
-
 void OpenFile::enter(Mode mode) {
   opened_.mode = mode;
+  is_being_made_ = false;
   forget_variables();
 }
 
 void OpenFile::wait_for_all() const {
-  if (target()) static_cast<void>(mpiio::Session::barrier(opened_.comm));
+  if (target()) static_cast<void>(mpiio::Session::barrier(comm()));
 }
 
 std::shared_ptr<mpiio::Target> OpenFile::target() const {

@@ -38,20 +38,21 @@ class OpenFile {
   struct Opened {
     std::string path;   // from the root on
     std::weak_ptr<mpiio::Target> target;   // none: puts are the library's
+    std::shared_ptr<mpiio::FileComm> comm;   // if there is a target: of the ranks that have this open
     store::Format format;
     Mode mode;
-    MPI_Comm comm;      // a duplicate of the program's
   };
   explicit OpenFile(Opened opened) : opened_(std::move(opened)) {}
-  ~OpenFile();
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
   [[nodiscard]] const std::string& path() const { return opened_.path; }
-  [[nodiscard]] MPI_Comm comm() const { return opened_.comm; }
+  [[nodiscard]] MPI_Comm comm() const { return opened_.comm->get(); }
   [[nodiscard]] store::Format format() const { return opened_.format; }
   [[nodiscard]] bool has_small_records() const { return opened_.format != store::Format::cdf5; }
   [[nodiscard]] Mode mode() const { return opened_.mode; }
+  // Its definitions have never ended: nothing has been put.
+  [[nodiscard]] bool is_being_made() const { return is_being_made_; }
   [[nodiscard]] bool is_in_data_mode() const { return mode() == Mode::collective || mode() == Mode::independent; }
   // What was known of variables holds no longer.
   void enter(Mode mode);
@@ -69,6 +70,7 @@ class OpenFile {
 
  private:
   Opened opened_;
+  bool is_being_made_ = opened_.mode == Mode::define;
   std::map<int, Variable> variables_;
 };
 

@@ -62,11 +62,22 @@ std::optional<Prepared> prepare(OpenFile& file, const Put& put) {
   const MPI_Offset records = inquire_records(put.ncid, *variable);
   auto slabs = slabs_of(*variable, put.selection, records, file.has_small_records());
   if (!slabs || is_misplaced(*variable, put.selection, *slabs) || !fits_into_file(*variable, *slabs)) return std::nullopt;
-  const auto range = is_agreed_on(put, *variable) ? Memory::Range::of_types : Memory::Range::of_values;
+  const auto range = is_agreed_on(put, *variable)   ? Memory::Range::of_types
+                     : put.way == Way::nonblocking ? Memory::Range::of_values
+                                                   : Memory::Range::of_copied_values;
   auto memory = Memory::of(put.buffer, put.selection, *variable, *slabs, file.format(), range);
   if (!memory) return std::nullopt;
   const auto after = records_after(*variable, *slabs);
   return Prepared{variable, std::move(*slabs), std::move(*memory), static_cast<std::uint64_t>(records), after};
+}
+
+// What fails is the library's.
+std::optional<Prepared> try_prepare(OpenFile& file, const Put& put) {
+  try {
+    return prepare(file, put);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 // Into the pool. Returns an error code.
@@ -164,8 +175,23 @@ int capture_ended(OpenFile& file, int ncid) {
   return code;
 }
 
-int put_now(OpenFile& file, const Put& put, const Prepared& prepared) {
+// For the report.
+void note(OpenFile& file, const Variable& variable, std::uint64_t records, Bytes bytes) {
+  mesh::Shape shape = variable.shape;
+  if (variable.has_records) shape[0] = records;
+  mpiio::Session::datasets().add(file.path(), variable.name, std::string(mesh::name_of(variable.external)), shape, bytes);
+}
+
+void note(OpenFile& file, const Prepared& put) {
+  note(file, *put.variable, std::max(put.records_before, put.records_after), put.bytes());
+}
+
+// Nothing where a value does not fit: then the call is the library's, and what it writes comes after what was captured.
+std::optional<int> put_now(OpenFile& file, const Put& put, const Prepared& prepared) {
   const int mine = capture(file, *prepared.variable, prepared.slabs, prepared.memory);
+  if (!prepared.memory.all_copied_fit()) return std::nullopt;
+  captured().count(put.call);
+  note(file, prepared);
   MPI_Offset seen = 0;
   const int code = call_library(put, prepared, seen);
   file.unseen_bytes += static_cast<MPI_Offset>(prepared.bytes()) - seen;
@@ -181,6 +207,8 @@ bool is_in_one_record(const Prepared& prepared) {
 }
 
 int put_later(OpenFile& file, const Put& put, Prepared prepared) {
+  captured().count(put.call);
+  note(file, prepared);
   LastElement last(*prepared.variable, prepared.slabs, prepared.memory);
   auto pending = std::make_unique<PendingPut>(PendingPut{put.varid, std::move(prepared.slabs), std::move(prepared.memory), last.value});
   int request = NC_REQ_NULL;
@@ -189,13 +217,6 @@ int put_later(OpenFile& file, const Put& put, Prepared prepared) {
   if (put.request != nullptr) *put.request = request;
   if (code == NC_NOERR) file.pending[request] = std::move(pending);
   return code;
-}
-
-// For the report.
-void note(OpenFile& file, const Variable& variable, std::uint64_t records, Bytes bytes) {
-  mesh::Shape shape = variable.shape;
-  if (variable.has_records) shape[0] = records;
-  mpiio::Session::datasets().add(file.path(), variable.name, std::string(mesh::name_of(variable.external)), shape, bytes);
 }
 
 // Of a call that was the library's.
@@ -304,17 +325,14 @@ int put(const Put& put, Original original) noexcept {
   std::optional<WritingCall> writing;
   const bool is_collective = put.way == Way::collective && file && can_be_collective(*file);
   if (file && (is_collective || put.way == Way::independent)) writing.emplace(*file, is_collective);
-  std::optional<Prepared> prepared;
-  if (file) static_cast<void>(session::caught([&] { prepared = prepare(*file, put); }));   // what fails is the library's
+  auto prepared = file ? try_prepare(*file, put) : std::nullopt;
   const bool is_late = put.way == Way::nonblocking;
   if (prepared && is_late && prepared->variable->has_records && !is_in_one_record(*prepared)) prepared.reset();
-  if (!prepared) {
-    return pass_through(put.call, put.ncid, original,
-                        [&](OpenFile& of) { note_selection(of, put.ncid, put.varid, put.selection); });
+  if (prepared && is_late) return put_later(*file, put, std::move(*prepared));
+  if (prepared) {
+    if (const auto code = put_now(*file, put, *prepared)) return *code;
   }
-  captured().count(put.call);
-  note(*file, *prepared->variable, std::max(prepared->records_before, prepared->records_after), prepared->bytes());
-  return is_late ? put_later(*file, put, std::move(*prepared)) : put_now(*file, put, *prepared);
+  return pass_through(put.call, put.ncid, original, [&](OpenFile& of) { note_selection(of, put.ncid, put.varid, put.selection); });
 }
 
 int put_filetype(Call call, int ncid, int varid, MPI_Datatype filetype, Original original) noexcept {

@@ -25,8 +25,8 @@ class Patience {
   // Nobody tells the drain that it need not wait any more: it looks so often.
   static constexpr std::uint64_t between_looks_ns = 1'000'000;
   // Then the drain begins even if they go on.
-  static constexpr std::uint64_t most_ns = 100'000'000;
-  static constexpr double most_share = 0.5;
+  static constexpr std::uint64_t most_ns = 250'000'000;
+  static constexpr double most_share = 0.75;
 
   // Whether to wait. Not in a pool that has been full before: there the space counts.
   [[nodiscard]] bool look(const CaptureLook& look);

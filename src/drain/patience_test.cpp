@@ -18,7 +18,7 @@ bool looks(Patience& patience, std::uint64_t from_ms, std::uint64_t to_ms) {
 TEST(Patience, WaitsWhileRanksCapture) {
   Patience patience;
 
-  EXPECT_TRUE(looks(patience, 1000, 1099));
+  EXPECT_TRUE(looks(patience, 1000, 1249));
 }
 
 TEST(Patience, EndsWithAPause) {
@@ -31,11 +31,11 @@ TEST(Patience, EndsWithAPause) {
 
 TEST(Patience, EndsAfterAWhileUntilThereWasAPause) {
   Patience patience;
-  EXPECT_TRUE(looks(patience, 1000, 1099));
+  EXPECT_TRUE(looks(patience, 1000, 1249));
 
-  EXPECT_FALSE(looks(patience, 1100, 1100));
-  EXPECT_FALSE(looks(patience, 1104, 1104));
-  EXPECT_TRUE(looks(patience, 1109, 1150));
+  EXPECT_FALSE(looks(patience, 1250, 1250));
+  EXPECT_FALSE(looks(patience, 1254, 1254));
+  EXPECT_TRUE(looks(patience, 1259, 1300));
 }
 
 TEST(Patience, WaitsUntilAllHaveComeOutOfClosing) {
@@ -51,16 +51,16 @@ TEST(Patience, EndsAfterAWhileThoughARankNeverComesOutOfClosing) {
   Patience patience;
   EXPECT_TRUE(looks(patience, 1000, 1010));
 
-  for (std::uint64_t at = 1011; at < 1100; ++at) EXPECT_TRUE(patience.look({at * ms, 1010, 0.1, false, true}));
-  EXPECT_FALSE(patience.look({1100 * ms, 1010, 0.1, false, true}));
+  for (std::uint64_t at = 1011; at < 1250; ++at) EXPECT_TRUE(patience.look({at * ms, 1010, 0.1, false, true}));
+  EXPECT_FALSE(patience.look({1250 * ms, 1010, 0.1, false, true}));
 }
 
 TEST(Patience, IsNoneWhereMuchIsInUse) {
   Patience patience;
 
-  EXPECT_TRUE(patience.look({1000 * ms, 1, 0.4, false}));
-  EXPECT_FALSE(patience.look({1001 * ms, 2, 0.5, false}));
-  EXPECT_TRUE(patience.look({1002 * ms, 3, 0.4, false}));
+  EXPECT_TRUE(patience.look({1000 * ms, 1, 0.7, false}));
+  EXPECT_FALSE(patience.look({1001 * ms, 2, 0.75, false}));
+  EXPECT_TRUE(patience.look({1002 * ms, 3, 0.7, false}));
 }
 
 TEST(Patience, IsNoneInAPoolThatHasBeenFull) {

@@ -67,12 +67,17 @@ void give_up(Core& core, pool::OutputKey key) {
   core.pool().slot(key.slot).state = pool::OutputState::free;
 }
 
+bool has_closed(const Core& core, pool::OutputKey key) {
+  const auto progress = core.pool().rank_progress(key.slot, core.nodes().rank()).load(std::memory_order_acquire);
+  return (progress & (pool::rank_closed | pool::rank_absent)) == pool::rank_closed;
+}
+
 // A slot with the names of the output in it; nothing while an earlier one of that name drains. `chosen`: by another node; otherwise what
 // the names are is found here.
 std::optional<pool::OutputKey> try_claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing) {
   const Opening opening(core.pool());
   if (const auto earlier = find_output(core.pool(), description.names.final_path)) {
-    if (earlier->is_closed) return std::nullopt;
+    if (earlier->is_closed || has_closed(core, earlier->key)) return std::nullopt;   // who has not yet will: that is collective
     throw base::Error(base::Errc::invalid_state, "'" + description.display_path + "' is open already");
   }
   // Only now: an earlier output, of other ranks perhaps, may just have become that file.
@@ -294,10 +299,14 @@ pool::OutputKey join_output(Core& core, const Members& members, const std::strin
 }
 
 MadeOutput open_output(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing) {
-  MPI_Barrier(comm);   // who has not closed an earlier output of that name by now has it open
   if (core.nodes().count() > 1) return open_on_all_nodes(core, comm, path, existing);
-  const auto made = on_root<Proposed>(comm, [&](Proposed& value) { make_output(core, members_of(core, comm), path, existing, value); });
-  return {{static_cast<std::uint32_t>(made.slot), static_cast<std::uint32_t>(made.generation)}, made.is_in_place, made.working_path.data()};
+  const auto made = on_root<pool::OutputKey>(comm, [&](pool::OutputKey& key) {
+    Proposed proposed;
+    make_output(core, members_of(core, comm), path, existing, proposed);
+    key = {static_cast<std::uint32_t>(proposed.slot), static_cast<std::uint32_t>(proposed.generation)};
+  });
+  const auto names = drain::OutputDescription::decode_names(pool::read_description(core.pool(), made).bytes).names;
+  return {made, is_written_in_place(names), names.working_path};
 }
 
 }  // namespace glean::session

@@ -276,4 +276,68 @@ TEST_F(Captured, MoreFilesThanThereIsRoomForPassThrough) {
   }
 }
 
+void end_program(MPI_File*, int*, ...) { std::abort(); }
+
+// The MPI library's handle serves one file after the other; the program must not see that.
+TEST_F(Captured, AHandleThatServedAnotherFileIsAsNew) {
+  MPI_Errhandler own = MPI_ERRHANDLER_NULL;
+  MPI_File_create_errhandler(end_program, &own);
+  MPI_File file = create();
+  MPI_File_set_errhandler(file, own);
+  MPI_File_close(&file);
+  EXPECT_EQ(file, MPI_FILE_NULL);
+  file = create();
+  MPI_Errhandler of_file = MPI_ERRHANDLER_NULL;
+  MPI_File_get_errhandler(file, &of_file);
+  EXPECT_EQ(of_file, MPI_ERRORS_RETURN);
+  MPI_Datatype pair = MPI_DATATYPE_NULL;
+  MPI_Type_vector(2, 1, 3, MPI_CHAR, &pair);
+  MPI_Type_commit(&pair);
+  MPI_File_set_view(file, 5, MPI_CHAR, pair, "native", MPI_INFO_NULL);
+  MPI_Type_free(&pair);
+  MPI_File_close(&file);
+
+  file = create();
+  MPI_Offset displacement = 0, at = 0;
+  MPI_Datatype etype = MPI_DATATYPE_NULL, filetype = MPI_DATATYPE_NULL;
+  char representation[MPI_MAX_DATAREP_STRING] = {};
+  MPI_File_get_view(file, &displacement, &etype, &filetype, representation);
+  MPI_File_get_byte_offset(file, 7, &at);
+  EXPECT_EQ(displacement, 0);
+  EXPECT_EQ(at, 7);
+  MPI_File_close(&file);
+  MPI_Errhandler_free(&own);
+}
+
+// So does the communicator, where all ranks have the same to spare: of files that were closed in another order, of some ranks only, or too
+// many to keep.
+TEST_F(Captured, FilesOfManyCommunicatorsFollowEachOther) {
+  MPI_Comm reversed = MPI_COMM_NULL, half = MPI_COMM_NULL, again = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_, &reversed);
+  MPI_Comm_split(MPI_COMM_WORLD, rank_ % 2, rank_, &half);
+  MPI_Comm_dup(half, &again);
+  const std::vector<MPI_Comm> comms{MPI_COMM_WORLD, reversed, half, again, MPI_COMM_SELF};
+  const auto open_as = [&](const std::string& name, MPI_Comm comm) {
+    MPI_File file = MPI_FILE_NULL;
+    const std::string mine = ranks_of(comm) == ranks_ ? name : name + "." + std::to_string(ranks_of(comm) == 1 ? rank_ : rank_ % 2);
+    EXPECT_EQ(MPI_File_open(comm, (directory_ + "/" + mine).c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file), MPI_SUCCESS);
+    return file;
+  };
+  for (int round = 0; round < 6; ++round) {
+    std::vector<MPI_File> files;
+    const auto comm_of = [&](std::size_t i) { return comms[(i + static_cast<std::size_t>(round)) % comms.size()]; };
+    for (std::size_t i = 0; i < 20; ++i) files.push_back(open_as("many" + std::to_string(i), comm_of(i)));
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const auto comm = comm_of(i);
+      const char letter = static_cast<char>('a' + rank_of(comm) + round);
+      MPI_File_write_at_all(files[i], rank_of(comm), &letter, 1, MPI_CHAR, MPI_STATUS_IGNORE);
+      std::string all(static_cast<std::size_t>(ranks_of(comm)), ' ');
+      MPI_File_read_at_all(files[i], 0, all.data(), ranks_of(comm), MPI_CHAR, MPI_STATUS_IGNORE);
+      for (int rank = 0; rank < ranks_of(comm); ++rank) EXPECT_EQ(all[static_cast<std::size_t>(rank)], 'a' + rank + round);
+    }
+    for (std::size_t i = 0; i < files.size(); ++i) MPI_File_close(&files[(i * 7 + static_cast<std::size_t>(round)) % files.size()]);
+  }
+  for (MPI_Comm* comm : {&reversed, &half, &again}) MPI_Comm_free(comm);
+}
+
 }  // namespace
