@@ -21,6 +21,7 @@
 #include "base/job_end.hpp"
 #include "base/log.hpp"
 #include "drain/engine.hpp"
+#include "pool/epochs.hpp"
 #include "pool/spill.hpp"
 #include "pool/verdicts.hpp"
 #include "store/parts/part_index.hpp"
@@ -96,6 +97,15 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
 // A state that none can be is of an output that something has happened to: it is named, not passed over.
 bool is_open_or_damaged(pool::OutputState state) {
   return state == pool::OutputState::open || state > pool::OutputState::opening;
+}
+
+// A file of bytes that ranks had open when they ended, and that has all that was captured: nobody can do more for it.
+bool has_all_in_place(const pool::Pool& pool, std::uint32_t index) {
+  const pool::OutputSlot& slot = pool.slot(index);
+  if (slot.state != pool::OutputState::open || slot.is_bytes == 0 || slot.error != 0) return false;
+  if (slot.writes_written != pool::writes_begun(slot)) return false;
+  const auto output = look_at_output(pool, {index, slot.generation});
+  return !output.closed && output.problem.empty();   // of a new one that is a problem
 }
 
 void add_waiting_bytes(pool::Pool& pool, std::map<pool::OutputKey, RemainingOutput>& outputs) {
@@ -233,7 +243,7 @@ bool remove_if_finished(const std::string& name) {
     pool::Pool pool = claim_remains(name);
     if (pool.is_shared() || !pool::spill_files(pool).empty()) return false;
     for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-      if (is_open_or_damaged(pool.slot(index).state.load(std::memory_order_acquire))) return false;
+      if (is_open_or_damaged(pool.slot(index).state.load(std::memory_order_acquire)) && !has_all_in_place(pool, index)) return false;
     }
     pool.remove();
     return true;

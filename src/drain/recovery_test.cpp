@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "drain/virtual_ranks.hpp"
+#include "pool/epochs.hpp"
 #include "pool/spill.hpp"
 #include "store/posix/temporary_directory.hpp"
 
@@ -220,6 +221,33 @@ TEST_F(Left, WithSomethingUnfinishedStaysForRecovery) {
 
   EXPECT_TRUE(exists(name_));
   EXPECT_TRUE(std::filesystem::exists(output.description.names.working_path));
+}
+
+TEST_F(Left, WithAFileInPlaceThatHasAllThatWasCapturedIsJustRemoved) {
+  const auto key = made_->claim_slot();
+  OutputDescription description;
+  description.is_bytes = true;
+  description.names.final_path = description.names.working_path = directory_ / "in_place";
+  {
+    auto recorder = ranks_.recorder(0);
+    recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
+    recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
+  }
+  auto& slot = made_->pool.slot(key.slot);
+  slot.is_bytes = 1;
+  slot.writes_begun = pool::WriteStamp{0, 3}.word();
+  slot.writes_written = 2;
+  EXPECT_FALSE(remove_if_finished(leave())) << "one write is not in the file";
+
+  {
+    pool::Pool again = pool::Pool::attach(name_);
+    again.slot(key.slot).writes_written = 3;
+    for (int rank = 0; rank < rank_count; ++rank) again.rank_progress(key.slot, rank) = 1 | pool::rank_closed;
+  }
+  EXPECT_FALSE(remove_if_finished(name_)) << "all have closed it: it has to be on the storage";
+
+  pool::Pool::attach(name_).rank_progress(key.slot, 0) = 1;
+  EXPECT_TRUE(remove_if_finished(name_));
 }
 
 TEST_F(Left, WithASpillFileStaysForRecovery) {

@@ -16,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "pool/futex.hpp"
+#include "pool/huge_pages.hpp"
 #include "pool/spill.hpp"
 
 namespace glean::pool {
@@ -121,9 +122,8 @@ bool header_is_sound(const PoolHeader& header, Bytes bytes) {
 Pool::Pool(std::string name, int descriptor, Bytes bytes) : name_(std::move(name)), descriptor_(descriptor), bytes_(bytes) {}
 
 void Pool::map(Access access) {
-  void* base = mmap(nullptr, bytes_, access == Access::look ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-  if (base == MAP_FAILED) throw base::system_error(errno, "cannot map the pool '" + name_ + "'");
-  base_ = static_cast<std::byte*>(base);
+  base_ = map_for_huge_pages(descriptor_, bytes_, access == Access::look ? PROT_READ : PROT_READ | PROT_WRITE);
+  if (base_ == nullptr) throw base::system_error(errno, "cannot map the pool '" + name_ + "'");
 }
 
 Pool Pool::create(const std::string& name, const plan::NodePlan& plan, int ranks, const NodeShare& share) {
@@ -220,10 +220,11 @@ Pool::~Pool() {
 }
 
 void Pool::fault_in(int part, int parts) {
-  const Bytes pages = bytes_ / page;
-  const Bytes begin = pages * static_cast<Bytes>(part) / static_cast<Bytes>(parts) * page;
-  const Bytes end = part + 1 == parts ? bytes_ : pages * static_cast<Bytes>(part + 1) / static_cast<Bytes>(parts) * page;
+  const Bytes blocks = bytes_ / huge_page;
+  const Bytes begin = blocks * static_cast<Bytes>(part) / static_cast<Bytes>(parts) * huge_page;
+  const Bytes end = part + 1 == parts ? bytes_ : blocks * static_cast<Bytes>(part + 1) / static_cast<Bytes>(parts) * huge_page;
   if (end == begin) return;
+  make_huge_pages(descriptor_, base_ + begin, begin, end);
   allocate(descriptor_, begin, end, name_);
   madvise(base_ + begin, end - begin, MADV_POPULATE_WRITE);   // an old kernel populates on first use instead
 }
