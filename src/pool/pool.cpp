@@ -430,9 +430,7 @@ void Pool::announce_space() {
   if (header.waiting_for_space.load(std::memory_order_seq_cst) != 0) futex_signal(header.space);
 }
 
-Bytes Pool::used_bytes() const {
-  return header().used_chunks.load(std::memory_order_relaxed) * header().chunk_bytes;
-}
+Bytes Pool::used_bytes() const { return header().used_chunks.load(std::memory_order_relaxed) * header().chunk_bytes; }
 
 Bytes Pool::high_water_bytes() const {
   return header().chunks_offset + header().high_water_chunks.load(std::memory_order_relaxed) * header().chunk_bytes;

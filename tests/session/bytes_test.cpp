@@ -135,6 +135,7 @@ TEST_F(BytesOfRanks, ANewFileKeepsItsNameWhileItIsLookedAt) {
     EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), std::string(100 * static_cast<std::size_t>(size_), 'x'));
   }
   output->close();
+  MPI_Barrier(MPI_COMM_WORLD);
   // Whoever drains has had its turn with the first one.
   ByteOutput::open(core, MPI_COMM_WORLD, path("next"), ByteOutput::Existing::replace)->close();
   ByteOutput::finish(*core, path("next"));
