@@ -171,9 +171,8 @@ void CapturedFile::get_group(MPI_File /*fh*/, MPI_Group* group) { succeeded(PMPI
 
 void CapturedFile::get_amode(MPI_File /*fh*/, int* amode) { *amode = amode_; }
 
-void CapturedFile::set_info(MPI_File fh, MPI_Info info) {
-  token_.was_changed();
-  succeeded_for_program(PMPI_File_set_info(fh, info));
+void CapturedFile::set_info(MPI_File /*fh*/, MPI_Info info) {
+  succeeded_for_program(token_.set_info(info));
   hints_.add(info);
 }
 
@@ -193,11 +192,11 @@ void CapturedFile::get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Cou
 
 // --- view and pointer
 
-void CapturedFile::set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
+void CapturedFile::set_view(MPI_File /*fh*/, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
+                            MPI_Info info) {
   const CollectiveCall call = collective(CollectiveCall::Kind::write);
   // The program's handle keeps it, and refuses what cannot be.
-  token_.was_changed();
-  succeeded_for_program(PMPI_File_set_view(fh, disp, etype, filetype, datarep, info));
+  succeeded_for_program(token_.set_view(disp, etype, filetype, datarep, info));
   if (std::strcmp(datarep, "native") != 0) {
     step_aside();
     return succeeded(PMPI_File_set_view(aside_.handle(), disp, etype, filetype, datarep, info));
@@ -215,12 +214,12 @@ void CapturedFile::set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MP
   set_shared(0);
 }
 
-void CapturedFile::get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
-  succeeded_for_program(PMPI_File_get_view(fh, disp, etype, filetype, datarep));
+void CapturedFile::get_view(MPI_File /*fh*/, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
+  succeeded_for_program(PMPI_File_get_view(token_.file_with_view(), disp, etype, filetype, datarep));
 }
 
-void CapturedFile::get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
-  succeeded_for_program(PMPI_File_get_byte_offset(fh, offset, disp));
+void CapturedFile::get_byte_offset(MPI_File /*fh*/, MPI_Offset offset, MPI_Offset* disp) {
+  succeeded_for_program(PMPI_File_get_byte_offset(token_.file_with_view(), offset, disp));
 }
 
 void CapturedFile::seek(MPI_File fh, MPI_Offset offset, int whence) {
@@ -272,7 +271,7 @@ void CapturedFile::step_aside() {
   file.open(comm_, output().working_path(), amode_ & kinds_of_access, info);
   PMPI_Info_free(&info);
   output().begin_change();
-  file.take_view(token(), view_.version);
+  file.take_view(token_, view_.version);
   succeeded(PMPI_File_seek(file.handle(), position_, MPI_SEEK_SET));
   if (shared != 0) succeeded(PMPI_File_seek_shared(file.handle(), shared, MPI_SEEK_SET));
   aside_ = std::move(file);

@@ -32,6 +32,18 @@ std::int64_t new_number(MPI_Comm comm) {
   return in_comm == 0 ? std::int64_t{in_job + 1} << 32 | ++made : std::numeric_limits<std::int64_t>::max();
 }
 
+// The ranks of `comm` in their order, and nothing else of it: a communicator that serves file after file must not keep attributes and an
+// error handler of the program's. Errors of it are fatal: ranks that have lost each other cannot agree on anything.
+MPI_Comm make(MPI_Comm comm) {
+  MPI_Group ranks = MPI_GROUP_NULL;
+  MPI_Comm made = MPI_COMM_NULL;
+  PMPI_Comm_group(comm, &ranks);
+  PMPI_Comm_create(comm, ranks, &made);
+  PMPI_Group_free(&ranks);
+  PMPI_Comm_set_errhandler(made, MPI_ERRORS_ARE_FATAL);
+  return made;
+}
+
 bool is_congruent(MPI_Comm one, MPI_Comm other) {
   int result = MPI_UNEQUAL;
   PMPI_Comm_compare(one, other, &result);
@@ -51,9 +63,7 @@ FileComm::~FileComm() {
 }
 
 std::shared_ptr<FileComm> FileComm::duplicate(MPI_Comm comm) {
-  MPI_Comm made = MPI_COMM_NULL;
-  PMPI_Comm_dup(comm, &made);
-  auto own = std::make_shared<FileComm>(made, 0);
+  auto own = std::make_shared<FileComm>(make(comm), 0);
   own->ends(End::freed);
   return own;
 }
@@ -84,9 +94,7 @@ SpareComm::Words SpareComm::words() const { return {number_, -number_, new_numbe
 std::shared_ptr<FileComm> SpareComm::use(const Words& least) {
   const bool all_mean_it = least[0] != 0 && least[0] == -least[1];
   if (all_mean_it) return std::make_shared<FileComm>(comm_, std::exchange(number_, 0));
-  MPI_Comm made = MPI_COMM_NULL;
-  PMPI_Comm_dup(like_, &made);
-  return std::make_shared<FileComm>(made, least[2]);
+  return std::make_shared<FileComm>(make(like_), least[2]);
 }
 
 }  // namespace glean::mpiio

@@ -38,6 +38,7 @@ struct LookUps {
 
 std::atomic<LookUps*> current = nullptr;
 std::atomic<int> looking = 0;   // threads that use it
+thread_local int looking_here = 0;   // this one: a signal handler that ends the program may interrupt it
 
 // The system calls themselves: what the names in the C library lead to may be this library's.
 int open_directory(int directory, const char* path) {
@@ -178,7 +179,11 @@ std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int director
     return nullptr;
   }
   if (look_ups.draining.of(open, mark, Names::files) == 0) return nullptr;
-  return find_open(look_ups, {resolved.data(), length});
+  auto kept = find_open(look_ups, {resolved.data(), length});
+  // Perhaps all have closed it meanwhile: then it is about to be there.
+  const pool::OutputSet outputs = kept ? 0 : look_ups.draining.of(look_ups.draining.outputs().closed, mark, Names::files);
+  if (outputs != 0) wait_for(look_ups, outputs, {call, path});
+  return kept;
 }
 
 // A process that a rank has started finds the rank's pool. A pool that is gone has nothing that drains.
@@ -212,16 +217,26 @@ void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_secon
 void end_look_ups() noexcept {
   current = nullptr;
   unsetenv(pool_variable);
-  while (looking.load() != 0) usleep(1000);
+  while (looking.load() != looking_here) usleep(1000);
+}
+
+void Look::begin() noexcept {
+  ++looking_here;
+  looking.fetch_add(1);
+}
+
+void Look::end() noexcept {
+  looking.fetch_sub(1);
+  --looking_here;
 }
 
 Look::Look(const char* call, int directory, const char* path, Wanted wanted) noexcept : path_(path) {
   if (current.load(std::memory_order_relaxed) == nullptr || path == nullptr) return;
   const int error = errno;
-  looking.fetch_add(1);
+  begin();
   if (LookUps* look_ups = current.load(); look_ups != nullptr) kept_ = wait(*look_ups, call, directory, path, wanted);
   if (kept_) path_ = kept_->working_path().c_str();
-  else looking.fetch_sub(1);
+  else end();
   errno = error;
 }
 
@@ -229,7 +244,7 @@ Look::~Look() {
   if (!kept_) return;
   const int error = errno;   // of the call
   kept_.reset();
-  looking.fetch_sub(1);
+  end();
   errno = error;
 }
 

@@ -37,6 +37,9 @@ class Look {
   [[nodiscard]] const char* path() const { return path_; }
 
  private:
+  static void begin() noexcept;
+  static void end() noexcept;
+
   const char* path_;
   std::unique_ptr<session::ByteOutput::KeptName> kept_;
 };

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "original_file.hpp"
 
+#include "datatype_copy.hpp"
 #include "failure.hpp"
 
 namespace glean::mpiio {
-namespace {
-
-// What MPI_File_get_view returns has to be freed, unless it has a name.
-void release(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&type);
-}
-
-}  // namespace
 
 void OriginalFile::open(MPI_Comm comm, const std::string& path, int amode, MPI_Info info) {
   if (handle_ != MPI_FILE_NULL) return;
@@ -21,12 +12,12 @@ void OriginalFile::open(MPI_Comm comm, const std::string& path, int amode, MPI_I
   PMPI_File_set_errhandler(handle_, MPI_ERRORS_RETURN);
 }
 
-void OriginalFile::take_view(MPI_File of, std::uint64_t version) {
+void OriginalFile::take_view(Token& of, std::uint64_t version) {
   if (version == view_version_) return;
   MPI_Offset displacement = 0;
   MPI_Datatype etype = MPI_DATATYPE_NULL, filetype = MPI_DATATYPE_NULL;
   char representation[MPI_MAX_DATAREP_STRING + 1] = {};
-  succeeded(PMPI_File_get_view(of, &displacement, &etype, &filetype, representation));
+  succeeded(PMPI_File_get_view(of.file_with_view(), &displacement, &etype, &filetype, representation));
   const int code = PMPI_File_set_view(handle_, displacement, etype, filetype, representation, MPI_INFO_NULL);
   release(etype);
   release(filetype);

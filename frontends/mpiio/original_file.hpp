@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "token.hpp"
+
 namespace glean::mpiio {
 
 // A call of the MPI library that moves data, and what it takes for a count.
@@ -33,7 +35,7 @@ class OriginalFile {
   // Opens it unless it is open. Its error handler is MPI_ERRORS_RETURN. Throws CallFailed. Collective over `comm`.
   void open(MPI_Comm comm, const std::string& path, int amode, MPI_Info info);
   // Gives it the view of another handle, unless it has that version of it already. Throws CallFailed. Collective.
-  void take_view(MPI_File of, std::uint64_t version);
+  void take_view(Token& of, std::uint64_t version);
   // Collective.
   void close();
 

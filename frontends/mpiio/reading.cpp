@@ -44,7 +44,7 @@ MPI_File CapturedFile::original() {
     }
     PMPI_Info_free(&info);
   }
-  alone_.take_view(token(), view_.version);
+  alone_.take_view(token_, view_.version);
   return alone_.handle();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 namespace glean::mpiio {
@@ -53,6 +54,17 @@ void reset_error_handler(MPI_File file) {
   PMPI_Errhandler_free(&handler);
 }
 
+// What is wrong about others the MPI library says.
+bool is_plain_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* representation) {
+  if (displacement < 0 || etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL || std::string_view(representation) != "native") {
+    return false;
+  }
+  MPI_Count unit = 0, bytes = 0;
+  PMPI_Type_size_x(etype, &unit);
+  PMPI_Type_size_x(filetype, &bytes);
+  return unit > 0 && bytes % unit == 0;
+}
+
 }  // namespace
 
 Token::Token(int access, MPI_Info info) : access_(access) {
@@ -65,6 +77,32 @@ Token::Token(int access, MPI_Info info) : access_(access) {
 Token::~Token() {
   if (!is_open()) return;
   if (is_changed_ || !keep({file_, access_, std::move(hints_)})) PMPI_File_close(&file_);
+}
+
+MPI_File Token::file_with_view() {
+  if (kept_view_) {
+    const View view = *std::exchange(kept_view_, std::nullopt);
+    is_changed_ = true;
+    PMPI_File_set_view(file_, view.displacement, view.etype.get(), view.filetype.get(), "native", MPI_INFO_NULL);
+  }
+  return file_;
+}
+
+int Token::set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* representation, MPI_Info info) {
+  Hints with = hints_;
+  with.add(info);
+  if (with == hints_ && !is_changed_ && is_plain_view(displacement, etype, filetype, representation)) {
+    kept_view_.emplace(View{displacement, DatatypeCopy(etype), DatatypeCopy(filetype)});
+    return MPI_SUCCESS;
+  }
+  const MPI_File file = file_with_view();   // which it has if it refuses this one
+  is_changed_ = true;
+  return PMPI_File_set_view(file, displacement, etype, filetype, representation, info);
+}
+
+int Token::set_info(MPI_Info info) {
+  is_changed_ = true;
+  return PMPI_File_set_info(file_, info);
 }
 
 void Token::close_spare() {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The handle that a program has of a captured file: the MPI library's own, of a file without bytes. What the program sets it keeps: hints,
-// view, error handler. To open one costs as much as to open a file, so one that was closed as it was opened serves the next file.
+// view, error handler. To open one costs as much as to open a file, so one that was closed as it was opened serves the next file. A view
+// is kept until somebody asks for it: HDF5 sets two for each write, and never asks.
 #pragma once
 
 #include <mpi.h>
 
+#include <optional>
 #include <utility>
 
+#include "datatype_copy.hpp"
 #include "hints.hpp"
 
 namespace glean::mpiio {
@@ -20,27 +23,37 @@ class Token {
   ~Token();
   Token(Token&& other) noexcept
       : file_(std::exchange(other.file_, MPI_FILE_NULL)), access_(other.access_), hints_(std::move(other.hints_)),
-        is_changed_(other.is_changed_) {}
+        is_changed_(other.is_changed_), kept_view_(std::move(other.kept_view_)) {}
   Token& operator=(Token&& other) noexcept {
     std::swap(file_, other.file_);
     std::swap(access_, other.access_);
     std::swap(hints_, other.hints_);
     std::swap(is_changed_, other.is_changed_);
+    std::swap(kept_view_, other.kept_view_);
     return *this;
   }
 
   [[nodiscard]] MPI_File file() const { return file_; }
   [[nodiscard]] bool is_open() const { return file_ != MPI_FILE_NULL; }
-  // Its hints or its view: it serves no other file then.
-  void was_changed() { is_changed_ = true; }
+  // The same, for calls that have to do with the view.
+  [[nodiscard]] MPI_File file_with_view();
+  // As MPI_File_set_view and MPI_File_set_info, which return a code. Local.
+  int set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* representation, MPI_Info info);
+  int set_info(MPI_Info info);
   // Those that are kept for other files. Local.
   static void close_spare();
 
  private:
+  struct View {
+    MPI_Offset displacement;
+    DatatypeCopy etype, filetype;
+  };
+
   MPI_File file_ = MPI_FILE_NULL;
   int access_ = 0;
   Hints hints_;   // as it was opened
-  bool is_changed_ = false;
+  bool is_changed_ = false;   // then it serves no other file
+  std::optional<View> kept_view_;
 };
 
 }  // namespace glean::mpiio

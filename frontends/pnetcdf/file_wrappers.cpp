@@ -29,9 +29,9 @@ bool is_elsewhere(int ncid) {
     return std::string(found != 0 ? value : "");
   };
   const bool has_log = value_of("nc_burst_buf") == "enable";
-  const std::string parts = value_of("nc_num_subfiles");
+  const std::string parts = value_of("nc_num_subfiles"), aggregators = value_of("nc_num_aggrs_per_node");
   PMPI_Info_free(&info);
-  return has_log || std::atoi(parts.c_str()) > 1;
+  return has_log || std::atoi(parts.c_str()) > 1 || std::atoi(aggregators.c_str()) > 0;
 }
 
 std::optional<store::Format> format_of(int ncid) {
@@ -70,10 +70,14 @@ class Hints {
 };
 
 // For the ranks of `comm`, which have just opened the target: that of all who have opened it, unless this rank has it open again by itself.
+// Null if others have it open than the library was asked for.
 std::shared_ptr<mpiio::FileComm> comm_of(const mpiio::Target& target, MPI_Comm comm) {
   int result = MPI_UNEQUAL;
   PMPI_Comm_compare(comm, target.comm->get(), &result);
-  return result == MPI_CONGRUENT ? target.comm : mpiio::FileComm::duplicate(comm);
+  if (result == MPI_CONGRUENT) return target.comm;
+  int ranks = 0;
+  PMPI_Comm_size(comm, &ranks);
+  return ranks == 1 ? mpiio::FileComm::duplicate(comm) : nullptr;
 }
 
 // `call(info)` is the library's ncmpi_create or ncmpi_open. Collective.
@@ -91,8 +95,8 @@ int open_file(MPI_Comm comm, const char* path, int flags, MPI_Info given, int* n
   const bool is_shared = (flags & NC_SHARE) != 0;   // each put is synchronized
   if (is_wanted && captured_opens() > before && !is_shared && !is_safe_mode() && !is_elsewhere(*ncid)) {
     const auto target = session->find_target(opened.path);
-    opened.target = target;
     if (target) opened.comm = comm_of(*target, comm);
+    if (opened.comm) opened.target = target;
   }
   add_file(*ncid, std::make_shared<OpenFile>(std::move(opened)));
   return code;

@@ -23,7 +23,7 @@ Files& files() {
 
 void OpenFile::enter(Mode mode) {
   opened_.mode = mode;
-  is_being_made_ = false;
+  if (mode == Mode::collective) is_being_made_ = false;   // not by a call that one rank makes by mistake
   forget_variables();
 }
 

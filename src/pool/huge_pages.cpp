@@ -43,10 +43,14 @@ std::byte* map_for_huge_pages(int descriptor, Bytes bytes, int protection) {
 void make_huge_pages(int descriptor, std::byte* memory, Bytes begin, Bytes end) noexcept {
   const Bytes bytes = (end - begin) / huge_page * huge_page;
   struct statvfs room {};
-  if (bytes == 0 || fstatvfs(descriptor, &room) != 0 || room.f_bavail < bytes / room.f_frsize) return;   // to find that out takes long
+  if (bytes == 0 || fstatvfs(descriptor, &room) != 0) return;
+  const bool has_limit = room.f_blocks != 0;
+  if (has_limit && room.f_bavail < bytes / room.f_frsize) return;   // to find that out takes long
   // The kernel makes none where there is nothing at all.
   for (Bytes at = begin; at < begin + bytes; at += huge_page) {
-    if (posix_fallocate(descriptor, static_cast<off_t>(at), small_page) != 0) return;
+    int error = EINTR;
+    while (error == EINTR) error = posix_fallocate(descriptor, static_cast<off_t>(at), small_page);
+    if (error != 0) return;
   }
   madvise(memory, bytes, MADV_COLLAPSE);
 }

@@ -94,7 +94,14 @@ std::optional<FoundOutput> find_unpublished(const Core& core, const std::string&
 std::unique_ptr<ByteOutput::KeptName> try_keep_name(const Core& core, const FoundOutput& output) {
   std::uint32_t nobody = 0;
   auto& lock = core.pool().slot(output.key.slot).name_lock;
-  if (!lock.compare_exchange_strong(nobody, static_cast<std::uint32_t>(core.nodes().rank()) + 1)) return nullptr;
+  const std::uint32_t mine = static_cast<std::uint32_t>(core.nodes().rank()) + 1;
+  if (!lock.compare_exchange_strong(nobody, mine)) return nullptr;
+  if (!is_current(core.pool(), output.key)) {   // it was published meanwhile: this is the name of the slot's next output
+    std::uint32_t held = mine;
+    lock.compare_exchange_strong(held, 0);
+    pool::futex_signal(core.pool().header().work);
+    return nullptr;
+  }
   return std::make_unique<ByteOutput::KeptName>(core, output.key, output.working_path);
 }
 

@@ -113,3 +113,36 @@ CASE(communicators_one_writes_collectively, "one rank has all the data of collec
   }
   close_file(&file);
 }
+
+static int copied = 0, deleted = 0;
+
+static int copy_attribute(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag) {
+  (void)comm, (void)key, (void)extra;
+  *(void**)out = in;
+  *flag = 1;
+  ++copied;
+  return MPI_SUCCESS;
+}
+
+static int delete_attribute(MPI_Comm comm, int key, void* value, void* extra) {
+  (void)comm, (void)key, (void)value, (void)extra;
+  ++deleted;
+  return MPI_SUCCESS;
+}
+
+CASE(communicators_attributes, "attributes of the communicator are not kept by anybody when its file is closed") {
+  MPI_Comm comm;
+  int key;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, (rank + 1) % ranks, &comm);  // as no other case
+  MPI_Comm_create_keyval(copy_attribute, delete_attribute, &key, NULL);
+  MPI_Comm_set_attr(comm, key, &copied);
+  for (int turn = 0; turn < 2; ++turn) {
+    MPI_File file = open_file(comm, turn ? "second" : "first", MPI_MODE_CREATE | MPI_MODE_RDWR);
+    write_part(file, rank, turn);
+    close_file(&file);
+    say("kept: %d", copied - deleted);
+  }
+  MPI_Comm_free(&comm);
+  say("deleted once more: %d", deleted - copied);
+  MPI_Comm_free_keyval(&key);
+}

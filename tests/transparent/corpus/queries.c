@@ -28,6 +28,31 @@ CASE(queries_view, "get_view: displacement, kinds of types, data representation"
   MPI_Type_free(&type);
 }
 
+CASE(queries_view_of_the_next_file, "a file does not begin with the view of the one before") {
+  for (int turn = 0; turn < 3; ++turn) {
+    MPI_File file = open_prefilled(turn ? "later" : "first");
+    MPI_Datatype type, etype, filetype;
+    MPI_Offset displacement = -1, offset = -1;
+    char representation[MPI_MAX_DATAREP_STRING] = "", bytes[40];
+    MPI_Type_vector(5, 1, 4, MPI_INT, &type);
+    type = commit(type);
+    CALL(MPI_File_get_byte_offset(file, 3, &offset));
+    CALL(MPI_File_set_view(file, 8, MPI_INT, type, "native", MPI_INFO_NULL));
+    MPI_Type_free(&type);
+    if (turn > 0) {
+      CALL(MPI_File_get_view(file, &displacement, &etype, &filetype, representation));
+      say("after byte %lld, \"%s\" at %lld", (long long)offset, representation, (long long)displacement);
+      MPI_Type_free(&filetype);
+    }
+    CALL(MPI_File_get_byte_offset(file, 3, &offset));
+    fill(bytes, sizeof bytes, turn);
+    CALL(MPI_File_write_at_all(file, 5 * rank, bytes, 5, MPI_INT, MPI_STATUS_IGNORE));
+    CALL(MPI_File_set_view(file, 4, MPI_INT, MPI_CHAR, "native", MPI_INFO_NULL) == MPI_SUCCESS ? MPI_ERR_OTHER : MPI_SUCCESS);
+    say("byte %lld", (long long)offset);
+    close_file(&file);
+  }
+}
+
 static void say_amode(int amode) {
   MPI_File file = open_file(MPI_COMM_WORLD, "data", amode);
   int found = -1;
