@@ -130,6 +130,9 @@ class Benchmarks(unittest.TestCase):
                 self.assertGreater(r["gb_per_s"], 0)
 
     def test_a_program_is_reported_with_and_without_glean(self):
+        copies = self.results("unmodified_copies")
+        self.check_head(copies, 2)
+        self.assertEqual([len(one["blocked_seconds"]) for one in copies["results"]], [2, 2, 2])
         for interface, cases in (("mpiio", 40), ("pnetcdf", 4), ("hdf5", 2)):
             for layer in ("ompio", "romio"):
                 result = self.results(f"unmodified_{interface}_plain_{layer}")

@@ -34,6 +34,7 @@ std::vector<Case> cases_of(const Options& options, const Ranks& ranks) {
 #else
   if (options.interface == "hdf5") return {};
 #endif
+  if (options.interface == "copy") return copy_cases(ranks, options.quick);
   return mpiio_cases(ranks, options.quick);
 }
 
@@ -67,7 +68,7 @@ std::pair<double, double> time_of(const Ranks& ranks, const Case& one, const std
 int run(int argc, char** argv) {
   Options options;
   CLI::App app("files of a program that knows nothing of GLEAN");
-  app.add_option("--interface", options.interface)->check(CLI::IsMember({"mpiio", "pnetcdf", "hdf5"}));
+  app.add_option("--interface", options.interface)->check(CLI::IsMember({"mpiio", "pnetcdf", "hdf5", "copy"}));
   app.add_option("--directory", options.directory, "where the files go; those of each case stay there, in a directory of its own");
   app.add_option("--json", options.json, "write the result here, not to standard output");
   app.add_option("--only", options.only, "cases whose name has this in it");
@@ -90,7 +91,10 @@ int run(int argc, char** argv) {
       results.push_back({{"case", one.name}, {"bytes", one.bytes}, {"files", one.files}, {"directory", directory},
                          {"blocked_seconds", blocked}, {"durable_seconds", durable}});
     }
-    if (ranks.root()) write_json({{"recipe", recipe(ranks, options.directory, options.repetitions)}, {"results", results}}, options.json);
+    if (ranks.root()) {
+      write_json({{"recipe", recipe(ranks, options.directory, options.repetitions)}, {"quick", options.quick}, {"results", results}},
+                 options.json);
+    }
     return 0;
   });
 }

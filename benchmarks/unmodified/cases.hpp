@@ -28,5 +28,7 @@ struct Case {
 [[nodiscard]] std::vector<Case> pnetcdf_cases(const Ranks& ranks, bool quick);
 // Collective hyperslabs of datasets of one and of three dimensions. None where the build has no parallel HDF5.
 [[nodiscard]] std::vector<Case> hdf5_cases(const Ranks& ranks, bool quick);
+// No files at all: one copy of as many bytes past the caches, which is the least that any of the others can take when it is captured.
+[[nodiscard]] std::vector<Case> copy_cases(const Ranks& ranks, bool quick);
 
 }  // namespace glean::benchmarks

@@ -35,6 +35,27 @@ void mark_path(OutputSlot& slot, std::string_view final_path) noexcept {
   slot.path_mark.store(path_mark(final_path), std::memory_order_release);
 }
 
+bool keep_name(const Pool& pool, OutputKey key, int rank) noexcept {
+  OutputSlot& slot = pool.slot(key.slot);
+  const std::uint32_t mine = static_cast<std::uint32_t>(rank) + 1;
+  std::uint32_t holder = 0;
+  if (!slot.name_lock.compare_exchange_strong(holder, mine)) return false;
+  const bool is_it = slot.state.load(std::memory_order_acquire) == OutputState::open &&
+                     slot.generation.load(std::memory_order_acquire) == key.generation;
+  if (is_it) return true;
+  // It was published before, and this is the name of the slot's next output.
+  holder = mine;
+  if (slot.name_lock.compare_exchange_strong(holder, 0)) futex_signal(pool.header().work);
+  return false;
+}
+
+void release_name(const Pool& pool, OutputKey key) noexcept {
+  OutputSlot& slot = pool.slot(key.slot);
+  if (slot.generation.load(std::memory_order_acquire) != key.generation) return;
+  slot.name_lock.store(0, std::memory_order_release);
+  futex_signal(pool.header().work);
+}
+
 bool Draining::is_closed(std::uint32_t slot) const noexcept {
   const auto progress = [&](int rank) { return pool_.rank_progress(slot, rank).load(std::memory_order_acquire); };
   if (rank_ != no_rank && (progress(rank_) & (rank_closed | rank_absent)) == rank_closed) return true;

@@ -22,6 +22,12 @@ static_assert(output_slots == 64);
 // The output of the slot becomes this file. Of whoever has opened it.
 void mark_path(OutputSlot& slot, std::string_view final_path) noexcept;
 
+// Keeps an output under its working name: whoever would publish it waits, as long as rank `rank` of the node lives. False: another rank or
+// thread keeps it, it is just being published, or the slot is another output's by now. Local.
+[[nodiscard]] bool keep_name(const Pool& pool, OutputKey key, int rank) noexcept;
+// By who keeps it; nothing if the output has failed meanwhile and the slot is another's. Local.
+void release_name(const Pool& pool, OutputKey key) noexcept;
+
 // Who looks: a rank of the node, or a process that it has started, or another process.
 inline constexpr int no_rank = -1;
 

@@ -122,6 +122,31 @@ TEST(Draining, DoesNotWaitForTheNextOutputInTheSamePlace) {
   EXPECT_TRUE(Draining(made.pool, 0).wait_for(only(key), 20, ignore, nullptr));
 }
 
+TEST(Name, IsKeptByOneAtATime) {
+  TestPool made(2);
+  const OutputKey key = open_output(made, "/a/file");
+
+  EXPECT_TRUE(keep_name(made.pool, key, 1));
+  EXPECT_FALSE(keep_name(made.pool, key, 0));
+  release_name(made.pool, key);
+  EXPECT_TRUE(keep_name(made.pool, key, 0));
+}
+
+TEST(Name, OfTheNextOutputInTheSamePlaceIsLeftAlone) {
+  TestPool made(2);
+  const OutputKey key = open_output(made, "/a/file");
+  end(made.pool, key, OutputState::free);
+  EXPECT_FALSE(keep_name(made.pool, key, 0)) << "it is published";
+  const auto next = made.pool.open_slot(key.slot);
+  ASSERT_TRUE(next);
+
+  EXPECT_FALSE(keep_name(made.pool, key, 0));
+  EXPECT_EQ(made.pool.slot(key.slot).name_lock, 0u) << "nobody would ever give it back";
+  ASSERT_TRUE(keep_name(made.pool, *next, 1));
+  release_name(made.pool, key);
+  EXPECT_NE(made.pool.slot(key.slot).name_lock, 0u) << "another output's";
+}
+
 TEST(Draining, GivesUpWhenNothingIsWritten) {
   TestPool made(1);
   const OutputKey key = open_output(made, "/a/file");

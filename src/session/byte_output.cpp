@@ -15,6 +15,7 @@
 #include "drain/checksums.hpp"
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
+#include "pool/published.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 #include "session/core.hpp"
@@ -92,16 +93,7 @@ std::optional<FoundOutput> find_unpublished(const Core& core, const std::string&
 
 // Null while another rank, or thread, keeps it, or when the file is just being published.
 std::unique_ptr<ByteOutput::KeptName> try_keep_name(const Core& core, const FoundOutput& output) {
-  std::uint32_t nobody = 0;
-  auto& lock = core.pool().slot(output.key.slot).name_lock;
-  const std::uint32_t mine = static_cast<std::uint32_t>(core.nodes().rank()) + 1;
-  if (!lock.compare_exchange_strong(nobody, mine)) return nullptr;
-  if (!is_current(core.pool(), output.key)) {   // it was published meanwhile: this is the name of the slot's next output
-    std::uint32_t held = mine;
-    lock.compare_exchange_strong(held, 0);
-    pool::futex_signal(core.pool().header().work);
-    return nullptr;
-  }
+  if (!pool::keep_name(core.pool(), output.key, core.nodes().rank())) return nullptr;
   return std::make_unique<ByteOutput::KeptName>(core, output.key, output.working_path);
 }
 
@@ -138,12 +130,7 @@ std::optional<std::string> ByteOutput::find_open(const Core& core, const std::st
 ByteOutput::KeptName::KeptName(const Core& core, pool::OutputKey key, std::string working_path)
     : core_(core), key_(key), working_path_(std::move(working_path)) {}
 
-ByteOutput::KeptName::~KeptName() {
-  pool::OutputSlot& slot = core_.pool().slot(key_.slot);
-  if (slot.generation.load(std::memory_order_acquire) != key_.generation) return;
-  slot.name_lock.store(0, std::memory_order_release);
-  pool::futex_signal(core_.pool().header().work);
-}
+ByteOutput::KeptName::~KeptName() { pool::release_name(core_.pool(), key_); }
 
 bool ByteOutput::is_unpublished(const Core& core, const std::string& path) { return find_unpublished(core, path).has_value(); }
 
