@@ -68,7 +68,8 @@ std::pair<double, double> time_of(const Ranks& ranks, const Case& one, const std
 int run(int argc, char** argv) {
   Options options;
   CLI::App app("files of a program that knows nothing of GLEAN");
-  app.add_option("--interface", options.interface)->check(CLI::IsMember({"mpiio", "pnetcdf", "hdf5", "copy"}));
+  app.add_option("--interface", options.interface, "what the program writes through; copy: no file, only the copy of the bytes")
+      ->check(CLI::IsMember({"mpiio", "pnetcdf", "hdf5", "copy"}));
   app.add_option("--directory", options.directory, "where the files go; those of each case stay there, in a directory of its own");
   app.add_option("--json", options.json, "write the result here, not to standard output");
   app.add_option("--only", options.only, "cases whose name has this in it");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <stdexcept>
@@ -11,12 +12,10 @@
 namespace glean::benchmarks {
 namespace {
 
-constexpr std::size_t huge_page = 2 * MiB;
-
 // What a rank copies into: all pages are there, huge ones where the kernel makes them, as the pool's are.
 class Target {
  public:
-  explicit Target(std::size_t bytes) : bytes_(bytes + huge_page) {
+  explicit Target(std::size_t bytes) : bytes_(bytes) {
     void* begin = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (begin == MAP_FAILED) throw std::runtime_error("no memory to copy into");
     begin_ = static_cast<std::byte*>(begin);

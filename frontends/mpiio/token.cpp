@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "failure.hpp"
+
 namespace glean::mpiio {
 namespace {
 
@@ -83,7 +85,8 @@ MPI_File Token::file_with_view() {
   if (kept_view_) {
     const View view = *std::exchange(kept_view_, std::nullopt);
     is_changed_ = true;
-    PMPI_File_set_view(file_, view.displacement, view.etype.get(), view.filetype.get(), "native", MPI_INFO_NULL);
+    succeeded_for_program(
+        PMPI_File_set_view(file_, view.displacement, view.etype.get(), view.filetype.get(), "native", MPI_INFO_NULL));
   }
   return file_;
 }

@@ -100,12 +100,13 @@ bool is_open_or_damaged(pool::OutputState state) {
 }
 
 // A file of bytes that ranks had open when they ended, and that has all that was captured: nobody can do more for it.
-bool has_all_in_place(const pool::Pool& pool, std::uint32_t index) {
+std::optional<RemainingOutput> find_whole_in_place(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
-  if (slot.state != pool::OutputState::open || slot.is_bytes == 0 || slot.error_claimed != 0 || slot.error != 0) return false;
-  if (slot.writes_written != pool::writes_begun(slot)) return false;
-  const auto output = look_at_output(pool, {index, slot.generation});
-  return !output.closed && output.problem.empty();   // of a new one that is a problem
+  if (slot.state != pool::OutputState::open || slot.is_bytes == 0 || slot.error_claimed != 0 || slot.error != 0) return std::nullopt;
+  if (slot.writes_written != pool::writes_begun(slot)) return std::nullopt;
+  auto output = look_at_output(pool, {index, slot.generation});
+  if (output.closed || !output.problem.empty()) return std::nullopt;   // that a new one is open is a problem
+  return output;
 }
 
 void add_waiting_bytes(pool::Pool& pool, std::map<pool::OutputKey, RemainingOutput>& outputs) {
@@ -242,13 +243,15 @@ bool remove_if_finished(const std::string& name) {
     if (was_never_finished(name)) return shm_unlink(name.c_str()) == 0;
     pool::Pool pool = claim_remains(name);
     if (pool.is_shared() || !pool::spill_files(pool).empty()) return false;
+    std::vector<RemainingOutput> never_closed;
     for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-      if (is_open_or_damaged(pool.slot(index).state.load(std::memory_order_acquire)) && !has_all_in_place(pool, index)) return false;
+      if (!is_open_or_damaged(pool.slot(index).state.load(std::memory_order_acquire))) continue;
+      auto output = find_whole_in_place(pool, index);
+      if (!output) return false;
+      never_closed.push_back(std::move(*output));
     }
-    for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-      if (!is_open_or_damaged(pool.slot(index).state)) continue;
-      const RemainingOutput output = look_at_output(pool, {index, pool.slot(index).generation});
-      base::log(base::LogLevel::warning, "'{}': a killed job has left it without closing it by rank(s) {}; all that it wrote is in it",
+    for (const RemainingOutput& output : never_closed) {
+      base::log(base::LogLevel::warning, "'{}': rank(s) {} of a job that has ended never closed it; all that was captured is in it",
                 output.path, list(output.ranks_behind));
     }
     pool.remove();
