@@ -41,10 +41,14 @@ bool is_in_mode(const OpenFile& file, Way way) {
   return false;
 }
 
-// 1.12.3 writes several records of one part of a list one behind the other, over what lies between: the file would be another one.
+// 1.12.3 puts the elements elsewhere, and, where it has strides, looks for them there as well: then the file must be as it makes it.
 bool is_misplaced(const Variable& variable, const Selection& selection, const std::vector<Slab>& slabs) {
-  return variable.has_records && selection.kind == Selection::Kind::list &&
-         std::any_of(slabs.begin(), slabs.end(), [](const Slab& slab) { return slab.count[0] > 1; });
+  if (!variable.has_records) return false;
+  const auto has_several = [](const Slab& slab) { return slab.count[0] > 1; };
+  if (selection.kind == Selection::Kind::list) return std::any_of(slabs.begin(), slabs.end(), has_several);
+  const bool are_apart = variable.strides[0] != variable.element_bytes();   // other variables lie between the records
+  const auto is_strided = [&](const Slab& slab) { return has_several(slab) && slab.stride[0] > 1; };
+  return variable.shape.size() == 1 && are_apart && std::any_of(slabs.begin(), slabs.end(), is_strided);
 }
 
 // A collective call that waits for other ranks in the library: then all have to leave it to the library, or none. From 1.14 on one rank
