@@ -160,7 +160,16 @@ def build_examples(programs):
                        capture_output=True, check=False)
 
 
-CASES = {case.__name__: case for case in (netcdf_mpi, netcdf_pnetcdf, mpi4py, h5py, pnetcdf_utilities, hdf5_utilities, hdf5_examples)}
+def lammps(place, io):
+    if shutil.which("lmp") is None:
+        raise Missing("lammps")
+    place.mpi(4, io, "lmp", "-log", "none", "-screen", "none", "-in", HERE / "lammps.in")   # else it prints how long it took
+    return {"atoms.mpiio", "atoms.20.mpiio", "custom.mpiio.bin", "custom.mpiio", "positions.mpiio", "cells.20.mpiio", "restart.10.mpiio",
+            "last.mpiio", "continued.mpiio"}, set()
+
+
+CASES = {case.__name__: case for case in (netcdf_mpi, netcdf_pnetcdf, mpi4py, h5py, pnetcdf_utilities, hdf5_utilities, hdf5_examples,
+                                          lammps)}
 
 
 def is_hdf5(path):
