@@ -225,9 +225,8 @@ class Program {
       MPI_Offset rest = 1;
       for (std::size_t d = 1; d < whole.count.size(); ++d) rest *= whole.count[d];
       for (MPI_Offset done = 0; done < whole.count[0];) {
-        // Of a part with several records 1.12.3 takes more from memory than was put, and that lies behind it.
-        const MPI_Offset most = variable.has_records ? 1 : 1 + one_of(own_, 3);
-        const MPI_Offset here = std::min<MPI_Offset>(whole.count[0] - done, most);
+        const MPI_Offset most = variable.has_records ? 1 : 1 + one_of(own_, 3);   // of several 1.12.3 puts what lies behind them, too
+        const MPI_Offset here = std::min(whole.count[0] - done, most);
         elements.starts.push_back(whole.start), elements.counts.push_back(whole.count);
         elements.starts.back()[0] += done, elements.counts.back()[0] = here;
         number += here * rest;
@@ -239,8 +238,7 @@ class Program {
         std::shuffle(elements.counts.begin(), elements.counts.end(), Random(1));
       }
     } else {
-      elements.starts = {{0}}, elements.counts = {{1}};
-      number = 1;
+      elements.starts = {{0}}, elements.counts = {{1}}, number = 1;
     }
     call(verb, varn, choose_type(verb, variable), variable, elements, number, 1, same);
   }
