@@ -41,7 +41,8 @@ bool is_in_mode(const OpenFile& file, Way way) {
   return false;
 }
 
-// 1.12.3 puts the elements elsewhere, and, where it has strides, looks for them there as well: then the file must be as it makes it.
+// 1.12.3 writes several records of one part of a list one behind the other, over what lies between, and strided records of one element as
+// if nothing lay between; there it looks for these, too. So the file must be as it makes it.
 bool is_misplaced(const Variable& variable, const Selection& selection, const std::vector<Slab>& slabs) {
   if (!variable.has_records) return false;
   const auto has_several = [](const Slab& slab) { return slab.count[0] > 1; };
