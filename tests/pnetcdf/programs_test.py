@@ -71,11 +71,12 @@ class Programs(unittest.TestCase):
 
                 self.assertEqual(calls["ncmpi_put_vara_double_all"], (0, 2))
 
-    def test_what_the_library_puts_elsewhere_is_where_it_looks_for_it(self):
-        calls, _ = self.compare("pnetcdf_strided", "strided.nc", "strided.nc")
+    def test_what_the_library_puts_elsewhere_is_where_it_puts_it(self):
+        calls, _ = self.compare("pnetcdf_misplaced", "misplaced.nc", "misplaced.nc")
 
         self.assertEqual(calls["ncmpi_put_vars_int_all"], (0, 2))
         self.assertEqual(calls["ncmpi_put_varm_int"], (0, 1))
+        self.assertEqual(calls["ncmpi_put_varn_int_all"], (0, 2))
 
     def test_values_that_do_not_fit_are_the_librarys(self):
         calls, _ = self.compare("pnetcdf_narrow", "narrow.nc", "narrow.nc")

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Every second record of variables whose records are one element each: where PnetCDF 1.12.3 writes those it finds them, which is not
-// where they belong if there are several such variables.
+// What PnetCDF 1.12.3 does not write where it belongs when several variables have records: every second record of a variable whose
+// records are one element each, which it finds again there, and several records in one part of a list.
 //
-//   pnetcdf_strided FILE
+//   pnetcdf_misplaced FILE
 #include <mpi.h>
 #include <pnetcdf.h>
 
@@ -23,15 +23,20 @@ void say(const std::vector<int>& values) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int rank = 0, ncid = 0, dimension = 0, variables[2];
+  int rank = 0, ncid = 0, dimension = 0, variables[3];
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (argc != 2) MPI_Abort(MPI_COMM_WORLD, 2);
   ncmpi_create(MPI_COMM_WORLD, argv[1], NC_CLOBBER, MPI_INFO_NULL, &ncid);
   ncmpi_def_dim(ncid, "record", NC_UNLIMITED, &dimension);
-  for (int v = 0; v < 2; ++v) ncmpi_def_var(ncid, &"a\0b"[2 * v], NC_INT, 1, &dimension, &variables[v]);
+  for (int v = 0; v < 3; ++v) ncmpi_def_var(ncid, &"a\0b\0c"[2 * v], NC_INT, 1, &dimension, &variables[v]);
   ncmpi_enddef(ncid);
 
   std::vector<int> all(records, rank), some = {100 + rank, 200 + rank, 300 + rank}, found(3), whole(records);
+  // More than is put, from behind the library's buffer: what follows covers it.
+  MPI_Offset part = 3 * rank, several = 3;
+  MPI_Offset *starts[] = {&part}, *counts[] = {&several};
+  ncmpi_put_varn_int_all(ncid, variables[2], 1, starts, counts, some.data());
+  MPI_Barrier(MPI_COMM_WORLD);
   const MPI_Offset first = 0;
   for (const int variable : variables) {
     if (rank != 0) all.clear();
