@@ -3,6 +3,7 @@
 // A program that writes and reads files and knows nothing of GLEAN: benchmarks/run starts it by itself and under `glean run`, in turns.
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,7 @@ void wait_until_durable(const Ranks& ranks, const Case& one, const std::string& 
   ranks.wait_quietly();
 }
 
-// Of the slowest rank: in calls, and until everything is on the storage. Collective.
-std::pair<double, double> time_of(const Ranks& ranks, const Case& one, const std::string& directory) {
+void prepare(const Ranks& ranks, const Case& one, const std::string& directory) {
   if (ranks.root()) {
     empty_directory(directory);
     if (one.prepare) {
@@ -57,12 +57,37 @@ std::pair<double, double> time_of(const Ranks& ranks, const Case& one, const std
     }
   }
   ranks.wait_quietly();
+}
+
+// Of the slowest rank. Collective.
+double time_of(const Ranks& ranks, const std::function<void(const std::string&)>& what, const std::string& directory) {
   ranks.start_line();
   const double begin = now_seconds();
-  one.run(directory);
-  const double blocked = ranks.max(now_seconds() - begin);
+  what(directory);
+  return ranks.max(now_seconds() - begin);
+}
+
+// In calls, and until everything is on the storage.
+void measure(const Ranks& ranks, const Case& one, const std::string& directory, Json& result) {
+  prepare(ranks, one, directory);
+  const double begin = now_seconds();
+  const double blocked = time_of(ranks, one.run, directory);
   wait_until_durable(ranks, one, directory);
-  return {blocked, ranks.max(now_seconds() - begin)};
+  result["blocked_seconds"].push_back(blocked);
+  result["durable_seconds"].push_back(ranks.max(now_seconds() - begin));
+}
+
+// Means of turns, of which every second one begins with the other side.
+void measure_beside(const Ranks& ranks, const Case& one, const std::string& directory, Json& result) {
+  prepare(ranks, one, directory);
+  double sum = 0, sum_past = 0;
+  for (int turn = 0; turn < one.turns; ++turn) {
+    if (turn % 2 == 0) sum += time_of(ranks, one.run, directory);
+    sum_past += time_of(ranks, one.run_past, directory);
+    if (turn % 2 == 1) sum += time_of(ranks, one.run, directory);
+  }
+  for (const char* what : {"blocked_seconds", "durable_seconds"}) result[what].push_back(sum / one.turns);
+  result["past_seconds"].push_back(sum_past / one.turns);
 }
 
 int run(int argc, char** argv) {
@@ -83,14 +108,11 @@ int run(int argc, char** argv) {
     for (const Case& one : cases_of(options, ranks)) {
       const std::string directory = directory_of(options, index++);
       if (one.name.find(options.only) == std::string::npos) continue;
-      std::vector<double> blocked, durable;
+      Json result = {{"case", one.name}, {"bytes", one.bytes}, {"files", one.files}, {"directory", directory}};
       for (int repetition = 0; repetition < options.repetitions; ++repetition) {
-        const auto [in_calls, all] = time_of(ranks, one, directory);
-        blocked.push_back(in_calls);
-        durable.push_back(all);
+        (one.run_past ? measure_beside : measure)(ranks, one, directory, result);
       }
-      results.push_back({{"case", one.name}, {"bytes", one.bytes}, {"files", one.files}, {"directory", directory},
-                         {"blocked_seconds", blocked}, {"durable_seconds", durable}});
+      results.push_back(std::move(result));
     }
     if (ranks.root()) {
       write_json({{"recipe", recipe(ranks, options.directory, options.repetitions)}, {"quick", options.quick}, {"results", results}},

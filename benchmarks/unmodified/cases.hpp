@@ -18,6 +18,9 @@ struct Case {
   std::uint64_t bytes = 0;          // written, and read back, by all ranks
   std::function<void(const std::string& directory)> prepare;   // not timed; on the root only; may be empty
   std::function<void(const std::string& directory)> run;       // from the first open to the last close; collective
+  // The same past whatever is interposed; both are timed in turns, so many in each repetition. For what leaves everything as it was.
+  std::function<void(const std::string& directory)> run_past;
+  int turns = 1;
 };
 
 // As IOR has them: transfers of 4 KiB, 64 KiB, 1 MiB and 8 MiB, each rank in a piece of the file of its own (segmented) or all in

@@ -20,6 +20,17 @@ struct Shape {
   int transfers;   // of each rank
 };
 
+// The calls by the names that are interposed, and by those that are not.
+struct Calls {
+  decltype(&MPI_File_open) open;
+  decltype(&MPI_File_close) close;
+  decltype(&MPI_File_read_at) read_at, read_at_all;
+  decltype(&MPI_File_write_at) write_at, write_at_all;
+};
+constexpr Calls plain{MPI_File_open, MPI_File_close, MPI_File_read_at, MPI_File_read_at_all, MPI_File_write_at, MPI_File_write_at_all};
+constexpr Calls profiled{PMPI_File_open, PMPI_File_close, PMPI_File_read_at, PMPI_File_read_at_all, PMPI_File_write_at,
+                         PMPI_File_write_at_all};
+
 void check(int status) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING];
@@ -33,26 +44,26 @@ MPI_Offset place(const Shape& shape, int rank, int ranks, int transfer) {
   return index * static_cast<MPI_Offset>(shape.transfer_bytes);
 }
 
-void transfer_all(const Shape& shape, const Ranks& ranks, const std::string& path, std::vector<char>& buffer) {
+void transfer_all(const Calls& calls, const Shape& shape, const Ranks& ranks, const std::string& path, std::vector<char>& buffer) {
   const int count = static_cast<int>(shape.transfer_bytes);
   const int mode = shape.access == Access::read             ? MPI_MODE_RDONLY
                    : shape.access == Access::write_and_read ? MPI_MODE_CREATE | MPI_MODE_RDWR
                                                             : MPI_MODE_CREATE | MPI_MODE_WRONLY;
   MPI_File file = MPI_FILE_NULL;
-  check(MPI_File_open(MPI_COMM_WORLD, path.c_str(), mode, MPI_INFO_NULL, &file));
+  check(calls.open(MPI_COMM_WORLD, path.c_str(), mode, MPI_INFO_NULL, &file));
   const auto all_transfers = [&](auto transfer) {
     for (int i = 0; i < shape.transfers; ++i) {
       buffer[0] = static_cast<char>('a' + i % 26);
       check(transfer(file, place(shape, ranks.rank(), ranks.count(), i), buffer.data(), count, MPI_BYTE, MPI_STATUS_IGNORE));
     }
   };
-  if (shape.access != Access::read) all_transfers(shape.collective ? MPI_File_write_at_all : MPI_File_write_at);
+  if (shape.access != Access::read) all_transfers(shape.collective ? calls.write_at_all : calls.write_at);
   if (shape.access == Access::write_reopen_and_read) {
-    check(MPI_File_close(&file));
-    check(MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+    check(calls.close(&file));
+    check(calls.open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
   }
-  if (shape.access != Access::write) all_transfers(shape.collective ? MPI_File_read_at_all : MPI_File_read_at);
-  check(MPI_File_close(&file));
+  if (shape.access != Access::write) all_transfers(shape.collective ? calls.read_at_all : calls.read_at);
+  check(calls.close(&file));
 }
 
 const char* name_of(Access access) {
@@ -97,10 +108,15 @@ std::vector<Case> mpiio_cases(const Ranks& ranks, bool quick) {
                      size_name(bytes) + ", " + (collective ? "collective" : "independent") + ", " + (strided ? "strided" : "segmented");
           one.files = {"mpiio"};
           one.bytes = shape.transfer_bytes * static_cast<std::uint64_t>(shape.transfers * ranks.count());
+          const auto with = [shape, &ranks, buffer](const Calls& calls) {
+            return [=, &ranks](const std::string& directory) { transfer_all(calls, shape, ranks, directory + "/mpiio", *buffer); };
+          };
+          one.run = with(plain);
           if (access == Access::read) {
             one.prepare = [total = one.bytes](const std::string& directory) { make_file(directory + "/mpiio", total); };
+            one.run_past = with(profiled);
+            one.turns = quick ? 1 : bytes == 4 * KiB ? 40 : 5;
           }
-          one.run = [shape, &ranks, buffer](const std::string& directory) { transfer_all(shape, ranks, directory + "/mpiio", *buffer); };
           cases.push_back(std::move(one));
         }
       }
