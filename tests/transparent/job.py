@@ -3,6 +3,7 @@
 
 import dataclasses
 import os
+import pathlib
 import shlex
 import signal
 import subprocess
@@ -43,6 +44,12 @@ class Under:
         return prefix + [f"--env {shlex.quote(f'{name}={value}')}" for name, value in self.environment.items()]
 
 
+def pools_of_the_dead():
+    """Those of this user whose jobs are gone: glean.<user>.<process>.<time>."""
+    return {pool for pool in pathlib.Path("/dev/shm").glob(f"glean.{os.getuid()}.*")
+            if not pathlib.Path("/proc", pool.name.split(".")[2]).exists()}
+
+
 class Mpi:
     def __init__(self, ranks):
         self.mpiexec = os.environ.get("MPIEXEC", "mpirun")
@@ -64,6 +71,7 @@ class Mpi:
 
     def run(self, command, io, under, seconds):
         environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        left_before = pools_of_the_dead()
         process = subprocess.Popen([*self.command(io, under), *map(str, command)], env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                                    start_new_session=True)
@@ -78,4 +86,7 @@ class Mpi:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 out, err = process.communicate()
+            # The library leaves them for `glean recover`; of a program that hangs nobody wants the output.
+            for pool in pools_of_the_dead() - left_before:
+                pool.unlink(missing_ok=True)
             return Result(None, out, err)
