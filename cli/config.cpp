@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct ConfigOptions {
   bool json = false;
   bool keys = false;
 };
@@ -66,7 +66,7 @@ void print_keys(bool json) {
 }  // namespace
 
 void add_config(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ConfigOptions>();
   CLI::App* verb = app.add_subcommand("config", "Print every setting and where it came from");
   verb->add_flag("--json", options->json, "Print JSON");
   verb->add_flag("--keys", options->keys, "Print what can be set, instead of what is set");

@@ -15,7 +15,7 @@
 namespace glean::cli {
 namespace {
 
-struct Options {
+struct DoctorOptions {
   bool json = false;
   int ranks = 0;   // 0: one per core
   std::vector<std::string> directories = {"."};
@@ -34,7 +34,7 @@ base::Settings find_configuration(Findings& findings) {
   }
 }
 
-Findings examine(const Options& options) {
+Findings examine(const DoctorOptions& options) {
   Findings findings;
   const base::Settings settings = find_configuration(findings);
   find_mpi(findings);
@@ -56,7 +56,7 @@ Findings examine(const Options& options) {
 }  // namespace
 
 void add_doctor(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DoctorOptions>();
   CLI::App* verb = app.add_subcommand("doctor", "Look at this machine and say what to do about it");
   verb->add_option("DIR", options->directories, "Directories that files will be written to")->capture_default_str();
   verb->add_option("--ranks", options->ranks, "Ranks on this node, for the plan (default: one per core)")

@@ -14,13 +14,13 @@
 namespace glean::cli {
 namespace {
 
-struct Options {
+struct JoinOptions {
   std::string name;
   std::string output;
   bool remove = false;
 };
 
-int join(const Options& options) {
+int join(const JoinOptions& options) {
   store::SystemCalls calls;
   try {
     const auto parts = store::find_parts(calls, options.name);
@@ -43,7 +43,7 @@ int join(const Options& options) {
 }  // namespace
 
 void add_join(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<JoinOptions>();
   CLI::App* verb = app.add_subcommand("join", "Make one file of those that an output was written to");
   verb->add_option("NAME", options->name, "The name that the program has given to the output")->required();
   verb->add_option("-o,--output", options->output, "The file to write; otherwise NAME");

@@ -28,7 +28,7 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t refusals_shown = 5;   // unless all are asked for
 
-struct Options {
+struct LatestOptions {
   std::vector<std::string> patterns;
   std::string by = "time";
   bool fast = false;
@@ -107,7 +107,7 @@ void sort(std::vector<Candidate>& candidates, bool by_name) {
   });
 }
 
-void print_none(const Options& options, const std::vector<Refused>& refused) {
+void print_none(const LatestOptions& options, const std::vector<Refused>& refused) {
   if (refused.empty()) {
     std::cerr << "glean: no file matches\n";
     return;
@@ -133,7 +133,7 @@ void print_json(const Candidate* found, const std::string& by, const std::vector
   std::cout << document.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 
-int find_latest(const Options& options) {
+int find_latest(const LatestOptions& options) {
   std::vector<Candidate> candidates = find_candidates(options.patterns);
   sort(candidates, options.by == "name");
   HeaderReader headers;
@@ -162,7 +162,7 @@ int find_latest(const Options& options) {
 }  // namespace
 
 void add_latest(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LatestOptions>();
   CLI::App* verb = app.add_subcommand("latest", "Print the newest complete file of a family");
   verb->add_option("PATTERN", options->patterns, "Shell patterns, quoted, or names of files")->required();
   verb->add_option("--by", options->by, "What is newest: by time of modification, or by the number in the name")

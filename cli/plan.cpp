@@ -22,7 +22,7 @@
 namespace glean::cli {
 namespace {
 
-struct Options {
+struct PlanOptions {
   std::string machine;
   std::int64_t ranks = 0;
   int ranks_per_node = 0;   // 0: one per core
@@ -68,7 +68,7 @@ plan::RankRun exception_of(const std::string& text) {
   return {first, last - first + 1, bytes_of(text.substr(equals + 1), "--except")};
 }
 
-plan::Request request_of(const Options& options) {
+plan::Request request_of(const PlanOptions& options) {
   plan::Request request;
   request.bytes_per_rank = bytes_of(options.bytes_per_rank, "--bytes-per-rank");
   for (const std::string& each : options.exceptions) request.exceptions.push_back(exception_of(each));
@@ -81,7 +81,7 @@ plan::Request request_of(const Options& options) {
   return request;
 }
 
-plan::Limits limits_of(const Options& options) {
+plan::Limits limits_of(const PlanOptions& options) {
   plan::Limits limits;
   limits.aggregators_min = options.aggregators_min;
   limits.aggregators_max = options.aggregators_max;
@@ -90,7 +90,7 @@ plan::Limits limits_of(const Options& options) {
   return limits;
 }
 
-void make_plan(const Options& options) {
+void make_plan(const PlanOptions& options) {
   const topology::Machine whole = topology::load_machine(options.machine);
   topology::Placement placement;
   placement.ranks = options.ranks;
@@ -115,7 +115,7 @@ void make_plan(const Options& options) {
 }  // namespace
 
 void add_plan(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlanOptions>();
   CLI::App* verb = app.add_subcommand("plan", "Say who would gather and write what on a machine, and why");
   verb->add_option("--machine", options->machine, "Name of a machine, or the path of its file")->required();
   verb->add_option("--ranks", options->ranks, "Ranks of the program")->required()->check(CLI::Range(1, 1 << 30));

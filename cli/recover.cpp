@@ -29,7 +29,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct RecoverOptions {
   bool dry_run = false;
   bool discard = false;
   bool json = false;
@@ -186,7 +186,7 @@ void wait_for_its_end(Result& result, double seconds) {
   }
 }
 
-Result treat(const std::string& pool, const Options& options, store::SystemCalls& calls) {
+Result treat(const std::string& pool, const RecoverOptions& options, store::SystemCalls& calls) {
   Result result{drain::look_at(pool), {}, "found", {}};
   // Of a pool that nobody has named, and whose ranks live, it is not known that its job is about to end.
   const bool is_awaited = !options.wait.empty() && (!result.found.ranks_live || !options.pools.empty());
@@ -248,7 +248,7 @@ void recover_with_others(std::vector<Result>& results, store::SystemCalls& calls
 }
 
 // Those that are here. Each of the named ones has to be somewhere: a job of several nodes has one on each. Collective.
-std::vector<std::string> chosen_pools(const Options& options, drain::Companions& companions) {
+std::vector<std::string> chosen_pools(const RecoverOptions& options, drain::Companions& companions) {
   if (options.pools.empty()) return drain::pool_names();
   std::vector<std::string> here, missing;
   for (const std::string& name : options.pools) {
@@ -266,7 +266,7 @@ std::vector<std::string> chosen_pools(const Options& options, drain::Companions&
   return here;
 }
 
-int recover(const Options& options, drain::Companions& companions) {
+int recover(const RecoverOptions& options, drain::Companions& companions) {
   store::SystemCalls calls;
   std::vector<Result> results;
   bool all_done = true, in_vain = false;
@@ -307,7 +307,7 @@ int recover(const Options& options, drain::Companions& companions) {
   return exit_code;
 }
 
-int recover(const Options& options) {
+int recover(const RecoverOptions& options) {
   const auto companions = find_companions();
   try {
     return recover(options, *companions);
@@ -320,7 +320,7 @@ int recover(const Options& options) {
 }  // namespace
 
 void add_recover(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RecoverOptions>();
   CLI::App* verb = app.add_subcommand("recover", "Complete what killed jobs have left in this node's memory");
   verb->add_option("POOL", options->pools, "Only these, by name (default: all that no process uses)");
   auto* dry_run = verb->add_flag("--dry-run", options->dry_run, "Only say what is there");

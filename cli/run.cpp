@@ -29,7 +29,7 @@ namespace {
 constexpr const char* library_name = "libglean_preload.so";
 constexpr int cannot_be_run = 126, not_found = 127;   // as of a shell
 
-struct Options {
+struct RunOptions {
   std::string mode;
   std::string config;
   bool check = false;
@@ -51,7 +51,7 @@ std::string find_library() {
 }
 
 // What the command is to find in its environment, besides the directory of the run.
-void set_environment(const Options& options, const std::string& library) {
+void set_environment(const RunOptions& options, const std::string& library) {
   const char* before = std::getenv("LD_PRELOAD");
   const std::string preload = before == nullptr || *before == '\0' ? library : library + ":" + before;
   setenv("LD_PRELOAD", preload.c_str(), 1);
@@ -132,7 +132,7 @@ int run_and_wait(const std::vector<std::string>& command) {
   std::_Exit(128 + signal);
 }
 
-int run(const Options& options) {
+int run(const RunOptions& options) {
   const std::string library = find_library();
   set_environment(options, library);
   static_cast<void>(base::load_configuration({}, base::process_environment()));   // wrong settings are found now, once
@@ -163,7 +163,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "Run a command so that the MPI-IO of its programs is captured");
   verb->add_option("--mode", options->mode, "As the setting mode: threaded, dedicated, passthrough, …");
   verb->add_option("--config", options->config, "The configuration file");

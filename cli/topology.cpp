@@ -27,7 +27,7 @@ using topology::Machine;
 
 constexpr std::size_t hosts_shown = 4;
 
-struct Options {
+struct TopologyOptions {
   std::string machine;
   topology::NodeId nodes = 0;   // 0: all
   std::string format = "text";
@@ -219,7 +219,7 @@ ordered_json document_of(const topology::RunningMachine& found) {
   return document;
 }
 
-void show(const Options& options) {
+void show(const TopologyOptions& options) {
   const auto print = [&](const auto& shown, const Machine& machine, const auto& print_text) {
     if (options.format == "toml") {
       std::cout << topology::to_toml(machine);
@@ -248,7 +248,7 @@ void print_list() {
 }  // namespace
 
 void add_topology(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TopologyOptions>();
   CLI::App* verb = app.add_subcommand("topology", "Show this machine, or one that a file describes, as plans see it");
   auto* machine = verb->add_option("--machine", options->machine, "A machine by its name, or the path of its file");
   verb->add_option("--nodes", options->nodes, "The part of the machine that a job of so many nodes gets")

@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct VerifyOptions {
   std::vector<std::string> paths;
   bool json = false;
   bool quiet = false;
@@ -128,7 +128,7 @@ ExitCode exit_code_of(Verdict worst) {
   return found_a_failure;
 }
 
-int verify_all(const Options& options) {
+int verify_all(const VerifyOptions& options) {
   Verdict worst = Verdict::good;
   ordered_json list = ordered_json::array();
   for (const std::string& path : options.paths) {
@@ -144,7 +144,7 @@ int verify_all(const Options& options) {
 }  // namespace
 
 void add_verify(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<VerifyOptions>();
   CLI::App* verb = app.add_subcommand("verify", "Compare files with their checksums");
   verb->add_option("FILE", options->paths, "Files that were written with checksums = true")->required();
   verb->add_flag("--json", options->json, "Print JSON");

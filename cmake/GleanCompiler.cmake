@@ -27,9 +27,13 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 # What every target of the project is compiled with.
 add_library(glean_compiler INTERFACE)
 # -Wno-restrict: GCC 12 warns of std::string's own code (its bug 105651).
-target_compile_options(glean_compiler INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+target_compile_options(glean_compiler INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
+# Not where the files of a folder are compiled together: names of one's unnamed namespace are no business of the others.
+if(NOT CMAKE_UNITY_BUILD)
+  target_compile_options(glean_compiler INTERFACE -Wshadow)
+endif()
 if(GLEAN_WERROR)
   target_compile_options(glean_compiler INTERFACE -Werror)
 endif()

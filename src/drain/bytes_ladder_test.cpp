@@ -29,7 +29,7 @@ namespace {
 using store::TemporaryDirectory;
 using base::WhenFull;
 
-constexpr int rank_count = 3;
+constexpr int ladder_ranks = 3;
 constexpr Bytes block = 40'000, blocks = 8;   // of a rank
 
 plan::NodePlan tight_plan() {
@@ -40,7 +40,7 @@ plan::NodePlan tight_plan() {
 
 // What ranks have written and know of, in memory that outlives them.
 struct Witness {
-  std::atomic<std::uint64_t> written[rank_count];
+  std::atomic<std::uint64_t> written[ladder_ranks];
   std::atomic<std::uint32_t> stop, has_drain;
 };
 
@@ -52,7 +52,7 @@ mesh::Pattern place_of(int rank, std::uint64_t i) {
   return {.offset = begin, .block_bytes = block, .levels = {}};
 }
 
-std::byte value_of(int rank, std::uint64_t i) { return std::byte(1 + (i * rank_count + static_cast<std::uint64_t>(rank)) % 255); }
+std::byte value_of(int rank, std::uint64_t i) { return std::byte(1 + (i * ladder_ranks + static_cast<std::uint64_t>(rank)) % 255); }
 
 void apply(std::vector<std::byte>& model, int rank, std::uint64_t i) {
   const auto place = place_of(rank, i);
@@ -75,7 +75,7 @@ class FullPool : public testing::Test {
   }
 
   void make() {
-    made_ = std::make_unique<pool::TestPool>(rank_count, tight_plan(), pool::TestPool::Drain::elsewhere);
+    made_ = std::make_unique<pool::TestPool>(ladder_ranks, tight_plan(), pool::TestPool::Drain::elsewhere);
     made_->spill_to(directory_ / "", 256 * base::KiB);
     while (made_->pool.header().used_chunks + 30 < made_->pool.header().chunk_count) static_cast<void>(made_->pool.take_chunk());
   }
@@ -171,8 +171,8 @@ class FullPool : public testing::Test {
   }
   // All that each rank knows to be written is in the file; what it was just writing may be.
   void expect_all_written() {
-    for (int rank = 0; rank < rank_count; ++rank) {
-      std::vector<std::byte> least(rank_count * blocks * block), most;
+    for (int rank = 0; rank < ladder_ranks; ++rank) {
+      std::vector<std::byte> least(ladder_ranks * blocks * block), most;
       const std::uint64_t written = witness_->written[rank];
       for (std::uint64_t i = 0; i < written; ++i) apply(least, rank, i);
       most = least;
@@ -202,8 +202,8 @@ TEST_P(BytesInAFullPool, LoseNothingWhenARankIsKilledAndTheOthersGoOn) {
   leave();
   const pid_t drain = start_drain();
   std::vector<pid_t> ranks;
-  for (int rank = 0; rank < rank_count; ++rank) ranks.push_back(start_rank(rank, GetParam()));
-  for (int rank = 0; rank < rank_count; ++rank) {
+  for (int rank = 0; rank < ladder_ranks; ++rank) ranks.push_back(start_rank(rank, GetParam()));
+  for (int rank = 0; rank < ladder_ranks; ++rank) {
     while (witness_->written[rank] < 20) usleep(100);
   }
   usleep(static_cast<useconds_t>(base::now_ns() % 5000));
@@ -231,8 +231,8 @@ TEST_P(BytesInAFullPool, AreRecoveredWhenAllAreKilled) {
     open();
     leave();
     start_drain();
-    for (int rank = 0; rank < rank_count; ++rank) start_rank(rank, GetParam());
-    for (int rank = 0; rank < rank_count; ++rank) {
+    for (int rank = 0; rank < ladder_ranks; ++rank) start_rank(rank, GetParam());
+    for (int rank = 0; rank < ladder_ranks; ++rank) {
       while (witness_->written[rank] < 10) usleep(100);
     }
     usleep(static_cast<useconds_t>(base::now_ns() % 20'000));
@@ -296,7 +296,7 @@ TEST_F(FullPool, AnOutputIsNotFinishedBeforeAllOfItsWritesAreRead) {
   const std::uint64_t number = late.take_number(other, 1).number;
   write(ladder, pool, other, WhenFull::block, place_of(0, 2), value_of(0, 2));
   write(ladder, pool, key_, WhenFull::block, place_of(0, 2), value_of(0, 2));
-  for (int rank = 0; rank < rank_count; ++rank) pool.rank_progress(key_.slot, rank) = 1 | pool::rank_closed;
+  for (int rank = 0; rank < ladder_ranks; ++rank) pool.rank_progress(key_.slot, rank) = 1 | pool::rank_closed;
 
   Engine engine(pool, tight_plan(), calls);
   usleep(300'000);

@@ -19,7 +19,7 @@
 namespace glean::drain {
 namespace {
 
-constexpr Bytes file_bytes = 600'000;
+constexpr Bytes shared_bytes = 600'000;
 
 struct Rank {
   VirtualNode* node;
@@ -101,7 +101,7 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
 
   // In each round every rank has a part of the file of its own, another one each time.
   [[nodiscard]] mesh::Pattern place(int rank, std::size_t round) const {
-    const Bytes part = file_bytes / members_.size();
+    const Bytes part = shared_bytes / members_.size();
     const Bytes begin = (static_cast<Bytes>(rank) + round * 3) % members_.size() * part;
     if (round % 3 == 1) return {.offset = begin + 7, .block_bytes = 100, .levels = {{part / 300, 250}}};
     return {.offset = begin, .block_bytes = round % 3 == 0 ? part : 5000, .levels = {}};
@@ -109,12 +109,12 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
   static std::byte value(int rank, std::size_t round) { return std::byte(1 + (round * 7 + static_cast<std::size_t>(rank)) % 250); }
 
   [[nodiscard]] std::vector<std::byte> expected(std::size_t rounds) const {
-    std::vector<std::byte> model(file_bytes);
+    std::vector<std::byte> model(shared_bytes);
     for (std::size_t round = 0; round < rounds; ++round) {
       for (const Rank& rank : members_) {
         if (!writes(rank.self, round)) continue;
         const auto pattern = place(rank.self, round);
-        pattern.for_each_run(0, pattern.bytes(), {0, file_bytes}, [&](mesh::Pattern::Run run) {
+        pattern.for_each_run(0, pattern.bytes(), {0, shared_bytes}, [&](mesh::Pattern::Run run) {
           std::fill_n(model.begin() + static_cast<std::ptrdiff_t>(run.file_offset), run.bytes, value(rank.self, round));
         });
       }
@@ -151,8 +151,8 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
 
   [[nodiscard]] std::vector<std::byte> contents(const std::string& name) const {
     const std::string text = store::read_text(directory_ / name);
-    std::vector<std::byte> bytes(file_bytes);
-    std::transform(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(text.size(), file_bytes)), bytes.begin(),
+    std::vector<std::byte> bytes(shared_bytes);
+    std::transform(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(text.size(), bytes.size())), bytes.begin(),
                    [](char c) { return static_cast<std::byte>(c); });
     return bytes;
   }

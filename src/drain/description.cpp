@@ -120,6 +120,14 @@ std::uint64_t checksum_of(NamesHeader header, std::span<const std::byte> names) 
   return XXH3_64bits_withSeed(names.data(), names.size(), XXH3_64bits(&header, sizeof header));
 }
 
+template <class Header>
+std::vector<std::byte> behind(const Header& header, const std::vector<std::byte>& body) {
+  std::vector<std::byte> bytes(sizeof header + body.size());
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::copy(body.begin(), body.end(), bytes.begin() + sizeof header);
+  return bytes;
+}
+
 }  // namespace
 
 std::vector<std::byte> OutputDescription::encode_names() const {
@@ -132,10 +140,7 @@ std::vector<std::byte> OutputDescription::encode_names() const {
                                                 (is_part ? one_of_several : 0) | (is_bytes ? only_bytes : 0) |
                                                 (nodes_drop ? dropped_by_nodes : 0))};
   header.checksum = checksum_of(header, texts);
-  std::vector<std::byte> bytes(sizeof header);
-  std::memcpy(bytes.data(), &header, sizeof header);
-  bytes.insert(bytes.end(), texts.begin(), texts.end());
-  return bytes;
+  return behind(header, texts);
 }
 
 OutputDescription OutputDescription::decode_names(std::span<const std::byte> bytes) {
@@ -162,11 +167,7 @@ std::vector<std::byte> OutputDescription::encode_layout() const {
   append_share(encoded, share);
   const auto of_layout = layout.encode();
   encoded.insert(encoded.end(), of_layout.begin(), of_layout.end());
-  const std::uint64_t checksum = XXH3_64bits(encoded.data(), encoded.size());
-  std::vector<std::byte> bytes(sizeof checksum);
-  std::memcpy(bytes.data(), &checksum, sizeof checksum);
-  bytes.insert(bytes.end(), encoded.begin(), encoded.end());
-  return bytes;
+  return behind(XXH3_64bits(encoded.data(), encoded.size()), encoded);
 }
 
 OutputDescription OutputDescription::decode(std::span<const std::byte> bytes) {

@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, ExchangeOf, testing::Range(1U, 21U));
 
 // --- two nodes of one rank each, which do exactly what a test says: messages move only when it says so
 
-constexpr std::uint64_t rows = 40;
+constexpr std::uint64_t rows_of_two = 40;
 
 plan::NodePlan plan_with_journals_of(Bytes bytes) {
   plan::NodePlan plan = pool::small_plan();
@@ -236,11 +236,11 @@ class TwoNodes : public testing::Test {
     output.description.display_path = output.description.names.final_path;
     auto& layout = output.description.layout;
     layout.header_bytes = row_bytes_;
-    layout.variables.push_back({"v", mesh::Type::int32, {rows, row_bytes_ / 4}, row_bytes_, 0, false, {}});
+    layout.variables.push_back({"v", mesh::Type::int32, {rows_of_two, row_bytes_ / 4}, row_bytes_, 0, false, {}});
     output.description.share = {.machine = plan::plain_machine(nodes), .nodes = nodes, .window_bytes = row_bytes_,
                                 .request_bytes = row_bytes_};
     plan::FileWriters writers(output.description.share, extents_of(layout));
-    for (std::uint64_t row = 0; row < rows; ++row) {
+    for (std::uint64_t row = 0; row < rows_of_two; ++row) {
       output.puts.push_back({0, putter(static_cast<int>(writers.node_of(row + 1))), 0, mesh::Type::int32,
                              {{row, 0}, {1, row_bytes_ / 4}}});
     }

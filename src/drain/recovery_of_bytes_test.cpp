@@ -19,7 +19,7 @@
 namespace glean::drain {
 namespace {
 
-constexpr int node_count = 2, ranks_of_node = 2;
+constexpr int node_count = 2, per_node = 2;
 enum File { x, y };
 enum class Place { new_file, in_place };
 
@@ -28,9 +28,9 @@ class KilledJob {
   explicit KilledJob(Place place) {
     plan::NodePlan plan = pool::small_plan();
     for (int node = 0; node < node_count; ++node) {
-      pools_.push_back(std::make_unique<pool::TestPool>(ranks_of_node, plan, pool::NodeShare{"bytes", node_count, node}));
-      for (int rank = 0; rank < ranks_of_node; ++rank) {
-        pools_.back()->pool.journal(rank).job_rank = static_cast<std::uint32_t>(node * ranks_of_node + rank);
+      pools_.push_back(std::make_unique<pool::TestPool>(per_node, plan, pool::NodeShare{"bytes", node_count, node}));
+      for (int rank = 0; rank < per_node; ++rank) {
+        pools_.back()->pool.journal(rank).job_rank = static_cast<std::uint32_t>(node * per_node + rank);
       }
       for (const File file : {x, y}) open(node, file, place);
     }
@@ -61,7 +61,7 @@ class KilledJob {
   std::vector<OutputTrace> recover() {
     std::vector<std::string> names;
     for (int node = 0; node < node_count; ++node) {
-      for (int rank = 0; rank < ranks_of_node; ++rank) {
+      for (int rank = 0; rank < per_node; ++rank) {
         for (const File file : {x, y}) pools_[index(node)]->pool.rank_progress(keys_[node][file].slot, rank) = progress_;
       }
       names.push_back(pools_[index(node)]->pool.name());

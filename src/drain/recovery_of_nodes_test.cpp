@@ -28,9 +28,6 @@ namespace {
 using store::TemporaryDirectory;
 
 constexpr int nodes = Played::nodes, ranks_of_node = 2, steps = 3;
-const std::function<void()> nobody_waits = [] {};
-
-bool exists(const std::string& pool) { return std::filesystem::exists("/dev/shm" + pool); }
 
 std::uint64_t inode_of(const std::string& path) {
   struct stat status {};
@@ -136,7 +133,7 @@ class LeftOnNodes : public testing::Test {
                    std::uint64_t ended) {
     for (const auto& pool : recovered) {
       EXPECT_EQ(pool.problem, "");
-      EXPECT_FALSE(exists(pool.pool));
+      EXPECT_FALSE(pool::exists(pool.pool));
       ASSERT_EQ(pool.recovered.outputs.size(), 1U);
       const OutputTrace& trace = pool.recovered.outputs[0];
       EXPECT_EQ(trace.state, kept.empty() ? "dropped" : "published") << trace.note;
@@ -167,7 +164,7 @@ class LeftOnNodes : public testing::Test {
   // By one process, which sees them.
   std::vector<RecoveredPool> recover_alone(const std::vector<std::string>& pools) {
     leave();
-    return recover_nodes(pools, *nobody_else(), calls_, nobody_waits);
+    return recover_nodes(pools, *nobody_else(), calls_, [] {});
   }
   // By a process for each node, with calls of its own.
   std::vector<std::vector<RecoveredPool>> recover_together(Played& played, const std::array<store::SystemCalls*, nodes>& calls) {
@@ -178,7 +175,7 @@ class LeftOnNodes : public testing::Test {
       processes.emplace_back([&, process] {
         const auto index = static_cast<std::size_t>(process);
         Played::Process companions(played, process);
-        recovered[index] = recover_nodes({names_[index]}, companions, *calls[index], nobody_waits);
+        recovered[index] = recover_nodes({names_[index]}, companions, *calls[index], [] {});
       });
     }
     for (auto& process : processes) process.join();
@@ -190,7 +187,7 @@ class LeftOnNodes : public testing::Test {
   void expect_published(const RecoveredPool& pool, const VirtualOutput& output) {
     EXPECT_EQ(pool.problem, "");
     EXPECT_TRUE(pool.recovered.pool_removed);
-    EXPECT_FALSE(exists(pool.pool));
+    EXPECT_FALSE(pool::exists(pool.pool));
     ASSERT_EQ(pool.recovered.outputs.size(), 1U);
     EXPECT_EQ(pool.recovered.outputs[0].path, output.description.display_path);
     EXPECT_EQ(pool.recovered.outputs[0].state, "published") << pool.recovered.outputs[0].note;
@@ -278,7 +275,7 @@ TEST_F(LeftOnNodes, IsLeftByAllWhenOneOfThemCannotBeginAndAllSayWhy) {
     ASSERT_EQ(of_process.size(), 1U);
     EXPECT_EQ(of_process[0].problem, "node 1: no cable");
     EXPECT_FALSE(of_process[0].recovered.pool_removed);
-    EXPECT_TRUE(exists(of_process[0].pool));
+    EXPECT_TRUE(pool::exists(of_process[0].pool));
   }
   expect_whole(recover_alone(names_), output);
 }
@@ -298,7 +295,7 @@ TEST_P(LeftOnNodesOfWhichOneCannotWrite, IsLeftByAll) {
   for (const auto& of_process : recover_together(played, calls)) {
     ASSERT_EQ(of_process.size(), 1U);
     EXPECT_EQ(of_process[0].problem, "");
-    EXPECT_TRUE(exists(of_process[0].pool));
+    EXPECT_TRUE(pool::exists(of_process[0].pool));
   }
   expect_whole(recover_alone(names_), output);
 }
@@ -312,7 +309,7 @@ TEST_F(LeftOnNodes, IsThereForAnotherTryWhateverEndsTheFirst) {
     Played played(1);
     played.arrivals_of_node_1 = arrivals;
     Played::Process companions(played, 0);
-    EXPECT_THROW(static_cast<void>(recover_nodes(names_, companions, calls_, nobody_waits)), base::Error);
+    EXPECT_THROW(static_cast<void>(recover_nodes(names_, companions, calls_, [] {})), base::Error);
   }
 
   expect_whole(recover_alone(names_), output);
@@ -340,7 +337,7 @@ TEST_P(LeftOnNodesThatDrop, IsThatAlsoWhereEachIsRecoveredByAProcessOfItsOwnAndA
   store::ScriptedCalls fails;
   fails.on_write = [](std::size_t, std::size_t, ssize_t) { return -EIO; };
 
-  for (const auto& of_process : recover_together(broken, {&calls, &fails})) EXPECT_TRUE(exists(of_process.at(0).pool));
+  for (const auto& of_process : recover_together(broken, {&calls, &fails})) EXPECT_TRUE(pool::exists(of_process.at(0).pool));
   for (const auto& of_process : recover_together(whole, {&calls, &others})) expect_file(of_process, output, {0, 2, 5}, 6);
 }
 
@@ -406,7 +403,7 @@ TEST_F(LeftOnNodes, DoesNotNeedThePoolOfNode0OnceTheFileIsRenamed) {
   const auto before = recover_alone(only_node_1);
   ASSERT_EQ(before.size(), 1U);
   EXPECT_NE(before[0].problem.find("the pool of node 0 is not here or in use"), std::string::npos) << before[0].problem;
-  EXPECT_TRUE(exists(names_[1]));
+  EXPECT_TRUE(pool::exists(names_[1]));
 
   std::filesystem::rename(output.description.names.working_path, output.description.names.final_path);
   const auto after = recover_alone(only_node_1);

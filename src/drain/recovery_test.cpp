@@ -24,15 +24,8 @@ namespace {
 
 using store::TemporaryDirectory;
 
-constexpr int rank_count = 2;
+constexpr int left_ranks = 2;
 const std::function<void()> nobody_waits = [] {};
-
-plan::NodePlan roomy_plan() {
-  plan::NodePlan plan = pool::small_plan();
-  plan.pool_bytes = 4 * base::MiB;
-  plan.journal_bytes_per_rank = 128 * base::KiB;
-  return plan;
-}
 
 // Code of what `call` throws; nothing if it does not.
 template <class Call>
@@ -45,20 +38,18 @@ std::optional<base::Errc> code_of(const Call& call) {
   return std::nullopt;
 }
 
-bool exists(const std::string& pool) { return std::filesystem::exists("/dev/shm" + pool); }
-
 // A pool whose ranks have put an output of three steps and are no more.
 class Left : public testing::Test {
  protected:
-  Left() : made_(std::make_unique<pool::TestPool>(rank_count, roomy_plan())), ranks_(*made_) {}
+  Left() : made_(std::make_unique<pool::TestPool>(left_ranks, pool::roomy_plan())), ranks_(*made_) {}
   ~Left() override { shm_unlink(name_.c_str()); }
 
   // Rank r has ended `ended[r]` steps, and put into the next one.
   VirtualOutput put(const std::string& name, std::vector<std::uint32_t> ended, std::uint32_t flags = 0) {
-    VirtualOutput output = VirtualOutput::random(random_, rank_count, 3, directory_ / name);
+    VirtualOutput output = VirtualOutput::random(random_, left_ranks, 3, directory_ / name);
     auto opener = ranks_.recorder(0);
     const auto key = ranks_.open(opener, output);
-    for (int rank = 0; rank < rank_count; ++rank) {
+    for (int rank = 0; rank < left_ranks; ++rank) {
       auto recorder = ranks_.recorder(rank);
       const std::uint32_t steps = ended[static_cast<std::size_t>(rank)];
       for (const auto& put : output.puts) {
@@ -92,7 +83,7 @@ TEST_F(Left, IsDescribedAndNotChanged) {
   const auto closed = put("closed.nc", {3, 3}, pool::rank_closed);
   const auto begun = put("begun.nc", {0, 0});
   const auto given_up = put("given_up.nc", {1, 1}, pool::rank_closed | pool::rank_abandoned);
-  for (int rank = 0; rank < rank_count; ++rank) made_->pool.journal(rank).job_rank = static_cast<std::uint32_t>(6 + rank);
+  for (int rank = 0; rank < left_ranks; ++rank) made_->pool.journal(rank).job_rank = static_cast<std::uint32_t>(6 + rank);
   leave();
   const auto before = bytes_of_file("/dev/shm" + name_);
 
@@ -101,8 +92,8 @@ TEST_F(Left, IsDescribedAndNotChanged) {
   EXPECT_TRUE(bytes_of_file("/dev/shm" + name_) == before);
   EXPECT_EQ(remains.pool, name_);
   EXPECT_EQ(remains.job, job);
-  EXPECT_EQ(remains.ranks, rank_count);
-  EXPECT_EQ(remains.pool_bytes, roomy_plan().pool_bytes);
+  EXPECT_EQ(remains.ranks, left_ranks);
+  EXPECT_EQ(remains.pool_bytes, pool::roomy_plan().pool_bytes);
   EXPECT_EQ(remains.in_use_by, 0);
   EXPECT_EQ(remains.problem, "");
   EXPECT_LT(remains.age_seconds, 1000);
@@ -132,7 +123,7 @@ TEST_F(Left, IsCompletedAndRemoved) {
   const Recovered recovered = recover(leave(), calls_, nobody_waits);
 
   EXPECT_TRUE(recovered.pool_removed);
-  EXPECT_FALSE(exists(name_));
+  EXPECT_FALSE(pool::exists(name_));
   EXPECT_TRUE(bytes_of_file(closed.description.names.final_path) == closed.file());
   EXPECT_FALSE(std::filesystem::exists(begun.description.names.final_path));
   for (const auto& output : {closed, begun}) EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
@@ -163,7 +154,7 @@ TEST_F(Left, IsNotTouchedWhileARankLives) {
   EXPECT_EQ(look_at(leave()).in_use_by, rank);
   EXPECT_EQ(code_of([&] { static_cast<void>(recover(leave(), calls_, nobody_waits)); }), base::Errc::invalid_state);
   EXPECT_EQ(code_of([&] { discard(leave(), calls_); }), base::Errc::invalid_state);
-  EXPECT_TRUE(exists(name_));
+  EXPECT_TRUE(pool::exists(name_));
   EXPECT_TRUE(std::filesystem::exists(output.description.names.working_path));
 
   kill(rank, SIGKILL);
@@ -183,7 +174,7 @@ TEST_F(Left, StaysWhenTheStorageRefusesAndIsCompletedLater) {
   EXPECT_FALSE(first.pool_removed);
   ASSERT_EQ(first.outputs.size(), 1U);
   EXPECT_EQ(first.outputs[0].state, "postponed");
-  EXPECT_TRUE(exists(name_));
+  EXPECT_TRUE(pool::exists(name_));
   EXPECT_EQ(look_at(leave()).outputs.size(), 1U);
 
   EXPECT_TRUE(recover(leave(), calls_, nobody_waits).pool_removed);
@@ -193,7 +184,7 @@ TEST_F(Left, StaysWhenTheStorageRefusesAndIsCompletedLater) {
 TEST_F(Left, WithNothingUnfinishedIsJustRemoved) {
   {
     const auto output = put("published.nc", {3, 3}, pool::rank_closed);
-    Engine engine(made_->pool, roomy_plan(), calls_);
+    Engine engine(made_->pool, pool::roomy_plan(), calls_);
     ASSERT_TRUE(wait_until_finished(made_->pool, ranks_.keys()));
     EXPECT_FALSE(remove_if_finished(made_->pool.name())) << "this process uses it";
   }
@@ -210,7 +201,7 @@ TEST_F(Left, WithNothingUnfinishedIsJustRemoved) {
   waitpid(rank, nullptr, 0);
 
   EXPECT_TRUE(remove_if_finished(name_));
-  EXPECT_FALSE(exists(name_));
+  EXPECT_FALSE(pool::exists(name_));
   EXPECT_FALSE(remove_if_finished(name_)) << "it is gone";
 }
 
@@ -219,7 +210,7 @@ TEST_F(Left, WithSomethingUnfinishedStaysForRecovery) {
 
   EXPECT_FALSE(remove_if_finished(leave()));
 
-  EXPECT_TRUE(exists(name_));
+  EXPECT_TRUE(pool::exists(name_));
   EXPECT_TRUE(std::filesystem::exists(output.description.names.working_path));
 }
 
@@ -242,7 +233,7 @@ TEST_F(Left, WithAFileInPlaceThatHasAllThatWasCapturedIsJustRemoved) {
   {
     pool::Pool again = pool::Pool::attach(name_);
     again.slot(key.slot).writes_written = 3;
-    for (int rank = 0; rank < rank_count; ++rank) again.rank_progress(key.slot, rank) = 1 | pool::rank_closed;
+    for (int rank = 0; rank < left_ranks; ++rank) again.rank_progress(key.slot, rank) = 1 | pool::rank_closed;
   }
   EXPECT_FALSE(remove_if_finished(name_)) << "all have closed it: it has to be on the storage";
 
@@ -257,15 +248,15 @@ TEST_F(Left, WithASpillFileStaysForRecovery) {
   const std::string spilled = pool::spill_path(made_->pool, 0);
   store::write_text(spilled, "a block");
   EXPECT_FALSE(remove_if_finished(leave()));
-  EXPECT_TRUE(exists(name_));
+  EXPECT_TRUE(pool::exists(name_));
   std::filesystem::remove(spilled);
   EXPECT_TRUE(remove_if_finished(name_));
 }
 
 TEST_F(Left, OnSeveralNodesStaysForRecovery) {
-  made_ = std::make_unique<pool::TestPool>(rank_count, roomy_plan(), pool::NodeShare{"/job", 2, 0});
+  made_ = std::make_unique<pool::TestPool>(left_ranks, pool::roomy_plan(), pool::NodeShare{"/job", 2, 0});
   EXPECT_FALSE(remove_if_finished(leave()));
-  EXPECT_TRUE(exists(name_));
+  EXPECT_TRUE(pool::exists(name_));
 }
 
 TEST_F(Left, IsDiscardedWithItsWorkingFiles) {
@@ -273,7 +264,7 @@ TEST_F(Left, IsDiscardedWithItsWorkingFiles) {
 
   discard(leave(), calls_);
 
-  EXPECT_FALSE(exists(name_));
+  EXPECT_FALSE(pool::exists(name_));
   for (const auto& output : {closed, begun}) {
     EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
     EXPECT_FALSE(std::filesystem::exists(output.description.names.final_path));
@@ -294,7 +285,7 @@ TEST_F(Left, WithADamagedJournalIsNamedAndNotPublished) {
   EXPECT_EQ(recovered.outputs[0].state, "failed");
   EXPECT_NE(recovered.outputs[0].note.find("damaged"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(output.description.names.final_path));
-  EXPECT_FALSE(exists(name_));
+  EXPECT_FALSE(pool::exists(name_));
 }
 
 TEST_F(Left, IsNotOpenedByAProcessThatUsesIt) {
@@ -337,10 +328,10 @@ TEST(NoPool, IsNamedAndOnlyRemovedWhenItIsDiscarded) {
     EXPECT_NE(remains.problem, "");
     EXPECT_TRUE(remains.outputs.empty());
     EXPECT_EQ(code_of([&] { static_cast<void>(recover(name, calls, nobody_waits)); }), base::Errc::io);
-    EXPECT_TRUE(exists(name));
+    EXPECT_TRUE(pool::exists(name));
 
     discard(name, calls);
-    EXPECT_FALSE(exists(name));
+    EXPECT_FALSE(pool::exists(name));
   }
 }
 
@@ -355,9 +346,9 @@ TEST(NoPool, ThatItsMakerDidNotFinishIsRemovedWhenTheMakerIsGone) {
 
     EXPECT_FALSE(remove_if_finished(of_living));
     EXPECT_TRUE(size == 0 ? remove_if_finished(of_gone) : recover(of_gone, calls, nobody_waits).pool_removed);
-    EXPECT_FALSE(exists(of_gone));
+    EXPECT_FALSE(pool::exists(of_gone));
     EXPECT_EQ(code_of([&] { static_cast<void>(recover(of_living, calls, nobody_waits)); }), base::Errc::io);
-    EXPECT_TRUE(exists(of_living));
+    EXPECT_TRUE(pool::exists(of_living));
   }
 }
 
@@ -375,7 +366,7 @@ TEST(Pools, OfOtherUsersAreLeftAlone) {
   EXPECT_NE(look_at(name).problem.find("belongs to another user"), std::string::npos);
   EXPECT_EQ(code_of([&] { static_cast<void>(recover(name, calls, nobody_waits)); }), base::Errc::permission);
   EXPECT_EQ(code_of([&] { discard(name, calls); }), base::Errc::permission);
-  EXPECT_TRUE(exists(name));
+  EXPECT_TRUE(pool::exists(name));
 }
 
 }  // namespace

@@ -28,24 +28,10 @@ namespace {
 
 using store::TemporaryDirectory;
 
-plan::NodePlan roomy_plan() {
-  plan::NodePlan plan = pool::small_plan();
-  plan.pool_bytes = 4 * base::MiB;
-  plan.journal_bytes_per_rank = 128 * base::KiB;
-  return plan;
-}
-
-// The same output, had it ended after so many steps.
-VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps) {
-  output.steps = steps;
-  std::erase_if(output.puts, [&](const VirtualPut& put) { return put.step >= steps; });
-  return output;
-}
-
 // This process plays the ranks, another one is the helper.
 class Helper : public testing::Test {
  protected:
-  Helper() : made_(2, roomy_plan(), pool::TestPool::Drain::elsewhere), ranks_(made_) {
+  Helper() : made_(2, pool::roomy_plan(), pool::TestPool::Drain::elsewhere), ranks_(made_) {
     EXPECT_TRUE(made_.pool.claim_rank(1) && made_.pool.claim_rank(0));
   }
   ~Helper() override {
@@ -131,7 +117,7 @@ TEST_F(Helper, DrainsUntilTheSessionIsClosedAndLeavesItsTrace) {
   EXPECT_FALSE(pool_exists()) << "whoever has closed the session has it mapped";
   const auto trace = trace_left_in(made_.pool);
   ASSERT_TRUE(trace.has_value());
-  EXPECT_EQ(trace->threads, roomy_plan().drain_threads);
+  EXPECT_EQ(trace->threads, pool::roomy_plan().drain_threads);
   EXPECT_GT(trace->busy_ns, 0U);
   ASSERT_EQ(trace->outputs.size(), 2U);
   for (const auto& output : trace->outputs) EXPECT_EQ(output.state, "published") << output.note;

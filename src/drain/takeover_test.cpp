@@ -35,13 +35,6 @@ plan::NodePlan tight_plan(Bytes journal_bytes) {
   return plan;
 }
 
-plan::NodePlan roomy_plan() {
-  plan::NodePlan plan = pool::small_plan();
-  plan.pool_bytes = 16 * base::MiB;
-  plan.journal_bytes_per_rank = base::MiB;
-  return plan;
-}
-
 // Processes that are there before any thread is, and drain a pool when they are told to.
 class DrainProcesses {
  public:
@@ -133,13 +126,6 @@ INSTANTIATE_TEST_SUITE_P(Seeds, KilledDrain,
                          testing::Combine(testing::Range(0, 12), testing::ValuesIn(rungs),
                                           testing::ValuesIn(journals)));
 
-// The same output, had it ended after so many steps.
-VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps) {
-  output.steps = steps;
-  std::erase_if(output.puts, [&](const VirtualPut& put) { return put.step >= steps; });
-  return output;
-}
-
 class KilledRanks : public testing::TestWithParam<std::tuple<int, base::WhenFull, Bytes>> {};
 
 TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
@@ -148,7 +134,7 @@ TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
   const TemporaryDirectory directory;
   constexpr int rank_count = 2;
   const bool drained_meanwhile = random() % 2 == 0;
-  const plan::NodePlan plan = drained_meanwhile ? tight_plan(journal_bytes) : roomy_plan();
+  const plan::NodePlan plan = drained_meanwhile ? tight_plan(journal_bytes) : pool::roomy_plan(16 * base::MiB, base::MiB);
   pool::TestPool made(rank_count, plan);
   made.spill_to(directory.string(), base::MiB);
   DrainProcesses processes(made.pool, plan, rank_count);
@@ -290,7 +276,7 @@ TEST(RanksGone, WhatTheStorageRefusesStaysForAnotherTry) {
 
 TEST(RanksGone, AFileThatAnotherJobHasWrittenSinceIsNotReplaced) {
   const TemporaryDirectory directory;
-  pool::TestPool made(1, roomy_plan());
+  pool::TestPool made(1, pool::roomy_plan(16 * base::MiB, base::MiB));
   std::mt19937 random(4);
   const std::vector outputs{VirtualOutput::random(random, 1, 1, directory / "newer.nc")};
   VirtualRanks ranks(made);
@@ -299,7 +285,7 @@ TEST(RanksGone, AFileThatAnotherJobHasWrittenSinceIsNotReplaced) {
   std::ofstream(outputs[0].description.names.final_path) << "newer";
   store::SystemCalls calls;
 
-  Engine engine(made.pool, roomy_plan(), calls, Ranks::gone);
+  Engine engine(made.pool, pool::roomy_plan(16 * base::MiB, base::MiB), calls, Ranks::gone);
   engine.wait_until_idle();
   engine.stop();
 
@@ -317,7 +303,7 @@ TEST(RanksGone, AFileThatWasRenamedButNotYetSafeIsMadeSafe) {
     }
   };
   const TemporaryDirectory directory;
-  pool::TestPool made(1, roomy_plan());
+  pool::TestPool made(1, pool::roomy_plan(16 * base::MiB, base::MiB));
   std::mt19937 random(5);
   const std::vector outputs{VirtualOutput::random(random, 1, 2, directory / "renamed.nc")};
   VirtualRanks ranks(made);

@@ -40,6 +40,9 @@ struct VirtualOutput {
   void create_working_file() const;
 };
 
+// The same output, had it ended after so many steps.
+[[nodiscard]] VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps);
+
 // Element `position` of a step of a variable: a small number that every type can hold.
 [[nodiscard]] int value_of(std::uint32_t variable, std::uint64_t step, std::uint64_t position);
 

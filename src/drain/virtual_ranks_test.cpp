@@ -72,6 +72,12 @@ void add_puts(std::mt19937& random, int ranks, std::uint32_t v, std::uint64_t st
 
 }  // namespace
 
+VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps) {
+  output.steps = steps;
+  std::erase_if(output.puts, [&](const VirtualPut& put) { return put.step >= steps; });
+  return output;
+}
+
 int value_of(std::uint32_t variable, std::uint64_t step, std::uint64_t position) {
   return static_cast<int>((variable * 7 + step * 13 + position * 3) % 101);
 }

@@ -29,11 +29,11 @@ struct Case {
   }
 };
 
-Case rack(Request request) { return {test::blue_gene_p(), {.ranks = 4096, .ranks_per_node = 4}, std::move(request)}; }
+Case on_a_rack(Request request) { return {test::blue_gene_p(), {.ranks = 4096, .ranks_per_node = 4}, std::move(request)}; }
 
 // A pset of 64 nodes with 256 KiB each, four aggregators: every term by hand.
 TEST(Cost, HasTheTermsOfTheFormula) {
-  const Cost cost = rack({.bytes_per_rank = 64 * KiB, .sink = Sink::stagers}).cost(4);
+  const Cost cost = on_a_rack({.bytes_per_rank = 64 * KiB, .sink = Sink::stagers}).cost(4);
 
   EXPECT_DOUBLE_EQ(cost.gather_messages, 15 * 3e-6);
   EXPECT_DOUBLE_EQ(cost.gather_links, 8 * 256.0 * KiB / 425e6);   // half of a box of 4 x 4 x 1 comes over one link
@@ -47,7 +47,7 @@ TEST(Cost, HasTheTermsOfTheFormula) {
 // Published: 680 MiB/s of 731 with messages of 1 MiB, and about half of the peak with 64 KiB (seed 000, sections 2.3 and 3).
 TEST(Cost, MeetsThePublishedShareOfThePeak) {
   const auto share = [](Bytes message) {
-    Case given = rack({.bytes_per_rank = message, .sink = Sink::stagers});
+    Case given = on_a_rack({.bytes_per_rank = message, .sink = Sink::stagers});
     given.limits.piece_bytes = message;
     const Cost cost = given.cost(64);
     return cost.forward_bytes / cost.forward();
@@ -59,7 +59,7 @@ TEST(Cost, MeetsThePublishedShareOfThePeak) {
 }
 
 TEST(Cost, OfOneStreamIsWhatOneThreadOfTheIoNodeCanDo) {
-  const Case given = rack({.bytes_per_rank = MiB, .sink = Sink::stagers});
+  const Case given = on_a_rack({.bytes_per_rank = MiB, .sink = Sink::stagers});
   EXPECT_DOUBLE_EQ(given.cost(1).forward_bytes, 4 * given.cost(4).forward_bytes);
   EXPECT_DOUBLE_EQ(given.cost(8).forward_bytes, given.cost(4).forward_bytes);
 }
@@ -77,7 +77,7 @@ TEST(Cost, OfStorageCountsWholeBlocksRequestsAndFiles) {
 }
 
 TEST(Cost, IsZeroWhereNothingIsToBeWritten) {
-  EXPECT_EQ(rack({.bytes_per_rank = 0, .sink = Sink::stagers}).cost(4).total, 0);
+  EXPECT_EQ(on_a_rack({.bytes_per_rank = 0, .sink = Sink::stagers}).cost(4).total, 0);
 }
 
 TEST(Spread, OfRanksInOrderStaysInTheGroup) {
@@ -103,7 +103,7 @@ TEST(Spread, OfANodeIsFromItsFirstRankToItsLast) {
 }
 
 TEST(Cost, OfGatheringIsOfWhatStaysInTheGroup) {
-  const Case given = rack({.bytes_per_rank = MiB, .pattern = Pattern::s3d});
+  const Case given = on_a_rack({.bytes_per_rank = MiB, .pattern = Pattern::s3d});
   const double leaving = spread_of(given.situation(), 1).leaving;
   EXPECT_GT(leaving, 0.5);
   EXPECT_DOUBLE_EQ(given.cost(4, 1).gather_links, (1 - leaving) * given.cost(4, 16).gather_links);

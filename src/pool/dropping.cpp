@@ -16,7 +16,7 @@
 namespace glean::pool {
 namespace {
 
-constexpr std::uint64_t nap_ns = 5'000'000;
+constexpr std::uint64_t verdict_nap_ns = 5'000'000;
 
 bool has_room(Pool& pool, Bytes bytes) {
   const PoolHeader& header = pool.header();
@@ -84,7 +84,7 @@ bool keep_step(Pool& pool, int node_rank, const StepToBegin& step, double deadli
       }
       keep_draining();
       const std::uint32_t progress = pool.header().progress.load(std::memory_order_acquire);
-      futex_wait(pool.header().progress, progress, nap_ns);
+      futex_wait(pool.header().progress, progress, verdict_nap_ns);
       seen = word.load(std::memory_order_acquire);
       continue;
     }

@@ -16,7 +16,7 @@ namespace glean::pool {
 namespace {
 
 constexpr Bytes payload_alignment = 64;
-constexpr std::uint64_t nap_ns = 50'000'000;
+constexpr std::uint64_t space_nap_ns = 50'000'000;
 constexpr std::uint64_t nap_between_messages_ns = 200'000;
 
 Bytes record_bytes(const Record& record) {
@@ -75,7 +75,7 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
   const auto written_by_all = [&] { return header.written_bytes.load() + header.job_written_bytes.load(); };
   std::uint64_t written = written_by_all();
   // What makes room may be what other nodes take, and only this rank talks to them.
-  const std::uint64_t nap = pool_.is_shared() && node_rank_ == 0 ? nap_between_messages_ns : nap_ns;
+  const std::uint64_t nap = pool_.is_shared() && node_rank_ == 0 ? nap_between_messages_ns : space_nap_ns;
   header.waiting_for_space.fetch_add(1, std::memory_order_seq_cst);
   struct Leave {
     PoolHeader& header;

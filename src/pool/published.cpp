@@ -12,7 +12,7 @@
 namespace glean::pool {
 namespace {
 
-constexpr std::uint64_t nap_ns = 50'000'000;
+constexpr std::uint64_t publisher_nap_ns = 50'000'000;
 constexpr std::uint64_t second_ns = 1'000'000'000;
 
 // Calls what(slot) for each of them.
@@ -113,7 +113,7 @@ bool Draining::wait_for(OutputSet outputs, double seconds, void (*waiting)(void*
     }
     if (base::seconds(now - moved) > seconds) return false;
     if (const int since = static_cast<int>((now - began) / second_ns); since > told) waiting(context, told = since);
-    futex_wait(pool_.header().progress, seen, nap_ns);
+    futex_wait(pool_.header().progress, seen, publisher_nap_ns);
   }
 }
 

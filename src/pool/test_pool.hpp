@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <string>
 
 #include "pool/journal.hpp"
@@ -26,6 +27,16 @@ inline plan::NodePlan small_plan() {
   plan.depth = 2;
   return plan;
 }
+
+// Room for whole outputs of tests.
+inline plan::NodePlan roomy_plan(Bytes pool_bytes = 4 * base::MiB, Bytes journal_bytes = 128 * base::KiB) {
+  plan::NodePlan plan = small_plan();
+  plan.pool_bytes = pool_bytes;
+  plan.journal_bytes_per_rank = journal_bytes;
+  return plan;
+}
+
+inline bool exists(const std::string& name) { return std::filesystem::exists("/dev/shm" + name); }
 
 struct TestPool {
   enum class Drain { here, elsewhere };

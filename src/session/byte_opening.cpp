@@ -24,12 +24,12 @@
 namespace glean::session {
 namespace {
 
-constexpr std::uint64_t nap_ns = 50'000'000;
+constexpr std::uint64_t opening_nap_ns = 50'000'000;
 
 // One process of the node looks for an output and makes a new one at a time.
-class Opening {
+class OpeningLock {
  public:
-  explicit Opening(pool::Pool& pool) : word_(pool.header().opening) {
+  explicit OpeningLock(pool::Pool& pool) : word_(pool.header().opening) {
     for (;;) {
       std::uint32_t holder = 0;
       const auto mine = static_cast<std::uint32_t>(getpid());
@@ -38,9 +38,9 @@ class Opening {
       usleep(50);
     }
   }
-  ~Opening() { word_.store(0); }
-  Opening(const Opening&) = delete;
-  Opening& operator=(const Opening&) = delete;
+  ~OpeningLock() { word_.store(0); }
+  OpeningLock(const OpeningLock&) = delete;
+  OpeningLock& operator=(const OpeningLock&) = delete;
 
  private:
   pool::Atomic<std::uint32_t>& word_;
@@ -75,7 +75,7 @@ bool has_closed(const Core& core, pool::OutputKey key) {
 // A slot with the names of the output in it; nothing while an earlier one of that name drains. `chosen`: by another node; otherwise what
 // the names are is found here.
 std::optional<pool::OutputKey> try_claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing) {
-  const Opening opening(core.pool());
+  const OpeningLock lock(core.pool());
   if (const auto earlier = find_output(core.pool(), description.names.final_path)) {
     if (earlier->is_closed || has_closed(core, earlier->key)) return std::nullopt;   // who has not yet will: that is collective
     throw base::Error(base::Errc::invalid_state, "'" + description.display_path + "' is open already");
@@ -232,7 +232,7 @@ void wait_until(Core& core, const std::function<bool()>& holds, const std::strin
       throw base::Error(base::Errc::io, "the processes that drain " + what + " are gone");
     }
     pool::futex_signal(header.work);
-    pool::futex_wait(header.progress, seen, nap_ns);
+    pool::futex_wait(header.progress, seen, opening_nap_ns);
   }
 }
 

@@ -17,7 +17,7 @@
 namespace glean::session {
 namespace {
 
-constexpr std::uint64_t nap_ns = 100'000'000;
+constexpr std::uint64_t writer_nap_ns = 100'000'000;
 
 }  // namespace
 
@@ -104,7 +104,7 @@ void Core::wait_for_writer_to_open(pool::OutputKey key) {
       throw base::Error(base::Errc::timeout, fmt::format("the writer of node {} has not opened the file for {}", nodes_->self(),
                                                          base::exact_seconds(deadline_seconds_)));
     }
-    pool::futex_wait(header.progress, seen, nap_ns);
+    pool::futex_wait(header.progress, seen, writer_nap_ns);
   }
 }
 

@@ -20,7 +20,7 @@
 namespace glean::session {
 namespace {
 
-constexpr std::uint64_t nap_ns = 100'000'000;
+constexpr std::uint64_t exchange_nap_ns = 100'000'000;
 constexpr int listening_ms = 100;
 constexpr unsigned reading_us = 50;
 constexpr double parting_seconds = 5, meeting_seconds = 30;
@@ -121,7 +121,7 @@ void ExchangeThread::exchange_until_the_end() {
     holds_any_.store(exchange_->holds_any(), std::memory_order_release);
     if (moves || !ends) moved_ns = base::now_ns();
     if (ends && (!holds_any() || base::seconds(base::now_ns() - moved_ns) > parting_seconds)) return;
-    if (!moves) pool::futex_wait(header.progress, seen, nap_ns);
+    if (!moves) pool::futex_wait(header.progress, seen, exchange_nap_ns);
   }
 }
 

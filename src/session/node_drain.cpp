@@ -22,7 +22,7 @@
 namespace glean::session {
 namespace {
 
-constexpr std::uint64_t nap_ns = 20'000'000;
+constexpr std::uint64_t helper_nap_ns = 20'000'000;
 constexpr std::chrono::milliseconds look_again{100};
 constexpr double start_seconds = 30, end_seconds = 30;
 constexpr double grace_seconds = 5;
@@ -73,7 +73,7 @@ bool wait_for(pool::Pool& pool, double seconds, Condition holds) {
     const std::uint32_t seen = pool.header().progress.load(std::memory_order_acquire);
     if (holds()) return true;
     if (base::now_ns() > deadline) return false;
-    pool::futex_wait(pool.header().progress, seen, nap_ns);
+    pool::futex_wait(pool.header().progress, seen, helper_nap_ns);
   }
 }
 

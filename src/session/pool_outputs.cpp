@@ -18,7 +18,7 @@
 namespace glean::session {
 namespace {
 
-constexpr std::uint64_t nap_ns = 100'000'000;
+constexpr std::uint64_t longest_nap_ns = 100'000'000;
 constexpr std::uint64_t between_messages_ns = 200'000;
 static_assert(pool::output_slots <= 64);   // a set of slots is a word
 
@@ -50,7 +50,7 @@ class PoolOutputs::Patience {
     left_ns_ = limit_ns_ - std::min(limit_ns_, now - since_ns_);
     return left_ns_ == 0;
   }
-  [[nodiscard]] std::uint64_t nap() const { return std::min(nap_ns, left_ns_); }
+  [[nodiscard]] std::uint64_t nap() const { return std::min(longest_nap_ns, left_ns_); }
   [[nodiscard]] std::string text() const {
     return fmt::format("{:g} s{}", seconds_, restarts_ ? " without progress" : "");
   }
@@ -63,7 +63,7 @@ class PoolOutputs::Patience {
   bool restarts_;
   double seconds_;
   std::uint64_t limit_ns_;
-  std::uint64_t left_ns_ = nap_ns;
+  std::uint64_t left_ns_ = longest_nap_ns;
   std::uint64_t since_ns_ = base::now_ns();
   std::uint64_t done_;
 };

@@ -11,7 +11,7 @@ namespace glean::store {
 
 namespace {
 
-FileLayout example() {
+FileLayout example_layout() {
   FileLayout layout;
   layout.format = Format::cdf2;
   layout.header_bytes = 300;
@@ -36,12 +36,12 @@ bool is_rejected(std::span<const std::byte> bytes) {
 }
 
 TEST(FileLayout, IsTheSameAfterEncodingAndDecoding) {
-  EXPECT_EQ(FileLayout::decode(example().encode()), example());
+  EXPECT_EQ(FileLayout::decode(example_layout().encode()), example_layout());
   EXPECT_EQ(FileLayout::decode(FileLayout{}.encode()), FileLayout{});
 }
 
 TEST(FileLayout, RejectsEveryTruncationAndAnythingAppended) {
-  std::vector<std::byte> bytes = example().encode();
+  std::vector<std::byte> bytes = example_layout().encode();
   for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_TRUE(is_rejected(std::span(bytes).first(size)));
   bytes.push_back(std::byte{0});
   EXPECT_TRUE(is_rejected(bytes));
@@ -49,7 +49,7 @@ TEST(FileLayout, RejectsEveryTruncationAndAnythingAppended) {
 
 TEST(FileLayout, RejectsAnotherMagicAndAnotherVersion) {
   for (std::size_t i = 0; i < 8; ++i) {
-    std::vector<std::byte> bytes = example().encode();
+    std::vector<std::byte> bytes = example_layout().encode();
     bytes[i] ^= std::byte{0x40};
     EXPECT_TRUE(is_rejected(bytes)) << "byte " << i;
   }
@@ -57,7 +57,7 @@ TEST(FileLayout, RejectsAnotherMagicAndAnotherVersion) {
 
 TEST(FileLayout, DecodesOrRejectsWhateverTheBytesAre) {
   std::mt19937 random(11);
-  const std::vector<std::byte> good = example().encode();
+  const std::vector<std::byte> good = example_layout().encode();
   int rejected = 0;
   for (int round = 0; round < 20000; ++round) {
     std::vector<std::byte> bytes = good;
@@ -71,19 +71,19 @@ TEST(FileLayout, DecodesOrRejectsWhateverTheBytesAre) {
 }
 
 TEST(FileLayout, RejectsSizesThatOverflow) {
-  FileLayout layout = example();
+  FileLayout layout = example_layout();
   layout.variables[0].shape = {std::uint64_t{1} << 40, std::uint64_t{1} << 40};
   EXPECT_TRUE(is_rejected(layout.encode()));
-  layout = example();
+  layout = example_layout();
   layout.variables[0].begin_bytes = ~std::uint64_t{0} - 5;
   EXPECT_TRUE(is_rejected(layout.encode()));
-  layout = example();
+  layout = example_layout();
   layout.variables[1].record_stride_bytes = ~std::uint64_t{0};
   EXPECT_TRUE(is_rejected(layout.encode()));
 }
 
 TEST(VariableLayout, FindsTheRecords) {
-  const FileLayout layout = example();
+  const FileLayout layout = example_layout();
 
   EXPECT_FALSE(layout.variables[0].per_step());
   EXPECT_EQ(layout.variables[0].record_begin_bytes(7), 512U);
@@ -94,7 +94,7 @@ TEST(VariableLayout, FindsTheRecords) {
 }
 
 TEST(FinalSize, IsTheEndOfTheLastPutIfNothingIsFilled) {
-  FileLayout layout = example();
+  FileLayout layout = example_layout();
   layout.variables[1].fill = false;
 
   EXPECT_EQ(final_size(layout, 0, 0), 300U);
@@ -102,7 +102,7 @@ TEST(FinalSize, IsTheEndOfTheLastPutIfNothingIsFilled) {
 }
 
 TEST(FinalSize, IncludesWhatIsFilledButNoPaddingAfterIt) {
-  FileLayout layout = example();
+  FileLayout layout = example_layout();
 
   EXPECT_EQ(final_size(layout, 0, 600), 600U);
   EXPECT_EQ(final_size(layout, 2, 600), 8704U + 12 + 6);
@@ -112,7 +112,7 @@ TEST(FinalSize, IncludesWhatIsFilledButNoPaddingAfterIt) {
 }
 
 TEST(FinalSize, DoesNotPassTheLargestFile) {
-  FileLayout layout = example();
+  FileLayout layout = example_layout();
   for (VariableLayout& variable : layout.variables) variable.fill = true;
   constexpr Bytes largest = ~Bytes{0} / 2;
 
@@ -121,7 +121,7 @@ TEST(FinalSize, DoesNotPassTheLargestFile) {
 }
 
 TEST(FileLayout, AHeaderLargerThanAnyFileIsRefused) {
-  FileLayout layout = example();
+  FileLayout layout = example_layout();
   layout.header_bytes = Bytes{1} << 63;
 
   EXPECT_THROW(static_cast<void>(FileLayout::decode(layout.encode())), base::Error);

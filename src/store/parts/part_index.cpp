@@ -21,7 +21,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr const char* format_name = "glean-part-index";
-constexpr int version = 1;
+constexpr int index_version = 1;
 constexpr std::array<const char*, 3> netcdf_names = {"cdf1", "cdf2", "cdf5"};
 
 [[noreturn]] void refuse(const std::string& why) { throw base::Error(base::Errc::io, "the index is damaged: " + why); }
@@ -105,7 +105,7 @@ std::vector<mesh::Box> boxes_of(const json& from, const VariableLayout& variable
 
 PartIndex index_of(const json& from) {
   if (from.at("format") != format_name) refuse("it does not begin like one");
-  if (from.at("version") != version) refuse(fmt::format("its version is {}", from.at("version").dump()));
+  if (from.at("version") != index_version) refuse(fmt::format("its version is {}", from.at("version").dump()));
   PartIndex index;
   index.output = from.at("output").get<std::string>();
   index.part = from.at("part").get<int>();
@@ -147,7 +147,7 @@ void write(SystemCalls& calls, const FileNames& part, const std::string& path, c
 
 std::string PartIndex::encode() const {
   ordered_json document{{"format", format_name},
-                        {"version", version},
+                        {"version", index_version},
                         {"output", output},
                         {"part", part},
                         {"parts", parts},

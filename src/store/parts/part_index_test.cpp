@@ -10,7 +10,7 @@
 namespace glean::store {
 namespace {
 
-PartIndex example() {
+PartIndex example_index() {
   PartIndex index{.output = "session 1 of user 2 at 3, output 4", .part = 1, .parts = 3, .steps = 7, .layout = {}, .boxes = {}};
   index.layout.format = Format::cdf2;
   index.layout.header_bytes = 212;
@@ -27,13 +27,13 @@ std::string replaced(const std::string& text, const std::string& what, const std
 }
 
 TEST(PartIndex, SurvivesEncoding) {
-  EXPECT_EQ(PartIndex::decode(example().encode()), example());
+  EXPECT_EQ(PartIndex::decode(example_index().encode()), example_index());
   PartIndex empty;   // without steps
   EXPECT_EQ(PartIndex::decode(empty.encode()), empty);
 }
 
 TEST(PartIndex, ThatCannotBeIsRefused) {
-  const std::string sound = example().encode();
+  const std::string sound = example_index().encode();
   for (std::size_t size = 0; size + 2 < sound.size(); ++size) {
     EXPECT_THROW(static_cast<void>(PartIndex::decode(sound.substr(0, size))), base::Error) << size;
   }
@@ -67,30 +67,30 @@ class PartIndexOnDisk : public testing::Test {
 };
 
 TEST_F(PartIndexOnDisk, AppearsWhenItsPartDoes) {
-  prepare_index(calls_, part_, example());
+  prepare_index(calls_, part_, example_index());
   EXPECT_THROW(static_cast<void>(read_index(calls_, part_.final_path)), base::Error);
-  EXPECT_EQ(read_index(calls_, part_.working_path), example());
+  EXPECT_EQ(read_index(calls_, part_.working_path), example_index());
   publish_index(calls_, part_, 9);
   publish_index(calls_, part_, 9);   // by another drain, since the first was killed before it could publish the part
-  PartIndex expected = example();
+  PartIndex expected = example_index();
   expected.steps = 9;
   EXPECT_EQ(read_index(calls_, part_.final_path), expected);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.string()), {}), 1);
 }
 
 TEST_F(PartIndexOnDisk, StaysAsItWasWhenANewOneCannotBeWritten) {
-  prepare_index(calls_, part_, example());
+  prepare_index(calls_, part_, example_index());
   for (const char* call : {"open", "fsync", "rename"}) {
     ScriptedCalls failing;
     failing.results[call] = {-EIO};
     EXPECT_THROW(prepare_index(failing, part_, PartIndex{}), base::Error) << call;
-    EXPECT_EQ(read_index(calls_, part_.working_path), example());
+    EXPECT_EQ(read_index(calls_, part_.working_path), example_index());
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.string()), {}), 1) << call;
   }
 }
 
 TEST_F(PartIndexOnDisk, ThatWasPreparedInVainIsRemoved) {
-  prepare_index(calls_, part_, example());
+  prepare_index(calls_, part_, example_index());
   discard_index(calls_, part_);
   discard_index(calls_, part_);
   EXPECT_TRUE(std::filesystem::is_empty(directory_.string()));

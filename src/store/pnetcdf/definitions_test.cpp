@@ -14,7 +14,7 @@ namespace {
 
 using mesh::Type;
 
-Definitions example() {
+Definitions example_definitions() {
   Definitions definitions;
   definitions.format = Format::cdf5;
   definitions.dimensions = {
@@ -30,7 +30,7 @@ Definitions example() {
 }
 
 TEST(Definitions, TellWhatHasRecordsAndTheirShape) {
-  const Definitions definitions = example();
+  const Definitions definitions = example_definitions();
 
   EXPECT_FALSE(definitions.per_step(0));
   EXPECT_TRUE(definitions.per_step(1));
@@ -43,8 +43,8 @@ TEST(Definitions, TellWhatHasRecordsAndTheirShape) {
 }
 
 TEST(Definitions, CountElementsOfAttributes) {
-  EXPECT_EQ(example().attributes[0].count(), 2U);
-  EXPECT_EQ(example().attributes[1].count(), 2U);
+  EXPECT_EQ(example_definitions().attributes[0].count(), 2U);
+  EXPECT_EQ(example_definitions().attributes[1].count(), 2U);
 }
 
 TEST(Definitions, HaveAnotherFingerprintAfterEveryChange) {
@@ -67,16 +67,16 @@ TEST(Definitions, HaveAnotherFingerprintAfterEveryChange) {
       // Bytes that move from one field to the next.
       [](Definitions& d) { d.attributes[0].name = "titleab"; d.attributes[0].values = {}; },
       [](Definitions& d) { d.attributes.pop_back(); }};
-  std::set<std::uint64_t> fingerprints = {example().fingerprint()};
+  std::set<std::uint64_t> fingerprints = {example_definitions().fingerprint()};
 
   for (const auto& change : changes) {
-    Definitions changed = example();
+    Definitions changed = example_definitions();
     change(changed);
     fingerprints.insert(changed.fingerprint());
   }
 
   EXPECT_EQ(fingerprints.size(), changes.size() + 1);
-  EXPECT_EQ(example().fingerprint(), example().fingerprint());
+  EXPECT_EQ(example_definitions().fingerprint(), example_definitions().fingerprint());
 }
 
 }  // namespace

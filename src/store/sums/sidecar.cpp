@@ -23,7 +23,7 @@ namespace {
 
 // Followed by the version, all numbers little-endian.
 constexpr std::string_view magic = "GLEANSUM";
-constexpr std::uint64_t version = 1;
+constexpr std::uint64_t sidecar_version = 1;
 constexpr std::size_t sum_bytes = 40;
 constexpr std::uint64_t read_back_flag = std::uint64_t{1} << 32;
 constexpr Bytes file_limit = std::numeric_limits<std::int64_t>::max();
@@ -82,7 +82,7 @@ std::vector<std::byte> Sidecar::encode() const {
   std::vector<std::byte> bytes;
   bytes.reserve(6 * 8 + layout.size() + sums.size() * sum_bytes);
   for (const char c : magic) bytes.push_back(static_cast<std::byte>(c));
-  append(bytes, version);
+  append(bytes, sidecar_version);
   append(bytes, file_bytes);
   append(bytes, layout.size());
   bytes.insert(bytes.end(), layout.begin(), layout.end());
@@ -105,7 +105,7 @@ Sidecar Sidecar::decode(std::span<const std::byte> bytes) {
   if (XXH3_64bits(bytes.data(), bytes.size() - 8) != number_at(bytes, bytes.size() - 8)) {
     refuse("its own checksum does not fit");
   }
-  if (const auto found = number_at(bytes, 8); found != version) refuse(fmt::format("its version is {}", found));
+  if (const auto found = number_at(bytes, 8); found != sidecar_version) refuse(fmt::format("its version is {}", found));
   bytes = bytes.first(bytes.size() - 8);
   Sidecar sidecar;
   sidecar.file_bytes = number_at(bytes, 16);

@@ -12,7 +12,7 @@ namespace {
 
 using Log = std::vector<std::string>;
 
-Sidecar example() {
+Sidecar example_sidecar() {
   Sidecar sidecar;
   sidecar.file_bytes = 5000;
   sidecar.layout = {std::byte{1}, std::byte{2}, std::byte{3}};
@@ -21,12 +21,12 @@ Sidecar example() {
 }
 
 TEST(Sidecar, SurvivesEncoding) {
-  EXPECT_EQ(Sidecar::decode(example().encode()), example());
+  EXPECT_EQ(Sidecar::decode(example_sidecar().encode()), example_sidecar());
   EXPECT_EQ(Sidecar::decode(Sidecar{}.encode()), Sidecar{});
 }
 
 TEST(Sidecar, ThatIsCutLongerOrDamagedAnywhereIsRefused) {
-  const auto sound = example().encode();
+  const auto sound = example_sidecar().encode();
   for (std::size_t size = 0; size < sound.size(); ++size) {
     EXPECT_THROW(static_cast<void>(Sidecar::decode(std::span(sound).first(size))), base::Error) << size;
   }
@@ -47,11 +47,11 @@ TEST(Sidecar, WhoseSumsLeaveTheFileOrOverflowIsRefused) {
                                   StridedSum{0, 8, 4, 2, false, 0}, StridedSum{0, 8, 5000, 2, false, 0},
                                   StridedSum{huge, 8, 0, 1, false, 0}, StridedSum{8, huge, 0, 1, false, 0},
                                   StridedSum{0, 8, huge, 2, false, 0}, StridedSum{0, 8, huge / 2 + 1, 3, false, 0}}) {
-    Sidecar sidecar = example();
+    Sidecar sidecar = example_sidecar();
     sidecar.sums = {wrong};
     EXPECT_THROW(static_cast<void>(Sidecar::decode(sidecar.encode())), base::Error) << wrong.begin << " " << wrong.stride;
   }
-  Sidecar unordered = example();
+  Sidecar unordered = example_sidecar();
   std::swap(unordered.sums[1], unordered.sums[2]);
   EXPECT_THROW(static_cast<void>(Sidecar::decode(unordered.encode())), base::Error);
 }
@@ -66,36 +66,36 @@ class SidecarOnDisk : public testing::Test {
 TEST_F(SidecarOnDisk, AppearsWhenItIsPublishedAndIsReadThroughALink) {
   write_text(file_, "data");
   std::filesystem::create_symlink("chk.nc", directory_ / "link.nc");
-  PreparedSidecar prepared(calls_, file_, example());
+  PreparedSidecar prepared(calls_, file_, example_sidecar());
   EXPECT_EQ(read_sidecar(calls_, file_), std::nullopt);
 
   calls_.log.clear();
   prepared.publish();
 
   EXPECT_EQ(calls_.log, (Log{"rename", "open", "fsync"}));
-  EXPECT_EQ(read_sidecar(calls_, file_), example());
-  EXPECT_EQ(read_sidecar(calls_, directory_ / "link.nc"), example());
+  EXPECT_EQ(read_sidecar(calls_, file_), example_sidecar());
+  EXPECT_EQ(read_sidecar(calls_, directory_ / "link.nc"), example_sidecar());
   EXPECT_TRUE(std::filesystem::exists(directory_ / ".chk.nc.glean-sums"));
 }
 
 TEST_F(SidecarOnDisk, ThatIsNotPublishedLeavesNothing) {
-  { const PreparedSidecar prepared(calls_, file_, example()); }
+  { const PreparedSidecar prepared(calls_, file_, example_sidecar()); }
   for (const std::string call : {"open", "fsync"}) {
     calls_.results[call] = {-EIO};
-    EXPECT_THROW(PreparedSidecar(calls_, file_, example()), base::Error);
+    EXPECT_THROW(PreparedSidecar(calls_, file_, example_sidecar()), base::Error);
   }
   calls_.on_write = [](std::size_t, std::size_t, ssize_t) { return -ENOSPC; };
-  EXPECT_THROW(PreparedSidecar(calls_, file_, example()), base::Error);
+  EXPECT_THROW(PreparedSidecar(calls_, file_, example_sidecar()), base::Error);
   calls_.on_write = nullptr;
   calls_.results["rename"] = {-EIO};
-  EXPECT_THROW(PreparedSidecar(calls_, file_, example()).publish(), base::Error);
+  EXPECT_THROW(PreparedSidecar(calls_, file_, example_sidecar()).publish(), base::Error);
 
   EXPECT_TRUE(std::filesystem::is_empty(directory_.string()));
 }
 
 TEST_F(SidecarOnDisk, IsRemovedDurably) {
   remove_sidecar(calls_, file_);   // there is none
-  PreparedSidecar(calls_, file_, example()).publish();
+  PreparedSidecar(calls_, file_, example_sidecar()).publish();
   calls_.log.clear();
 
   remove_sidecar(calls_, file_);
@@ -105,7 +105,7 @@ TEST_F(SidecarOnDisk, IsRemovedDurably) {
 }
 
 TEST_F(SidecarOnDisk, ThatCannotBeReadIsAnErrorAndNotNoSidecar) {
-  PreparedSidecar(calls_, file_, example()).publish();
+  PreparedSidecar(calls_, file_, example_sidecar()).publish();
   calls_.results["pread"] = {-EIO};
   EXPECT_THROW(static_cast<void>(read_sidecar(calls_, file_)), base::Error);
   write_text(directory_ / ".chk.nc.glean-sums", "GLEANSUM");
@@ -114,10 +114,10 @@ TEST_F(SidecarOnDisk, ThatCannotBeReadIsAnErrorAndNotNoSidecar) {
 
 TEST_F(SidecarOnDisk, OfALongNameHasAShortEnoughOneOfItsOwn) {
   const std::string first = directory_ / std::string(255, 'a'), second = directory_ / (std::string(254, 'a') + "b");
-  PreparedSidecar(calls_, first, example()).publish();
+  PreparedSidecar(calls_, first, example_sidecar()).publish();
   EXPECT_NE(sidecar_path(first), sidecar_path(second));
   EXPECT_EQ(read_sidecar(calls_, second), std::nullopt);
-  EXPECT_EQ(read_sidecar(calls_, first), example());
+  EXPECT_EQ(read_sidecar(calls_, first), example_sidecar());
 }
 
 }  // namespace
