@@ -44,10 +44,14 @@ class Under:
         return prefix + [f"--env {shlex.quote(f'{name}={value}')}" for name, value in self.environment.items()]
 
 
-def pools_of_the_dead():
-    """Those of this user whose jobs are gone: glean.<user>.<process>.<time>."""
-    return {pool for pool in pathlib.Path("/dev/shm").glob(f"glean.{os.getuid()}.*")
-            if not pathlib.Path("/proc", pool.name.split(".")[2]).exists()}
+def pools_of(command):
+    """Of the ranks that run exactly this. A pool's name has the process that made it: glean.<user>.<process>.<time>."""
+    def makes(pool):
+        try:
+            return pathlib.Path("/proc", pool.name.split(".")[2], "cmdline").read_text().split("\0")[:-1] == command
+        except OSError:
+            return False
+    return [pool for pool in pathlib.Path("/dev/shm").glob(f"glean.{os.getuid()}.*") if makes(pool)]
 
 
 class Mpi:
@@ -71,7 +75,6 @@ class Mpi:
 
     def run(self, command, io, under, seconds):
         environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        left_before = pools_of_the_dead()
         process = subprocess.Popen([*self.command(io, under), *map(str, command)], env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                                    start_new_session=True)
@@ -79,6 +82,7 @@ class Mpi:
             out, err = process.communicate(timeout=seconds)
             return Result(process.returncode, out, err)
         except subprocess.TimeoutExpired:
+            pools = pools_of([str(word) for word in command])
             # mpirun ends its ranks when it is asked to; they are of groups of their own.
             os.killpg(process.pid, signal.SIGTERM)
             try:
@@ -87,6 +91,6 @@ class Mpi:
                 os.killpg(process.pid, signal.SIGKILL)
                 out, err = process.communicate()
             # The library leaves them for `glean recover`; of a program that hangs nobody wants the output.
-            for pool in pools_of_the_dead() - left_before:
+            for pool in pools:
                 pool.unlink(missing_ok=True)
             return Result(None, out, err)
