@@ -4,8 +4,11 @@
 //
 // A put through the pool's Recorder, with its records, beside the bare copy of the same bytes in the same pieces into the
 // same chunks of the same pool. Nobody drains meanwhile; between repetitions the records are retired, which is not timed.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>

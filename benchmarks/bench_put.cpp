@@ -7,6 +7,7 @@
 // through the pool. All puts of a repetition are inside one step, so that the drain has nothing to do while they
 // are timed; it empties the pool between repetitions, which is not timed.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <functional>

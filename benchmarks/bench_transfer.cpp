@@ -4,6 +4,7 @@
 // received where there is room, or one-sided, put into memory that the other node has given away before, and a message that says so.
 // Rank 0 sends, the last rank receives; both answer each piece with a receipt, and so many are in flight.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>

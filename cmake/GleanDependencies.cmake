@@ -15,7 +15,7 @@ if(GLEAN_WITH_MPI)
   set(MPI_CXX_SKIP_MPICXX TRUE)
   find_package(MPI REQUIRED COMPONENTS C CXX)
   if(GLEAN_WITH_PNETCDF)
-    pkg_check_modules(pnetcdf REQUIRED IMPORTED_TARGET pnetcdf)
+    find_package(PnetCDF REQUIRED)
     # Of examples and tests only: with the MPI that PnetCDF has.
     pkg_check_modules(hdf5 QUIET IMPORTED_TARGET hdf5-openmpi)
   endif()

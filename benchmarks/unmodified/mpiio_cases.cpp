@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <mpi.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <stdexcept>

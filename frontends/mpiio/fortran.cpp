@@ -14,9 +14,13 @@
 
 #ifdef OPEN_MPI
 
+#include <dlfcn.h>
+
 #include <array>
 #include <string>
+#include <utility>
 
+#include "base/log.hpp"
 #include "calls.hpp"
 #include "fortran_arguments.hpp"
 #include "program_mpi.hpp"
@@ -82,15 +86,48 @@ extern "C" {
 
 // Those with strings, whose lengths come last, and those whose arguments in C are others.
 
-GLEAN_FORTRAN_NAMES(file_open, void* comm, char* name, void* amode, void* info, void* file, void* error, int length)
-void ompi_file_open_f(void* comm, char* name, void* amode, void* info, void* file, void* error, int length) {
-  static const auto original = fortran_original<void*, char*, void*, void*, void*, void*, long>("mpi_file_open_");
-  if (original != nullptr) return original(comm, name, amode, info, file, error, length);
+namespace {
+
+void file_open(decltype(&MPI_File_open) open, void* comm, char* name, void* amode, void* info, void* file, void* error, int length) {
   Argument<MPI_File*> opened(file, Argument<MPI_File*>::Before::undefined);
-  const int result = MPI_File_open(Argument<MPI_Comm>(comm), string_from_fortran(name, length).c_str(), Argument<int>(amode),
-                                   Argument<MPI_Info>(info), opened);
+  const int result = open(Argument<MPI_Comm>(comm), string_from_fortran(name, length).c_str(), Argument<int>(amode),
+                          Argument<MPI_Info>(info), opened);
   if (result == MPI_SUCCESS) opened.finish();
   if (error != nullptr) *static_cast<MPI_Fint*>(error) = result;
+}
+
+// Open MPI 6 has data calls of `use mpi_f08` that go to the profiling names in C, and only those.
+bool f08_data_calls_are_unseen() {
+  static const bool are_there = dlsym(RTLD_DEFAULT, "mpi_file_write_at_f08ts_") != nullptr;
+  return are_there;
+}
+
+}  // namespace
+
+extern "C" {
+#define GLEAN_FILE_OPEN (void* comm, char* name, void* amode, void* info, void* file, void* error, int length)
+[[gnu::visibility("default")]] void mpi_file_open_ GLEAN_FILE_OPEN;
+[[gnu::visibility("default"), gnu::alias("mpi_file_open_")]] void mpi_file_open GLEAN_FILE_OPEN;
+[[gnu::visibility("default"), gnu::alias("mpi_file_open_")]] void mpi_file_open__ GLEAN_FILE_OPEN;
+[[gnu::visibility("default")]] void ompi_file_open_f GLEAN_FILE_OPEN;   // of `use mpi_f08`
+
+void mpi_file_open_ GLEAN_FILE_OPEN {
+  static const auto original = fortran_original<void*, char*, void*, void*, void*, void*, long>("mpi_file_open_");
+  if (original != nullptr) return original(comm, name, amode, info, file, error, length);
+  file_open(&MPI_File_open, comm, name, amode, info, file, error, length);
+}
+
+void ompi_file_open_f GLEAN_FILE_OPEN {
+  if (!f08_data_calls_are_unseen()) return mpi_file_open_(comm, name, amode, info, file, error, length);
+  static bool is_said = false;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0 && !std::exchange(is_said, true)) {
+    glean::base::log(glean::base::LogLevel::warning, "files that are opened with `use mpi_f08` pass through: the data calls that "
+                     "this MPI has for it cannot be captured, those of `use mpi` and mpif.h can");
+  }
+  file_open(&PMPI_File_open, comm, name, amode, info, file, error, length);
+}
 }
 
 GLEAN_FORTRAN_NAMES(file_delete, char* name, void* info, void* error, int length)

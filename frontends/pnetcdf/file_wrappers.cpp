@@ -54,7 +54,7 @@ class Hints {
     if (!is_wanted) return;
     if (given == MPI_INFO_NULL) PMPI_Info_create(&info_);
     else PMPI_Info_dup(given, &info_);
-    PMPI_Info_set(info_, "nc_pncio", "disable");
+    PMPI_Info_set(info_, "nc_driver", "mpiio");
     is_own_ = true;
   }
   ~Hints() {

@@ -42,14 +42,16 @@ bool is_in_mode(const OpenFile& file, Way way) {
 }
 
 // 1.12.3 writes several records of one part of a list one behind the other, over what lies between, and strided records of one element as
-// if nothing lay between; there it looks for these, too. So the file must be as it makes it.
+// if nothing lay between; there it looks for these, too. 1.14 and 1.15 write strided records of which one element each is put without the
+// stride. So the file must be as the library makes it.
 bool is_misplaced(const Variable& variable, const Selection& selection, const std::vector<Slab>& slabs) {
   if (!variable.has_records) return false;
   const auto has_several = [](const Slab& slab) { return slab.count[0] > 1; };
   if (selection.kind == Selection::Kind::list) return std::any_of(slabs.begin(), slabs.end(), has_several);
-  const bool are_apart = variable.strides[0] != variable.element_bytes();   // other variables lie between the records
   const auto is_strided = [&](const Slab& slab) { return has_several(slab) && slab.stride[0] > 1; };
-  return variable.shape.size() == 1 && are_apart && std::any_of(slabs.begin(), slabs.end(), is_strided);
+  const bool are_apart = variable.strides[0] != variable.element_bytes();   // other variables lie between the records
+  const bool may_be_wrong = is_at_least(1, 13) || (variable.shape.size() == 1 && are_apart);
+  return may_be_wrong && std::any_of(slabs.begin(), slabs.end(), is_strided);
 }
 
 // A collective call that waits for other ranks in the library: then all have to leave it to the library, or none. From 1.14 on one rank
@@ -128,12 +130,13 @@ struct LastElement {
   std::vector<MPI_Offset> start, count;
 };
 
-// The number of records is the library's, and a list is a request of its, for which all ranks wait. It gets an element of what is
-// captured already, or none. Adds what it has written to `bytes`.
+// The number of records is the library's, and a list is a request of its, for which all ranks wait, as they do from 1.15 on in each
+// collective put. It gets an element of what is captured already, or none; 1.15.0 hangs when a rank has none. Adds what it has written
+// to `bytes`.
 int call_library(const Put& put, const Prepared& prepared, MPI_Offset& bytes) {
   const bool makes_records = prepared.records_after > prepared.records_before;
   const bool is_list = put.selection.kind == Selection::Kind::list;
-  if (makes_records || is_list) {
+  if (makes_records || is_list || (put.way == Way::collective && is_at_least(1, 15))) {
     LastElement last(*prepared.variable, prepared.slabs, prepared.memory);
     bytes += static_cast<MPI_Offset>(prepared.variable->element_bytes());
     if (is_list) {   // never an empty one: 1.12.3 takes that for all requests that are pending, if there is one

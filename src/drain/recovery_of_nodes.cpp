@@ -311,7 +311,8 @@ Division divide(const Session& session, int self) {
       division.process_of.push_back(self);   // nobody will be asked
       continue;
     }
-    const auto seer = std::next(seers->second.begin(), node % static_cast<int>(seers->second.size()));
+    auto seer = seers->second.begin();
+    for (auto before = static_cast<std::size_t>(node) % seers->second.size(); before > 0; --before) ++seer;
     division.process_of.push_back(seer->first);
     if (seer->first == self) division.parts.push_back({.name = seer->second, .node = node});
   }

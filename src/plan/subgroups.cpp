@@ -2,7 +2,7 @@
 #include "plan/subgroups.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>

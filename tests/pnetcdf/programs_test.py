@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 PROGRAMS = pathlib.Path(os.environ["PROGRAMS"])
+VERSION = [int(part) for part in os.environ["PNETCDF_VERSION"].split(".")[:2]]
 # Each rank says what it says into a file: mpirun can mix up parts of lines.
 OWN_LOG = 'exec "$0" "$@" > "said.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"'
 
@@ -26,7 +27,7 @@ class Programs(unittest.TestCase):
         directory = self.directory / name
         directory.mkdir()
         subprocess.run([*shlex.split(os.environ["MPIRUN"]), "2", "sh", "-c", OWN_LOG, str(PROGRAMS / program), *arguments],
-                       cwd=directory, env=os.environ | {"OMPI_MCA_io": "romio321"} | settings, timeout=60, check=True)
+                       cwd=directory, env={"OMPI_MCA_io": "^ompio"} | os.environ | settings, timeout=60, check=True)
         return [(directory / f"said.{rank}").read_text() for rank in range(2)]
 
     def compare(self, program, file, *arguments, **settings):
@@ -82,7 +83,8 @@ class Programs(unittest.TestCase):
         calls, _ = self.compare("pnetcdf_narrow", "narrow.nc", "narrow.nc")
 
         self.assertEqual(calls["ncmpi_iput_vara_double"], (3, 3))   # d of both ranks, b of one
-        self.assertEqual(calls["ncmpi_put_vara_double_all"], (1, 1))   # c of the other
+        # c of the other; from 1.14 on the library may need both ranks for it, so it is its own on both.
+        self.assertEqual(calls["ncmpi_put_vara_double_all"], (1, 1) if VERSION < [1, 14] else (0, 2))
         self.assertEqual(calls["ncmpi_put_vara_double"], (1, 1))
 
     def test_what_is_filled_or_moved_is_there_before_what_is_put_next(self):

@@ -3,6 +3,7 @@
 // Descriptions: whoever looks while one is made, given up, or left unfinished finds a whole beginning of it or nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "explore.hpp"

@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 #include <ucontext.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 

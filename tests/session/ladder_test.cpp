@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What a put does when the pool is full: each rung of the ladder, chosen by file name.
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 

@@ -4,6 +4,7 @@
 import dataclasses
 import os
 import pathlib
+import re
 import shlex
 import signal
 import subprocess
@@ -63,7 +64,10 @@ class Mpi:
 
     def implementations(self):
         """Those of MPI-IO that a run can choose from; the first one is the more reliable."""
-        return ["romio321", "ompio"] if self.is_open_mpi else ["romio"]
+        if not self.is_open_mpi:
+            return ["romio"]
+        components = subprocess.run(["ompi_info", "--parsable"], capture_output=True, text=True, check=True).stdout
+        return sorted(set(re.findall(r"mca:io:(\w+)", components)), reverse=True)   # romio321, or of another version, and ompio
 
     def command(self, io, under):
         variables = [f"{name}={value}" for name, value in under.environment.items()]

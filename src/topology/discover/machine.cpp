@@ -75,14 +75,15 @@ RunningMachine discover_machine(const std::string& directory, const base::Enviro
   found.nodes = tree.nodes;
   found.here = tree.nodes[found.job.here];
   found.placement = placement_of(found.job, tree.nodes);
-  found.machine = {.name = found.job.id.empty() ? found.node.host_name : "job " + found.job.id,
-                   .description = found.job.launcher.empty() ? "this node" : "as " + found.job.launcher + " tells it",
-                   .node = {.cores = std::max(1, static_cast<int>(found.node.cores.size())),
-                            .numa_nodes = found.node.numa_nodes,
-                            .memory_bytes = found.node.memory_bytes},
-                   .network = tree.network,
-                   .way_out = {.nodes_per_group = 1, .group_bytes_per_second = port.bytes_per_second},
-                   .file_system = file_system_of(found.storage)};
+  found.machine.name = found.job.id.empty() ? found.node.host_name : "job " + found.job.id;
+  found.machine.description = found.job.launcher.empty() ? "this node" : "as " + found.job.launcher + " tells it";
+  found.machine.node = {.cores = std::max(1, static_cast<int>(found.node.cores.size())),
+                        .numa_nodes = found.node.numa_nodes,
+                        .memory_bytes = found.node.memory_bytes};
+  found.machine.network = tree.network;
+  found.machine.way_out.nodes_per_group = 1;
+  found.machine.way_out.group_bytes_per_second = port.bytes_per_second;
+  found.machine.file_system = file_system_of(found.storage);
   return found;
 }
 

@@ -20,10 +20,14 @@ struct corpus_case {
 
 void corpus_register(struct corpus_case* what);
 
+#ifndef CASE_PREFIX /* of the names of all cases of a file */
+#define CASE_PREFIX ""
+#endif
 /* CASE(name, "about") { … } defines a case and has it in the list. */
 #define CASE(case_name, case_about)                                                             \
   static void case_name(void);                                                                  \
-  static struct corpus_case case_name##_entry = {#case_name, case_about, case_name, NULL};      \
+  static struct corpus_case case_name##_entry = {CASE_PREFIX #case_name, case_about,            \
+                                                 case_name, NULL};                              \
   __attribute__((constructor)) static void case_name##_register(void) {                         \
     corpus_register(&case_name##_entry);                                                        \
   }                                                                                             \

@@ -118,6 +118,11 @@ CASE(queries_type_extent, "get_type_extent in the native representation") {
   for (int i = 0; i < 3; ++i) {
     CALL(MPI_File_get_type_extent(file, types[i], &extent));
     say("extent %ld", (long)extent);
+#if MPI_VERSION >= 4
+    MPI_Count large = -1;
+    CALL(MPI_File_get_type_extent_c(file, types[i], &large));
+    if (large != extent) say("as a large count %lld", (long long)large);
+#endif
   }
   MPI_Type_free(&types[2]);
   close_file(&file);
