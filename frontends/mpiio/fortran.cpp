@@ -4,7 +4,7 @@
 // before it; so they are defined here too, and go to the C names.
 //
 // Programs with mpif.h and `use mpi` call mpi_file_write_at_ (or what their compiler makes of it), those with `use mpi_f08` a
-// function of Open MPI that calls ompi_file_write_at_f. Both take the same arguments.
+// function of Open MPI that calls ompi_file_write_at_f. Both take the same arguments. Open MPI 6 does so for all but data calls.
 //
 // Not here: what no wrapper in C is needed for, such as error handlers and data representations, which are functions in the
 // program's language.
@@ -17,8 +17,8 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <atomic>
 #include <string>
-#include <utility>
 
 #include "base/log.hpp"
 #include "calls.hpp"
@@ -119,10 +119,10 @@ void mpi_file_open_ GLEAN_FILE_OPEN {
 
 void ompi_file_open_f GLEAN_FILE_OPEN {
   if (!f08_data_calls_are_unseen()) return mpi_file_open_(comm, name, amode, info, file, error, length);
-  static bool is_said = false;
+  static std::atomic<bool> is_said = false;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0 && !std::exchange(is_said, true)) {
+  if (rank == 0 && !is_said.exchange(true)) {
     glean::base::log(glean::base::LogLevel::warning, "files that are opened with `use mpi_f08` pass through: the data calls that "
                      "this MPI has for it cannot be captured, those of `use mpi` and mpif.h can");
   }
