@@ -28,7 +28,8 @@ Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI
   if (!view_.places || !flat || writes_through_) return write_as_it_was(at, buf, count, datatype);
   const TypedMemory memory(buf, static_cast<std::uint64_t>(count), *flat);
   if (memory.bytes() % view_.etype_bytes != 0) {   // some MPI libraries take parts of etypes
-    succeeded_for_program(PMPI_File_write_at(token(), at, buf, static_cast<int>(count), datatype, MPI_STATUS_IGNORE));
+    succeeded_for_program(GLEAN_MPIIO_ORIGINAL(write_at)(token_.file_with_view(), at, buf, static_cast<OriginalCount>(count), datatype,
+                                                         MPI_STATUS_IGNORE));
   }
   const Bytes begin = static_cast<Bytes>(at) * view_.etype_bytes;
   const std::uint64_t writes = view_.places->places_for(begin, memory.bytes());

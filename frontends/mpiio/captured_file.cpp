@@ -3,6 +3,9 @@
 // Opening, closing, asking and changing. What moves data is in capture.cpp and reading.cpp.
 #include "captured_file.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -19,7 +22,7 @@ constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDW
 CapturedFile::CapturedFile(Session& session, Opened opened)
     : session_(session), token_(std::move(opened.token)), file_comm_(std::move(opened.comm)), comm_(file_comm_->get()),
       amode_(opened.amode), target_(std::move(opened.target)), hints_(std::move(opened.hints)),
-      compares_(session.compares(target_->path)), is_first_(target_.use_count() == 1) {
+      compares_(session.compares(target_->path)), is_first_(opened.is_first) {
   PMPI_Comm_rank(comm_, &rank_);
   PMPI_Comm_size(comm_, &ranks_);
   const FlatType byte(MPI_BYTE);
@@ -28,7 +31,10 @@ CapturedFile::CapturedFile(Session& session, Opened opened)
 
 CapturedFile::~CapturedFile() = default;
 
-CollectiveCall CapturedFile::collective(CollectiveCall::Kind kind) { return {*target_, comm_, kind, is_first_}; }
+CollectiveCall CapturedFile::collective(CollectiveCall::Kind kind) {
+  static_cast<void>(output());   // is there
+  return {*target_, comm_, kind, is_first_};
+}
 
 int CapturedFile::said(const base::Error& error) const {
   const bool drain_has_said_it = target_->output && target_->output->failure();
@@ -51,7 +57,7 @@ void CapturedFile::agree(std::optional<base::Error> mine) {
 void CapturedFile::close() {
   aside_.close();
   const session::ByteOutput::Closing closing(*session_.core());
-  const Bytes bytes = output().captured_size();
+  const Bytes bytes = target_->output ? target_->output->captured_size() : 0;
   std::uint64_t most[4] = {0, blocked_ns_, waited_ns_, FileComm::has_room() ? 0U : 1U};
   most[0] = static_cast<std::uint64_t>(close_alone());
   // When a rank returns, all have closed the output: whoever opens the file then finds it complete, or waits for that.
@@ -64,8 +70,10 @@ void CapturedFile::close() {
 int CapturedFile::close_alone() {
   alone_.close();
   const std::lock_guard lock(session_.one_at_a_time());
+  const bool is_last = --target_->handles == 0;
+  if (!target_->output) return MPI_ERR_IO;
   int code = error_class(output().failure());
-  if (target_.use_count() > 1) return code;   // another handle has it open
+  if (!is_last) return code;
   const auto error = session::caught([&] { output().close(); });
   if (error && code == MPI_SUCCESS) code = said(*error);
   target_->output.reset();
@@ -82,7 +90,9 @@ void CapturedFile::flush() {
 
 void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   if (size < 0) answer_is(PMPI_File_set_size(fh, size));
-  int is_used = !output().is_in_place() || target_->written || target_.use_count() > 1 ? 1 : 0;
+  int is_used = !output().is_in_place() || target_->written || target_->handles > 1 ? 1 : 0;
+  // Only where it still has its name.
+  if (rank_ == 0 && faccessat(AT_FDCWD, target_->path.c_str(), F_OK, 0) != 0) is_used = 1;
   PMPI_Allreduce(MPI_IN_PLACE, &is_used, 1, MPI_INT, MPI_MAX, comm_);
   // The program replaces what was there: that stays as long as the new one is not complete.
   if (size == 0 && is_used == 0) return start_over();
@@ -223,6 +233,7 @@ void CapturedFile::get_byte_offset(MPI_File /*fh*/, MPI_Offset offset, MPI_Offse
 }
 
 void CapturedFile::seek(MPI_File fh, MPI_Offset offset, int whence) {
+  const std::lock_guard lock(pointer_lock_);
   MPI_Offset position = offset;
   if (whence == MPI_SEEK_CUR) {
     position += position_;
@@ -243,7 +254,10 @@ MPI_Offset CapturedFile::offset_from_end(MPI_Offset offset) {
   return position;
 }
 
-void CapturedFile::get_position(MPI_File /*fh*/, MPI_Offset* offset) { *offset = position_; }
+void CapturedFile::get_position(MPI_File /*fh*/, MPI_Offset* offset) {
+  const std::lock_guard lock(pointer_lock_);
+  *offset = position_;
+}
 
 void CapturedFile::move_to_end() {
   MPI_Offset end = 0;

@@ -31,7 +31,8 @@ using base::Bytes;
 // The output behind a file; several handles of a process on one file share it.
 struct Target {
   std::string path;   // absolute
-  std::unique_ptr<session::ByteOutput> output;
+  std::unique_ptr<session::ByteOutput> output;   // none: what was there could not be started over
+  std::atomic<int> handles{1};   // open; changed with Session::one_at_a_time
   bool written = false;   // by this rank
   bool aside = false;     // a handle has been taken over by the MPI library
   bool is_put_to = false;   // by PnetCDF, whose collective call this is for all that its library calls
@@ -46,6 +47,7 @@ class CapturedFile {
     std::shared_ptr<FileComm> comm;
     int amode;
     std::shared_ptr<Target> target;
+    bool is_first;   // handle on its target
     Hints hints;
   };
   // Local.
@@ -86,7 +88,10 @@ class CapturedFile {
     std::uint64_t version = 0;        // how many there were before: the same on all ranks
   };
 
-  [[nodiscard]] session::ByteOutput& output() { return *target_->output; }
+  [[nodiscard]] session::ByteOutput& output() {
+    if (!target_->output) fail(MPI_ERR_IO);
+    return *target_->output;
+  }
   [[nodiscard]] CollectiveCall collective(CollectiveCall::Kind kind);
   // Runs a call of the output. Its errors are error codes then.
   template <class Action>
@@ -165,13 +170,14 @@ class CapturedFile {
   std::uint64_t shared_start_ = 0;
   pool::Atomic<std::uint64_t> own_shared_word_{0};   // of a file that one rank has open
   std::optional<MPI_Status> split_;
-  std::mutex pointer_lock_;   // of writes at position_
+  std::mutex pointer_lock_;   // of calls at position_, and of the pointer of alone_
+  std::mutex alone_lock_;     // while it is opened or takes a view
   std::atomic<std::uint64_t> blocked_ns_{0};
   std::atomic<std::uint64_t> waited_ns_{0};          // of it, reads for the drain
   std::atomic<std::uint64_t> reads_that_waited_{0};
   std::atomic<Bytes> captured_bytes_{0};
   bool compares_;
-  bool is_first_;   // handle on its target
+  bool is_first_;
   std::atomic<bool> writes_through_{false};          // for the rest, by the MPI library
   OriginalFile alone_, aside_;
 };

@@ -140,7 +140,6 @@ std::string working_path(Session& session, const std::string& path) {
   std::uint32_t phase = 0;
   if (target) {
     const std::uint32_t slot = target->output->slot();
-    target.reset();   // whoever closes it meanwhile must not take this for another handle
     lock.unlock();
     phase = session.core()->pace().wait_for_ranks(slot);
     lock.lock();
@@ -179,8 +178,7 @@ int open_quietly(MPI_Comm comm, const char* path, int amode, MPI_Info info, MPI_
 // Collective.
 int open_working_file(Session& session, MPI_Comm comm, const std::string& path, int amode, MPI_Info info, MPI_File* fh) {
   const std::string working = working_path_of_all(session, comm, path);
-  if ((amode & MPI_MODE_EXCL) == 0) amode &= ~MPI_MODE_CREATE;
-  const int code = open_quietly(comm, working.c_str(), amode, info, fh);
+  const int code = open_quietly(comm, working.c_str(), amode & ~(MPI_MODE_CREATE | MPI_MODE_EXCL), info, fh);
   if (code == MPI_SUCCESS) ByteOutput::forget_checksums(working);   // of a file in place; an old one that is replaced keeps its own
   return code;
 }
@@ -265,10 +263,17 @@ std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::
 // Null when it cannot be, on all ranks or none; it is to be looked at `again` if others have opened it. Collective.
 std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm> comm, const std::string& path, int amode, MPI_Info info,
                                       Token& token, Way way, bool& again) {
-  CapturedFile::Opened opened{{}, std::move(comm), amode, nullptr, {}};
+  CapturedFile::Opened opened{{}, std::move(comm), amode, nullptr, way != Way::shared, {}};
   opened.hints.add(info);
   if (way == Way::shared) {
+    const std::lock_guard lock(session.one_at_a_time());
     opened.target = session.find_target(path);
+    again = opened.target == nullptr;   // closed meanwhile, by another thread
+    if (again) {
+      opened.comm->ends(FileComm::End::freed);
+      return nullptr;
+    }
+    ++opened.target->handles;
   } else {
     opened.target = std::make_shared<Target>();
     opened.target->path = path;
@@ -316,6 +321,7 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
   const bool writes = (amode & kinds_of_access) == MPI_MODE_WRONLY || (amode & kinds_of_access) == MPI_MODE_RDWR;
   if (!writes || !can_be_captured(session, comm, filename, amode)) return open_original(comm, filename, amode, info, fh);
   const std::string path = Session::absolute(filename);
+  const bool is_exclusive = (amode & MPI_MODE_CREATE) != 0 && (amode & MPI_MODE_EXCL) != 0;
   Token token(amode & kinds_of_access, info);
   // Again if other ranks have opened it in between, or it was published where it was looked for.
   bool again = true;
@@ -323,6 +329,7 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
     SpareComm spare(comm);
     const Said all = choose(session, comm, path, amode, token.is_open(), spare);
     if (all.way == Way::original) break;
+    if (all.way != Way::captured && is_exclusive) return open_original(comm, "/dev/null", amode, info, fh);   // says that it exists
     if (all.way == Way::working) {
       if (open_working_file(session, comm, path, amode, info, fh) != MPI_SUCCESS) continue;
       return MPI_SUCCESS;

@@ -31,6 +31,7 @@ void CapturedFile::flush_to_read() {
 
 MPI_File CapturedFile::original() {
   flush_to_read();
+  const std::lock_guard lock(alone_lock_);
   if (alone_.handle() == MPI_FILE_NULL) {
     MPI_Info info = hints_.make_info();
     // Reading more than is written, and writing it back, would undo what is captured meanwhile.
@@ -56,6 +57,7 @@ void CapturedFile::check_readable() const {
 template <class Operation>
 void CapturedFile::at_pointer(Operation operation) {
   check_readable();
+  const std::lock_guard lock(pointer_lock_);
   const MPI_File file = original();
   succeeded(PMPI_File_seek(file, position_, MPI_SEEK_SET));
   succeeded(operation(file));
@@ -123,6 +125,7 @@ void CapturedFile::iread_shared(MPI_File fh, void* buf, MPI_Count count, MPI_Dat
 
 void CapturedFile::read_ordered(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   check_readable();
+  const CollectiveCall call = collective(CollectiveCall::Kind::read);
   read_at(fh, take_ordered(etypes_of(count, datatype)), buf, count, datatype, status);
 }
 

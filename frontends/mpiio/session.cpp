@@ -242,7 +242,8 @@ void Session::remove(MPI_File fh) {
 std::shared_ptr<Target> Session::find_target(const std::string& path) {
   const std::shared_lock lock(files_lock_);
   const auto found = targets_.find(path);
-  return found == targets_.end() ? nullptr : found->second.lock();
+  auto target = found == targets_.end() ? nullptr : found->second.lock();
+  return target && target->handles > 0 ? target : nullptr;
 }
 
 void Session::add_target(const std::shared_ptr<Target>& target) {

@@ -58,9 +58,8 @@ void reset_error_handler(MPI_File file) {
 
 // What is wrong about others the MPI library says.
 bool is_plain_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* representation) {
-  if (displacement < 0 || etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL || std::string_view(representation) != "native") {
-    return false;
-  }
+  if (displacement < 0 || etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL) return false;
+  if (representation == nullptr || std::string_view(representation) != "native") return false;
   MPI_Count unit = 0, bytes = 0;
   PMPI_Type_size_x(etype, &unit);
   PMPI_Type_size_x(filetype, &bytes);

@@ -23,7 +23,7 @@ int on_file(MPI_File fh, Call which, Captured captured, Original original) noexc
     return original(fh);
   }
   const auto file = handle.captured;   // the program's error handler may close it
-  const MPI_File aside = file->stepped_aside();
+  const MPI_File aside = which == Call::get_amode ? MPI_FILE_NULL : file->stepped_aside();   // opened with another one
   (aside != MPI_FILE_NULL ? Session::passed_through() : Session::captured()).count(which);
   return call(*file, [&] {
     if (aside != MPI_FILE_NULL) return succeeded(original(aside));

@@ -115,18 +115,35 @@ bool fills(int ncid) {
   return false;
 }
 
+// Nothing has changed: the library refuses the call in the mode that the file is in, on this rank perhaps only.
+bool is_mistake(int code) {
+  return code == NC_ENOTINDEFINE || code == NC_EINDEFINE || code == NC_ENOTINDEP || code == NC_EINDEP || code == NC_EPERM;
+}
+
 // A call after which the file is in that mode.
 template <class Function>
-int change_mode(int ncid, Mode mode, Function call) {
+int enter_mode(OpenFile& file, Mode mode, Function call) {
+  const int code = call();
+  if (!is_mistake(code)) file.enter(code == NC_NOERR ? mode : Mode::unknown);
+  return code;
+}
+
+template <class Function>
+int leave_collective(int ncid, Mode mode, Function call) {
   const auto file = find_file(ncid);
-  // The library may move what any rank has put, and fill what others will put to. Not where it is called by mistake, of one rank
-  // perhaps: then it says so at once.
-  const bool changes = file && mode == Mode::collective && file->mode() != Mode::collective;
+  return file ? enter_mode(*file, mode, call) : call();
+}
+
+// A call after which puts may be collective. The library may move what any rank has put, and fill what others will put to. Not where it
+// is called by mistake.
+template <class Function>
+int enter_collective(int ncid, Mode from, Function call) {
+  const auto file = find_file(ncid);
+  if (!file) return call();
+  const bool changes = file->mode() == from || file->mode() == Mode::unknown;
   const bool waits = changes && file->target() && (!file->is_being_made() || fills(ncid));
   if (waits) file->wait_for_all();
-  const int code = call();
-  if (!file) return code;
-  file->enter(code == NC_NOERR ? mode : Mode::unknown);
+  const int code = enter_mode(*file, Mode::collective, call);
   if (waits) file->wait_for_all();
   return code;
 }
@@ -153,25 +170,25 @@ int ncmpi_open(MPI_Comm comm, const char* path, int omode, MPI_Info info, int* n
 }
 
 int ncmpi_enddef(int ncid) {
-  return glean::pnetcdf::change_mode(ncid, Mode::collective, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_enddef)(ncid); });
+  return glean::pnetcdf::enter_collective(ncid, Mode::define, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_enddef)(ncid); });
 }
 
 int ncmpi__enddef(int ncid, MPI_Offset h_minfree, MPI_Offset v_align, MPI_Offset v_minfree, MPI_Offset r_align) {
-  return glean::pnetcdf::change_mode(ncid, Mode::collective, [&] {
+  return glean::pnetcdf::enter_collective(ncid, Mode::define, [&] {
     return GLEAN_PNETCDF_ORIGINAL(ncmpi__enddef)(ncid, h_minfree, v_align, v_minfree, r_align);
   });
 }
 
 int ncmpi_redef(int ncid) {
-  return glean::pnetcdf::change_mode(ncid, Mode::define, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_redef)(ncid); });
+  return glean::pnetcdf::leave_collective(ncid, Mode::define, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_redef)(ncid); });
 }
 
 int ncmpi_begin_indep_data(int ncid) {
-  return glean::pnetcdf::change_mode(ncid, Mode::independent, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_begin_indep_data)(ncid); });
+  return glean::pnetcdf::leave_collective(ncid, Mode::independent, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_begin_indep_data)(ncid); });
 }
 
 int ncmpi_end_indep_data(int ncid) {
-  return glean::pnetcdf::change_mode(ncid, Mode::collective, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_end_indep_data)(ncid); });
+  return glean::pnetcdf::enter_collective(ncid, Mode::independent, [&] { return GLEAN_PNETCDF_ORIGINAL(ncmpi_end_indep_data)(ncid); });
 }
 
 int ncmpi_fill_var_rec(int ncid, int varid, MPI_Offset recno) {

@@ -134,8 +134,7 @@ std::optional<Memory> Memory::of(const Buffer& buffer, const Selection& selectio
   const bool is_derived = !buffer.type && buffer.datatype != MPI_DATATYPE_NULL;
   const auto type = buffer.type ? buffer.type : is_derived ? element_type_of(buffer.datatype) : variable.external;
   if (!type || (*type == Type::text) != (variable.external == Type::text)) return std::nullopt;
-  const bool has_to_look = !always_fits(*type, variable.external, format);
-  if (has_to_look && range == Range::of_types) return std::nullopt;
+  if (range == Range::of_types && !always_fits(*type, variable.external, format)) return std::nullopt;
   const Bytes element_bytes = mesh::size_of(*type);
   // What the library refuses: more than 2 GiB at once.
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
@@ -143,25 +142,24 @@ std::optional<Memory> Memory::of(const Buffer& buffer, const Selection& selectio
 
   auto memory = typed(buffer, is_derived, selection, slabs, elements * element_bytes, element_bytes);
   if (!memory) return std::nullopt;
-  Memory result(std::move(*memory), *type, variable.external, format);
-  if (has_to_look && range == Range::of_values && !result.all_fit(elements)) return std::nullopt;
-  return result;
+  return Memory(std::move(*memory), *type, variable.external, format);
 }
 
 Memory::Memory(mpiio::TypedMemory memory, Type type, Type external, store::Format format)
     : memory_(std::move(memory)), type_(type), element_bytes_(mesh::size_of(type)), external_bytes_(mesh::size_of(external)),
-      converter_(store::converter(type, external, format)), streaming_converter_(store::streaming_converter(type, external, format)) {}
+      converter_(store::converter(type, external, format)), streaming_converter_(store::streaming_converter(type, external, format)),
+      is_plain_(memory_.is_contiguous() && type == external) {}
 
 template <class Take>
-void Memory::for_each_part(Bytes first_element, std::uint64_t count, std::size_t most, Take take) const {
+void Memory::for_each_part(Bytes first_element, std::uint64_t count, Take take) const {
   std::array<std::byte, part_bytes> together;
-  if (!memory_.is_contiguous()) most = std::min(most, together.size() / element_bytes_);
+  const std::uint64_t most = memory_.is_contiguous() ? count : together.size() / element_bytes_;
   for (std::uint64_t done = 0; done < count;) {
     const std::size_t here = std::min<std::uint64_t>(most, count - done);
     const std::byte* source = together.data();
     if (memory_.is_contiguous()) source = memory_.data() + (first_element + done) * element_bytes_;
     else memory_.copy_out((first_element + done) * element_bytes_, {together.data(), here * element_bytes_});
-    if (!take(source, here)) return;
+    take(source, here);
     done += here;
   }
 }
@@ -169,20 +167,10 @@ void Memory::for_each_part(Bytes first_element, std::uint64_t count, std::size_t
 // Much goes past the cache to the target, as other copies into the pool do.
 void Memory::convert(Bytes first_element, std::byte* target, std::size_t count) const {
   const auto converter = count * external_bytes_ < part_bytes ? converter_ : streaming_converter_;
-  for_each_part(first_element, count, count, [&](const std::byte* source, std::size_t elements) {
+  for_each_part(first_element, count, [&](const std::byte* source, std::size_t elements) {
     if (converter(source, target, elements, no_fill_value.data()).count != 0) all_copied_fit_ = false;
     target += elements * external_bytes_;
-    return true;
   });
-}
-
-bool Memory::all_fit(std::uint64_t elements) const {
-  std::array<std::byte, part_bytes> converted;
-  bool fits = true;
-  for_each_part(0, elements, converted.size() / external_bytes_, [&](const std::byte* source, std::size_t here) {
-    return fits = converter_(source, converted.data(), here, no_fill_value.data()).count == 0;
-  });
-  return fits;
 }
 
 void Memory::copy_out(Bytes first, std::span<std::byte> target) const {

@@ -27,9 +27,9 @@ struct Buffer {
 // Refers to the buffer; not to the datatype.
 class Memory {
  public:
-  // Whether a value fits is known from the types, or else the values are looked at, which all ranks need not find alike: at once, or
-  // while they are copied.
-  enum class Range { of_types, of_values, of_copied_values };
+  // Whether a value fits is known from the types, or else the values are looked at while they are copied, which all ranks need not find
+  // alike.
+  enum class Range { of_types, of_values };
   // Of all elements of `slabs`. None where the call is the library's: the numbers differ, a value might not fit, text meets
   // numbers, or the datatype is not simple enough.
   [[nodiscard]] static std::optional<Memory> of(const Buffer& buffer, const Selection& selection, const Variable& variable,
@@ -39,6 +39,8 @@ class Memory {
   void copy_out(Bytes first, std::span<std::byte> target) const;
   // All values did that have been copied so far.
   [[nodiscard]] bool all_copied_fit() const { return all_copied_fit_; }
+  // Elements side by side and of the type that the file has: only the order of bytes differs.
+  [[nodiscard]] bool is_plain() const { return is_plain_; }
   // An element as the program has it, and its type.
   [[nodiscard]] std::array<std::byte, 8> element(std::uint64_t index) const;
   [[nodiscard]] MPI_Datatype element_type() const;
@@ -46,15 +48,15 @@ class Memory {
  private:
   Memory(mpiio::TypedMemory memory, mesh::Type type, mesh::Type external, store::Format format);
   void convert(Bytes first_element, std::byte* target, std::size_t count) const;
-  [[nodiscard]] bool all_fit(std::uint64_t elements) const;
-  // Hands over elements side by side, `most` at once, until it returns false.
+  // Hands over elements side by side.
   template <class Take>
-  void for_each_part(Bytes first_element, std::uint64_t count, std::size_t most, Take take) const;
+  void for_each_part(Bytes first_element, std::uint64_t count, Take take) const;
 
   mpiio::TypedMemory memory_;
   mesh::Type type_;
   Bytes element_bytes_, external_bytes_;
   store::Converter converter_, streaming_converter_;
+  bool is_plain_;
   mutable bool all_copied_fit_ = true;
 };
 

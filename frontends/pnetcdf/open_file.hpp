@@ -29,6 +29,7 @@ struct PendingPut {
   std::vector<Slab> slabs;
   Memory memory;
   std::array<std::byte, 8> last_element;   // the library may write from here
+  std::vector<std::byte> values;           // as the file has them; empty: they are in the program's memory
   bool is_captured = false;
 };
 

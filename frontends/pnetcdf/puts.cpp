@@ -20,6 +20,7 @@ struct Prepared {
   const Variable* variable;
   std::vector<Slab> slabs;
   Memory memory;
+  std::vector<std::byte> values;                 // of PendingPut
   std::uint64_t records_before, records_after;   // that the library knows, and that it has to
 
   [[nodiscard]] Bytes bytes() const { return elements_of(slabs) * variable->element_bytes(); }
@@ -61,6 +62,17 @@ bool is_agreed_on(const Put& put, const Variable& variable) {
          (variable.has_records || put.selection.kind == Selection::Kind::list || is_at_least(1, 14));
 }
 
+// The library sorts requests by their first record, and in its list a request is at one place.
+bool is_in_one_record(const Variable& variable, const std::vector<Slab>& slabs) {
+  return !variable.has_records || std::all_of(slabs.begin(), slabs.end(), [&](const Slab& slab) {
+    return slab.count[0] == 1 && slab.start[0] == slabs.front().start[0];
+  });
+}
+
+// Whether 1.12.3 takes the values of a nonblocking put when it is posted, where it swaps them in place otherwise, and needs them then.
+// Programs may have changed them since, in Fortran without knowing: a section of an array is in memory of the compiler's that is gone.
+bool takes_when_posted(const Memory& memory, Bytes bytes) { return !memory.is_plain() || bytes <= 4096; }
+
 // None: the call is the library's.
 std::optional<Prepared> prepare(OpenFile& file, const Put& put) {
   if (!is_in_mode(file, put.way) || !file.target()) return std::nullopt;
@@ -69,13 +81,19 @@ std::optional<Prepared> prepare(OpenFile& file, const Put& put) {
   const MPI_Offset records = inquire_records(put.ncid, *variable);
   auto slabs = slabs_of(*variable, put.selection, records, file.has_small_records());
   if (!slabs || is_misplaced(*variable, put.selection, *slabs) || !fits_into_file(*variable, *slabs)) return std::nullopt;
-  const auto range = is_agreed_on(put, *variable)   ? Memory::Range::of_types
-                     : put.way == Way::nonblocking ? Memory::Range::of_values
-                                                   : Memory::Range::of_copied_values;
+  const bool is_late = put.way == Way::nonblocking;
+  if (is_late && !is_in_one_record(*variable, *slabs)) return std::nullopt;
+  const auto range = is_agreed_on(put, *variable) ? Memory::Range::of_types : Memory::Range::of_values;
   auto memory = Memory::of(put.buffer, put.selection, *variable, *slabs, file.format(), range);
   if (!memory) return std::nullopt;
   const auto after = records_after(*variable, *slabs);
-  return Prepared{variable, std::move(*slabs), std::move(*memory), static_cast<std::uint64_t>(records), after};
+  std::vector<std::byte> values;
+  if (const Bytes bytes = elements_of(*slabs) * variable->element_bytes(); is_late && takes_when_posted(*memory, bytes)) {
+    values.resize(bytes);
+    memory->copy_out(0, values);
+    if (!memory->all_copied_fit()) return std::nullopt;
+  }
+  return Prepared{variable, std::move(*slabs), std::move(*memory), std::move(values), static_cast<std::uint64_t>(records), after};
 }
 
 // What fails is the library's.
@@ -87,8 +105,9 @@ std::optional<Prepared> try_prepare(OpenFile& file, const Put& put) {
   }
 }
 
-// Into the pool. Returns an error code.
-int capture(OpenFile& file, const Variable& variable, const std::vector<Slab>& slabs, const Memory& memory) {
+// Into the pool: `copy_out` as Memory's. Returns an error code.
+template <class CopyOut>
+int capture(OpenFile& file, const Variable& variable, const std::vector<Slab>& slabs, CopyOut copy_out) {
   auto* session = mpiio::Session::current();
   const auto target = file.target();
   if (session == nullptr || !target) return NC_EWRITE;
@@ -99,7 +118,7 @@ int capture(OpenFile& file, const Variable& variable, const std::vector<Slab>& s
     target->written = true;
     Bytes first = 0;
     auto write = [&](mesh::Pattern&& place) {
-      target->output->write(phase, place, first, [&](Bytes from, std::span<std::byte> into) { memory.copy_out(from, into); });
+      target->output->write(phase, place, first, copy_out);
       first += place.bytes();
     };
     mpiio::JoinedRuns joined(write);
@@ -157,7 +176,10 @@ int capture_pending(OpenFile& file, int ncid, PendingPut& pending) {
   const Variable* variable = file.variable(ncid, pending.varid);
   if (pending.is_captured || variable == nullptr) return NC_NOERR;
   pending.is_captured = true;
-  return capture(file, *variable, pending.slabs, pending.memory);
+  return capture(file, *variable, pending.slabs, [&](Bytes from, std::span<std::byte> into) {
+    if (pending.values.empty()) pending.memory.copy_out(from, into);
+    else std::copy_n(pending.values.begin() + static_cast<std::ptrdiff_t>(from), into.size(), into.begin());
+  });
 }
 
 // Its request has ended.
@@ -196,7 +218,8 @@ void note(OpenFile& file, const Prepared& put) {
 
 // Nothing where a value does not fit: then the call is the library's, and what it writes comes after what was captured.
 std::optional<int> put_now(OpenFile& file, const Put& put, const Prepared& prepared) {
-  const int mine = capture(file, *prepared.variable, prepared.slabs, prepared.memory);
+  const int mine = capture(file, *prepared.variable, prepared.slabs,
+                           [&](Bytes from, std::span<std::byte> into) { prepared.memory.copy_out(from, into); });
   if (!prepared.memory.all_copied_fit()) return std::nullopt;
   captured().count(put.call);
   note(file, prepared);
@@ -207,18 +230,12 @@ std::optional<int> put_now(OpenFile& file, const Put& put, const Prepared& prepa
   return mine != NC_NOERR ? mine : code != NC_NOERR ? code : ended;
 }
 
-// The library sorts requests by their first record, and in its list a request is at one place.
-bool is_in_one_record(const Prepared& prepared) {
-  return std::all_of(prepared.slabs.begin(), prepared.slabs.end(), [&](const Slab& slab) {
-    return slab.count[0] == 1 && slab.start[0] == prepared.slabs.front().start[0];
-  });
-}
-
 int put_later(OpenFile& file, const Put& put, Prepared prepared) {
   captured().count(put.call);
   note(file, prepared);
   LastElement last(*prepared.variable, prepared.slabs, prepared.memory);
-  auto pending = std::make_unique<PendingPut>(PendingPut{put.varid, std::move(prepared.slabs), std::move(prepared.memory), last.value});
+  auto pending = std::make_unique<PendingPut>(PendingPut{put.varid, std::move(prepared.slabs), std::move(prepared.memory), last.value,
+                                                      std::move(prepared.values)});
   int request = NC_REQ_NULL;
   const int code = GLEAN_PNETCDF_ORIGINAL(ncmpi_iput_vara)(put.ncid, put.varid, last.start.data(), last.count.data(),
                                                            pending->last_element.data(), 1, last.type, &request);
@@ -264,14 +281,15 @@ std::vector<int> named(const OpenFile& file, int number, const int* requests) {
   return names;
 }
 
-// Those that the library no longer has.
-std::vector<int> ended(const OpenFile& file, int ncid, int number, const int* requests, const std::vector<int>& before) {
-  int left = 0;
-  const bool all = GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_nreqs)(ncid, &left) == NC_NOERR && left == 0;
-  if (all) return named(file, NC_PUT_REQ_ALL, nullptr);
+// Those that the library no longer has after a call that has returned `code`.
+std::vector<int> ended(const OpenFile& file, int ncid, int code, int number, const int* requests, const std::vector<int>& before) {
+  int left = 0;   // of reads, too
+  const bool asked_for_all = code == NC_NOERR && (number == NC_REQ_ALL || number == NC_PUT_REQ_ALL);
+  const bool none_left = GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_nreqs)(ncid, &left) == NC_NOERR && left == 0;
+  if (asked_for_all || none_left) return named(file, NC_PUT_REQ_ALL, nullptr);
   std::vector<int> names;
-  for (int i = 0; i < number; ++i) {
-    const int request = before[static_cast<std::size_t>(i)];
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const int request = before[i];
     if (requests[i] == NC_REQ_NULL && file.pending.contains(request)) names.push_back(request);
   }
   return names;
@@ -293,7 +311,7 @@ int end_pending(OpenFile& file, Ending ending, int ncid, int number, int* reques
   if (waits && file.mode() == needed) capture_these(named(file, number, requests));
   const std::vector<int> before(requests, requests == nullptr || number < 0 ? requests : requests + number);
   const int code = original();
-  const auto over = ended(file, ncid, number < 0 || requests == nullptr ? 0 : number, requests, before);
+  const auto over = ended(file, ncid, code, number, requests, before);
   if (waits && code == NC_NOERR) capture_these(over);
   for (const int request : over) forget_pending(file, ncid, request);
   for (std::size_t i = 0; statuses != nullptr && i < before.size(); ++i) {
@@ -334,9 +352,7 @@ int put(const Put& put, Original original) noexcept {
   const bool is_collective = put.way == Way::collective && file && can_be_collective(*file);
   if (file && (is_collective || put.way == Way::independent)) writing.emplace(*file, is_collective);
   auto prepared = file ? try_prepare(*file, put) : std::nullopt;
-  const bool is_late = put.way == Way::nonblocking;
-  if (prepared && is_late && prepared->variable->has_records && !is_in_one_record(*prepared)) prepared.reset();
-  if (prepared && is_late) return put_later(*file, put, std::move(*prepared));
+  if (prepared && put.way == Way::nonblocking) return put_later(*file, put, std::move(*prepared));
   if (prepared) {
     if (const auto code = put_now(*file, put, *prepared)) return *code;
   }

@@ -6,6 +6,7 @@
 #include <mpi.h>
 #include <pnetcdf.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -30,6 +31,10 @@ int main(int argc, char** argv) {
   if (rank == 1) std::printf("%s\n", ncmpi_strerrno(ncmpi_end_indep_data(ncid)));
   ncmpi_enddef(ncid);
 
+  if (rank == 1) std::printf("%s\n%s\n", ncmpi_strerrno(ncmpi_enddef(ncid)), ncmpi_strerrno(ncmpi_enddef(ncid)));
+  ncmpi_begin_indep_data(ncid);
+  if (rank == 1) std::printf("%s\n", ncmpi_strerrno(ncmpi_enddef(ncid)));
+  ncmpi_end_indep_data(ncid);
   std::vector<double> fits(columns), does_not(columns);
   for (MPI_Offset i = 0; i < columns; ++i) fits[static_cast<std::size_t>(i)] = static_cast<double>(i) + 0.25 * rank;
   fits[8] = 3e38;   // in a float
@@ -41,7 +46,10 @@ int main(int argc, char** argv) {
   codes[0] = ncmpi_iput_vara_double(ncid, variables[0], start, count, fits.data(), &requests[0]);
   codes[1] = ncmpi_iput_vara_double(ncid, variables[1], start, count, does_not.data(), &requests[1]);
   codes[2] = ncmpi_iput_vara_double(ncid, variables[3], start, count, fits.data(), &requests[2]);
+  const std::vector<double> later = fits;
+  std::fill(fits.begin(), fits.end(), -1);   // they are converted already
   codes[3] = ncmpi_wait_all(ncid, 3, requests, statuses);
+  fits = later;
   codes[4] = ncmpi_put_vara_double_all(ncid, variables[2], start, count, does_not.data());
   ncmpi_begin_indep_data(ncid);
   codes[5] = ncmpi_put_vara_double(ncid, variables[0], start, count, rank == 0 ? fits.data() : does_not.data());

@@ -7,6 +7,7 @@ program nf90mpi
   integer :: err, rank, ncid, dims(2), records, v(3), request(1), status(1), i
   integer(kind=MPI_OFFSET_KIND) :: start(2), count(2)
   real(kind=8) :: d(8, 1)
+  real(kind=8), allocatable :: wide(:, :), other(:)
   real(kind=4) :: r(8, 1)
 
   call MPI_Init(err)
@@ -28,6 +29,14 @@ program nf90mpi
   err = nf90mpi_iput_var(ncid, v(2), r, request(1), start, count)
   err = nf90mpi_wait_all(ncid, 1, request, status)
   print *, rank, 'iput_var', err, request(1), status(1)
+  ! A section is in memory of the compiler's, which is gone when it is waited for.
+  allocate(wide(3, 8))
+  wide = reshape([(i + 30d0 * rank, i = 1, 24)], [3, 8])
+  err = nf90mpi_iput_var(ncid, v(1), wide(2, :), request(1), start, count)
+  allocate(other(8))
+  other = -1
+  err = nf90mpi_wait_all(ncid, 1, request, status)
+  print *, rank, 'section', err, request(1), status(1), maxval(other)
   err = nf90mpi_put_var_all(ncid, v(3), d, start, count)
   print *, rank, 'records', err
   err = nf90mpi_close(ncid)

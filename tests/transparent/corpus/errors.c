@@ -66,6 +66,7 @@ CASE(errors_of_arguments, "negative offsets and counts, sizes, types that are no
   MPI_File file = open_new("data");
   int numbers[4] = {1, 2, 3, 4};
   MPI_Datatype odd;
+  CALL(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, NULL, MPI_INFO_NULL));
   CALL(MPI_File_write_at(file, -1, numbers, 1, MPI_INT, MPI_STATUS_IGNORE));
   CALL(MPI_File_read_at(file, -8, numbers, 1, MPI_INT, MPI_STATUS_IGNORE));
   CALL(MPI_File_write_at(file, 0, numbers, -1, MPI_INT, MPI_STATUS_IGNORE));

@@ -2,6 +2,7 @@
 // Access modes, and when the ranks see each other's bytes.
 #include "case.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 static void write_row(MPI_File file, int tag) {
@@ -28,9 +29,15 @@ CASE(modes_delete_on_close, "DELETE_ON_CLOSE: readable while open, gone afterwar
   say("there: %d", access(path("data"), F_OK) == 0);
 }
 
-CASE(modes_excl, "EXCL: a new file, and an error if there is one") {
-  MPI_File file = open_file(MPI_COMM_WORLD, "data", MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR);
+CASE(modes_excl, "EXCL: a new file, and an error if there is one, also while it is open") {
+  MPI_File file = open_file(MPI_COMM_WORLD, "data", MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR), again = MPI_FILE_NULL;
+  char name[20];
   write_row(file, 0);
+  CALL(MPI_File_open(MPI_COMM_WORLD, path("data"), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR, MPI_INFO_NULL, &again));
+  snprintf(name, sizeof name, "own-%d", rank);
+  MPI_File own = open_file(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  CALL(MPI_File_open(MPI_COMM_SELF, path(name), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY, MPI_INFO_NULL, &again));
+  close_file(&own);
   close_file(&file);
   file = open_file(MPI_COMM_WORLD, "data", MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR);
   say("opened: %d", file != MPI_FILE_NULL);

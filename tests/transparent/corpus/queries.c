@@ -136,6 +136,8 @@ CASE(queries_atomicity, "get_atomicity, before and after set_atomicity") {
   CALL(MPI_File_set_atomicity(file, 1));
   CALL(MPI_File_get_atomicity(file, &flag));
   say("set: %d", flag != 0);
+  CALL(MPI_File_get_amode(file, &flag));
+  say("mode: %d", flag);
   CALL(MPI_File_set_atomicity(file, 0));
   CALL(MPI_File_get_atomicity(file, &flag));
   say("unset: %d", flag);

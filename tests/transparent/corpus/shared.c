@@ -106,6 +106,20 @@ CASE(shared_ordered, "write_ordered, read_ordered: parts of different sizes in t
   close_file(&file);
 }
 
+CASE(shared_ordered_read_at_once, "read_ordered of what write_at_all has written, without anything between") {
+  MPI_File file = open_new("data");
+  char bytes[BYTES];
+  for (int round = 0; round < 20; ++round) {
+    fill(bytes, BYTES, round);
+    CALL(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+    CALL(MPI_File_write_at_all(file, (MPI_Offset)BYTES * (ranks - 1 - rank), bytes, BYTES, MPI_BYTE, MPI_STATUS_IGNORE));
+    memset(bytes, 0, BYTES);
+    CALL(MPI_File_read_ordered(file, bytes, BYTES, MPI_BYTE, MPI_STATUS_IGNORE));
+    say_bytes("read_ordered", bytes, BYTES);
+  }
+  close_file(&file);
+}
+
 CASE(shared_through_a_view, "ordered and shared writes, where all ranks have the same strided view") {
   MPI_File file = open_prefilled("data");
   MPI_Datatype stripes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Init_thread, and several threads of a rank that write at the same time: the same file, and files of their own.
+// MPI_Init_thread, and several threads of a rank that write at the same time: the same file, and files of their own; then they read
+// through one handle with a view.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -34,6 +35,34 @@ static void* write_parts(void* argument) {
   return NULL;
 }
 
+static void* read_parts(void* argument) {
+  const int thread = *(const int*)argument;
+  int number, wrong = 0;
+  for (int i = thread; i < THREADS * PARTS; i += THREADS) {
+    if (!multiple) pthread_mutex_lock(&one_at_a_time);
+    MPI_File_read_at(together, i, &number, 1, MPI_INT, MPI_STATUS_IGNORE);
+    if (!multiple) pthread_mutex_unlock(&one_at_a_time);
+    wrong += number != 1000 * rank + i;
+  }
+  if (wrong != 0) printf("rank %d, thread %d: %d wrong\n", rank, thread, wrong);
+  return NULL;
+}
+
+// Opened anew for each round, so that it is a first read for all of them.
+static void read_in_threads(const int* numbers) {
+  int own[THREADS * PARTS];
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS * PARTS; ++i) own[i] = 1000 * rank + i;
+  for (int round = 0; round < 20; ++round) {
+    MPI_File_open(MPI_COMM_WORLD, "read", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &together);
+    MPI_File_set_view(together, (MPI_Offset)sizeof own * rank, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    MPI_File_write_at(together, 0, own, THREADS * PARTS, MPI_INT, MPI_STATUS_IGNORE);
+    for (int i = 0; i < THREADS; ++i) pthread_create(&threads[i], NULL, read_parts, (void*)&numbers[i]);
+    for (int i = 0; i < THREADS; ++i) pthread_join(threads[i], NULL);
+    MPI_File_close(&together);
+  }
+}
+
 int main(int argc, char** argv) {
   int provided, numbers[THREADS];
   pthread_t threads[THREADS];
@@ -49,6 +78,7 @@ int main(int argc, char** argv) {
   }
   for (int i = 0; i < THREADS; ++i) pthread_join(threads[i], NULL);
   MPI_File_close(&together);
+  read_in_threads(numbers);
   MPI_Finalize();
   return 0;
 }
