@@ -58,6 +58,14 @@ std::size_t path_of(int descriptor, Path& path) {
   return length > 0 && path[0] == '/' ? static_cast<std::size_t>(length) : 0;
 }
 
+std::size_t resolve_directory(int directory, const char* path, Path& resolved) {
+  const int descriptor = open_directory(directory, path);
+  if (descriptor < 0) return 0;
+  const std::size_t length = path_of(descriptor, resolved);
+  syscall(SYS_close, descriptor);
+  return length;
+}
+
 // Absolute and without symbolic links; the file need not exist. 0: no file can be there. Not with std::filesystem, which
 // allocates.
 std::size_t resolve(int directory, const char* path, Path& resolved) {
@@ -70,7 +78,10 @@ std::size_t resolve(int directory, const char* path, Path& resolved) {
   for (int links = 0; links < links_followed; ++links) {
     char* const slash = std::strrchr(name.data(), '/');
     const std::string_view last = slash == nullptr ? name.data() : slash + 1;
-    if (last.empty() || last == "." || last == "..") break;
+    if (last.empty() || last == "." || last == "..") {
+      length = resolve_directory(here, name.data(), resolved);
+      break;
+    }
     const char* parent = slash == nullptr ? "." : slash == name.data() ? "/" : name.data();
     if (slash != nullptr && slash != name.data()) *slash = '\0';
     const int found = open_directory(here, parent);
@@ -94,14 +105,6 @@ std::size_t resolve(int directory, const char* path, Path& resolved) {
     break;
   }
   if (opened >= 0) syscall(SYS_close, opened);
-  return length;
-}
-
-std::size_t resolve_directory(int directory, const char* path, Path& resolved) {
-  const int descriptor = open_directory(directory, path);
-  if (descriptor < 0) return 0;
-  const std::size_t length = path_of(descriptor, resolved);
-  syscall(SYS_close, descriptor);
   return length;
 }
 
