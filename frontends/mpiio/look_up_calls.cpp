@@ -5,12 +5,22 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/time.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+#include <utime.h>
+#include <wordexp.h>
 
 #include <atomic>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 
 #include "look_ups.hpp"
 
@@ -74,6 +84,15 @@ class Next {
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file_or_directory))
 #define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, Wanted::file_or_directory))
+// Calls that are about the name: they are not led elsewhere.
+#define GLEAN_PLACE(result, name, parameters, exceptions, arguments, directory) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file))
+// Entries of a directory.
+#define GLEAN_ENTRIES(result, name, parameters, exceptions, arguments, directory) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::directory_entries))
+// Of directories that are found on the way.
+#define GLEAN_WALK(result, name, parameters, exceptions, arguments) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, AT_FDCWD, path, Wanted::any_file))
 // Calls that change the name, not the file. They also change a directory.
 #define GLEAN_NAME(result, name, parameters, exceptions, arguments, directory) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file_or_directory))
@@ -149,6 +168,20 @@ GLEAN_AT(int, fchownat, (int directory, const char* path, uid_t user, gid_t grou
          (directory, path, user, group, flags))
 GLEAN_AT(int, utimensat, (int directory, const char* path, const struct timespec times[2], int flags), noexcept,
          (directory, path, times, flags))
+GLEAN_PATH(int, lchown, (const char* path, uid_t user, gid_t group), noexcept, (path, user, group))
+GLEAN_PATH(int, utime, (const char* path, const struct utimbuf* times), noexcept, (path, times))
+GLEAN_PATH(int, utimes, (const char* path, const struct timeval times[2]), noexcept, (path, times))
+GLEAN_PATH(int, lutimes, (const char* path, const struct timeval times[2]), noexcept, (path, times))
+GLEAN_PATH(int, statfs, (const char* path, struct statfs* status), noexcept, (path, status))
+GLEAN_PATH(int, statfs64, (const char* path, struct statfs64* status), noexcept, (path, status))
+GLEAN_PATH(int, statvfs, (const char* path, struct statvfs* status), noexcept, (path, status))
+GLEAN_PATH(int, statvfs64, (const char* path, struct statvfs64* status), noexcept, (path, status))
+GLEAN_PATH(long, pathconf, (const char* path, int name), noexcept, (path, name))
+GLEAN_PATH(ssize_t, getxattr, (const char* path, const char* name, void* value, std::size_t size), noexcept, (path, name, value, size))
+GLEAN_PATH(ssize_t, listxattr, (const char* path, char* names, std::size_t size), noexcept, (path, names, size))
+GLEAN_PATH(int, setxattr, (const char* path, const char* name, const void* value, std::size_t size, int flags), noexcept,
+           (path, name, value, size, flags))
+GLEAN_PATH(int, removexattr, (const char* path, const char* name), noexcept, (path, name))
 GLEAN_PATH(int, truncate, (const char* path, off_t length), noexcept, (path, length))
 GLEAN_PATH(int, truncate64, (const char* path, off64_t length), noexcept, (path, length))
 
@@ -167,6 +200,32 @@ GLEAN_TWO(int, linkat, (int old_directory, const char* from, int new_directory, 
 GLEAN_NAME(int, symlink, (const char* text, const char* path), noexcept, (text, path), AT_FDCWD)
 GLEAN_NAME(int, symlinkat, (const char* text, int directory, const char* path), noexcept, (text, directory, path), directory)
 
-// The entries of a directory: for `*`.
-GLEAN_LOOK_UP(DIR*, opendir, (const char* path), , (path),
-              GLEAN_WAIT("opendir", AT_FDCWD, path, Wanted::directory_entries))
+GLEAN_PLACE(char*, realpath, (const char* path, char* resolved), noexcept, (path, resolved), AT_FDCWD)
+GLEAN_PLACE(char*, __realpath_chk, (const char* path, char* resolved, std::size_t size), noexcept, (path, resolved, size), AT_FDCWD)
+GLEAN_PLACE(char*, canonicalize_file_name, (const char* path), noexcept, (path), AT_FDCWD)
+GLEAN_PLACE(int, mkdir, (const char* path, mode_t mode), noexcept, (path, mode), AT_FDCWD)
+GLEAN_PLACE(int, mkdirat, (int directory, const char* path, mode_t mode), noexcept, (directory, path, mode), directory)
+GLEAN_PLACE(int, mknod, (const char* path, mode_t mode, dev_t device), noexcept, (path, mode, device), AT_FDCWD)
+GLEAN_PLACE(int, mknodat, (int directory, const char* path, mode_t mode, dev_t device), noexcept, (directory, path, mode, device),
+            directory)
+
+// For `*`. The C library's own calls do not come here.
+GLEAN_ENTRIES(DIR*, opendir, (const char* path), , (path), AT_FDCWD)
+GLEAN_ENTRIES(int, rmdir, (const char* path), noexcept, (path), AT_FDCWD)
+GLEAN_ENTRIES(int, scandir, (const char* path, struct dirent*** entries, int (*select)(const struct dirent*),
+                             int (*compare)(const struct dirent**, const struct dirent**)), , (path, entries, select, compare), AT_FDCWD)
+GLEAN_ENTRIES(int, scandir64, (const char* path, struct dirent64*** entries, int (*select)(const struct dirent64*),
+                               int (*compare)(const struct dirent64**, const struct dirent64**)), , (path, entries, select, compare),
+              AT_FDCWD)
+GLEAN_ENTRIES(int, scandirat, (int directory, const char* path, struct dirent*** entries, int (*select)(const struct dirent*),
+                               int (*compare)(const struct dirent**, const struct dirent**)), ,
+              (directory, path, entries, select, compare), directory)
+GLEAN_WALK(int, glob, (const char* path, int flags, int (*failed)(const char*, int), glob_t* found), noexcept,
+           (path, flags, failed, found))
+GLEAN_WALK(int, glob64, (const char* path, int flags, int (*failed)(const char*, int), glob64_t* found), noexcept,
+           (path, flags, failed, found))
+GLEAN_WALK(int, wordexp, (const char* path, wordexp_t* words, int flags), , (path, words, flags))
+GLEAN_WALK(int, ftw, (const char* path, __ftw_func_t visit, int descriptors), , (path, visit, descriptors))
+GLEAN_WALK(int, ftw64, (const char* path, __ftw64_func_t visit, int descriptors), , (path, visit, descriptors))
+GLEAN_WALK(int, nftw, (const char* path, __nftw_func_t visit, int descriptors, int flags), , (path, visit, descriptors, flags))
+GLEAN_WALK(int, nftw64, (const char* path, __nftw64_func_t visit, int descriptors, int flags), , (path, visit, descriptors, flags))

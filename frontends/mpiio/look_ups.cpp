@@ -170,6 +170,10 @@ std::unique_ptr<KeptName> find_open(const LookUps& look_ups, std::string_view fi
 std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int directory, const char* path, Wanted wanted) {
   const auto [closed, open] = look_ups.draining.outputs();
   if ((closed | open) == 0) return nullptr;
+  if (wanted == Wanted::any_file) {
+    if (closed != 0) wait_for(look_ups, closed, {call, path});
+    return nullptr;
+  }
   Path resolved;
   const bool lists = wanted == Wanted::directory_entries;
   const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, resolved);

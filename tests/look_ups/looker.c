@@ -3,14 +3,25 @@
  * looker CALL PATH: looks at the file by a function of the C library. Exit code 0: it is there. */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+#include <utime.h>
+#include <wordexp.h>
 
 static const char* path;
 static int result = -1;
@@ -32,6 +43,23 @@ static int is_listed(void) {
     if (strcmp(entry->d_name, slash + 1) == 0) return 1;
   }
   return 0;
+}
+
+static int is_named(const struct dirent* entry) { return strcmp(entry->d_name, "a file.nc") == 0; }
+
+static int is_scanned(void) {
+  struct dirent** entries;
+  return scandir(".", &entries, is_named, alphasort) == 1;
+}
+
+static int is_it(const char* name, const struct stat* status, int type) {
+  (void)status;
+  return type == FTW_F && strcmp(name, "./a file.nc") == 0;
+}
+
+static int is_it_too(const char* name, const struct stat* status, int type, struct FTW* where) {
+  (void)where;
+  return is_it(name, status, type);
 }
 
 /* Looking at the directory does not wait for the file. */
@@ -70,6 +98,11 @@ int main(int count, char** arguments) {
   struct stat status;
   struct stat64 status64;
   struct statx extended;
+  struct statfs file_system;
+  struct statvfs file_system_too;
+  char resolved[PATH_MAX];
+  glob_t found;
+  wordexp_t words;
 #define CALL(name, holds) \
   if (strcmp(arguments[1], name) == 0) return (holds) ? 0 : 1;
   CALL("open", opened(open(path, O_RDONLY)))
@@ -93,6 +126,28 @@ int main(int count, char** arguments) {
   CALL("chmod", chmod(path, 0600) == 0)
   CALL("chown", chown(path, (uid_t)-1, (gid_t)-1) == 0)
   CALL("utimensat", utimensat(AT_FDCWD, path, NULL, 0) == 0)
+  CALL("lchown", lchown(path, (uid_t)-1, (gid_t)-1) == 0)
+  CALL("utime", utime(path, NULL) == 0)
+  CALL("utimes", utimes(path, NULL) == 0)
+  CALL("lutimes", lutimes(path, NULL) == 0)
+  CALL("statfs", statfs(path, &file_system) == 0)
+  CALL("statvfs", statvfs(path, &file_system_too) == 0)
+  CALL("pathconf", pathconf(path, _PC_LINK_MAX) > 0)
+  CALL("listxattr", listxattr(path, NULL, 0) >= 0)
+  CALL("setxattr", setxattr(path, "user.looked", "x", 1, 0) == 0 || errno == ENOTSUP)
+  CALL("removexattr", removexattr(path, "user.looked") == 0 || errno == ENODATA || errno == ENOTSUP)
+  CALL("getxattr", getxattr(path, "user.looked", other, sizeof other) >= 0 || errno == ENODATA || errno == ENOTSUP)
+  CALL("realpath", realpath(path, resolved) != NULL)
+  CALL("canonicalize_file_name", canonicalize_file_name(path) != NULL)
+  CALL("scandir", is_scanned())
+  CALL("glob", glob(path, 0, NULL, &found) == 0 && found.gl_pathc == 1)
+  CALL("wordexp", wordexp("*.nc", &words, 0) == 0 && words.we_wordc == 1 && strcmp(words.we_wordv[0], "a file.nc") == 0)
+  CALL("ftw", ftw(".", is_it, 4) == 1)
+  CALL("nftw", nftw(".", is_it_too, 4, FTW_PHYS) == 1)
+  CALL("mkdir", mkdir(path, 0700) != 0)
+  CALL("mkdirat", mkdirat(AT_FDCWD, path, 0700) != 0)
+  CALL("mknod", mknod(path, S_IFREG | 0600, 0) != 0)
+  CALL("mknodat", mknodat(AT_FDCWD, path, S_IFREG | 0600, 0) != 0)
   CALL("truncate", truncate(path, 3) == 0)
   CALL("truncate64", truncate64(path, 3) == 0)
   CALL("remove", remove(path) == 0)

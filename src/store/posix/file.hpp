@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -34,6 +35,10 @@ struct FileNames {
 // the link stays. `unique` tells this job's working file from another's. Throws not_found, permission, exists.
 [[nodiscard]] FileNames choose_names(const std::string& path, base::Publish publish, bool refuse_existing,
                                      const std::string& unique);
+
+// Absolute and without symbolic links; none, and errno: why. Not the standard library's: in a program under `glean run` its calls are
+// taken for the program's, which wait for the drain. Local.
+[[nodiscard]] std::optional<std::string> real_path(const std::string& path);
 
 // Where `path` leads: absolute and without symbolic links. The file need not exist, its directory must. Throws not_found.
 [[nodiscard]] std::string resolved_path(const std::string& path);

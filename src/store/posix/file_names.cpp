@@ -7,9 +7,13 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "store/posix/file.hpp"
@@ -43,9 +47,9 @@ fs::path follow_links(const std::string& path) {
 
 // Its real path.
 fs::path check_directory(const fs::path& directory, const std::string& path) {
-  std::error_code error;
-  fs::path real = fs::canonical(directory, error);
-  if (error) throw base::system_error(error.value(), cannot_write(path));
+  const auto found = real_path(directory.string());
+  if (!found) throw base::system_error(errno, cannot_write(path));
+  const fs::path real(*found);
   if (!fs::is_directory(real)) throw base::system_error(ENOTDIR, cannot_write(path));
   if (!writable(real, W_OK | X_OK)) throw base::system_error(errno, cannot_write(path));
   return real;
@@ -80,12 +84,16 @@ std::string working_name(const std::string& name, const std::string& unique) {
 
 }  // namespace
 
+std::optional<std::string> real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> found(::realpath(path.c_str(), nullptr), &std::free);
+  return found ? std::optional<std::string>(found.get()) : std::nullopt;
+}
+
 std::string resolved_path(const std::string& path) {
   const fs::path target = follow_links(path);
-  std::error_code error;
-  const fs::path directory = fs::canonical(target.parent_path(), error);
-  if (error) throw Error(Errc::not_found, "cannot find '" + path + "': " + error.message());
-  return (directory / target.filename()).string();
+  const auto directory = real_path(target.parent_path().string());
+  if (!directory) throw Error(Errc::not_found, "cannot find '" + path + "': " + std::generic_category().message(errno));
+  return (fs::path(*directory) / target.filename()).string();
 }
 
 std::string working_path(const std::string& final_path, base::Publish publish, const std::string& unique) {

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "store/posix/file.hpp"
 
 namespace glean::store {
 namespace {
@@ -143,9 +144,7 @@ std::string sidecar_path(const std::string& path) {
 }
 
 std::optional<Sidecar> read_sidecar(SystemCalls& calls, const std::string& path) {
-  std::error_code error;
-  const auto real = std::filesystem::canonical(path, error);
-  const std::string sidecar = sidecar_path(error ? path : real.string());
+  const std::string sidecar = sidecar_path(real_path(path).value_or(path));
   const int descriptor = calls.open(sidecar.c_str(), O_RDONLY | O_CLOEXEC, 0);
   if (descriptor == -ENOENT) return std::nullopt;
   if (descriptor < 0) throw cannot("read", sidecar, descriptor);
