@@ -69,7 +69,9 @@ void say(const RunFinding& finding) {
 class RunDirectory {
  public:
   RunDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "glean-run.XXXXXX").string();
+    std::error_code missing;
+    const auto temporary = std::filesystem::temp_directory_path(missing);   // TMPDIR may be that of another host
+    std::string pattern = ((missing ? std::filesystem::path("/tmp") : temporary) / "glean-run.XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw base::system_error(errno, "cannot make a directory like '" + pattern + "'");
     path_ = pattern;
   }
@@ -137,11 +139,12 @@ int run(const RunOptions& options) {
   set_environment(options, library);
   static_cast<void>(base::load_configuration({}, base::process_environment()));   // wrong settings are found now, once
   const Executable examined = examine_library(library);
+  const auto known = examine_command(options.command, examined);
+  if (!options.check && !known.empty()) std::cerr << "glean: not everything is going to be captured:\n";
+  for (const RunFinding& finding : known) say(finding);
   if (options.check) {
-    const auto findings = examine_command(options.command, examined);
-    for (const RunFinding& finding : findings) say(finding);
-    if (findings.empty()) std::cout << fmt::format("LD_PRELOAD={}\n", std::getenv("LD_PRELOAD"));
-    return findings.empty() ? success : found_a_failure;
+    if (known.empty()) std::cout << fmt::format("LD_PRELOAD={}\n", std::getenv("LD_PRELOAD"));
+    return known.empty() ? success : found_a_failure;
   }
   int status = 0;
   {
@@ -149,7 +152,7 @@ int run(const RunOptions& options) {
     setenv("GLEAN_RUN_DIRECTORY", directory.path().c_str(), 1);
     status = run_and_wait(options.command);
     unsetenv("LD_PRELOAD");
-    const auto findings = explain(options.command, examined, read_notes(directory.path()));
+    const auto findings = explain(options.command, examined, read_notes(directory.path()), !known.empty());
     const bool started = !WIFEXITED(status) || (WEXITSTATUS(status) != not_found && WEXITSTATUS(status) != cannot_be_run);
     if (started && !findings.empty()) {
       std::cerr << "glean: MPI-IO was not captured:\n";

@@ -18,9 +18,13 @@ namespace {
 constexpr std::array launchers = {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "env",
                                   "time", "nice", "numactl", "taskset", "timeout", "sh", "bash", "dash"};
 
+// Also mpirun.openmpi and bash5.
 bool is_launcher(const std::string& word) {
   const std::string name = std::filesystem::path(word).filename().string();
-  return std::any_of(launchers.begin(), launchers.end(), [&](const char* launcher) { return name.starts_with(launcher); });
+  return std::any_of(launchers.begin(), launchers.end(), [&](const std::string_view launcher) {
+    if (!name.starts_with(launcher)) return false;
+    return name.size() == launcher.size() || std::string_view(".0123456789").find(name[launcher.size()]) != std::string_view::npos;
+  });
 }
 
 bool is_loaded(const RunNotes& notes, const Executable& program) {
@@ -90,14 +94,15 @@ RunNotes read_notes(const std::string& directory) {
   return notes;
 }
 
-std::vector<RunFinding> explain(const std::vector<std::string>& words, const Executable& library, const RunNotes& notes) {
+std::vector<RunFinding> explain(const std::vector<std::string>& words, const Executable& library, const RunNotes& notes,
+                                bool is_known) {
   if (notes.alive) return {};
   if (!notes.other_mpi.empty()) {
     return {{fmt::format("the program's MPI is {}, and '{}' was built with {}", notes.other_mpi, library.path,
                          name_of(mpi_of(library.libraries))),
              "build GLEAN with the MPI of the program"}};
   }
-  std::vector<RunFinding> findings = examine_command(words, library);
+  std::vector<RunFinding> findings;
   for (const Executable& program : programs_of(words)) {
     if (program.kind == Executable::Kind::statically_linked) continue;
     if (is_loaded(notes, program)) {
@@ -113,7 +118,7 @@ std::vector<RunFinding> explain(const std::vector<std::string>& words, const Exe
                           "-x LD_PRELOAD (glean-run(1))"});
     }
   }
-  if (findings.empty()) {
+  if (findings.empty() && !is_known) {
     findings.push_back({"no process on this host has initialized MPI with the library",
                         "to other hosts mpirun of Open MPI passes the environment with -x LD_PRELOAD (glean-run(1))"});
   }

@@ -104,6 +104,15 @@ class Run(CommandTest):
             self.assertIn(f"'{program}' is statically linked", run.stderr)
             self.assertIn("link it dynamically", run.stderr)
 
+    def test_what_is_known_before_is_said_before(self):
+        program = self.compile("shallow_water", PLAIN, "-static")   # does not only begin as a shell
+        run = self.glean("run", "--", "sh", "-c", f"echo starts >&2; {WRITER} file", program)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn(f"'{program}' is statically linked", run.stderr.split("starts")[0])
+        run = self.glean("run", "--", WRITER, "file", HDF5_DRIVER="subfiling", TMPDIR="/not/there")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("subfiling", run.stderr.split("MPI-IO captured")[0])
+
     def test_a_program_without_mpi_is_named(self):
         program = self.compile("plain", PLAIN)
         run = self.glean("run", "--", program)
