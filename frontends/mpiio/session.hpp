@@ -72,7 +72,7 @@ class Session {
   // (pool/epochs.hpp): programs order their writes by it. Collective.
   static int barrier(MPI_Comm comm);
   // Held while this process is in a call of an output: those are for one thread at a time. Not while waiting for other ranks.
-  [[nodiscard]] std::mutex& one_at_a_time() { return core_->one_at_a_time(); }
+  [[nodiscard]] session::OneAtATime& one_at_a_time() { return core_->one_at_a_time(); }
 
   void add(MPI_File fh, Handle handle);
   void remove(MPI_File fh);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/signals_blocked.hpp"
 #include "drain/worker.hpp"
 #include "pool/description.hpp"
 #include "pool/epochs.hpp"
@@ -39,22 +40,6 @@ void place_thread(const std::vector<int>& cores, int thread) {
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
-// The application's signal handlers run in the application's threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
 std::uint64_t thread_cpu_ns() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -69,7 +54,7 @@ Engine::Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls&
   inherits_ = pool.header().drains.fetch_add(1, std::memory_order_relaxed) != 0;
   trace_.threads = plan.drain_threads;
   for (int thread = 0; thread < plan.drain_threads; ++thread) workers_.push_back(make_worker());
-  const SignalsBlocked blocked;   // threads inherit it
+  const base::SignalsBlocked blocked;   // threads inherit it
   try {
     while (threads_.size() < workers_.size()) start_thread();
     if (ranks == Ranks::working && pool.header().job_end_realtime_ns != 0) watch_ = std::thread([this] { watch_end_of_job(); });

@@ -182,6 +182,7 @@ std::function<bool()> ByteOutput::write_open_in_place(Core& core) {
 
 std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_open(Core& core, const std::string& final_path,
                                                             const std::function<bool()>& gives_up) {
+  if (OneAtATime::is_taken_here()) return nullptr;
   const auto found = find_output(core.pool(), final_path);
   if (!found || found->is_closed || found->working_path == final_path) return nullptr;
   const std::uint32_t index = found->key.slot;

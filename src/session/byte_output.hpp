@@ -69,8 +69,8 @@ class ByteOutput {
   static void finish_all(Core& core);
   // For who looks by other means than MPI-IO at a new file that ranks have open: where it is, when what was captured of it is there, as
   // flush() says. Null if there is none of that name that is still open then, it has failed, or is written in place; and when
-  // `gives_up` is true, or the deadline of the session is over, before the ranks have come that it waits for. Local, any thread, blocks.
-  // Takes one_at_a_time() itself.
+  // `gives_up` is true, or the deadline of the session is over, before the ranks have come that it waits for; and where this thread is in
+  // a call of an output already, which a signal handler has interrupted. Local, any thread, blocks. Takes one_at_a_time() itself.
   [[nodiscard]] static std::unique_ptr<KeptName> keep_open(Core& core, const std::string& final_path,
                                                            const std::function<bool()>& gives_up);
   // What ranks of the node have captured so far of files that are written in place and open is to be written, as far as that depends on

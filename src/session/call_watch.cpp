@@ -5,11 +5,11 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <csignal>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/signals_blocked.hpp"
 #include "base/units.hpp"
 
 namespace glean::session {
@@ -68,11 +68,8 @@ MissingInCall missing_in_call(const pool::Pool& pool) {
 }
 
 CallWatch::CallWatch(const pool::Pool& pool, double deadline_seconds) : pool_(pool), deadline_seconds_(deadline_seconds) {
-  sigset_t every, before;
-  sigfillset(&every);
-  pthread_sigmask(SIG_BLOCK, &every, &before);   // the thread inherits it
+  const base::SignalsBlocked blocked;
   thread_ = std::thread([this] { watch(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 CallWatch::~CallWatch() {

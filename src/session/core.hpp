@@ -28,6 +28,7 @@
 #include "session/file_plans.hpp"
 #include "session/node_drain.hpp"
 #include "session/nodes.hpp"
+#include "session/one_at_a_time.hpp"
 #include "session/pace.hpp"
 #include "session/parts.hpp"
 #include "session/pool_outputs.hpp"
@@ -81,7 +82,7 @@ class Core {
   [[nodiscard]] pool::Recorder& recorder() { return *recorder_; }
   [[nodiscard]] Pace& pace() { return *pace_; }
   // Where several threads of the program call: held by whoever uses an output of bytes, and never while waiting for other ranks.
-  [[nodiscard]] std::mutex& one_at_a_time() { return one_at_a_time_; }
+  [[nodiscard]] OneAtATime& one_at_a_time() { return one_at_a_time_; }
   [[nodiscard]] drain::Ladder& ladder() { return *ladder_; }
   [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }
   // Where there is a pool: that this rank is in a collective call.
@@ -184,7 +185,7 @@ class Core {
   std::unique_ptr<pool::Pool> pool_;
   std::unique_ptr<pool::Recorder> recorder_;
   std::unique_ptr<Pace> pace_;
-  std::mutex one_at_a_time_;
+  OneAtATime one_at_a_time_;
   store::SystemCalls rank_calls_;
   std::unique_ptr<drain::Ladder> ladder_;
   PastOutputs past_;

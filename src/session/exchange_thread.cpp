@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <map>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/signals_blocked.hpp"
 #include "pool/futex.hpp"
 #include "session/agreement.hpp"
 #include "transport/tcp/messages.hpp"
@@ -64,11 +64,8 @@ ExchangeThread::ExchangeThread(pool::Pool& pool, drain::Engine& engine, const No
     exchange_ = std::make_unique<drain::Exchange>(pool, engine, *messages_);
   });
   agree(nodes.leaders(), failed);
-  sigset_t every, before;
-  sigfillset(&every);
-  pthread_sigmask(SIG_BLOCK, &every, &before);   // the thread inherits it
+  const base::SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 ExchangeThread::~ExchangeThread() {

@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/signals_blocked.hpp"
 #include "drain/serve.hpp"
 #include "drain/recovery.hpp"
 #include "pool/futex.hpp"
@@ -158,11 +159,8 @@ bool NodeDrain::leaves_the_pool() const {
 }
 
 void NodeDrain::start_to_watch() {
-  sigset_t every, before;
-  sigfillset(&every);
-  pthread_sigmask(SIG_BLOCK, &every, &before);   // the thread inherits it
+  const base::SignalsBlocked blocked;
   watcher_ = std::thread([this] { watch(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void NodeDrain::watch() {

@@ -60,7 +60,6 @@ class NodeDrain {
   std::atomic<bool> ended_without_ranks_ = false;
   std::unique_ptr<drain::Engine> engine_;   // nullptr: a helper drains
   drain::DrainTrace of_helper_;
-  std::optional<OnTermination> on_termination_;   // where threads drain; last: it refers to all of it
 
   // Ranks may wait for the drain while this one is in a call of MPI, waiting for them: so a thread sees that the helper is
   // gone. It and the application's thread take turns with what is above.
@@ -69,6 +68,7 @@ class NodeDrain {
   std::condition_variable watched_enough_;
   bool ends_ = false;
   std::thread watcher_;
+  std::optional<OnTermination> on_termination_;   // where threads drain; last: it refers to all of it
 };
 
 }  // namespace glean::session

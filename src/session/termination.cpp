@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/signals_blocked.hpp"
+
 namespace glean::session {
 namespace {
 
@@ -62,11 +64,10 @@ void start(Termination& all) {
   static_cast<void>(registered);
   sem_init(&all.told, 0, 0);
   all.over = false;
-  sigset_t every, before;
-  sigfillset(&every);
-  pthread_sigmask(SIG_BLOCK, &every, &before);   // the thread inherits it
-  all.thread = std::thread(wait_and_finish);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  {
+    const base::SignalsBlocked blocked;
+    all.thread = std::thread(wait_and_finish);
+  }
   struct sigaction action {};
   action.sa_handler = glean_told_to_end;
   action.sa_flags = SA_RESTART;

@@ -149,6 +149,22 @@ TEST_F(BytesOfRanks, ANewFileKeepsItsNameWhileItIsLookedAt) {
   core->close();
 }
 
+// As a signal handler may do that has interrupted a call.
+TEST_F(BytesOfRanks, WhoLooksDoesNotWaitForItself) {
+  auto core = make_core();
+  const std::string final_path = store::resolved_path(path("looked_at"));
+  auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("looked_at"), ByteOutput::Existing::replace);
+  {
+    const std::lock_guard lock(core->one_at_a_time());
+    EXPECT_FALSE(ByteOutput::keep_open(*core, final_path, [] { return false; }));
+  }
+  auto kept = ByteOutput::keep_open(*core, final_path, [] { return false; });
+  EXPECT_TRUE(kept);
+  kept.reset();
+  output->close();
+  core->close();
+}
+
 TEST_F(BytesOfRanks, WhoLooksDoesNotWaitForRanksForEver) {
   auto core = make_core();
   const std::string final_path = store::resolved_path(path("looked_at"));
