@@ -175,9 +175,18 @@ void observe(const Library& library, hid_t dataset, BytesOf bytes_of) noexcept {
   const mpiio::Blocked blocked(*session);
   try {
     const auto known = known_datasets().find(library, dataset);
-    if (!known || (known->figures != nullptr && !known->has_fixed_shape)) return add(*session, library, dataset, bytes_of);
+    if (!known) return add(*session, library, dataset, bytes_of);
     if (known->figures == nullptr) return;
-    if (const std::uint64_t bytes = bytes_of(*known)) mpiio::Session::datasets().add_again(known->figures, bytes);
+    Known now = *known;
+    Shape shape;
+    if (!known->has_fixed_shape) {
+      const Quiet quiet(library);
+      const Own space(library.H5Dget_space(dataset), library.H5Sclose);
+      if (space < 0) return;
+      shape = shape_of(library, space);
+      now.elements = selected(library, space, 0);
+    }
+    if (const std::uint64_t bytes = bytes_of(now)) mpiio::Session::datasets().add_again(known->figures, shape.extents, bytes);
   } catch (...) {   // no memory: the report has one write less
   }
 }

@@ -7,13 +7,14 @@
 namespace glean::mpiio {
 namespace {
 
+void grow(std::vector<std::uint64_t>& shape, const std::vector<std::uint64_t>& to) {
+  if (shape.size() != to.size()) shape = to;
+  for (std::size_t i = 0; i < to.size(); ++i) shape[i] = std::max(shape[i], to[i]);
+}
+
 void merge(report::DatasetFigures& into, const report::DatasetFigures& one) {
   into.type = one.type;
-  if (one.shape.size() == into.shape.size()) {
-    for (std::size_t i = 0; i < one.shape.size(); ++i) into.shape[i] = std::max(into.shape[i], one.shape[i]);
-  } else {
-    into.shape = one.shape;
-  }
+  grow(into.shape, one.shape);
   into.puts += one.puts;
   into.bytes += one.bytes;
 }
@@ -29,6 +30,12 @@ report::DatasetFigures& add_to(ByName& all, const report::DatasetFigures& one) {
   return into;
 }
 
+std::vector<std::uint8_t> encode(const ByName& all) {
+  nlohmann::json text = nlohmann::json::array();
+  for (const auto& [key, one] : all) text.push_back({one.path, one.name, one.type, one.shape, one.puts, one.bytes});
+  return nlohmann::json::to_cbor(text);   // names need not be UTF-8
+}
+
 }  // namespace
 
 Datasets::Known Datasets::add(const std::string& path, const std::string& name, const std::string& type,
@@ -37,36 +44,36 @@ Datasets::Known Datasets::add(const std::string& path, const std::string& name, 
   return &add_to(datasets_, {path, name, type, shape, 1, bytes});
 }
 
-void Datasets::add_again(Known dataset, std::uint64_t bytes) {
+void Datasets::add_again(Known dataset, const std::vector<std::uint64_t>& shape, std::uint64_t bytes) {
   const std::lock_guard lock(lock_);
+  if (!shape.empty()) grow(dataset->shape, shape);
   ++dataset->puts;
   dataset->bytes += bytes;
 }
 
 std::vector<report::DatasetFigures> Datasets::gather(MPI_Comm comm) const {
-  nlohmann::json mine = nlohmann::json::array();
-  {
-    const std::lock_guard lock(lock_);
-    for (const auto& [key, one] : datasets_) mine.push_back({one.path, one.name, one.type, one.shape, one.puts, one.bytes});
-  }
-  const auto text = nlohmann::json::to_cbor(mine);   // names need not be UTF-8
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
-  int size = static_cast<int>(text.size());
-  std::vector<int> sizes(static_cast<std::size_t>(ranks)), begins(sizes.size());
-  PMPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, comm);
-  for (std::size_t i = 1; i < sizes.size(); ++i) begins[i] = begins[i - 1] + sizes[i - 1];
-  std::vector<std::uint8_t> texts(rank == 0 ? static_cast<std::size_t>(begins.back() + sizes.back()) : 0);
-  PMPI_Gatherv(text.data(), size, MPI_BYTE, texts.data(), sizes.data(), begins.data(), MPI_BYTE, 0, comm);
-  if (rank != 0) return {};
-
   ByName all;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const auto begin = texts.begin() + begins[i];
-    for (const auto& one : nlohmann::json::from_cbor(begin, begin + sizes[i])) {
-      add_to(all, {one[0], one[1], one[2], one[3], one[4], one[5]});
+  {
+    const std::lock_guard lock(lock_);
+    all = datasets_;
+  }
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    if (rank % (2 * distance) != 0) {
+      const auto text = encode(all);
+      PMPI_Send(text.data(), static_cast<int>(text.size()), MPI_BYTE, rank - distance, 0, comm);
+      return {};
     }
+    if (rank + distance >= ranks) continue;
+    MPI_Status status;
+    int size = 0;
+    PMPI_Probe(rank + distance, 0, comm, &status);
+    PMPI_Get_count(&status, MPI_BYTE, &size);
+    std::vector<std::uint8_t> text(static_cast<std::size_t>(size));
+    PMPI_Recv(text.data(), size, MPI_BYTE, rank + distance, 0, comm, MPI_STATUS_IGNORE);
+    for (const auto& one : nlohmann::json::from_cbor(text)) add_to(all, {one[0], one[1], one[2], one[3], one[4], one[5]});
   }
   std::vector<report::DatasetFigures> datasets;
   for (auto& [key, one] : all) datasets.push_back(std::move(one));

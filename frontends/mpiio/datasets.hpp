@@ -26,9 +26,10 @@ class Datasets {
   using Known = report::DatasetFigures*;
   Known add(const std::string& path, const std::string& name, const std::string& type, const std::vector<std::uint64_t>& shape,
             std::uint64_t bytes);
-  // Another write, without looking for its dataset; type and shape are as they were.
-  void add_again(Known dataset, std::uint64_t bytes);
-  // Of all ranks, on rank 0; empty on others. Shapes: the largest that any rank has seen. Collective.
+  // Another write, without looking for its dataset. `shape`: as it is now; empty: as it was.
+  void add_again(Known dataset, const std::vector<std::uint64_t>& shape, std::uint64_t bytes);
+  // Of all ranks, on rank 0; empty on others. Shapes: the largest that any rank has seen. No rank holds more than `most` names of others.
+  // Collective, a tree of messages.
   [[nodiscard]] std::vector<report::DatasetFigures> gather(MPI_Comm comm) const;
 
   static constexpr std::size_t most = 10'000;
