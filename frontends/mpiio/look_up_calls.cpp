@@ -35,6 +35,8 @@ extern "C" {
 
 namespace {
 
+Wanted opened(int flags) { return (flags & O_NOFOLLOW) != 0 ? Wanted::link_or_directory : Wanted::file_or_directory; }
+
 bool is_own(const void* caller) { return caller >= __ehdr_start && caller < etext; }
 
 // Found when the library is loaded, so that a signal handler does not come to look for it; earlier for those who call earlier.
@@ -76,14 +78,17 @@ class Next {
 // Path first.
 #define GLEAN_PATH(result, name, parameters, exceptions, arguments) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file))
-// Descriptor of a directory, and path.
-#define GLEAN_AT(result, name, parameters, exceptions, arguments) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, Wanted::file))
+#define GLEAN_LINK(result, name, parameters, exceptions, arguments) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::link))
+// Descriptor of a directory, path, and flags.
+#define GLEAN_AT(result, name, parameters, exceptions, arguments)        \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments,         \
+                GLEAN_LOOK(#name, directory, path, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? Wanted::link : Wanted::file))
 // The same for calls that a directory is opened with.
 #define GLEAN_PATH_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file_or_directory))
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)))
 #define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, Wanted::file_or_directory))
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, opened(flags)))
 // Calls that are about the name: they are not led elsewhere.
 #define GLEAN_PLACE(result, name, parameters, exceptions, arguments, directory) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file))
@@ -115,7 +120,7 @@ class Next {
       mode = va_arg(rest, mode_t);                                                 \
       va_end(rest);                                                                \
     }                                                                              \
-    GLEAN_LOOK(#name, directory, path, Wanted::file_or_directory);                 \
+    GLEAN_LOOK(#name, directory, path, opened(flags));                             \
     return next_##name.find(#name)(__VA_ARGS__, mode);                             \
   }
 #define GLEAN_OPEN(name) \
@@ -141,8 +146,8 @@ GLEAN_PATH(FILE*, freopen64, (const char* path, const char* mode, FILE* stream),
 
 GLEAN_PATH(int, stat, (const char* path, struct stat* status), noexcept, (path, status))
 GLEAN_PATH(int, stat64, (const char* path, struct stat64* status), noexcept, (path, status))
-GLEAN_PATH(int, lstat, (const char* path, struct stat* status), noexcept, (path, status))
-GLEAN_PATH(int, lstat64, (const char* path, struct stat64* status), noexcept, (path, status))
+GLEAN_LINK(int, lstat, (const char* path, struct stat* status), noexcept, (path, status))
+GLEAN_LINK(int, lstat64, (const char* path, struct stat64* status), noexcept, (path, status))
 GLEAN_AT(int, fstatat, (int directory, const char* path, struct stat* status, int flags), noexcept, (directory, path, status, flags))
 GLEAN_AT(int, fstatat64, (int directory, const char* path, struct stat64* status, int flags), noexcept, (directory, path, status, flags))
 GLEAN_AT(int, statx, (int directory, const char* path, int flags, unsigned mask, struct statx* status), noexcept,
@@ -150,8 +155,8 @@ GLEAN_AT(int, statx, (int directory, const char* path, int flags, unsigned mask,
 // What they were in programs that were linked with glibc before 2.33.
 GLEAN_PATH(int, __xstat, (int version, const char* path, struct stat* status), noexcept, (version, path, status))
 GLEAN_PATH(int, __xstat64, (int version, const char* path, struct stat64* status), noexcept, (version, path, status))
-GLEAN_PATH(int, __lxstat, (int version, const char* path, struct stat* status), noexcept, (version, path, status))
-GLEAN_PATH(int, __lxstat64, (int version, const char* path, struct stat64* status), noexcept, (version, path, status))
+GLEAN_LINK(int, __lxstat, (int version, const char* path, struct stat* status), noexcept, (version, path, status))
+GLEAN_LINK(int, __lxstat64, (int version, const char* path, struct stat64* status), noexcept, (version, path, status))
 GLEAN_AT(int, __fxstatat, (int version, int directory, const char* path, struct stat* status, int flags), noexcept,
          (version, directory, path, status, flags))
 GLEAN_AT(int, __fxstatat64, (int version, int directory, const char* path, struct stat64* status, int flags), noexcept,
@@ -168,10 +173,10 @@ GLEAN_AT(int, fchownat, (int directory, const char* path, uid_t user, gid_t grou
          (directory, path, user, group, flags))
 GLEAN_AT(int, utimensat, (int directory, const char* path, const struct timespec times[2], int flags), noexcept,
          (directory, path, times, flags))
-GLEAN_PATH(int, lchown, (const char* path, uid_t user, gid_t group), noexcept, (path, user, group))
+GLEAN_LINK(int, lchown, (const char* path, uid_t user, gid_t group), noexcept, (path, user, group))
 GLEAN_PATH(int, utime, (const char* path, const struct utimbuf* times), noexcept, (path, times))
 GLEAN_PATH(int, utimes, (const char* path, const struct timeval times[2]), noexcept, (path, times))
-GLEAN_PATH(int, lutimes, (const char* path, const struct timeval times[2]), noexcept, (path, times))
+GLEAN_LINK(int, lutimes, (const char* path, const struct timeval times[2]), noexcept, (path, times))
 GLEAN_PATH(int, statfs, (const char* path, struct statfs* status), noexcept, (path, status))
 GLEAN_PATH(int, statfs64, (const char* path, struct statfs64* status), noexcept, (path, status))
 GLEAN_PATH(int, statvfs, (const char* path, struct statvfs* status), noexcept, (path, status))

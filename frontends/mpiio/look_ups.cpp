@@ -68,7 +68,7 @@ std::size_t resolve_directory(int directory, const char* path, Path& resolved) {
 
 // Absolute and without symbolic links; the file need not exist. 0: no file can be there. Not with std::filesystem, which
 // allocates.
-std::size_t resolve(int directory, const char* path, Path& resolved) {
+std::size_t resolve(int directory, const char* path, bool follows_last, Path& resolved) {
   Path name;
   const std::size_t given = strnlen(path, name.size());
   if (given == 0 || given == name.size()) return 0;
@@ -89,7 +89,7 @@ std::size_t resolve(int directory, const char* path, Path& resolved) {
     here = opened = found;
     if (found < 0) break;
     Path target;
-    if (const long linked = read_link(found, last.data(), target.data()); linked > 0) {
+    if (const long linked = follows_last ? read_link(found, last.data(), target.data()) : 0; linked > 0) {
       std::memcpy(name.data(), target.data(), static_cast<std::size_t>(linked));
       name[static_cast<std::size_t>(linked)] = '\0';
       continue;
@@ -175,11 +175,12 @@ std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int director
     return nullptr;
   }
   Path resolved;
+  const bool follows = wanted != Wanted::link && wanted != Wanted::link_or_directory;
   const bool lists = wanted == Wanted::directory_entries;
-  const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, resolved);
+  const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, follows, resolved);
   if (length == 0) return nullptr;
   using Names = pool::Draining::Names;
-  const Names names = wanted == Wanted::file ? Names::files : Names::directories_too;
+  const Names names = wanted == Wanted::file || wanted == Wanted::link ? Names::files : Names::directories_too;
   const std::uint64_t mark = pool::path_mark({resolved.data(), length});
   if (const pool::OutputSet outputs = look_ups.draining.of(closed, mark, names); outputs != 0) {
     wait_for(look_ups, outputs, {call, path});

@@ -21,9 +21,9 @@ void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_secon
 // When nothing drains any more, before the pool goes. Local.
 void end_look_ups() noexcept;
 
-// A directory that an output is in is looked at in its own right, unless it is opened, listed, renamed or removed. any_file: whatever
-// has been closed.
-enum class Wanted { file, file_or_directory, directory_entries, any_file };
+// A directory that an output is in is looked at in its own right, unless it is opened, listed, renamed or removed. link…: a symbolic
+// link is looked at itself. any_file: whatever has been closed.
+enum class Wanted { file, link, file_or_directory, link_or_directory, directory_entries, any_file };
 
 // Around the program's `call` that looks at a path: it waits before, and the file keeps its name until after it. Any thread, also in a
 // signal handler unless it looks at a file that is open; blocks. Costs a load if there is no session, and two more if nothing is open in
