@@ -11,8 +11,10 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <new>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -194,20 +196,38 @@ std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int director
   return kept;
 }
 
+// The pool that the parent has, if that is a rank: for who gets an environment from before MPI_Init, as Python keeps a copy of its own.
+std::string pool_of_parent() {
+  constexpr std::string_view directory = "/dev/shm";
+  std::ifstream maps("/proc/" + std::to_string(getppid()) + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t at = line.find("/dev/shm/glean.");
+    if (at != line.npos && !line.ends_with(" (deleted)")) return line.substr(at + directory.size());
+  }
+  return {};
+}
+
+int rank_of_parent(const pool::Pool& pool) {
+  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+    if (pool.process_of_rank(rank) == getppid()) return rank;
+  }
+  return pool::no_rank;
+}
+
 // A process that a rank has started finds the rank's pool. A pool that is gone has nothing that drains.
 [[gnu::constructor]] void look_where_the_parent_does() {
-  const char* text = std::getenv(pool_variable);
-  if (text == nullptr) return;
   try {
-    const std::string name = text;
-    const std::size_t end = name.find(' ');
-    char* after = nullptr;
-    const long rank = end == name.npos ? pool::no_rank : std::strtol(text + end, &after, 10);
-    const double seconds = after == nullptr ? 0 : std::strtod(after, nullptr);
+    const char* text = std::getenv(pool_variable);
+    std::istringstream told(text == nullptr ? pool_of_parent() : text);
+    std::string name;
+    if (!(told >> name)) return;
     // Stays as long as the process.
-    auto* pool = new pool::Pool(pool::Pool::attach(name.substr(0, end), pool::Pool::Access::look));
-    const bool known = rank >= 0 && rank < static_cast<long>(pool->header().ranks);
-    current = new LookUps{{*pool, known ? static_cast<int>(rank) : pool::no_rank}, seconds > 0 ? seconds : default_deadline_seconds};
+    auto* pool = new pool::Pool(pool::Pool::attach(name, pool::Pool::Access::look));
+    int rank = text == nullptr ? rank_of_parent(*pool) : pool::no_rank;
+    double seconds = default_deadline_seconds;
+    told >> rank >> seconds;
+    const bool known = rank >= 0 && rank < static_cast<int>(pool->header().ranks);
+    current = new LookUps{{*pool, known ? rank : pool::no_rank}, seconds};
   } catch (const std::exception&) {
     // It is gone, or another user's.
   }

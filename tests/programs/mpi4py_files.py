@@ -2,6 +2,7 @@
 """mpi4py: files by all that MPI.File has for the purpose, of NumPy arrays."""
 
 import os
+import subprocess
 import sys
 
 import numpy
@@ -65,6 +66,18 @@ def per_group(name):
     file.Close()
 
 
+def seen_by_children(name):
+    """Which get an environment that is older than MPI_Init: os.environ is a copy."""
+    bytes_each = 16 << 20
+    file = MPI.File.Open(comm, name, MPI.MODE_CREATE | MPI.MODE_WRONLY)
+    file.Write_at_all(bytes_each * rank, bytes(bytes_each))
+    file.Close()
+    if rank == ranks - 1:
+        child = subprocess.run(["wc", "-c", name], env={**os.environ, "MORE": "1"}, capture_output=True, check=True)
+        assert int(child.stdout.split()[0]) == bytes_each * ranks
+    comm.Barrier()
+
+
 def mistakes(name):
     try:
         MPI.File.Open(comm, "missing/" + name, MPI.MODE_RDONLY)
@@ -84,6 +97,7 @@ def mistakes(name):
 collective_rows("rows")
 columns_and_pieces("pieces")
 per_group("group")
+seen_by_children("large")
 found = mistakes("empty")
 if rank == 0:
     print("a negative offset:", "refused" if found else "taken")
