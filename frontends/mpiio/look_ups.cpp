@@ -27,8 +27,6 @@
 namespace glean::mpiio {
 namespace {
 
-// "NAME RANK SECONDS", for the processes that this one starts.
-constexpr const char* pool_variable = "GLEAN_RUN_POOL";
 constexpr int links_followed = 40;     // as many as the kernel does
 constexpr int silent_seconds = 5;      // before people are told
 constexpr double default_deadline_seconds = 300;
@@ -217,7 +215,7 @@ int rank_of_parent(const pool::Pool& pool) {
 // A process that a rank has started finds the rank's pool. A pool that is gone has nothing that drains.
 [[gnu::constructor]] void look_where_the_parent_does() {
   try {
-    const char* text = std::getenv(pool_variable);
+    const char* text = std::getenv(pool::looking_variable);
     std::istringstream told(text == nullptr ? pool_of_parent() : text);
     std::string name;
     if (!(told >> name)) return;
@@ -239,12 +237,12 @@ void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_secon
   // What there was before, of a parent or of an earlier session, may be in use by a thread: it is small, and stays.
   current = new LookUps{{pool, node_rank}, deadline_seconds};
   const std::string text = pool.name() + " " + std::to_string(node_rank) + " " + std::to_string(deadline_seconds);
-  setenv(pool_variable, text.c_str(), 1);
+  setenv(pool::looking_variable, text.c_str(), 1);
 }
 
 void end_look_ups() noexcept {
   current = nullptr;
-  unsetenv(pool_variable);
+  unsetenv(pool::looking_variable);
   while (looking.load() != looking_here) usleep(1000);
 }
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -18,6 +19,7 @@
 #include "drain/serve.hpp"
 #include "drain/recovery.hpp"
 #include "pool/futex.hpp"
+#include "pool/published.hpp"
 #include "session/agreement.hpp"
 
 namespace glean::session {
@@ -44,6 +46,12 @@ std::string find_command(const std::string& command) {
 // The command makes a process of its own for the draining and ends itself, so that the application has no child that it
 // does not know of.
 void start_helper(const std::string& command, const std::string& pool) {
+  std::string looks_nowhere = std::string(pool::looking_variable) + "=";
+  std::vector<char*> environment{looks_nowhere.data()};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!std::string_view(*variable).starts_with(looks_nowhere)) environment.push_back(*variable);
+  }
+  environment.push_back(nullptr);
   const std::string program = find_command(command);
   std::string verb = "drain", name = pool, zeroth = "glean";
   char* arguments[] = {zeroth.data(), verb.data(), name.data(), nullptr};
@@ -56,7 +64,7 @@ void start_helper(const std::string& command, const std::string& pool) {
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const int error = posix_spawn(&child, program.c_str(), nullptr, &attributes, arguments, environ);
+  const int error = posix_spawn(&child, program.c_str(), nullptr, &attributes, arguments, environment.data());
   posix_spawnattr_destroy(&attributes);
   if (error != 0) throw base::Error(base::Errc::not_found, base::system_error(error, what).what(), hint);
   int status = 0;
