@@ -95,7 +95,7 @@ RunNotes read_notes(const std::string& directory) {
 }
 
 std::vector<RunFinding> explain(const std::vector<std::string>& words, const Executable& library, const RunNotes& notes,
-                                bool is_known) {
+                                const std::vector<RunFinding>& known) {
   if (notes.alive) return {};
   if (!notes.other_mpi.empty()) {
     return {{fmt::format("the program's MPI is {}, and '{}' was built with {}", notes.other_mpi, library.path,
@@ -118,7 +118,7 @@ std::vector<RunFinding> explain(const std::vector<std::string>& words, const Exe
                           "-x LD_PRELOAD (glean-run(1))"});
     }
   }
-  if (findings.empty() && !is_known) {
+  if (findings.empty() && known.empty()) {
     findings.push_back({"no process on this host has initialized MPI with the library",
                         "to other hosts mpirun of Open MPI passes the environment with -x LD_PRELOAD (glean-run(1))"});
   }

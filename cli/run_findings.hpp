@@ -27,9 +27,8 @@ struct RunNotes {
   std::vector<std::string> loaded;   // programs that have loaded the library
 };
 [[nodiscard]] RunNotes read_notes(const std::string& directory);
-// When the command has ended: why nothing was captured. Empty: it was, or nothing more is to be said. `is_known`: examine_command has
-// found something.
+// When the command has ended: why nothing was captured. Empty: it was, or `known`, which examine_command has found, says why.
 [[nodiscard]] std::vector<RunFinding> explain(const std::vector<std::string>& words, const Executable& library, const RunNotes& notes,
-                                              bool is_known);
+                                              const std::vector<RunFinding>& known);
 
 }  // namespace glean::cli

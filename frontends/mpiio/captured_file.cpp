@@ -233,6 +233,7 @@ void CapturedFile::get_byte_offset(MPI_File /*fh*/, MPI_Offset offset, MPI_Offse
 }
 
 void CapturedFile::seek(MPI_File fh, MPI_Offset offset, int whence) {
+  if (whence == MPI_SEEK_END) flush_to_read();
   const std::lock_guard lock(pointer_lock_);
   MPI_Offset position = offset;
   if (whence == MPI_SEEK_CUR) {
@@ -247,7 +248,7 @@ void CapturedFile::seek(MPI_File fh, MPI_Offset offset, int whence) {
 }
 
 MPI_Offset CapturedFile::offset_from_end(MPI_Offset offset) {
-  const MPI_File file = original();
+  const MPI_File file = flushed_original();
   MPI_Offset position = 0;
   succeeded(PMPI_File_seek(file, offset, MPI_SEEK_END));
   succeeded(PMPI_File_get_position(file, &position));

@@ -142,6 +142,8 @@ class CapturedFile {
   void flush_to_read();
   // The file as the MPI library sees it, with everything in it that was captured.
   MPI_File original();
+  // The same after flush_to_read(). Waits for no rank.
+  MPI_File flushed_original();
   void check_readable() const;
   template <class Operation>
   void at_offset(Operation operation);

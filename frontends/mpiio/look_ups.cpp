@@ -68,7 +68,8 @@ std::size_t resolve_directory(int directory, const char* path, Path& resolved) {
 
 // Absolute and without symbolic links; the file need not exist. 0: no file can be there. Not with std::filesystem, which
 // allocates.
-std::size_t resolve(int directory, const char* path, bool follows_last, Path& resolved) {
+std::size_t resolve(int directory, const char* path, Wanted wanted, Path& resolved) {
+  const bool follows_last = wanted != Wanted::link && wanted != Wanted::link_or_directory;
   Path name;
   const std::size_t given = strnlen(path, name.size());
   if (given == 0 || given == name.size()) return 0;
@@ -175,9 +176,8 @@ std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int director
     return nullptr;
   }
   Path resolved;
-  const bool follows = wanted != Wanted::link && wanted != Wanted::link_or_directory;
   const bool lists = wanted == Wanted::directory_entries;
-  const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, follows, resolved);
+  const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, wanted, resolved);
   if (length == 0) return nullptr;
   using Names = pool::Draining::Names;
   const Names names = wanted == Wanted::file || wanted == Wanted::link ? Names::files : Names::directories_too;

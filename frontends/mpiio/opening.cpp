@@ -138,14 +138,14 @@ std::string working_path(Session& session, const std::string& path) {
   std::unique_lock lock(session.one_at_a_time());
   auto target = session.find_target(path);
   std::uint32_t phase = 0;
-  if (target) {
+  if (target && target->output) {
     const std::uint32_t slot = target->output->slot();
     lock.unlock();
     phase = session.core()->pace().wait_for_ranks(slot);
     lock.lock();
     target = session.find_target(path);
   }
-  if (target) {
+  if (target && target->output) {
     say(path, session::caught([&] { target->output->flush(phase, ByteOutput::Then::read); }));
     return target->output->working_path();
   }
@@ -268,7 +268,7 @@ std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm
   if (way == Way::shared) {
     const std::lock_guard lock(session.one_at_a_time());
     opened.target = session.find_target(path);
-    again = opened.target == nullptr;   // closed meanwhile, by another thread
+    again = opened.target == nullptr || opened.target->output == nullptr;   // closed meanwhile, by another thread
     if (again) {
       opened.comm->ends(FileComm::End::freed);
       return nullptr;

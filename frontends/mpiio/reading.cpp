@@ -31,6 +31,10 @@ void CapturedFile::flush_to_read() {
 
 MPI_File CapturedFile::original() {
   flush_to_read();
+  return flushed_original();
+}
+
+MPI_File CapturedFile::flushed_original() {
   const std::lock_guard lock(alone_lock_);
   if (alone_.handle() == MPI_FILE_NULL) {
     MPI_Info info = hints_.make_info();
@@ -57,8 +61,9 @@ void CapturedFile::check_readable() const {
 template <class Operation>
 void CapturedFile::at_pointer(Operation operation) {
   check_readable();
+  flush_to_read();   // waits for other ranks, while another thread may ask for the position
   const std::lock_guard lock(pointer_lock_);
-  const MPI_File file = original();
+  const MPI_File file = flushed_original();
   succeeded(PMPI_File_seek(file, position_, MPI_SEEK_SET));
   succeeded(operation(file));
   succeeded(PMPI_File_get_position(file, &position_));

@@ -69,8 +69,9 @@ bool is_in_one_record(const Variable& variable, const std::vector<Slab>& slabs) 
   });
 }
 
-// Whether 1.12.3 takes the values of a nonblocking put when it is posted, where it swaps them in place otherwise, and needs them then.
-// Programs may have changed them since, in Fortran without knowing: a section of an array is in memory of the compiler's that is gone.
+// Whether 1.12.3 takes the values of a nonblocking put when it is posted; others it reads, and swaps in place, in the program's memory at
+// the wait. By then a program may have changed what it has no need of, in Fortran without knowing: a section of an array is in memory of
+// the compiler's that is gone.
 bool takes_when_posted(const Memory& memory, Bytes bytes) { return !memory.is_plain() || bytes <= 4096; }
 
 // None: the call is the library's.

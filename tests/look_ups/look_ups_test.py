@@ -51,7 +51,7 @@ def main():
         expect(True, directory, "closed", "sh", "-c", "test -s 'a file.nc' && cat *.nc | grep -q 'all of it'")
         expect(True, directory, "closed", "cp", "{}", f"{elsewhere}/copy")
         expect(True, directory, "closed", "sh", "-c", "test -n \"$(find . -name 'a file.nc')\"")
-        expect(True, directory, "closed", "sh", "-c", "test -n \"$(find ../*/ -name 'a file.nc')\"")
+        expect(True, directory, "closed", "sh", "-c", f"test -n \"$(find ../'{os.path.basename(directory)}'/ -name 'a file.nc')\"")
         expect(True, directory, "closed", sys.executable, "-c",
                "import os, sys; p = sys.argv[1]; assert os.path.getsize(p) == 10; os.replace(p, p + '.old')", "{}")
         expect(True, directory, "closed", sys.executable, "-c", "import os; assert 'a file.nc' in os.listdir('.')")

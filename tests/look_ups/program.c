@@ -40,7 +40,7 @@ static int looks_at(const char* name, long begin, char wanted) {
   return fclose(stream) == 0 && chmod(name, 0600) == 0 && stat(name, &status) == 0 && (status.st_mode & 0777) == 0600;
 }
 
-static int symlink_is_one(const char* name) {
+static int sees_links_as_links(const char* name) {
   char link[40];
   struct stat status;
   snprintf(link, sizeof link, "look_ups.link%d", rank);
@@ -78,7 +78,7 @@ int main(int count, char** arguments) {
   MPI_File open_file = open_to_write(MPI_COMM_WORLD, "look_ups.new");
   MPI_File_write_at_all(open_file, (MPI_Offset)bytes * rank, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
   expect(looks_at("look_ups.new", (long)bytes * rank, 'a' + rank), "it does not find what it has written of an open file");
-  expect(symlink_is_one("look_ups.new"), "a symbolic link to an open file is taken for the file");
+  expect(sees_links_as_links("look_ups.new"), "a symbolic link to an open file is taken for the file");
   MPI_Barrier(MPI_COMM_WORLD);
   const int other = (rank + 1) % ranks;
   expect(looks_at("look_ups.new", (long)bytes * other, 'a' + other), "it does not find what another rank has written of an open file");

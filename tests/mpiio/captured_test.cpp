@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -60,6 +61,20 @@ TEST_F(Captured, AnOldFileStaysUntilOneThatWasCutToNothingIsComplete) {
   MPI_File_close(&file);
 
   EXPECT_EQ(published(), "newer");
+}
+
+TEST_F(Captured, AnOldFileThatHasLostItsNameCannotBeCutAndIsWrittenAllTheSame) {
+  make("old and long");
+  MPI_File file = create();
+  const std::string moved = directory_ + "-moved";
+  if (rank_ == 0) ASSERT_EQ(std::rename(directory_.c_str(), moved.c_str()), 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_EQ(error_class(MPI_File_set_size(file, 0)), MPI_ERR_NO_SUCH_FILE);
+  if (rank_ == 0) EXPECT_EQ(MPI_File_write_at(file, 0, "new", 3, MPI_CHAR, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&file), MPI_SUCCESS);
+
+  if (rank_ == 0) ASSERT_EQ(std::rename(moved.c_str(), directory_.c_str()), 0);
+  EXPECT_EQ(published(), "new and long");
 }
 
 TEST_F(Captured, AnOldFileIsWrittenInPlace) {
