@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "type_cache.hpp"
 
+#include <mutex>
+
 #include "base/log.hpp"
 #include "session/agreement.hpp"
 
@@ -23,13 +25,20 @@ int keyval() {
   return made;
 }
 
-}  // namespace
-
-Kept flat_type(MPI_Datatype datatype) {
+const Kept* kept_with(MPI_Datatype datatype) {
   void* value = nullptr;
   int found = 0;
   PMPI_Type_get_attr(datatype, keyval(), &value, &found);
-  if (found != 0) return *static_cast<Kept*>(value);
+  return found != 0 ? static_cast<const Kept*>(value) : nullptr;
+}
+
+}  // namespace
+
+Kept flat_type(MPI_Datatype datatype) {
+  if (const Kept* kept = kept_with(datatype)) return *kept;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);   // what is kept is never replaced: another thread may be taking it
+  if (const Kept* kept = kept_with(datatype)) return *kept;
   Kept flat;
   const auto unknown = session::caught([&] { flat = std::make_shared<const FlatType>(datatype); });
   if (unknown) base::log(base::LogLevel::warning, "{}: MPI writes what is written with this datatype", unknown->what());
