@@ -62,17 +62,13 @@ std::string age_text(double seconds) {
   return seconds < 172'800 ? fmt::format("{:.0f} h", seconds / 3600) : fmt::format("{:.0f} days", seconds / 86'400);
 }
 
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
-}
-
 std::string describe(const drain::RemainingOutput& output) {
   if (!output.problem.empty()) return output.problem;
   const std::string waits = fmt::format(", {} wait", base::readable_bytes(output.waiting_bytes));
-  if (output.is_bytes) return (output.closed ? "closed" : "written in place, not closed by " + ranks_text(output.ranks_behind)) + waits;
+  if (output.is_bytes) return (output.closed ? "closed" : "written in place, not closed by " + base::readable_ranks(output.ranks_behind)) + waits;
   std::string text = count(output.steps_complete, "complete step");
   if (!output.ranks_behind.empty()) {
-    text += fmt::format(", step {} not ended by {}", output.steps_complete, ranks_text(output.ranks_behind));
+    text += fmt::format(", step {} not ended by {}", output.steps_complete, base::readable_ranks(output.ranks_behind));
   }
   if (!output.closed) text += ", not closed";
   return text + waits;

@@ -213,7 +213,7 @@ TEST(Engine, RefusesToPublishAStepThatNotAllRanksHaveEnded) {
   ASSERT_TRUE(wait_until_finished(made.pool, {key}));
   const auto& slot = made.pool.slot(key.slot);
   EXPECT_EQ(slot.state, pool::OutputState::failed);
-  EXPECT_NE(error_in(slot).find("rank(s) 1 have not ended step 1"), std::string::npos) << error_in(slot);
+  EXPECT_NE(error_in(slot).find("rank 1 had not ended step 1"), std::string::npos) << error_in(slot);
   EXPECT_EQ(bytes_of_file(output.description.names.final_path), std::nullopt);
   EXPECT_EQ(bytes_of_file(output.description.names.working_path), std::nullopt);
 }

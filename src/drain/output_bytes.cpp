@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/units.hpp"
 #include "drain/output_drain.hpp"
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
@@ -185,12 +186,7 @@ bool OutputDrain::is_read_soon() const { return slot_.read_up_to.load(std::memor
 
 bool OutputDrain::is_wanted() const { return slot_.write_up_to.load(std::memory_order_acquire) > done_up_to_; }
 
-bool OutputDrain::is_left_by_all() const {
-  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
-    if ((pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire) & pool::rank_closed) == 0) return false;
-  }
-  return true;
-}
+bool OutputDrain::is_left_by_all() const { return pool::ranks_of_output(pool_, key_.slot).all_closed; }
 
 // Not while a rank opens the file under the name that it has, unless it is gone.
 bool OutputDrain::locks_name() {
@@ -211,13 +207,8 @@ void OutputDrain::judge_bytes_without_ranks(bool all_closed) {
   const bool in_place = description_.names.working_path == description_.names.final_path;
   trace_.had_complete_steps = all_closed || (in_place && pool::writes_begun(slot_) != 0);
   if (all_closed || failed_ || postponed_) return;
-  std::string open;
-  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
-    const bool closed = (pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire) & pool::rank_closed) != 0;
-    if (!closed) open += (open.empty() ? "" : ", ") + std::to_string(pool_.job_rank(rank));
-  }
-  if (open.empty()) open = "of another node";
-  const std::string why = "rank(s) " + open + " had not closed it when the job ended";
+  const std::vector<int> open = pool::ranks_with_output_open(pool_, key_.slot);
+  const std::string why = (open.empty() ? "ranks of another node" : base::readable_ranks(open)) + " had not closed it when the job ended";
   if (in_place) trace_.note = why + "; all that was captured is in it";
   else fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' is not complete: " + why));
 }

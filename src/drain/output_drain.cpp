@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "drain/messages.hpp"
 #include "pool/futex.hpp"
 #include "store/parts/part_index.hpp"
@@ -164,26 +165,20 @@ void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
 
 void OutputDrain::look_at_ranks() {
   look_at_phases();
-  std::uint32_t steps = pool::rank_steps, most = 0;
-  bool all_closed = true;
-  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
-    const std::uint32_t progress = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire);
-    steps = std::min(steps, progress & pool::rank_steps);
-    most = std::max(most, progress & pool::rank_steps);
-    all_closed = all_closed && (progress & pool::rank_closed) != 0;
-    if ((progress & pool::rank_abandoned) == 0) continue;
+  const pool::RanksOfOutput ranks = pool::ranks_of_output(pool_, key_.slot);
+  if (ranks.any_abandoned) {
     abandoned_ = abandoned_ || !failed_ || failed_elsewhere_;   // ranks of another node may have been heard of first
     if (!failed_) {
-      fail(base::Error(base::Errc::invalid_state, "output '" + trace_.path + "' was abandoned by rank " +
-                                                      std::to_string(pool_.job_rank(rank)) + " before it was closed"));
+      const std::string by = base::readable_ranks(pool::ranks_that_abandoned(pool_, key_.slot));
+      fail(base::Error(base::Errc::invalid_state, "output '" + trace_.path + "' was abandoned by " + by + " before it was closed"));
     }
   }
   if (ranks_ == Ranks::gone) {
-    judge_without_ranks(steps, most, all_closed);
+    judge_without_ranks(ranks);
   } else {
-    steps_ended_ = steps_complete_ = steps;
-    steps_begun_ = most;
-    all_closed_ = closed_here_ = all_closed && !lacks_writes();
+    steps_ended_ = steps_complete_ = ranks.steps_ended;
+    steps_begun_ = ranks.most_ended;
+    all_closed_ = closed_here_ = ranks.all_closed && !lacks_writes();
   }
   if (pool_.is_shared()) look_at_nodes();
   take_moved();   // only now it can be told what of it has to be undone
@@ -366,14 +361,10 @@ void OutputDrain::progress() {
 
 // A step that not all ranks have ended would be published in part.
 void OutputDrain::refuse_uneven_steps() {
-  std::string behind;
-  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
-    const std::uint32_t steps = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire) & pool::rank_steps;
-    if (steps < steps_begun_) behind += (behind.empty() ? "" : ", ") + std::to_string(pool_.job_rank(rank));
-  }
-  if (behind.empty()) behind = std::to_string(slot_.job_last_rank.load(std::memory_order_acquire));   // of another node
-  fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' was closed by all ranks, but rank(s) " + behind +
-                                                  " have not ended step " + std::to_string(steps_begun_ - 1),
+  std::vector<int> behind = pool::ranks_before_step(pool_, key_.slot, steps_begun_);
+  if (behind.empty()) behind = {static_cast<int>(slot_.job_last_rank.load(std::memory_order_acquire))};   // of another node
+  fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' was closed by all ranks, but " + base::readable_ranks(behind) +
+                                                  " had not ended step " + std::to_string(steps_begun_ - 1),
                    "every rank ends every step, whether it puts something or not"));
 }
 

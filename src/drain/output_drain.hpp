@@ -29,6 +29,7 @@
 #include "drain/window.hpp"
 #include "plan/file_share.hpp"
 #include "pool/description.hpp"
+#include "pool/ranks_of_output.hpp"
 #include "pool/verdicts.hpp"
 
 namespace glean::drain {
@@ -170,7 +171,7 @@ class OutputDrain {
   enum class Move { done, no_room, no_free_chunk };
   [[nodiscard]] Move move(const std::map<std::uint64_t, std::vector<Kept>>& leaving, Bytes room_bytes);
   void forget();
-  void judge_without_ranks(std::uint32_t steps, std::uint32_t most, bool all_closed);
+  void judge_without_ranks(const pool::RanksOfOutput& ranks);
   void retire(const pool::Record& record, pool::JournalReader& journal);
   void skip_empty_steps();
   void stage_steps();

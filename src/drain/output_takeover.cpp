@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/units.hpp"
 #include "drain/messages.hpp"
 #include "drain/output_drain.hpp"
 #include "pool/futex.hpp"
@@ -76,12 +77,8 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
 
 // What a drain has noted for the next one has no checksum. That it can be is the least.
 void OutputDrain::check_notes() const {
-  std::uint64_t steps = pool::rank_steps, most = 0;
-  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
-    const std::uint64_t ended = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire) & pool::rank_steps;
-    steps = std::min(steps, ended);
-    most = std::max(most, ended);
-  }
+  const pool::RanksOfOutput ranks = pool::ranks_of_output(pool_, key_.slot);
+  const std::uint64_t steps = ranks.steps_ended, most = ranks.most_ended;
   const pool::Verdict verdict = pool::verdict_of(slot_);
   if (slot_.state.load(std::memory_order_acquire) == pool::OutputState::open && steps_written_ <= steps &&
       steps_synchronized_ <= steps_written_ && records_ <= steps && verdict.kept <= verdict.judged && verdict.judged <= most + 1 &&
@@ -193,8 +190,10 @@ bool OutputDrain::undo(const KeptPut& put) {
   return true;   // until the zeros are safe
 }
 
-void OutputDrain::judge_without_ranks(std::uint32_t steps, std::uint32_t most, bool all_closed) {
+void OutputDrain::judge_without_ranks(const pool::RanksOfOutput& ranks) {
   if (std::exchange(judged_, true)) return;
+  std::uint32_t steps = ranks.steps_ended, most = ranks.most_ended;
+  bool all_closed = ranks.all_closed;
   if (description_.is_bytes) return judge_bytes_without_ranks(all_closed);
   if (pool_.is_shared()) {   // what the nodes have found together
     steps = std::min(steps, static_cast<std::uint32_t>(slot_.job_steps_ended.load(std::memory_order_acquire)));
@@ -207,17 +206,11 @@ void OutputDrain::judge_without_ranks(std::uint32_t steps, std::uint32_t most, b
   steps_begun_ = all_closed ? most : steps;
   all_closed_ = true;
   if (all_closed || failed_ || postponed_) return;   // the first reason stays
-  std::string behind;
-  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
-    const std::uint32_t progress = pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire);
-    if ((progress & pool::rank_steps) == steps) behind += (behind.empty() ? "" : ", ") + std::to_string(pool_.job_rank(rank));
-  }
-  if (behind.empty()) behind = "of another node";
-  if (most != steps) {
-    trace_.note = "step " + std::to_string(steps) + " is not there: rank(s) " + behind + " had not ended it";
-  }
+  const std::vector<int> ranks_behind = pool::ranks_before_step(pool_, key_.slot, steps + 1);
+  const std::string behind = ranks_behind.empty() ? "ranks of another node" : base::readable_ranks(ranks_behind);
+  if (most != steps) trace_.note = "step " + std::to_string(steps) + " is not there: " + behind + " had not ended it";
   if (steps == 0) {
-    fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' has no complete step: rank(s) " + behind +
+    fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' has no complete step: " + behind +
                                                     " had not ended step 0 when the job ended"));
   } else if (slot_.forgotten.load(std::memory_order_acquire) != 0) {
     fail(base::Error(base::Errc::no_space,

@@ -20,8 +20,10 @@
 #include "base/error.hpp"
 #include "base/job_end.hpp"
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "drain/engine.hpp"
 #include "pool/epochs.hpp"
+#include "pool/ranks_of_output.hpp"
 #include "pool/spill.hpp"
 #include "pool/verdicts.hpp"
 #include "store/parts/part_index.hpp"
@@ -44,30 +46,14 @@ double age_of_object(const std::string& pool) {
   return age_of(static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000);
 }
 
-std::string list(const std::vector<int>& ranks) {
-  std::string text;
-  for (const int rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
-  return text;
-}
-
 RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
   RemainingOutput output;
-  std::uint32_t steps = pool::rank_steps, most = 0;
-  output.closed = true;
-  bool abandoned = false;
-  const int ranks = static_cast<int>(pool.header().ranks);
-  const auto progress = [&](int rank) { return pool.rank_progress(key.slot, rank).load(std::memory_order_acquire); };
-  for (int rank = 0; rank < ranks; ++rank) {
-    steps = std::min(steps, progress(rank) & pool::rank_steps);
-    most = std::max(most, progress(rank) & pool::rank_steps);
-    output.closed &= (progress(rank) & pool::rank_closed) != 0;
-    abandoned |= (progress(rank) & pool::rank_abandoned) != 0;
-  }
-  for (int rank = 0; rank < ranks && most > steps; ++rank) {
-    if ((progress(rank) & pool::rank_steps) == steps) output.ranks_behind.push_back(pool.job_rank(rank));
-  }
+  const pool::RanksOfOutput ranks = pool::ranks_of_output(pool, key.slot);
+  const std::uint32_t steps = ranks.steps_ended;
+  output.closed = ranks.all_closed;
   output.steps_complete = steps;
-  output.steps_begun = most;
+  output.steps_begun = ranks.most_ended;
+  output.ranks_behind = pool::ranks_before_step(pool, key.slot, output.steps_begun > steps ? steps + 1 : 0);
   const pool::OutputSlot& slot = pool.slot(key.slot);
   try {
     const auto description = pool::read_description(pool, key);
@@ -75,7 +61,7 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     output.path = names.display_path;
     output.final_path = names.names.final_path;
     output.is_bytes = names.is_bytes;
-    for (int rank = 0; rank < ranks && output.is_bytes && most == 0; ++rank) output.ranks_behind.push_back(pool.job_rank(rank));
+    if (output.is_bytes) output.ranks_behind = pool::ranks_with_output_open(pool, key.slot);
     const bool in_place = names.is_bytes && names.names.working_path == names.names.final_path;
     if (names.nodes_drop) {   // what has been judged: the nodes may find more together
       const auto kept = pool::kept_before(slot, std::min<std::uint64_t>(steps, pool::verdict_of(slot).judged));
@@ -84,9 +70,9 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     }
     if (!description.complete) output.problem = "it was just being opened";
     else if (slot.state != pool::OutputState::open) output.problem = "its slot is damaged";
-    else if (abandoned) output.problem = "the application has given it up";
+    else if (ranks.any_abandoned) output.problem = "the application has given it up";
     else if (slot.error != 0) output.problem = pool::message_of(slot);
-    else if (output.is_bytes && !output.closed && !in_place) output.problem = "not closed by rank(s) " + list(output.ranks_behind);
+    else if (output.is_bytes && !output.closed && !in_place) output.problem = "not closed by " + base::readable_ranks(output.ranks_behind);
     else if (!output.is_bytes && steps == 0 && !output.closed) output.problem = "it has no complete step";
   } catch (const base::Error& error) {
     output.problem = error.what();
@@ -251,8 +237,8 @@ bool remove_if_finished(const std::string& name) {
       never_closed.push_back(std::move(*output));
     }
     for (const RemainingOutput& output : never_closed) {
-      base::log(base::LogLevel::warning, "'{}': rank(s) {} of a job that has ended never closed it; all that was captured is in it",
-                output.path, list(output.ranks_behind));
+      base::log(base::LogLevel::warning, "'{}': {} of a job that has ended never closed it; all that was captured is in it",
+                output.path, base::readable_ranks(output.ranks_behind));
     }
     pool.remove();
     return true;

@@ -19,6 +19,7 @@
 #include "drain/exchange.hpp"
 #include "pool/description.hpp"
 #include "pool/leaked_chunks.hpp"
+#include "pool/ranks_of_output.hpp"
 #include "pool/verdicts.hpp"
 #include "transport/local_messages.hpp"
 
@@ -93,19 +94,12 @@ bool is_renamed(const store::FileNames& names, const pool::OutputSlot& slot) {
 json view_of(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
   const store::FileNames names = names_of(pool, index).names;
-  std::uint32_t ended = pool::rank_steps, begun = 0;
-  bool closed = true;
-  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
-    const std::uint32_t progress = pool.rank_progress(index, rank).load();
-    ended = std::min(ended, progress & pool::rank_steps);
-    begun = std::max(begun, progress & pool::rank_steps);
-    closed = closed && (progress & pool::rank_closed) != 0;
-  }
+  const pool::RanksOfOutput ranks = pool::ranks_of_output(pool, index);
   const pool::Verdict steps = pool::verdict_of(slot);
   const pool::Decisions decisions = pool::decisions_of(slot);
   return {{"judged", steps.judged}, {"kept", steps.kept}, {"last_kept", pool::last_kept(slot)}, {"decided", decisions.decided},
-          {"drops", decisions.drops}, {"node", pool.header().node}, {"output", slot.job_output.load()}, {"ended", ended},
-          {"begun", begun}, {"closed", closed},
+          {"drops", decisions.drops}, {"node", pool.header().node}, {"output", slot.job_output.load()}, {"ended", ranks.steps_ended},
+          {"begun", ranks.most_ended}, {"closed", ranks.all_closed},
           {"part_durable", slot.part_durable.load()}, {"inode", slot.publishing_inode.load()},
           {"in_place", is_in_place(names)}, {"renamed", is_renamed(names, slot)},
           {"error", slot.error.load() != 0 ? pool::message_of(slot) : std::string()}};

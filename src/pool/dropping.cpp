@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "pool/futex.hpp"
+#include "pool/ranks_of_output.hpp"
 #include "pool/verdicts.hpp"
 
 namespace glean::pool {
@@ -35,11 +36,7 @@ bool has_room(Pool& pool, Bytes bytes) {
 }
 
 bool is_lost(Pool& pool, const OutputKey& output) {
-  if (pool.slot(output.slot).error.load(std::memory_order_acquire) != 0) return true;
-  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
-    if ((pool.rank_progress(output.slot, rank).load(std::memory_order_acquire) & rank_closed) != 0) return true;
-  }
-  return false;
+  return pool.slot(output.slot).error.load(std::memory_order_acquire) != 0 || ranks_of_output(pool, output.slot).any_closed;
 }
 
 bool is_dropped_by_others(const Pool& pool, const StepToBegin& step) {

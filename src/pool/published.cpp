@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "pool/futex.hpp"
+#include "pool/ranks_of_output.hpp"
 
 namespace glean::pool {
 namespace {
@@ -57,12 +58,8 @@ void release_name(const Pool& pool, OutputKey key) noexcept {
 }
 
 bool Draining::is_closed(std::uint32_t slot) const noexcept {
-  const auto progress = [&](int rank) { return pool_.rank_progress(slot, rank).load(std::memory_order_acquire); };
-  if (rank_ != no_rank && (progress(rank_) & (rank_closed | rank_absent)) == rank_closed) return true;
-  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
-    if ((progress(rank) & rank_closed) == 0) return false;
-  }
-  return true;
+  const std::uint32_t own = rank_ == no_rank ? 0 : pool_.rank_progress(slot, rank_).load(std::memory_order_acquire);
+  return (own & (rank_closed | rank_absent)) == rank_closed || ranks_of_output(pool_, slot).all_closed;
 }
 
 Draining::Outputs Draining::outputs() noexcept {

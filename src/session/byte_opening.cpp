@@ -19,6 +19,7 @@
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
+#include "pool/ranks_of_output.hpp"
 #include "session/agreement.hpp"
 
 namespace glean::session {
@@ -155,19 +156,7 @@ pool::OutputKey claim(Core& core, drain::OutputDescription& description, bool ch
 
 bool is_open(const pool::OutputSlot& slot) { return slot.state.load(std::memory_order_acquire) == pool::OutputState::open; }
 
-bool is_closed_by_all(const pool::Pool& pool, std::uint32_t index) {
-  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
-    if ((pool.rank_progress(index, rank).load(std::memory_order_acquire) & pool::rank_closed) == 0) return false;
-  }
-  return true;
-}
-
-bool is_abandoned(const pool::Pool& pool, std::uint32_t index) {
-  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
-    if ((pool.rank_progress(index, rank).load(std::memory_order_acquire) & pool::rank_abandoned) != 0) return true;
-  }
-  return false;
-}
+bool is_closed_by_all(const pool::Pool& pool, std::uint32_t index) { return pool::ranks_of_output(pool, index).all_closed; }
 
 std::vector<pool::OutputKey> open_in_place(const pool::Pool& pool) {
   std::vector<pool::OutputKey> keys;

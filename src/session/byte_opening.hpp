@@ -20,7 +20,6 @@ namespace glean::session {
 [[nodiscard]] bool any_is_open(const pool::Pool& pool);
 // By all ranks of the node.
 [[nodiscard]] bool is_closed_by_all(const pool::Pool& pool, std::uint32_t index);
-[[nodiscard]] bool is_abandoned(const pool::Pool& pool, std::uint32_t index);
 // Those of bytes that are written in place, have not failed, and that not all ranks of the node have closed.
 [[nodiscard]] std::vector<pool::OutputKey> open_in_place(const pool::Pool& pool);
 

@@ -16,6 +16,7 @@
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
+#include "pool/ranks_of_output.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 #include "session/core.hpp"
@@ -87,7 +88,7 @@ std::optional<FoundOutput> find_unpublished(const Core& core, const std::string&
   const std::string final_path = store::resolved_path(path);
   const auto found = find_output(core.pool(), final_path);
   // Who opens one that is written in place looks it up by the name under which it is waited for.
-  const bool is_it = found && found->is_closed && found->working_path != final_path && !is_abandoned(core.pool(), found->key.slot);
+  const bool is_it = found && found->is_closed && found->working_path != final_path && !pool::ranks_of_output(core.pool(), found->key.slot).any_abandoned;
   return is_it ? found : std::nullopt;
 }
 

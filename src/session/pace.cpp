@@ -2,13 +2,13 @@
 #include "session/pace.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <mpi.h>
 #include <sched.h>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "drain/description.hpp"
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
@@ -97,9 +97,9 @@ std::optional<std::uint32_t> Pace::wait(std::uint32_t slot, const GivesUp& gives
     if (begin == 0) begin = now;
     if (now - begin < next_word_ns) continue;
     next_word_ns *= 2;
-    base::log(base::LogLevel::warning, "'{}': rank {} has waited {:.0f} s for rank(s) {}: they have not come to its last collective call",
+    base::log(base::LogLevel::warning, "'{}': rank {} has waited {:.0f} s for {} to come to its last collective call",
               name_of(pool_, slot), pool_.job_rank(rank_), static_cast<double>(now - begin) / 1e9,
-              fmt::join(pool::ranks_before_phase(pool_, slot, phase), ", "));
+              base::readable_ranks(pool::ranks_before_phase(pool_, slot, phase)));
   }
   return phase;
 }

@@ -194,19 +194,11 @@ bool PoolOutputs::is_current(const PoolOutput& output) const {
   return pool_.slot(output.key.slot).generation.load(std::memory_order_acquire) == output.key.generation;
 }
 
-bool PoolOutputs::all_ranks(const PoolOutput& output, std::uint32_t flag) const {
-  for (int rank = 0; rank < ranks_; ++rank) {
-    if ((pool_.rank_progress(output.key.slot, rank).load(std::memory_order_acquire) & flag) == 0) return false;
-  }
-  return true;
-}
+pool::RanksOfOutput PoolOutputs::ranks_of(const PoolOutput& output) const { return pool::ranks_of_output(pool_, output.key.slot); }
 
 bool PoolOutputs::is_whole(const PoolOutput& output) const {
-  for (int rank = 0; rank < ranks_; ++rank) {
-    const std::uint32_t progress = pool_.rank_progress(output.key.slot, rank).load(std::memory_order_acquire);
-    if ((progress & (pool::rank_closed | pool::rank_abandoned)) != pool::rank_closed) return false;
-  }
-  return true;
+  const pool::RanksOfOutput ranks = ranks_of(output);
+  return ranks.all_closed && !ranks.any_abandoned;
 }
 
 // A slot is not used again before everybody who cares knows what became of its output.
@@ -224,7 +216,7 @@ bool PoolOutputs::is_over(const PoolOutput& output) const {
       break;
     case pool::OutputState::failed: break;
   }
-  return output.failure || all_ranks(output, pool::rank_abandoned);
+  return output.failure || ranks_of(output).all_abandoned;
 }
 
 std::uint64_t PoolOutputs::failed(const PoolOutput& output) const {
@@ -366,7 +358,7 @@ std::vector<std::string> PoolOutputs::wait_alone(double deadline_seconds) {
   Patience patience(pool_.header(), deadline_seconds, -1);
   std::vector<std::string> errors;
   for (const auto& output : outputs_) {
-    if (output->failure || output->abandoned || (!pool_.is_shared() && !all_ranks(*output, pool::rank_closed))) continue;
+    if (output->failure || output->abandoned || (!pool_.is_shared() && !ranks_of(*output).all_closed)) continue;
     if (const auto late = wait_for(*output, Level::durable, patience)) errors.emplace_back(late->what());
     else if (failed(*output) != 0) errors.emplace_back(error_in_slot(*output).what());
   }
@@ -410,12 +402,8 @@ std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& op
 
 std::string PoolOutputs::diagnose(const PoolOutput& output) const {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  std::vector<int> behind, open;
-  for (int rank = 0; rank < ranks_; ++rank) {
-    const std::uint32_t progress = pool_.rank_progress(output.key.slot, rank).load(std::memory_order_acquire);
-    if ((progress & pool::rank_steps) < output.steps_ended) behind.push_back(pool_.job_rank(rank));
-    if (output.closed && (progress & pool::rank_closed) == 0) open.push_back(pool_.job_rank(rank));
-  }
+  std::vector<int> behind = pool::ranks_before_step(pool_, output.key.slot, output.steps_ended);
+  std::vector<int> open = output.closed ? pool::ranks_with_output_open(pool_, output.key.slot) : std::vector<int>{};
   // Of the other nodes one rank is known, or none if they have not said anything yet.
   const auto add = [&](std::vector<int>& these, std::uint32_t job_rank) {
     const int rank = static_cast<int>(job_rank);

@@ -18,6 +18,7 @@
 #include "drain/exchange.hpp"
 #include "glean/glean.hpp"
 #include "pool/journal.hpp"
+#include "pool/ranks_of_output.hpp"
 #include "pool/verdicts.hpp"
 #include "session/past_outputs.hpp"
 
@@ -132,7 +133,7 @@ class PoolOutputs {
   [[nodiscard]] pool::Verdict verdict(const PoolOutput& output) const;
   [[nodiscard]] std::uint64_t dropped_by_nodes(const PoolOutput& output) const;
   [[nodiscard]] bool is_dropped(const PoolOutput& output) const;
-  [[nodiscard]] bool all_ranks(const PoolOutput& output, std::uint32_t flag) const;
+  [[nodiscard]] pool::RanksOfOutput ranks_of(const PoolOutput& output) const;
   [[nodiscard]] bool is_whole(const PoolOutput& output) const;   // closed by all ranks of the node, abandoned by none
   [[nodiscard]] std::uint64_t failed(const PoolOutput& output) const;   // its slot, or no slot
   [[nodiscard]] base::Error error_in_slot(const PoolOutput& output) const;

@@ -149,7 +149,7 @@ class Run(CommandTest):
     def test_ranks_that_others_wait_for_are_named(self):
         run = self.glean("run", "--", *MPIRUN, "2", WRITER, "file", "6")
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertIn("file': rank 0 has waited 5 s for rank(s) 1: they have not come to its last collective call", run.stderr)
+        self.assertIn("file': rank 0 has waited 5 s for rank 1 to come to its last collective call", run.stderr)
         self.assertEqual((self.directory / "file").read_bytes(), b"a" * 1000 + b"b" * 1000)
 
     def test_subfiling_is_seen_in_the_environment(self):

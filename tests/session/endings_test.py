@@ -59,7 +59,7 @@ class Endings(unittest.TestCase):
         done = self.run_program("sigterm")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("told to end (SIGTERM)", done.stderr)
-        self.assertIn("step 1 is not there: rank(s) 1 had not ended it", done.stderr)
+        self.assertIn("step 1 is not there: rank 1 had not ended it", done.stderr)
         self.assertEqual(self.records(), 1)
         self.assertEqual([path.name for path in self.directory.iterdir()], ["out.nc"])
 
@@ -81,7 +81,7 @@ class Endings(unittest.TestCase):
                 done = self.run_program(way, OMPI_MCA_odls_base_sigkill_timeout="4")
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn("a rank was killed: completing what all ranks have captured", done.stderr)
-                self.assertIn("step 1 is not there: rank(s) 1 had not ended it", done.stderr)
+                self.assertIn("step 1 is not there: rank 1 had not ended it", done.stderr)
                 self.assertEqual(self.records(), 1)
                 self.assertEqual([path.name for path in self.directory.iterdir()], ["out.nc"])
                 (self.directory / "out.nc").unlink()

@@ -35,7 +35,7 @@ TEST_F(Nodes, PublishNothingWhenARankOfAnotherEndsFewerSteps) {
   if (rank_ != last_leader()) file.whole_step(2);
   file.out.close();
   EXPECT_ERROR(session.wait(Level::durable), Errc::invalid_state,
-               "rank(s) " + std::to_string(last_leader()) + " have not ended step 1");
+               "rank " + std::to_string(last_leader()) + " had not ended step 1");
   session.close();
   EXPECT_EQ(others(), std::vector<std::string>{});
 }
