@@ -65,11 +65,10 @@ std::string age_text(double seconds) {
 std::string describe(const drain::RemainingOutput& output) {
   if (!output.problem.empty()) return output.problem;
   const std::string waits = fmt::format(", {} wait", base::readable_bytes(output.waiting_bytes));
-  if (output.is_bytes) return (output.closed ? "closed" : "written in place, not closed by " + base::readable_ranks(output.ranks_behind)) + waits;
+  const std::string behind = base::readable_ranks(output.ranks_behind);
+  if (output.is_bytes) return (output.closed ? "closed" : "written in place, not closed by " + behind) + waits;
   std::string text = count(output.steps_complete, "complete step");
-  if (!output.ranks_behind.empty()) {
-    text += fmt::format(", step {} not ended by {}", output.steps_complete, base::readable_ranks(output.ranks_behind));
-  }
+  if (!output.ranks_behind.empty()) text += fmt::format(", step {} not ended by {}", output.steps_complete, behind);
   if (!output.closed) text += ", not closed";
   return text + waits;
 }

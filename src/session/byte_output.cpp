@@ -88,8 +88,8 @@ std::optional<FoundOutput> find_unpublished(const Core& core, const std::string&
   const std::string final_path = store::resolved_path(path);
   const auto found = find_output(core.pool(), final_path);
   // Who opens one that is written in place looks it up by the name under which it is waited for.
-  const bool is_it = found && found->is_closed && found->working_path != final_path && !pool::ranks_of_output(core.pool(), found->key.slot).any_abandoned;
-  return is_it ? found : std::nullopt;
+  if (!found || !found->is_closed || found->working_path == final_path) return std::nullopt;
+  return pool::ranks_of_output(core.pool(), found->key.slot).any_abandoned ? std::nullopt : found;
 }
 
 // Null while another rank, or thread, keeps it, or when the file is just being published.

@@ -228,7 +228,7 @@ class Helper(RecoverTest):
         wait_for(lambda: "begun.nc" in log.read_text(), "message")
         self.assertIn("the ranks of", log.read_text())
         self.assertIn("no complete step", log.read_text())
-        self.assertRegex(log.read_text(), r"open.nc': published, 3 step\(s\): step 3 is not there: rank\(s\) 1 had not")
+        self.assertRegex(log.read_text(), r"open.nc': published, 3 step\(s\): step 3 is not there: rank 1 had not")
 
     def test_completes_what_a_program_that_forgets_its_session_has_left(self):
         program = Program(self, self.data, "forgets", GLEAN_DRAIN_PLACE="process", GLEAN_DRAIN_COMMAND=COMMAND)
