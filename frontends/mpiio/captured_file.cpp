@@ -26,7 +26,7 @@ CapturedFile::CapturedFile(Session& session, Opened opened)
   PMPI_Comm_rank(comm_, &rank_);
   PMPI_Comm_size(comm_, &ranks_);
   const FlatType byte(MPI_BYTE);
-  view_.places.emplace(0, byte, byte);
+  view_.places.emplace(0, byte);
 }
 
 CapturedFile::~CapturedFile() = default;
@@ -217,7 +217,7 @@ void CapturedFile::set_view(MPI_File /*fh*/, MPI_Offset disp, MPI_Datatype etype
   PMPI_Type_size_x(etype, &bytes);
   view_.etype_bytes = std::max<Bytes>(1, static_cast<Bytes>(bytes));
   // Also one that MPI does not allow in files that are written, such as PnetCDF's, which would overlap if it were repeated.
-  const auto unknown = session::caught([&] { view_.places.emplace(disp, FlatType(etype), FlatType(filetype)); });
+  const auto unknown = session::caught([&] { view_.places.emplace(disp, FlatType(filetype)); });
   if (unknown) base::log(base::LogLevel::warning, "'{}': {}: MPI writes what is written with this view", target_->path, unknown->what());
   hints_.add(info);
   position_ = 0;

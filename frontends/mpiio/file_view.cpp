@@ -26,14 +26,8 @@ ByteMap tiled(std::int64_t displacement, const FlatType& filetype) {
 
 }  // namespace
 
-FileView::FileView(std::int64_t displacement, const FlatType& etype, const FlatType& filetype)
-    : displacement_(displacement),
-      etype_bytes_(etype.size()),
-      filetype_bytes_(filetype.size()),
-      blocks_in_filetype_(filetype.map().blocks()),
-      tiles_(tiled(displacement, filetype)),
-      can_be_written_(tiles_.is_ascending() && tiles_.begin() >= 0 && displacement >= 0 &&
-                      filetype.extent() >= filetype.true_ub() - filetype.true_lb()) {}
+FileView::FileView(std::int64_t displacement, const FlatType& filetype)
+    : filetype_bytes_(filetype.size()), blocks_in_filetype_(filetype.map().blocks()), tiles_(tiled(displacement, filetype)) {}
 
 void FileView::check(Bytes first_byte, Bytes bytes) const {
   if (bytes > tiles_.bytes() || first_byte > tiles_.bytes() - bytes) {
@@ -44,22 +38,6 @@ void FileView::check(Bytes first_byte, Bytes bytes) const {
     throw base::Error(base::Errc::out_of_range, "a file view reaches to byte " + std::to_string(tiles_.begin()) +
                                                     ", before the beginning of the file");
   }
-}
-
-Bytes FileView::byte_offset(Bytes view_byte) const {
-  if (filetype_bytes_ == 0) return static_cast<Bytes>(displacement_);
-  check(view_byte, 1);
-  return static_cast<Bytes>(tiles_.offset_of(view_byte));
-}
-
-Bytes FileView::visible_bytes_before(Bytes file_offset) const {
-  Bytes low = 0, high = tiles_.bytes();
-  while (low < high) {
-    const Bytes middle = low + (high - low) / 2;
-    if (static_cast<Bytes>(tiles_.offset_of(middle)) < file_offset) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 mesh::Pattern FileView::pattern_of(const StridedBlocks& blocks) {

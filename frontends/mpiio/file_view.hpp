@@ -75,24 +75,11 @@ class JoinedRuns {
 // stream, counted from 0. A value: the datatypes may be freed. Local.
 class FileView {
  public:
-  FileView(std::int64_t displacement, const FlatType& etype, const FlatType& filetype);
-
-  [[nodiscard]] Bytes etype_bytes() const { return etype_bytes_; }
-  // One run of bytes from the displacement on.
-  [[nodiscard]] bool is_contiguous() const { return tiles_.is_contiguous() && tiles_.bytes() != 0; }
-  // Its bytes ascend, are disjoint, and begin at or behind the file's. MPI-IO asks for it in files that are written; a
-  // program that does not keep to it may read, and gets from MPI what it gets.
-  [[nodiscard]] bool can_be_written() const { return can_be_written_; }
-
-  // Where a byte of the view lies in the file. The displacement if the filetype has no bytes.
-  // Throws out_of_range where no file reaches, or before the beginning of the file.
-  [[nodiscard]] Bytes byte_offset(Bytes view_byte) const;
-  // How many bytes of the view lie before a file offset. For a view that can be written.
-  [[nodiscard]] Bytes visible_bytes_before(Bytes file_offset) const;
+  FileView(std::int64_t displacement, const FlatType& filetype);
 
   // Where bytes [first_byte, first_byte + bytes) of the view lie, in the order of the view: each pattern goes on in the
-  // stream where the one before ends, and if the view can be written, behind it in the file. Whole repetitions of a regular
-  // filetype are one pattern. Throws out_of_range as byte_offset does.
+  // stream where the one before ends, and if the view ascends, as MPI asks for, behind it in the file. Whole repetitions of a
+  // regular filetype are one pattern. Throws out_of_range where no file reaches, or before the beginning of the file.
   [[nodiscard]] std::vector<mesh::Pattern> place(Bytes first_byte, Bytes bytes) const;
   // How many patterns place() makes at most, without making them. An irregular filetype has up to one for each part.
   [[nodiscard]] std::uint64_t places_for(Bytes first_byte, Bytes bytes) const;
@@ -111,7 +98,7 @@ class FileView {
   void check(Bytes first_byte, Bytes bytes) const;
   static mesh::Pattern pattern_of(const StridedBlocks& blocks);
 
-  // The blocks as one pattern, or as several if they do not ascend: a view that is only read from.
+  // The blocks as one pattern, or as several if they do not ascend.
   template <class Visit>
   static void for_each_valid(StridedBlocks blocks, Visit visit) {
     const mesh::Pattern pattern = pattern_of(blocks);
@@ -125,12 +112,9 @@ class FileView {
     }
   }
 
-  std::int64_t displacement_ = 0;
-  Bytes etype_bytes_ = 0;
   Bytes filetype_bytes_ = 0;
   std::uint64_t blocks_in_filetype_ = 0;
   ByteMap tiles_;   // as many as a file has room for
-  bool can_be_written_ = false;
 };
 
 }  // namespace glean::mpiio

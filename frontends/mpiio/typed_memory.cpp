@@ -10,18 +10,14 @@
 namespace glean::mpiio {
 namespace {
 
-enum class Direction { out_of_memory, into_memory };
-
 // Blocks of a size that the compiler knows become loads and stores.
-template <Direction direction, class Size>
+template <class Size>
 void copy_row(std::uintptr_t memory, std::byte* stream, const Loop& row, Size block_bytes) {
   for (std::uint64_t i = 0; i < row.count; ++i, memory += static_cast<std::uintptr_t>(row.stride), stream += block_bytes) {
-    if constexpr (direction == Direction::out_of_memory && std::is_same_v<Size, Bytes>) {
+    if constexpr (std::is_same_v<Size, Bytes>) {
       pool::copy_bytes(stream, reinterpret_cast<const std::byte*>(memory), block_bytes);
-    } else if constexpr (direction == Direction::out_of_memory) {
-      std::memcpy(stream, reinterpret_cast<const void*>(memory), block_bytes);
     } else {
-      std::memcpy(reinterpret_cast<void*>(memory), stream, block_bytes);
+      std::memcpy(stream, reinterpret_cast<const void*>(memory), block_bytes);
     }
   }
 }
@@ -29,38 +25,28 @@ void copy_row(std::uintptr_t memory, std::byte* stream, const Loop& row, Size bl
 template <std::size_t size>
 using Constant = std::integral_constant<std::size_t, size>;
 
-template <Direction direction>
 void copy_row(std::uintptr_t memory, std::byte* stream, const Loop& row, Bytes block_bytes) {
   switch (block_bytes) {
-    case 1: return copy_row<direction>(memory, stream, row, Constant<1>{});
-    case 2: return copy_row<direction>(memory, stream, row, Constant<2>{});
-    case 4: return copy_row<direction>(memory, stream, row, Constant<4>{});
-    case 8: return copy_row<direction>(memory, stream, row, Constant<8>{});
-    case 16: return copy_row<direction>(memory, stream, row, Constant<16>{});
-    case 24: return copy_row<direction>(memory, stream, row, Constant<24>{});
-    case 32: return copy_row<direction>(memory, stream, row, Constant<32>{});
-    default: return copy_row<direction, Bytes>(memory, stream, row, block_bytes);
+    case 1: return copy_row(memory, stream, row, Constant<1>{});
+    case 2: return copy_row(memory, stream, row, Constant<2>{});
+    case 4: return copy_row(memory, stream, row, Constant<4>{});
+    case 8: return copy_row(memory, stream, row, Constant<8>{});
+    case 16: return copy_row(memory, stream, row, Constant<16>{});
+    case 24: return copy_row(memory, stream, row, Constant<24>{});
+    case 32: return copy_row(memory, stream, row, Constant<32>{});
+    default: return copy_row<Bytes>(memory, stream, row, block_bytes);
   }
 }
 
-template <Direction direction>
 std::byte* copy_loops(std::uintptr_t memory, std::byte* stream, const Loop& outer, std::span<const Loop> inner, Bytes block_bytes) {
   if (inner.empty()) {
-    copy_row<direction>(memory, stream, outer, block_bytes);
+    copy_row(memory, stream, outer, block_bytes);
     return stream + outer.count * block_bytes;
   }
   for (std::uint64_t i = 0; i < outer.count; ++i, memory += static_cast<std::uintptr_t>(outer.stride)) {
-    stream = copy_loops<direction>(memory, stream, inner.front(), inner.subspan(1), block_bytes);
+    stream = copy_loops(memory, stream, inner.front(), inner.subspan(1), block_bytes);
   }
   return stream;
-}
-
-template <Direction direction>
-void copy(const ByteMap& map, std::uintptr_t buffer, Bytes first, Bytes count, std::byte* stream) {
-  map.for_each(first, count, [&](const StridedBlocks& blocks) {
-    copy_loops<direction>(buffer + static_cast<std::uintptr_t>(blocks.offset), stream + (blocks.first_byte - first), blocks.outer,
-                          blocks.inner, blocks.block_bytes);
-  });
 }
 
 }  // namespace
@@ -76,12 +62,10 @@ const std::byte* TypedMemory::data() const {
 }
 
 void TypedMemory::copy_out(Bytes first, std::span<std::byte> target) const {
-  copy<Direction::out_of_memory>(map_, buffer_, first, target.size(), target.data());
-}
-
-void TypedMemory::copy_in(Bytes first, std::span<const std::byte> source) const {
-  // Only read from in this direction.
-  copy<Direction::into_memory>(map_, buffer_, first, source.size(), const_cast<std::byte*>(source.data()));
+  map_.for_each(first, target.size(), [&](const StridedBlocks& blocks) {
+    copy_loops(buffer_ + static_cast<std::uintptr_t>(blocks.offset), target.data() + (blocks.first_byte - first), blocks.outer,
+               blocks.inner, blocks.block_bytes);
+  });
 }
 
 }  // namespace glean::mpiio

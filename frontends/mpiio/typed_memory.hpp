@@ -27,8 +27,6 @@ class TypedMemory {
   // Bytes [first, first + target.size()) of the stream, which must be in it. Each call finds its first byte in
   // O(depth * log parts) of the datatype, so a stream can be copied in any pieces.
   void copy_out(Bytes first, std::span<std::byte> target) const;
-  // Into the buffer, which the caller may write to. Where the datatype lists a byte twice, the later in the stream stays.
-  void copy_in(Bytes first, std::span<const std::byte> source) const;
 
  private:
   std::uintptr_t buffer_ = 0;

@@ -57,14 +57,6 @@ std::vector<std::byte> packed(const void* memory, int count, MPI_Datatype type) 
   return stream;
 }
 
-bool lists_no_byte_twice(const mpiio::ByteMap& map) {
-  std::map<std::int64_t, int> seen;
-  for (Bytes byte = 0; byte < map.bytes(); ++byte) {
-    if (++seen[map.offset_of(byte)] > 1) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 TEST(TypedMemory, HoldsWhatMpiPacks) {
@@ -100,39 +92,6 @@ TEST(TypedMemory, HoldsWhatMpiPacks) {
     if (!expected.empty()) ++with_bytes;
   }
   EXPECT_GT(with_bytes, 1000);
-}
-
-TEST(TypedMemory, TakesWhatMpiUnpacks) {
-  RandomTypes types(3, Kind::any);
-  std::mt19937 random(4);
-  int compared = 0;
-  for (int round = 0; round < 1500; ++round) {
-    const Type type = types.nested(types.between(0, 3), types.basic());
-    const int count = types.between(1, 2);
-    const std::string described = description(type);
-    const auto flattened = flat_if_mpi_agrees(type);
-    if (!flattened) continue;
-    const FlatType& flat = *flattened;
-    const TypedMemory nowhere(nullptr, static_cast<std::uint64_t>(count), flat);
-    // What MPI does with a byte that comes twice is not defined.
-    if (flat.size() == 0 || flat.size() > 5000 || !lists_no_byte_twice(flat.map().repeated(2, flat.extent()))) continue;
-    Buffer buffer(random, flat, count);
-    Buffer expected = buffer;
-    const auto stream = random_bytes(random, nowhere.bytes());
-    int position = 0;
-    MPI_Unpack(stream.data(), static_cast<int>(stream.size()), &position, expected.origin(), count, type, MPI_COMM_SELF);
-
-    const TypedMemory memory(buffer.origin(), static_cast<std::uint64_t>(count), flat);
-    for (std::size_t first = 0; first < stream.size();) {
-      const std::size_t bytes = std::min<std::size_t>(1 + random() % 60, stream.size() - first);
-      memory.copy_in(first, std::span(stream).subspan(first, bytes));
-      first += bytes;
-    }
-
-    ASSERT_EQ(buffer.bytes, expected.bytes) << round << ' ' << described;
-    ++compared;
-  }
-  EXPECT_GT(compared, 200);
 }
 
 TEST(TypedMemory, MayBeMadeOfAddresses) {
