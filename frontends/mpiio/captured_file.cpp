@@ -153,10 +153,8 @@ void CapturedFile::preallocate(MPI_File fh, MPI_Offset size) {
   std::optional<base::Error> failed;
   if (rank_ == 0) {
     failed = session::caught([&] {
-      const Bytes bytes = static_cast<Bytes>(size);
-      if (bytes <= output().captured_size()) return;
       const std::lock_guard lock(session_.one_at_a_time());
-      output().resize(bytes);
+      if (size > 0) output().allocate(static_cast<Bytes>(size));
     });
   }
   agree(failed);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/units.hpp"
 #include "drain/checksums.hpp"
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
@@ -338,8 +339,17 @@ void ByteOutput::begin_change() {
 void ByteOutput::resize(base::Bytes size) {
   begin_change();
   const int result = truncate(working_path_.c_str(), static_cast<off_t>(size));
-  if (result != 0) throw base::system_error(errno, "cannot set the size of '" + path_ + "'");
+  if (result != 0) throw base::system_error(errno, "cannot set its size to " + base::readable_bytes(size));
   slot_.size.store(size, std::memory_order_release);
+}
+
+void ByteOutput::allocate(base::Bytes size) {
+  begin_change();
+  const int file = ::open(working_path_.c_str(), O_WRONLY | O_CLOEXEC);
+  const int error = file < 0 || fallocate(file, 0, 0, static_cast<off_t>(size)) != 0 ? errno : 0;
+  if (file >= 0) ::close(file);
+  if (error == EOPNOTSUPP) return resize(std::max(size, captured_size()));   // then it is only as long
+  if (error != 0) throw base::system_error(error, "cannot allocate " + base::readable_bytes(size) + " for it");
 }
 
 void ByteOutput::was_resized(base::Bytes size) { slot_.size.store(size, std::memory_order_release); }

@@ -114,7 +114,9 @@ class ByteOutput {
   [[nodiscard]] base::Bytes captured_size() const;
   // Makes the file longer at any time, or cuts it after flush() on all ranks; on one of them. Local.
   void resize(base::Bytes size);
-  // Another node has done so. Local.
+  // Storage for its first `size` bytes, where the file system can, and makes the file as long at least; on one rank. Local, blocks.
+  void allocate(base::Bytes size);
+  // Another node has cut it, or made it longer. Local.
   void was_resized(base::Bytes size);
 
   // Of the pointer that is the same for all ranks, 0 at first: returns where it was, or no_position. Local; on several nodes it waits for a

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -154,6 +155,22 @@ TEST_F(Captured, ItsSizeIsThatOfAllRanks) {
 }
 
 // As PnetCDF does between collective calls.
+TEST_F(Captured, HasTheStorageThatIsAskedFor) {
+  constexpr MPI_Offset megabyte = 1 << 20, most = MPI_Offset{1} << 60;
+  MPI_File file = create();
+  EXPECT_EQ(MPI_File_preallocate(file, megabyte), MPI_SUCCESS);
+  struct stat status {};
+  EXPECT_EQ(stat(path().c_str(), &status), 0);
+  EXPECT_GE(status.st_blocks * 512, megabyte);
+  EXPECT_EQ(status.st_size, megabyte);
+  EXPECT_NE(MPI_File_preallocate(file, most), MPI_SUCCESS);   // on all ranks
+  MPI_File_write_at(file, rank_, "abcdefgh" + rank_, 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  EXPECT_EQ(MPI_File_close(&file), MPI_SUCCESS);
+
+  const auto letters = static_cast<std::size_t>(ranks_);
+  EXPECT_EQ(published().substr(0, letters), std::string("abcdefgh").substr(0, letters));
+}
+
 TEST_F(Captured, AnotherHandleOfARankSeesIt) {
   MPI_File file = create();
   const char letter = static_cast<char>('a' + rank_);
