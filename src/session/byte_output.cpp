@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -91,6 +92,21 @@ std::optional<FoundOutput> find_unpublished(const Core& core, const std::string&
   // Who opens one that is written in place looks it up by the name under which it is waited for.
   if (!found || !found->is_closed || found->working_path == final_path) return std::nullopt;
   return pool::ranks_of_output(core.pool(), found->key.slot).any_abandoned ? std::nullopt : found;
+}
+
+// What failed, or 0; then the file is as long as before. More than there is would first fill the storage that captured bytes need.
+int allocate_storage(int file, base::Bytes size) {
+  struct stat status {};
+  struct statvfs storage {};
+  if (fstat(file, &status) != 0 || fstatvfs(file, &storage) != 0) return errno;
+  constexpr base::Bytes block_bytes = 512;   // of st_blocks
+  const base::Bytes there = static_cast<base::Bytes>(status.st_blocks) * block_bytes;
+  const bool is_known = storage.f_frsize != 0;   // not everywhere
+  if (is_known && size > there && (size - there) / storage.f_frsize > storage.f_bavail) return ENOSPC;
+  int result = 0;
+  do result = fallocate(file, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size));
+  while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno;
 }
 
 // Null while another rank, or thread, keeps it, or when the file is just being published.
@@ -346,10 +362,11 @@ void ByteOutput::resize(base::Bytes size) {
 void ByteOutput::allocate(base::Bytes size) {
   begin_change();
   const int file = ::open(working_path_.c_str(), O_WRONLY | O_CLOEXEC);
-  const int error = file < 0 || fallocate(file, 0, 0, static_cast<off_t>(size)) != 0 ? errno : 0;
+  const int error = file < 0 ? errno : allocate_storage(file, size);
   if (file >= 0) ::close(file);
-  if (error == EOPNOTSUPP) return resize(std::max(size, captured_size()));   // then it is only as long
-  if (error != 0) throw base::system_error(error, "cannot allocate " + base::readable_bytes(size) + " for it");
+  const bool is_only_longer = error == EOPNOTSUPP || error == ENOSYS;
+  if (error != 0 && !is_only_longer) throw base::system_error(error, "cannot allocate " + base::readable_bytes(size) + " for it");
+  if (size > captured_size()) resize(size);
 }
 
 void ByteOutput::was_resized(base::Bytes size) { slot_.size.store(size, std::memory_order_release); }

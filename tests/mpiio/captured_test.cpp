@@ -163,7 +163,10 @@ TEST_F(Captured, HasTheStorageThatIsAskedFor) {
   EXPECT_EQ(stat(path().c_str(), &status), 0);
   EXPECT_GE(status.st_blocks * 512, megabyte);
   EXPECT_EQ(status.st_size, megabyte);
-  EXPECT_NE(MPI_File_preallocate(file, most), MPI_SUCCESS);   // on all ranks
+  EXPECT_EQ(error_class(MPI_File_preallocate(file, most)), MPI_ERR_NO_SPACE);   // on all ranks
+  MPI_Offset size = 0;
+  EXPECT_EQ(MPI_File_get_size(file, &size), MPI_SUCCESS);
+  EXPECT_EQ(size, megabyte);
   MPI_File_write_at(file, rank_, "abcdefgh" + rank_, 1, MPI_CHAR, MPI_STATUS_IGNORE);
   EXPECT_EQ(MPI_File_close(&file), MPI_SUCCESS);
 
