@@ -20,9 +20,10 @@ def wait_for(condition, what, seconds=60):
 
 
 def lives(process):
-    """Not gone, and not only waiting to be buried."""
+    """Its first thread may be a zombie while others still hold its files and locks."""
     try:
-        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        status = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()   # from the state on (proc(5))
+        return status[0] not in ("Z", "X") or int(status[17]) > 1
     except (FileNotFoundError, ProcessLookupError):
         return False
 
@@ -68,13 +69,14 @@ class Program:
         return [pool.name for rank in self.processes for pool in SHARED_MEMORY.glob(f"glean.{os.getuid()}.{rank}.*")]
 
     def kill(self):
-        """All ranks at once."""
+        """All ranks at once; the launcher may end before they have."""
         for rank in self.ranks():
             try:
                 os.kill(rank, signal.SIGKILL)
             except ProcessLookupError:
                 pass   # the launcher was quicker
         self.process.wait(60)
+        wait_for(lambda: not any(map(lives, self.ranks())), "end of the ranks")
 
     def end(self):
         pools = [SHARED_MEMORY / pool for pool in self.pools()]
