@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -48,6 +49,25 @@ std::string find_library() {
   throw base::Error(base::Errc::not_found,
                     fmt::format("{} is neither beside this command nor in {}", library_name, GLEAN_INSTALLED_LIBRARIES),
                     "install GLEAN with its libraries, or build the target glean_preload");
+}
+
+void check_can_be_preloaded(const std::string& library) {
+  if (library.find_first_of(" \t\n:") == std::string::npos) return;
+  throw base::Error(base::Errc::unsupported,
+                    fmt::format("'{}' cannot be preloaded: in LD_PRELOAD blanks and colons separate libraries", library),
+                    "install GLEAN where the path has none");
+}
+
+// AddressSanitizer ends a program that has its library behind another one in LD_PRELOAD, unless it is told that this is meant.
+void let_sanitized_programs_start(const std::vector<Executable>& programs) {
+  const bool some = std::any_of(programs.begin(), programs.end(), [](const Executable& program) {
+    return std::any_of(program.libraries.begin(), program.libraries.end(),
+                       [](const std::string& library) { return library.starts_with("libasan.so"); });
+  });
+  if (!some) return;
+  const char* before = std::getenv("ASAN_OPTIONS");
+  const std::string options = (before == nullptr || *before == '\0' ? "" : std::string(before) + ":") + "verify_asan_link_order=0";
+  setenv("ASAN_OPTIONS", options.c_str(), 1);
 }
 
 // What the command is to find in its environment, besides the directory of the run.
@@ -136,13 +156,17 @@ int run_and_wait(const std::vector<std::string>& command) {
 
 int run(const RunOptions& options) {
   const std::string library = find_library();
+  check_can_be_preloaded(library);
   set_environment(options, library);
   static_cast<void>(base::load_configuration({}, base::process_environment()));   // wrong settings are found now, once
   const Executable examined = examine_library(library);
-  const auto known = examine_command(options.command, examined);
+  const auto programs = programs_of(options.command);
+  const auto known = examine_programs(programs, examined);
+  let_sanitized_programs_start(programs);
   if (!options.check && !known.empty()) std::cerr << "glean: not everything is going to be captured:\n";
   for (const RunFinding& finding : known) say(finding);
   if (options.check) {
+    if (programs.empty()) throw base::Error(base::Errc::not_found, "the command has no program that is there and can be run");
     if (known.empty()) std::cout << fmt::format("LD_PRELOAD={}\n", std::getenv("LD_PRELOAD"));
     return known.empty() ? success : found_a_failure;
   }
@@ -152,7 +176,7 @@ int run(const RunOptions& options) {
     setenv("GLEAN_RUN_DIRECTORY", directory.path().c_str(), 1);
     status = run_and_wait(options.command);
     unsetenv("LD_PRELOAD");
-    const auto findings = explain(options.command, examined, read_notes(directory.path()), known);
+    const auto findings = explain(programs, examined, read_notes(directory.path()), known);
     const bool started = !WIFEXITED(status) || (WEXITSTATUS(status) != not_found && WEXITSTATUS(status) != cannot_be_run);
     if (started && !findings.empty()) {
       std::cerr << "glean: MPI-IO was not captured:\n";
@@ -163,6 +187,15 @@ int run(const RunOptions& options) {
   return WEXITSTATUS(status);
 }
 
+// Without -- the command begins with the first word that is no option.
+std::vector<std::string> whole_command(std::vector<std::string> before, const std::vector<std::string>& after_dashes) {
+  if (before.empty()) return after_dashes;
+  if (before[0].starts_with('-')) throw base::Error(base::Errc::invalid_argument, "glean run has no option " + before[0], "glean run --help");
+  if (!after_dashes.empty()) before.emplace_back("--");
+  before.insert(before.end(), after_dashes.begin(), after_dashes.end());
+  return before;
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_code) {
@@ -171,12 +204,13 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_c
   verb->add_option("--mode", options->mode, "As the setting mode: threaded, dedicated, passthrough, …");
   verb->add_option("--config", options->config, "The configuration file");
   verb->add_flag("--check", options->check, "Do not run it: only say what would not be captured, and why");
-  verb->footer("The command follows after --: glean run [OPTIONS] -- COMMAND [ARGUMENT...]\n"
+  verb->prefix_command();
+  verb->footer("The command follows: glean run [OPTIONS] [--] COMMAND [ARGUMENT...]\n"
                "Exit code: that of the command; 2 when the configuration is wrong, 126 or 127 when the command cannot be run;\n"
                "with --check 1 when something would not be captured.");
-  verb->callback([options, command, &exit_code] {
-    if (command.empty()) throw base::Error(base::Errc::invalid_argument, "no command to run", "glean run -- mpirun -n 8 ./program");
-    options->command = command;
+  verb->callback([verb, options, command, &exit_code] {
+    options->command = whole_command(verb->remaining(), command);
+    if (options->command.empty()) throw base::Error(base::Errc::invalid_argument, "no command to run", "glean run -- mpirun -n 8 ./program");
     exit_code = run(*options);
   });
 }

@@ -62,10 +62,10 @@ std::vector<Executable> programs_of(const std::vector<std::string>& words) {
   return programs;
 }
 
-std::vector<RunFinding> examine_command(const std::vector<std::string>& words, const Executable& library) {
+std::vector<RunFinding> examine_programs(const std::vector<Executable>& programs, const Executable& library) {
   std::vector<RunFinding> findings;
   const MpiLibrary made_for = mpi_of(library.libraries);
-  for (const Executable& program : programs_of(words)) {
+  for (const Executable& program : programs) {
     const MpiLibrary mpi = mpi_of(program.libraries);
     if (program.kind == Executable::Kind::statically_linked) {
       findings.push_back({fmt::format("'{}' is statically linked: nothing can be preloaded to it", program.path),
@@ -94,7 +94,7 @@ RunNotes read_notes(const std::string& directory) {
   return notes;
 }
 
-std::vector<RunFinding> explain(const std::vector<std::string>& words, const Executable& library, const RunNotes& notes,
+std::vector<RunFinding> explain(const std::vector<Executable>& programs, const Executable& library, const RunNotes& notes,
                                 const std::vector<RunFinding>& known) {
   if (notes.alive) return {};
   if (!notes.other_mpi.empty()) {
@@ -103,7 +103,7 @@ std::vector<RunFinding> explain(const std::vector<std::string>& words, const Exe
              "build GLEAN with the MPI of the program"}};
   }
   std::vector<RunFinding> findings;
-  for (const Executable& program : programs_of(words)) {
+  for (const Executable& program : programs) {
     if (program.kind == Executable::Kind::statically_linked) continue;
     if (is_loaded(notes, program)) {
       findings.push_back({fmt::format("'{}' ran with the library, and did not initialize MPI", program.path),

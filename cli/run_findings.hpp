@@ -17,8 +17,8 @@ struct RunFinding {
 
 // The programs of the command: what is given to launchers, shells and the like as well. `words` as the shell would have them.
 [[nodiscard]] std::vector<Executable> programs_of(const std::vector<std::string>& words);
-// What of it cannot be captured, as far as can be seen before it runs. `library`: that is preloaded.
-[[nodiscard]] std::vector<RunFinding> examine_command(const std::vector<std::string>& words, const Executable& library);
+// What of them cannot be captured, as far as can be seen before they run. `library`: that is preloaded.
+[[nodiscard]] std::vector<RunFinding> examine_programs(const std::vector<Executable>& programs, const Executable& library);
 
 // What the processes have left in the directory of the run (frontends/mpiio/start_up.hpp).
 struct RunNotes {
@@ -27,8 +27,8 @@ struct RunNotes {
   std::vector<std::string> loaded;   // programs that have loaded the library
 };
 [[nodiscard]] RunNotes read_notes(const std::string& directory);
-// When the command has ended: why nothing was captured. Empty: it was, or `known`, which examine_command has found, says why.
-[[nodiscard]] std::vector<RunFinding> explain(const std::vector<std::string>& words, const Executable& library, const RunNotes& notes,
+// When the command has ended: why nothing was captured. Empty: it was, or `known`, which examine_programs has found, says why.
+[[nodiscard]] std::vector<RunFinding> explain(const std::vector<Executable>& programs, const Executable& library, const RunNotes& notes,
                                               const std::vector<RunFinding>& known);
 
 }  // namespace glean::cli

@@ -2,6 +2,7 @@
 """glean run: the command runs as without it, its MPI-IO is captured, and if it is not, it is said why."""
 
 import os
+import shutil
 import signal
 import subprocess
 import unittest
@@ -68,6 +69,36 @@ class Run(CommandTest):
         words = ["[1,2]", "", "--", "--mode", "a b", "-x"]
         run = self.glean("run", "--", "printf", "%s|", *words)
         self.assertEqual(run.stdout, "".join(word + "|" for word in words))
+
+    def test_a_command_needs_no_dashes_before_it(self):
+        self.assertEqual(self.glean("run", "printf", "%s|", "--mode", "--", "-x").stdout, "--mode|--|-x|")
+        run = self.glean("run", "--chek", "--", "touch", "was-run")
+        self.assertEqual((run.returncode, list(self.directory.iterdir())), (2, []))
+        self.assertIn("--chek", run.stderr)
+
+    def test_a_check_of_what_is_not_there_fails(self):
+        for command in (["./is-not-there"], [*MPIRUN, "2", "./is-not-there"]):
+            run = self.glean("run", "--check", "--", *command)
+            self.assertEqual((run.returncode, run.stdout), (2, ""))
+            self.assertIn("no program", run.stderr)
+
+    def test_a_program_of_address_sanitizer_is_captured(self):
+        program = self.compile("sanitized", PLAIN, "-fsanitize=address")
+        run = self.glean("run", "--", program, ASAN_OPTIONS="detect_leaks=0")
+        self.assertEqual(run.returncode, 5, run.stderr)
+        self.assertIn(f"'{program}' ran with the library", run.stderr)
+
+    def test_a_library_that_cannot_be_preloaded_is_named(self):
+        place = self.directory / "my software"
+        (place / "lib").mkdir(parents=True)
+        (place / "bin").mkdir()
+        shutil.copy(COMMAND, place / "bin/glean")
+        (place / "lib/libglean_preload.so").touch()
+        run = subprocess.run([place / "bin/glean", "run", "--", "touch", "was-run"], cwd=self.directory,
+                             capture_output=True, text=True, check=False, timeout=100)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn(f"'{place}/lib/libglean_preload.so' cannot be preloaded", run.stderr)
+        self.assertFalse((self.directory / "was-run").exists())
 
     def test_what_is_preloaded_already_stays(self):
         run = self.glean("run", "--", "sh", "-c", 'echo "$LD_PRELOAD"', LD_PRELOAD="/lib/libother.so")
