@@ -279,10 +279,8 @@ void CapturedFile::get_atomicity(MPI_File /*fh*/, int* flag) { *flag = 0; }
 void CapturedFile::step_aside() {
   const MPI_Offset shared = from(0, [&] { return shared_position(); });
   agree(session::caught([&] { flush(); }));
-  MPI_Info info = hints_.make_info();
   OriginalFile file;
-  file.open(comm_, output().working_path(), amode_ & kinds_of_access, info);
-  PMPI_Info_free(&info);
+  file.open(comm_, output().working_path(), amode_ & kinds_of_access, hints_);
   output().begin_change();
   file.take_view(token_, view_.version);
   succeeded(PMPI_File_seek(file.handle(), position_, MPI_SEEK_SET));

@@ -14,6 +14,7 @@ class Hints {
  public:
   // Adds those of `info`, which may be MPI_INFO_NULL.
   void add(MPI_Info info);
+  void set(const std::string& key, const std::string& value) { values_[key] = value; }
   // A new info of them, which the caller frees.
   [[nodiscard]] MPI_Info make_info() const;
   bool operator==(const Hints&) const = default;

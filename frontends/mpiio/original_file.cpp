@@ -6,9 +6,12 @@
 
 namespace glean::mpiio {
 
-void OriginalFile::open(MPI_Comm comm, const std::string& path, int amode, MPI_Info info) {
+void OriginalFile::open(MPI_Comm comm, const std::string& path, int amode, const Hints& hints) {
   if (handle_ != MPI_FILE_NULL) return;
-  succeeded(PMPI_File_open(comm, path.c_str(), amode, info, &handle_));
+  MPI_Info info = hints.make_info();
+  const int code = PMPI_File_open(comm, path.c_str(), amode, info, &handle_);
+  PMPI_Info_free(&info);
+  succeeded(code);
   PMPI_File_set_errhandler(handle_, MPI_ERRORS_RETURN);
 }
 

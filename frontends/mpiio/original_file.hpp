@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "hints.hpp"
 #include "token.hpp"
 
 namespace glean::mpiio {
@@ -33,7 +34,7 @@ class OriginalFile {
 
   [[nodiscard]] MPI_File handle() const { return handle_; }
   // Opens it unless it is open. Its error handler is MPI_ERRORS_RETURN. Throws CallFailed. Collective over `comm`.
-  void open(MPI_Comm comm, const std::string& path, int amode, MPI_Info info);
+  void open(MPI_Comm comm, const std::string& path, int amode, const Hints& hints);
   // Gives it the view of another handle, unless it has that version of it already. Throws CallFailed. Collective.
   void take_view(Token& of, std::uint64_t version);
   // Collective.

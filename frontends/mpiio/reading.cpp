@@ -37,17 +37,10 @@ MPI_File CapturedFile::original() {
 MPI_File CapturedFile::flushed_original() {
   const std::lock_guard lock(alone_lock_);
   if (alone_.handle() == MPI_FILE_NULL) {
-    MPI_Info info = hints_.make_info();
+    Hints hints = hints_;
     // Reading more than is written, and writing it back, would undo what is captured meanwhile.
-    PMPI_Info_set(info, "romio_ds_write", "disable");
-    const int access = amode_ & (MPI_MODE_WRONLY | MPI_MODE_RDWR);
-    try {
-      alone_.open(MPI_COMM_SELF, output().working_path(), access, info);
-    } catch (...) {
-      PMPI_Info_free(&info);
-      throw;
-    }
-    PMPI_Info_free(&info);
+    hints.set("romio_ds_write", "disable");
+    alone_.open(MPI_COMM_SELF, output().working_path(), amode_ & (MPI_MODE_WRONLY | MPI_MODE_RDWR), hints);
   }
   alone_.take_view(token_, view_.version);
   return alone_.handle();

@@ -250,6 +250,13 @@ int Pool::claimed_by(Bytes first, Bytes count) const {
 
 bool Pool::claim_drain() { return is_drainer_ = claim(0, 1); }
 
+void Pool::leave_drain() {
+  struct flock lock = range(0, 1);
+  lock.l_type = F_UNLCK;
+  fcntl(descriptor_, F_SETLK, &lock);
+  is_drainer_ = false;
+}
+
 bool Pool::claim_rank(int rank) {
   if (!claim(1 + static_cast<Bytes>(rank), 1)) return false;
   own_rank_ = rank;

@@ -61,6 +61,8 @@ class Pool {
   // pool once.) Local, one system call.
   // This process drains from now on, or captures as `rank`. False: another one does.
   [[nodiscard]] bool claim_drain();
+  // After claim_drain(): it does not after all.
+  void leave_drain();
   [[nodiscard]] bool claim_rank(int rank);
   // No other process drains or captures, and none will. False: one does.
   [[nodiscard]] bool claim_all();

@@ -110,7 +110,12 @@ NodeDrain::NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::D
 
 void NodeDrain::start_threads() {
   if (!pool_.claim_drain()) throw base::Error(base::Errc::io, "another process drains the pool '" + pool_.name() + "'");
-  engine_ = std::make_unique<drain::Engine>(pool_, plan_, calls_);
+  try {
+    engine_ = std::make_unique<drain::Engine>(pool_, plan_, calls_);
+  } catch (...) {
+    pool_.leave_drain();
+    throw;
+  }
   on_termination_.emplace([this] { end_without_ranks("told to end (SIGTERM)"); });
 }
 
@@ -153,8 +158,12 @@ void NodeDrain::keep_alive() {
     if (!std::exchange(is_lost_, true)) base::log(base::LogLevel::error, "the writer of node {} is gone", pool_.header().node);
     return;
   }
-  base::log(base::LogLevel::warning, "the helper process that drained is gone: this process goes on");
-  start_threads();
+  const auto error = caught([&] { start_threads(); });
+  if (!error) {
+    base::log(base::LogLevel::warning, "the helper process that drained is gone: this process goes on");
+  } else if (!std::exchange(is_lost_, true)) {
+    base::log(base::LogLevel::error, "the helper process that drained is gone, and this process cannot go on yet: {}", error->what());
+  }
 }
 
 bool NodeDrain::is_helper() const {
@@ -176,8 +185,7 @@ void NodeDrain::watch() {
   std::unique_lock lock(taking_over_);
   while (!engine_ && !watched_enough_.wait_for(lock, look_again, [this] { return ends_; })) {
     lock.unlock();
-    const auto error = caught([&] { keep_alive(); });
-    if (error) base::log(base::LogLevel::error, "{}", error->what());
+    keep_alive();
     lock.lock();
   }
 }

@@ -26,8 +26,8 @@ class NodeDrain {
   NodeDrain(const NodeDrain&) = delete;
   NodeDrain& operator=(const NodeDrain&) = delete;
 
-  // If the helper is gone, threads of this process go on where it was; of several nodes nobody can, and it is said. Local, one
-  // system call.
+  // If the helper is gone, threads of this process go on where it was; where they cannot be started, a later call tries again. Of
+  // several nodes nobody can. What cannot be is said once. Local, one system call.
   void keep_alive();
   // All outputs are finished. Waits until the last thread or the helper has ended. Blocks.
   void finish();

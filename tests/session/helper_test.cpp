@@ -2,6 +2,7 @@
 //
 // A helper process drains: what happens when it cannot be started, when it is killed, and when it is all that is left.
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +104,36 @@ TEST_F(Helper, ThatIsKilledIsReplacedAndAllFilesAreTheSame) {
   const std::string messages = content("messages");
   EXPECT_NE(messages.find("the helper process that drained is gone: this process goes on"), std::string::npos) << messages;
   EXPECT_TRUE(pools().empty());
+}
+
+// As long as this process has no memory for the stack of a thread.
+TEST_F(Helper, ThatIsKilledIsReplacedAsSoonAsThatIsPossible) {
+  write_with_threads();
+  const int saved = dup(STDERR_FILENO);
+  if (rank_ == 0) ASSERT_NE(freopen(path("messages").c_str(), "w", stderr), nullptr);
+  const auto has_said = [&](const char* text) { return wait_until([&] { return content("messages").find(text) != std::string::npos; }); };
+  Session session(MPI_COMM_WORLD, helping());
+  write(session, "later", [&](int at) {
+    if (at != 1 || rank_ != 0) return;
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit now{.rlim_cur = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (1 << 20), .rlim_max = before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &now), 0);
+    kill_helper();
+    EXPECT_TRUE(has_said("this process cannot go on yet: "));
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+    EXPECT_TRUE(has_said("is gone: this process goes on"));
+  });
+  session.close();
+  fflush(stderr);
+  dup2(saved, STDERR_FILENO);
+  close(saved);
+  expect_same("later");
+  if (rank_ != 0) return;
+  const std::string messages = content("messages");
+  EXPECT_EQ(messages.find("cannot go on yet"), messages.rfind("cannot go on yet")) << messages;
 }
 
 TEST_F(Helper, ThatIsKilledAtItsBeginIsReplaced) {
