@@ -190,7 +190,9 @@ int run(const RunOptions& options) {
 // Without -- the command begins with the first word that is no option.
 std::vector<std::string> whole_command(std::vector<std::string> before, const std::vector<std::string>& after_dashes) {
   if (before.empty()) return after_dashes;
-  if (before[0].starts_with('-')) throw base::Error(base::Errc::invalid_argument, "glean run has no option " + before[0], "glean run --help");
+  if (before[0].starts_with('-')) {
+    throw base::Error(base::Errc::invalid_argument, "glean run has no option " + before[0], "glean run --help");
+  }
   if (!after_dashes.empty()) before.emplace_back("--");
   before.insert(before.end(), after_dashes.begin(), after_dashes.end());
   return before;
@@ -210,7 +212,9 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_c
                "with --check 1 when something would not be captured.");
   verb->callback([verb, options, command, &exit_code] {
     options->command = whole_command(verb->remaining(), command);
-    if (options->command.empty()) throw base::Error(base::Errc::invalid_argument, "no command to run", "glean run -- mpirun -n 8 ./program");
+    if (options->command.empty()) {
+      throw base::Error(base::Errc::invalid_argument, "no command to run", "glean run -- mpirun -n 8 ./program");
+    }
     exit_code = run(*options);
   });
 }

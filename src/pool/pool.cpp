@@ -68,15 +68,6 @@ void copy_text(char* target, std::size_t size, const std::string& text) {
   target[length] = '\0';
 }
 
-struct flock range(Bytes first, Bytes count) {
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = static_cast<off_t>(first);
-  lock.l_len = static_cast<off_t>(count);
-  return lock;
-}
-
 // Where everything lies.
 struct Places {
   Bytes progress, journals, chunk_states, chunks;
@@ -234,41 +225,6 @@ void Pool::map_all() { madvise(base_, bytes_, MADV_POPULATE_WRITE); }
 void Pool::remove() noexcept {
   if (base_ != nullptr) remove_spill_files(*this);
   shm_unlink(name_.c_str());
-}
-
-// Byte 0 is the drain's, byte 1 + r rank r's.
-bool Pool::claim(Bytes first, Bytes count) {
-  const struct flock lock = range(first, count);
-  return fcntl(descriptor_, F_SETLK, &lock) == 0;
-}
-
-int Pool::claimed_by(Bytes first, Bytes count) const {
-  struct flock lock = range(first, count);
-  if (fcntl(descriptor_, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
-  return lock.l_pid > 0 ? static_cast<int>(lock.l_pid) : -1;   // a process of another container has no number here
-}
-
-bool Pool::claim_drain() { return is_drainer_ = claim(0, 1); }
-
-void Pool::leave_drain() {
-  struct flock lock = range(0, 1);
-  lock.l_type = F_UNLCK;
-  fcntl(descriptor_, F_SETLK, &lock);
-  is_drainer_ = false;
-}
-
-bool Pool::claim_rank(int rank) {
-  if (!claim(1 + static_cast<Bytes>(rank), 1)) return false;
-  own_rank_ = rank;
-  return true;
-}
-
-bool Pool::claim_all() { return is_drainer_ = claim(0, 1 + Bytes{header().ranks}); }
-
-int Pool::drainer() const { return is_drainer_ ? getpid() : claimed_by(0, 1); }
-
-int Pool::process_of_rank(int rank) const {
-  return rank == own_rank_ ? getpid() : claimed_by(1 + static_cast<Bytes>(rank), 1);
 }
 
 int Pool::process_using(const std::string& name) {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 #include "session/core.hpp"
+#include "store/posix/file_space.hpp"
 
 namespace glean::session {
 
@@ -92,21 +92,6 @@ std::optional<FoundOutput> find_unpublished(const Core& core, const std::string&
   // Who opens one that is written in place looks it up by the name under which it is waited for.
   if (!found || !found->is_closed || found->working_path == final_path) return std::nullopt;
   return pool::ranks_of_output(core.pool(), found->key.slot).any_abandoned ? std::nullopt : found;
-}
-
-// What failed, or 0; then the file is as long as before. More than there is would first fill the storage that captured bytes need.
-int allocate_storage(int file, base::Bytes size) {
-  struct stat status {};
-  struct statvfs storage {};
-  if (fstat(file, &status) != 0 || fstatvfs(file, &storage) != 0) return errno;
-  constexpr base::Bytes block_bytes = 512;   // of st_blocks
-  const base::Bytes there = static_cast<base::Bytes>(status.st_blocks) * block_bytes;
-  const bool is_known = storage.f_frsize != 0;   // not everywhere
-  if (is_known && size > there && (size - there) / storage.f_frsize > storage.f_bavail) return ENOSPC;
-  int result = 0;
-  do result = fallocate(file, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size));
-  while (result != 0 && errno == EINTR);
-  return result == 0 ? 0 : errno;
 }
 
 // Null while another rank, or thread, keeps it, or when the file is just being published.
@@ -241,7 +226,8 @@ void ByteOutput::fail_open(Core& core, const std::string& why) {
 
 ByteOutput::ByteOutput(std::shared_ptr<Core> core, pool::OutputKey key, std::string path, std::string working_path, bool is_in_place)
     : core_(std::move(core)), key_(key), slot_(core_->pool().slot(key.slot)), path_(std::move(path)),
-      working_path_(std::move(working_path)), is_in_place_(is_in_place), full_(core_->settings().for_output(path_).full) {}
+      working_path_(std::move(working_path)), is_in_place_(is_in_place), full_(core_->settings().for_output(path_).full),
+      longest_(std::min(store::longest_of_process(), store::always_possible)) {}
 
 ByteOutput::~ByteOutput() {
   if (!closed_ && core_->has_pool()) leave(pool::rank_closed | pool::rank_abandoned);
@@ -256,9 +242,16 @@ void ByteOutput::set_box(const mesh::Pattern& place) {
   box_.start.erase(middle, box_.start.end());
 }
 
+// Before it is captured: what the drain cannot write spoils all of a new file.
+void ByteOutput::check_reach(base::Bytes end) {
+  if (end > longest_) longest_ = std::min(store::longest_of_process(), store::longest_of_file_system(working_path_));
+  if (end > longest_) throw base::system_error(EFBIG, fmt::format("cannot write it up to byte {}", end));
+}
+
 void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out) {
   const base::Bytes bytes = place.bytes();
   if (bytes == 0) return;
+  check_reach(place.end());
   begin_change();
   const auto wait_until_written = [this](const pool::WriteStamp& stamp) {
     const auto is_written = [&] {
@@ -362,7 +355,7 @@ void ByteOutput::resize(base::Bytes size) {
 void ByteOutput::allocate(base::Bytes size) {
   begin_change();
   const int file = ::open(working_path_.c_str(), O_WRONLY | O_CLOEXEC);
-  const int error = file < 0 ? errno : allocate_storage(file, size);
+  const int error = file < 0 ? errno : store::allocate_storage(file, size);
   if (file >= 0) ::close(file);
   const bool is_only_longer = error == EOPNOTSUPP || error == ENOSYS;
   if (error != 0 && !is_only_longer) throw base::system_error(error, "cannot allocate " + base::readable_bytes(size) + " for it");

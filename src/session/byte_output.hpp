@@ -91,7 +91,8 @@ class ByteOutput {
   using CopyOut = std::function<void(base::Bytes first, std::span<std::byte> target)>;
   // Captures `place.bytes()` bytes of the stream, from `first` on: they go where the pattern says. One copy; when the pool is full
   // it does what the file's setting `full` says. Local. Of writes that overlap that of the later phase wins, and of one phase the one
-  // that was made later, whichever rank has made it. `phase`: of keep_pace().
+  // that was made later, whichever rank has made it. `phase`: of keep_pace(). Throws, and
+  // captures nothing, where the file system or this process may not have so long a file.
   void write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out);
 
   // Before this rank changes it by other means: a file in place loses its checksums. Local.
@@ -156,6 +157,7 @@ class ByteOutput {
 
  private:
   ByteOutput(std::shared_ptr<Core> core, pool::OutputKey key, std::string path, std::string working_path, bool is_in_place);
+  void check_reach(base::Bytes end);
   void set_box(const mesh::Pattern& place);
   void leave(std::uint32_t flags);
   [[nodiscard]] std::uint32_t phase() const;
@@ -169,6 +171,7 @@ class ByteOutput {
   std::string path_, working_path_;
   bool is_in_place_;
   base::WhenFull full_;
+  base::Bytes longest_;   // that the file may become, as far as it was asked for
   bool closed_ = false, changed_ = false;
   base::Bytes unannounced_bytes_ = 0;   // captured since the drain was last told
   mesh::Box box_;                       // a pattern as it goes into the journal
