@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/log.hpp"
@@ -282,6 +283,18 @@ std::vector<int> named(const OpenFile& file, int number, const int* requests) {
   return names;
 }
 
+// A call that names requests which it does not have the library may refuse as a whole. That others are puts which are captured, or its own,
+// shows by their number.
+bool has_all_that_are_named(const OpenFile& file, int ncid, int number, const int* requests) {
+  int all = 0;
+  if (requests == nullptr || number <= 0 || GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_nreqs)(ncid, &all) != NC_NOERR) return true;
+  std::set<int> others;
+  for (int i = 0; i < number; ++i) {
+    if (requests[i] != NC_REQ_NULL && !file.pending.contains(requests[i])) others.insert(requests[i]);
+  }
+  return others.size() + file.pending.size() <= static_cast<std::size_t>(all);
+}
+
 // Those that the library no longer has after a call that has returned `code`.
 std::vector<int> ended(const OpenFile& file, int ncid, int code, int number, const int* requests, const std::vector<int>& before) {
   int left = 0;   // of reads, too
@@ -309,7 +322,7 @@ int end_pending(OpenFile& file, Ending ending, int ncid, int number, int* reques
     }
   };
   // Before the library's call, which waits for other ranks: who returns from it reads what all have put.
-  if (waits && file.mode() == needed) capture_these(named(file, number, requests));
+  if (waits && file.mode() == needed && has_all_that_are_named(file, ncid, number, requests)) capture_these(named(file, number, requests));
   const std::vector<int> before(requests, requests == nullptr || number < 0 ? requests : requests + number);
   const int code = original();
   const auto over = ended(file, ncid, code, number, requests, before);

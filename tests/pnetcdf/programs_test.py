@@ -87,6 +87,11 @@ class Programs(unittest.TestCase):
         self.assertEqual(calls["ncmpi_put_vara_double_all"], (1, 1) if VERSION < [1, 14] else (0, 2))
         self.assertEqual(calls["ncmpi_put_vara_double"], (1, 1))
 
+    def test_a_wait_that_the_library_refuses_puts_nothing(self):
+        calls, _ = self.compare("pnetcdf_refused", "refused.nc", "refused.nc")
+
+        self.assertEqual(calls["ncmpi_iput_vara_int"], (36, 0))
+
     def test_what_is_filled_or_moved_is_there_before_what_is_put_next(self):
         for ranks_per_node in "0", "1":
             with self.subTest(ranks_per_node):
