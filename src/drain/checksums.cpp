@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drain/checksums.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <exception>
 #include <memory>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "store/posix/input_file.hpp"
 
 namespace glean::drain {
 namespace {
@@ -20,37 +18,10 @@ using store::StridedSum;
 
 constexpr Bytes chunk_bytes = 8 * base::MiB;
 
-class Reader {
- public:
-  Reader(store::SystemCalls& calls, const std::string& path)
-      : calls_(calls), path_(path), descriptor_(calls.open(path.c_str(), O_RDONLY | O_CLOEXEC, 0)) {
-    if (descriptor_ < 0) throw base::system_error(-descriptor_, "cannot read '" + path_ + "' back");
-  }
-  ~Reader() { calls_.close(descriptor_); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
-
-  void read(Extent extent, std::byte* buffer) const {
-    while (!extent.empty()) {
-      const ssize_t result = calls_.pread(descriptor_, buffer, extent.size(), static_cast<off_t>(extent.begin));
-      if (result == -EINTR) continue;
-      if (result == 0) throw base::Error(base::Errc::io, "'" + path_ + "' is shorter than what was written");
-      if (result < 0) throw base::system_error(static_cast<int>(-result), "cannot read '" + path_ + "' back");
-      extent.begin += static_cast<Bytes>(result);
-      buffer += result;
-    }
-  }
-
- private:
-  store::SystemCalls& calls_;
-  const std::string& path_;
-  int descriptor_;
-};
-
 // Reads back what no sum covers, and finds out what is in there; what reads as zeros stays a hole.
 class ReadBack {
  public:
-  ReadBack(const Reader& reader, const std::vector<StridedSum>& known) : reader_(reader) {
+  ReadBack(const store::InputFile& file, const std::vector<StridedSum>& known) : file_(file) {
     for (const StridedSum& sum : known) left_.push_back({&sum, 0});
   }
 
@@ -61,14 +32,14 @@ class ReadBack {
     const auto add = [&](const std::vector<StridedSum>& more) { sums.insert(sums.end(), more.begin(), more.end()); };
     for (Extent chunk{0, 0}; chunk.end < header_bytes;) {
       chunk = {chunk.end, std::min(chunk.end + chunk_bytes, header_bytes)};
-      reader_.read(chunk, buffer.data());
+      read(chunk, buffer.data());
       add(store::checksums_of({{chunk}}, buffer.data(), chunk.begin, true));
     }
     for (Extent chunk{0, header_bytes}; everything && chunk.end < file_bytes;) {
       chunk = {chunk.end, std::min(chunk.end + chunk_bytes, file_bytes)};
       const std::vector<Extent> unknown = uncovered(chunk);
       if (unknown.empty()) continue;
-      reader_.read(chunk, buffer.data());
+      read(chunk, buffer.data());
       std::vector<Extent> data;
       for (const Extent& run : unknown) {
         const std::byte* first = buffer.data() + (run.begin - chunk.begin);
@@ -84,6 +55,11 @@ class ReadBack {
     const StridedSum* sum;
     std::uint64_t run;   // the first that has not ended
   };
+
+  void read(Extent chunk, std::byte* buffer) const {
+    if (file_.read({buffer, chunk.size()}, chunk.begin) == chunk.size()) return;
+    throw base::Error(base::Errc::io, "it is shorter than what was written");
+  }
 
   // Chunks come in order, as the sums do.
   std::vector<Extent> uncovered(Extent chunk) {
@@ -110,7 +86,7 @@ class ReadBack {
     return runs;
   }
 
-  const Reader& reader_;
+  const store::InputFile& file_;
   std::vector<Left> left_;
 };
 
@@ -126,8 +102,8 @@ store::Sidecar Checksums::sidecar(store::SystemCalls& calls, const std::string& 
   const auto by_begin = [](const StridedSum& a, const StridedSum& b) { return a.begin < b.begin; };
   store::Sidecar sidecar{file_bytes, layout.encode(), std::move(sums_)};
   std::sort(sidecar.sums.begin(), sidecar.sums.end(), by_begin);
-  const Reader reader(calls, working_path);
-  const auto more = ReadBack(reader, sidecar.sums).sums(std::min(layout.header_bytes, file_bytes), file_bytes, lost_);
+  const store::InputFile file(calls, working_path);
+  const auto more = ReadBack(file, sidecar.sums).sums(std::min(layout.header_bytes, file_bytes), file_bytes, lost_);
   sidecar.sums.insert(sidecar.sums.end(), more.begin(), more.end());
   std::sort(sidecar.sums.begin(), sidecar.sums.end(), by_begin);
   return sidecar;

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "store/parts/input_file.hpp"
+#include "store/posix/input_file.hpp"
 #include "store/parts/join.hpp"
 
 namespace glean::store {
@@ -63,7 +63,7 @@ WithHeader look_at(SystemCalls& calls, const std::string& path) {
   found.part.bytes = file.bytes();
   const std::string_view magic = layout.format == Format::cdf1 ? "CDF\1" : layout.format == Format::cdf2 ? "CDF\2" : "CDF\5";
   found.header.resize(std::min(layout.header_bytes, found.part.bytes));
-  file.read(found.header, 0);
+  file.read_with_zeros(found.header, 0);
   const bool begins_so = found.header.size() >= 12 && found.header.size() == layout.header_bytes &&
                          std::equal(magic.begin(), magic.end(), found.header.begin(),
                                     [](char c, std::byte b) { return static_cast<std::byte>(c) == b; });

@@ -14,7 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "store/parts/input_file.hpp"
+#include "store/posix/input_file.hpp"
 #include "store/sums/sidecar.hpp"
 
 namespace glean::store {
@@ -143,7 +143,7 @@ class Joining {
       auto last = std::next(first);
       for (; last != runs.end() && last->begin <= end + gap_bytes; ++last) end = std::max(end, last->end);
       read_.resize(end - first->begin);
-      files_[part]->read(read_, first->begin);
+      files_[part]->read_with_zeros(read_, first->begin);
       for (auto run = first; run != last; ++run) {
         std::memcpy(bytes.data() + (run->begin - window.begin), read_.data() + (run->begin - first->begin), run->size());
       }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "store/posix/input_file.hpp"
 
 namespace glean::store {
 namespace {
@@ -204,19 +205,9 @@ void discard_index(SystemCalls& calls, const FileNames& part) noexcept {
 
 PartIndex read_index(SystemCalls& calls, const std::string& part) {
   const std::string path = index_path(part);
-  const int descriptor = calls.open(path.c_str(), O_RDONLY | O_CLOEXEC, 0);
-  if (descriptor < 0) throw cannot("read", path, descriptor);
-  std::string text;
-  ssize_t result = 0;
-  std::array<char, 65536> buffer;
-  do {
-    result = calls.pread(descriptor, buffer.data(), buffer.size(), static_cast<off_t>(text.size()));
-    if (result > 0) text.append(buffer.data(), static_cast<std::size_t>(result));
-  } while (result > 0 || result == -EINTR);
-  calls.close(descriptor);
-  if (result < 0) throw cannot("read", path, static_cast<int>(result));
+  const std::vector<std::byte> content = InputFile(calls, path).read_all();
   try {
-    return PartIndex::decode(text);
+    return PartIndex::decode({reinterpret_cast<const char*>(content.data()), content.size()});
   } catch (const base::Error& error) {
     throw base::Error(error.code(), fmt::format("'{}': {}", path, error.what()));
   }

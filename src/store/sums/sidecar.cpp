@@ -18,6 +18,7 @@
 
 #include "base/error.hpp"
 #include "store/posix/file.hpp"
+#include "store/posix/input_file.hpp"
 
 namespace glean::store {
 namespace {
@@ -145,21 +146,12 @@ std::string sidecar_path(const std::string& path) {
 
 std::optional<Sidecar> read_sidecar(SystemCalls& calls, const std::string& path) {
   const std::string sidecar = sidecar_path(real_path(path).value_or(path));
-  const int descriptor = calls.open(sidecar.c_str(), O_RDONLY | O_CLOEXEC, 0);
-  if (descriptor == -ENOENT) return std::nullopt;
-  if (descriptor < 0) throw cannot("read", sidecar, descriptor);
-  std::vector<std::byte> bytes;
-  constexpr std::size_t piece = 1 << 16;
-  ssize_t result = 0;
-  do {
-    const std::size_t before = bytes.size();
-    bytes.resize(before + piece);
-    result = calls.pread(descriptor, bytes.data() + before, piece, static_cast<off_t>(before));
-    bytes.resize(before + static_cast<std::size_t>(std::max<ssize_t>(result, 0)));
-  } while (result > 0 || result == -EINTR);
-  calls.close(descriptor);
-  if (result < 0) throw cannot("read", sidecar, static_cast<int>(result));
-  return Sidecar::decode(bytes);
+  try {
+    return Sidecar::decode(InputFile(calls, sidecar).read_all());
+  } catch (const base::Error& error) {
+    if (error.code() == base::Errc::not_found) return std::nullopt;
+    throw;
+  }
 }
 
 void remove_sidecar(SystemCalls& calls, const std::string& path) {

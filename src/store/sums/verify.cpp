@@ -1,60 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/sums/verify.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "base/error.hpp"
+#include "store/posix/input_file.hpp"
 
 namespace glean::store {
 namespace {
 
 constexpr Bytes chunk_bytes = 8 * base::MiB;
-
-class OpenedFile {
- public:
-  OpenedFile(SystemCalls& calls, const std::string& path)
-      : calls_(calls), path_(path), descriptor_(calls.open(path.c_str(), O_RDONLY | O_CLOEXEC, 0)) {
-    if (descriptor_ < 0) throw base::system_error(-descriptor_, "cannot read '" + path_ + "'");
-  }
-  ~OpenedFile() { calls_.close(descriptor_); }
-  OpenedFile(const OpenedFile&) = delete;
-  OpenedFile& operator=(const OpenedFile&) = delete;
-
-  [[nodiscard]] Bytes size() const {
-    struct stat status {};
-    if (fstat(descriptor_, &status) != 0) throw base::system_error(errno, "cannot inspect '" + path_ + "'");
-    return static_cast<Bytes>(status.st_size);
-  }
-  [[nodiscard]] bool is_hole(Extent extent) const {
-    const off_t data = lseek(descriptor_, static_cast<off_t>(extent.begin), SEEK_DATA);
-    return data < 0 ? errno == ENXIO : static_cast<Bytes>(data) >= extent.end;
-  }
-  // What lies behind the end of the file reads as zeros.
-  void read(Extent extent, std::byte* buffer) const {
-    Bytes done = 0;
-    while (done < extent.size()) {
-      const ssize_t result = calls_.pread(descriptor_, buffer + done, extent.size() - done,
-                                          static_cast<off_t>(extent.begin + done));
-      if (result == -EINTR) continue;
-      if (result < 0) throw base::system_error(static_cast<int>(-result), "cannot read '" + path_ + "'");
-      if (result == 0) break;
-      done += static_cast<Bytes>(result);
-    }
-    std::memset(buffer + done, 0, extent.size() - done);
-  }
-
- private:
-  SystemCalls& calls_;
-  const std::string& path_;
-  int descriptor_;
-};
 
 // A sum on its way through the file.
 class Running {
@@ -102,10 +58,10 @@ void find_leftovers(Extent chunk, const std::byte* buffer, std::vector<Differenc
 }  // namespace
 
 Verification verify(SystemCalls& calls, const std::string& path, const Sidecar& sidecar) {
-  const OpenedFile file(calls, path);
+  const InputFile file(calls, path);
   Verification result;
   result.expected_bytes = sidecar.file_bytes;
-  result.found_bytes = file.size();
+  result.found_bytes = file.bytes();
   for (const StridedSum& sum : sidecar.sums) {
     result.summed_bytes += sum.bytes();
     if (sum.read_back) result.read_back_bytes += sum.bytes();
@@ -118,7 +74,7 @@ Verification verify(SystemCalls& calls, const std::string& path, const Sidecar& 
     chunk = {chunk.end, std::min(chunk.end + chunk_bytes, readable_bytes)};
     for (; next != sidecar.sums.end() && next->begin < chunk.end; ++next) running.emplace_back(*next);
     if (running.empty() && file.is_hole(chunk)) continue;
-    file.read(chunk, buffer.data());
+    file.read_with_zeros({buffer.data(), chunk.size()}, chunk.begin);
     for (Running& sum : running) {
       sum.take(chunk, buffer.data());
       if (!sum.finished() || !sum.differs()) continue;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A file to read from.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "store/posix/system_calls.hpp"
+
+namespace glean::store {
+
+// All of it throws what the system says, and blocks.
+class InputFile {
+ public:
+  InputFile(SystemCalls& calls, std::string path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  // Throws io when it is no regular file.
+  [[nodiscard]] base::Bytes bytes() const;
+  // Its storage has nothing of these bytes, as far as the file system says.
+  [[nodiscard]] bool is_hole(base::Extent extent) const;
+  // Returns how many there are: fewer than wanted only at the end of the file.
+  [[nodiscard]] std::size_t read(std::span<std::byte> into, base::Bytes offset) const;
+  // What lies behind the end reads as zeros.
+  void read_with_zeros(std::span<std::byte> into, base::Bytes offset) const;
+  // All of it, from the begin, however long it is.
+  [[nodiscard]] std::vector<std::byte> read_all() const;
+
+ private:
+  [[nodiscard]] base::Error cannot_read(int error) const;
+
+  SystemCalls& calls_;
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace glean::store
