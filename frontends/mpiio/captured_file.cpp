@@ -3,7 +3,6 @@
 // Opening, closing, asking and changing. What moves data is in capture.cpp and reading.cpp.
 #include "captured_file.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,7 +91,7 @@ void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   if (size < 0) answer_is(PMPI_File_set_size(fh, size));
   int is_used = !output().is_in_place() || target_->written || target_->handles > 1 ? 1 : 0;
   // Only where it still has its name.
-  if (rank_ == 0 && faccessat(AT_FDCWD, target_->path.c_str(), F_OK, 0) != 0) is_used = 1;
+  if (rank_ == 0 && !output().has_its_name()) is_used = 1;
   PMPI_Allreduce(MPI_IN_PLACE, &is_used, 1, MPI_INT, MPI_MAX, comm_);
   // The program replaces what was there: that stays as long as the new one is not complete.
   if (size == 0 && is_used == 0) return start_over();

@@ -104,9 +104,8 @@ void OutputDrain::open_file() {
   }
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
   if (description_.ranks_write || description_.is_bytes || pool_.is_shared()) file_->share();
-  if (!pool_.is_shared()) return;
   slot_.working_inode.store(file_->inode(), std::memory_order_release);
-  pool::futex_signal(pool_.header().progress);
+  if (pool_.is_shared()) pool::futex_signal(pool_.header().progress);
 }
 
 void OutputDrain::take_moved() {

@@ -320,10 +320,26 @@ bool ByteOutput::flush(std::uint32_t phase, Then then) {
   return waits;
 }
 
+// `change` returns 0 or what failed, and so does this.
+template <class Change>
+int ByteOutput::change_working_file(Change change) const {
+  const int file = ::open(working_path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  const int error = is_working_file(file) ? change(file) : ENOENT;
+  ::close(file);
+  return error;
+}
+
+bool ByteOutput::is_working_file(int file) const {
+  const auto inode = slot_.working_inode.load(std::memory_order_acquire);
+  struct stat status {};
+  return inode == 0 || (fstat(file, &status) == 0 && status.st_ino == inode);
+}
+
+bool ByteOutput::has_its_name() const { return change_working_file([](int /*file*/) { return 0; }) == 0; }
+
 void ByteOutput::synchronize() {
-  const int descriptor = ::open(working_path_.c_str(), O_WRONLY | O_CLOEXEC);
-  const int error = descriptor < 0 || fsync(descriptor) != 0 ? errno : 0;
-  if (descriptor >= 0) ::close(descriptor);
+  const int error = change_working_file([](int file) { return fsync(file) == 0 ? 0 : errno; });
   if (error != 0) throw base::system_error(error, "cannot synchronize '" + path_ + "'");
 }
 
@@ -347,16 +363,14 @@ void ByteOutput::begin_change() {
 
 void ByteOutput::resize(base::Bytes size) {
   begin_change();
-  const int result = truncate(working_path_.c_str(), static_cast<off_t>(size));
-  if (result != 0) throw base::system_error(errno, "cannot set its size to " + base::readable_bytes(size));
+  const int error = change_working_file([&](int file) { return ftruncate(file, static_cast<off_t>(size)) == 0 ? 0 : errno; });
+  if (error != 0) throw base::system_error(error, "cannot set its size to " + base::readable_bytes(size));
   slot_.size.store(size, std::memory_order_release);
 }
 
 void ByteOutput::allocate(base::Bytes size) {
   begin_change();
-  const int file = ::open(working_path_.c_str(), O_WRONLY | O_CLOEXEC);
-  const int error = file < 0 ? errno : store::allocate_storage(file, size);
-  if (file >= 0) ::close(file);
+  const int error = change_working_file([&](int file) { return store::allocate_storage(file, size); });
   const bool is_only_longer = error == EOPNOTSUPP || error == ENOSYS;
   if (error != 0 && !is_only_longer) throw base::system_error(error, "cannot allocate " + base::readable_bytes(size) + " for it");
   if (size > captured_size()) resize(size);

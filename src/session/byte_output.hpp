@@ -106,6 +106,9 @@ class ByteOutput {
   // if it is read then. Local. Throws what has failed. Returns whether there was anything to wait for. `phase`: of wait_for_ranks().
   enum class Then { read, other };
   bool flush(std::uint32_t phase, Then then = Then::other);
+  // Nobody has renamed or removed the file, nor put another one there, as far as is known: until the drain has opened it any file counts.
+  // Where it has not, what follows throws not_found, but writes are in it all the same. Local.
+  [[nodiscard]] bool has_its_name() const;
   // What is in the file is on the storage then. Local, blocks.
   void synchronize();
   // Of the file with all that was captured so far up to this phase. Local; on one node it waits only if others are in later ones, on
@@ -164,6 +167,8 @@ class ByteOutput {
   template <class Condition> void wait_for_drain(Condition holds, const char* what);
   void throw_failure() const;
   [[nodiscard]] base::Bytes size_in_file() const;
+  template <class Change> [[nodiscard]] int change_working_file(Change change) const;
+  [[nodiscard]] bool is_working_file(int file) const;
 
   std::shared_ptr<Core> core_;
   pool::OutputKey key_;

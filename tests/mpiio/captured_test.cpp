@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -90,6 +91,28 @@ TEST_F(Captured, AnOldFileThatHasLostItsNameCannotBeCutAndIsWrittenAllTheSame) {
   EXPECT_EQ(MPI_File_close(&file), MPI_SUCCESS);
 
   if (rank_ == 0) EXPECT_EQ(std::rename(moved.c_str(), directory_.c_str()), 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_EQ(published(), "new and long");
+}
+
+TEST_F(Captured, AFileThatHasGotTheNameOfAnOldOneStaysAsItIs) {
+  make("old and long");
+  MPI_File file = create();
+  const std::string moved = directory_ + "/moved";
+  const std::string path_in_full = std::filesystem::absolute(path());
+  if (rank_ == 0) {
+    for (int i = 0; i < 60'000 && !has_open(path_in_full); ++i) usleep(1000);   // the drain threads
+    EXPECT_EQ(std::rename(path().c_str(), moved.c_str()), 0);
+    std::ofstream(path()) << "other";
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_EQ(error_class(MPI_File_set_size(file, 0)), MPI_ERR_NO_SUCH_FILE);
+  EXPECT_EQ(error_class(MPI_File_preallocate(file, 100)), MPI_ERR_NO_SUCH_FILE);
+  if (rank_ == 0) EXPECT_EQ(MPI_File_write_at(file, 0, "new", 3, MPI_CHAR, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&file), MPI_SUCCESS);
+
+  EXPECT_EQ(published(), "other");
+  if (rank_ == 0) EXPECT_EQ(std::rename(moved.c_str(), path().c_str()), 0);
   MPI_Barrier(MPI_COMM_WORLD);
   EXPECT_EQ(published(), "new and long");
 }
