@@ -32,12 +32,16 @@ bool appears(const std::string& path) {
   return is_there(path);
 }
 
-bool has_open(const std::string& path) {
-  const auto of_this_process = std::filesystem::directory_iterator("/proc/self/fd");
-  return std::any_of(begin(of_this_process), end(of_this_process), [&](const auto& entry) {
-    std::error_code gone;
-    return std::filesystem::read_symlink(entry.path(), gone) == path;
-  });
+// By the drain threads of this process.
+void wait_until_open(const std::string& path) {
+  const auto is_open = [&] {
+    const auto of_this_process = std::filesystem::directory_iterator("/proc/self/fd");
+    return std::any_of(begin(of_this_process), end(of_this_process), [&](const auto& entry) {
+      std::error_code gone;
+      return std::filesystem::read_symlink(entry.path(), gone) == path;
+    });
+  };
+  for (int i = 0; i < 60'000 && !is_open(); ++i) usleep(1000);
 }
 
 int error_class(int code) {
@@ -80,9 +84,8 @@ TEST_F(Captured, AnOldFileThatHasLostItsNameCannotBeCutAndIsWrittenAllTheSame) {
   make("old and long");
   MPI_File file = create();
   const std::string moved = directory_ + "-moved";
-  const std::string path_in_full = std::filesystem::absolute(path());
   if (rank_ == 0) {
-    for (int i = 0; i < 60'000 && !has_open(path_in_full); ++i) usleep(1000);   // the drain threads
+    wait_until_open(std::filesystem::absolute(path()));
     EXPECT_EQ(std::rename(directory_.c_str(), moved.c_str()), 0);
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -99,9 +102,8 @@ TEST_F(Captured, AFileThatHasGotTheNameOfAnOldOneStaysAsItIs) {
   make("old and long");
   MPI_File file = create();
   const std::string moved = directory_ + "/moved";
-  const std::string path_in_full = std::filesystem::absolute(path());
   if (rank_ == 0) {
-    for (int i = 0; i < 60'000 && !has_open(path_in_full); ++i) usleep(1000);   // the drain threads
+    wait_until_open(std::filesystem::absolute(path()));
     EXPECT_EQ(std::rename(path().c_str(), moved.c_str()), 0);
     std::ofstream(path()) << "other";
   }
