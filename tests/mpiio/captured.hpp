@@ -28,6 +28,12 @@ inline int ranks_of(MPI_Comm comm) {
   return ranks;
 }
 
+inline int error_class(int code) {
+  int found = MPI_SUCCESS;
+  MPI_Error_class(code, &found);
+  return found;
+}
+
 class Captured : public testing::Test {
  protected:
   Captured() {
