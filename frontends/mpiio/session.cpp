@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 
@@ -77,15 +76,22 @@ void Session::end_with_mpi() {
   PMPI_Comm_set_attr(MPI_COMM_SELF, key, this);
   // A child of the program has no part in it.
   pthread_atfork(nullptr, nullptr, [] { the_session.store(nullptr); });
-  // And one that never calls MPI_Finalize leaves what all ranks have closed.
-  std::atexit([] {
-    wait_for_files();
-    Session* session = the_session.exchange(nullptr);
-    if (session == nullptr) return;
-    end_look_ups();
-    session->core_->leave();
-  });
 }
+
+void Session::end_without_mpi() noexcept {
+  wait_for_files();
+  Session* session = the_session.exchange(nullptr);
+  if (session == nullptr) return;
+  end_look_ups();
+  session->core_->leave();
+}
+
+namespace {
+
+// After all that a program does at its end, by atexit() or in destructors of static objects: it may close files there, and call MPI_Finalize.
+[[gnu::destructor]] void end_with_process() noexcept { Session::end_without_mpi(); }
+
+}  // namespace
 
 void Session::wait_for_files() noexcept {
   const Session* session = current();

@@ -46,6 +46,8 @@ class Session {
   // there, and what they have captured of others that are written in place is in them; but for no rank, and not for a drain that is gone.
   // Local, any thread, blocks.
   static void wait_for_files() noexcept;
+  // The process ends without MPI_Finalize: what all ranks have closed is left complete. Local, blocks.
+  static void end_without_mpi() noexcept;
   // What is behind a handle of the program: either, or neither. Valid until the handle is closed. Local, any thread.
   struct Handle {
     std::shared_ptr<CapturedFile> captured;

@@ -25,10 +25,10 @@ namespace glean::drain {
 namespace {
 
 const store::VariableLayout& byte_variable() {
-  static const store::VariableLayout variable = [] {
-    store::VariableLayout layout;
-    layout.name = "bytes";
-    layout.external = mesh::Type::uint8;
+  static const auto& variable = *[] {   // it is drained after destructors of statics, too
+    auto* layout = new store::VariableLayout;
+    layout->name = "bytes";
+    layout->external = mesh::Type::uint8;
     return layout;
   }();
   return variable;
