@@ -88,7 +88,7 @@ void Session::end_without_mpi() noexcept {
 
 namespace {
 
-// After all that a program does at its end, by atexit() or in destructors of static objects: it may close files there, and call MPI_Finalize.
+// After all that a program does at its end, by atexit() or in destructors of static objects: it may close files there, and finalize MPI.
 [[gnu::destructor]] void end_with_process() noexcept { Session::end_without_mpi(); }
 
 }  // namespace

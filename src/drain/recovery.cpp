@@ -228,11 +228,11 @@ bool remove_if_finished(const std::string& name) {
     if (pool::Pool::process_using(name) != 0) return false;
     if (was_never_finished(name)) return shm_unlink(name.c_str()) == 0;
     pool::Pool pool = claim_remains(name);
-    if (pool.is_shared() || !pool::spill_files(pool).empty()) return false;
+    if (!pool::spill_files(pool).empty()) return false;
     std::vector<RemainingOutput> never_closed;
     for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
       if (!is_open_or_damaged(pool.slot(index).state.load(std::memory_order_acquire))) continue;
-      auto output = find_whole_in_place(pool, index);
+      auto output = pool.is_shared() ? std::nullopt : find_whole_in_place(pool, index);   // other nodes may have more of it
       if (!output) return false;
       never_closed.push_back(std::move(*output));
     }

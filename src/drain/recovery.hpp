@@ -65,7 +65,7 @@ void log(const Recovered& recovered);
 
 // complete() of a pool that nobody uses. Throws invalid_state when the pool is in use, io when it cannot be read. Blocks.
 [[nodiscard]] Recovered recover(const std::string& pool, store::SystemCalls& calls, const std::function<void()>& waiting);
-// Removes the pool of a job on one node that is over, if there is nothing to do in it: no output is unfinished, but for files in place
+// Removes the pool of a job that is over, if there is nothing to do in it: no output is unfinished, but on one node for files in place
 // that were left open and have all that was captured, and nothing is spilled. False: it stays, because it holds something, is in use, or
 // cannot be read. Local.
 [[nodiscard]] bool remove_if_finished(const std::string& pool);

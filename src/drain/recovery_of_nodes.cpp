@@ -150,15 +150,15 @@ bool is_dropped(const Verdict& verdict) {
          std::none_of(verdict.last_kept.begin(), verdict.last_kept.end(), [&](auto step) { return step < verdict.ended; });
 }
 
-// What has failed, and what node 0 has published or dropped, and forgotten, each node ends by itself.
-bool needs_all_nodes(const std::pair<const std::uint64_t, Verdict>& judged) {
-  const auto& [output, verdict] = judged;
-  return output != 0 && verdict.error.empty() && (verdict.has_root || (!verdict.renamed && !is_dropped(verdict)));
-}
-
 // By node 0: what it has open no more it has published, or it has failed there.
 bool is_published(const Verdict& verdict) {
   return !verdict.has_root && verdict.error.empty() && (verdict.renamed || (verdict.in_place && verdict.all_durable));
+}
+
+// What has failed, and what node 0 has published or dropped, and forgotten, each node ends by itself.
+bool needs_all_nodes(const std::pair<const std::uint64_t, Verdict>& judged) {
+  const auto& [output, verdict] = judged;
+  return output != 0 && verdict.error.empty() && !is_published(verdict) && !is_dropped(verdict);
 }
 
 std::map<std::uint64_t, Verdict> judge(const json& views) {

@@ -396,6 +396,18 @@ TEST_F(LeftOnNodes, HasFailedWhereNode0CouldNotRenameTheFile) {
   EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
 }
 
+TEST_F(LeftOnNodes, DoesNotNeedANodeThatHasNothingUnfinished) {
+  const auto output = put_and_write("in_place.nc", base::Publish::in_place);
+  leave();
+
+  EXPECT_TRUE(remove_if_finished(names_[0]));
+  EXPECT_FALSE(remove_if_finished(names_[1]));
+
+  const auto recovered = recover_alone({names_[1]});
+  ASSERT_EQ(recovered.size(), 1U);
+  expect_published(recovered[0], output);
+}
+
 TEST_F(LeftOnNodes, DoesNotNeedThePoolOfNode0OnceTheFileIsRenamed) {
   const auto output = put_and_write("renamed.nc");
   const std::vector<std::string> only_node_1{names_[1]};

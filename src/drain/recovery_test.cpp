@@ -253,10 +253,10 @@ TEST_F(Left, WithASpillFileStaysForRecovery) {
   EXPECT_TRUE(remove_if_finished(name_));
 }
 
-TEST_F(Left, OnSeveralNodesStaysForRecovery) {
+TEST_F(Left, OnSeveralNodesWithNothingUnfinishedIsJustRemoved) {
   made_ = std::make_unique<pool::TestPool>(left_ranks, pool::roomy_plan(), pool::NodeShare{"/job", 2, 0});
-  EXPECT_FALSE(remove_if_finished(leave()));
-  EXPECT_TRUE(pool::exists(name_));
+  EXPECT_TRUE(remove_if_finished(leave()));
+  EXPECT_FALSE(pool::exists(name_));
 }
 
 TEST_F(Left, IsDiscardedWithItsWorkingFiles) {

@@ -21,6 +21,7 @@
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
 #include "session/agreement.hpp"
+#include "session/byte_opening.hpp"
 
 namespace glean::session {
 namespace {
@@ -125,27 +126,30 @@ void NodeDrain::end_without_ranks(const char* why) {
   if (pool_.is_shared()) return leave_unfinished(why);   // what other nodes have is needed too
   const std::lock_guard lock(ending_);
   if (ended_without_ranks_.exchange(true)) return;
+  const bool is_anything_left = any_is_open(pool_);
   const auto others_live = [&] {
     for (int rank = 1; rank < static_cast<int>(pool_.header().ranks); ++rank) {
       if (pool_.process_of_rank(rank) != 0) return true;
     }
     return false;
   };
-  base::log(base::LogLevel::warning, "{}: completing what all ranks have captured", why);
+  if (is_anything_left) base::log(base::LogLevel::warning, "{}: completing what all ranks have captured", why);
   // Whoever ends them ends all: a step that they are about to end counts.
   const bool alone = wait_for(pool_, grace_seconds, [&] { return !others_live(); });
   engine_->stop(drain::Engine::Unfinished::leave);
   // A rank that lives may be writing into a step that would be undone.
   if (alone) drain::log(drain::complete(pool_, calls_));
-  else base::log(base::LogLevel::warning, "other ranks live on: `glean recover` completes what is left");
+  else if (is_anything_left) base::log(base::LogLevel::warning, "other ranks live on: `glean recover` completes what is left");
 }
 
 void NodeDrain::leave_unfinished(const char* why) {
   if (is_helper()) return;   // it completes what all ranks have captured when they are gone
   const std::lock_guard lock(ending_);
   if (ended_without_ranks_.exchange(true)) return;
-  base::log(base::LogLevel::warning, "{}: `{}glean recover` completes what all ranks have captured", why,
-            pool_.is_shared() ? "mpirun --map-by ppr:1:node " : "");
+  if (any_is_open(pool_)) {
+    base::log(base::LogLevel::warning, "{}: `{}glean recover` completes what all ranks have captured", why,
+              pool_.is_shared() ? "mpirun --map-by ppr:1:node " : "");
+  }
   engine_->stop(drain::Engine::Unfinished::leave);   // the storage may hang
 }
 
