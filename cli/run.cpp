@@ -176,7 +176,7 @@ int run(const RunOptions& options) {
     setenv("GLEAN_RUN_DIRECTORY", directory.path().c_str(), 1);
     status = run_and_wait(options.command);
     unsetenv("LD_PRELOAD");
-    const auto findings = explain(programs, examined, read_notes(directory.path()), known);
+    const auto findings = explain(programs, examined, read_notes(directory.path()), known, status != 0);
     const bool started = !WIFEXITED(status) || (WEXITSTATUS(status) != not_found && WEXITSTATUS(status) != cannot_be_run);
     if (started && !findings.empty()) {
       std::cerr << "glean: MPI-IO was not captured:\n";

@@ -95,7 +95,7 @@ RunNotes read_notes(const std::string& directory) {
 }
 
 std::vector<RunFinding> explain(const std::vector<Executable>& programs, const Executable& library, const RunNotes& notes,
-                                const std::vector<RunFinding>& known) {
+                                const std::vector<RunFinding>& known, bool has_failed) {
   if (notes.alive) return {};
   if (!notes.other_mpi.empty()) {
     return {{fmt::format("the program's MPI is {}, and '{}' was built with {}", notes.other_mpi, library.path,
@@ -111,14 +111,17 @@ std::vector<RunFinding> explain(const std::vector<Executable>& programs, const E
                               ? "does it use MPI? a library of MPI inside of it cannot be reached" : ""});
     } else if (program.kind == Executable::Kind::script) {
       findings.push_back({fmt::format("the script '{}' started nothing that initialized MPI with the library", program.path),
-                          "see whether it clears LD_PRELOAD; `glean run` can also stand in the script, before mpirun"});
+                          fmt::format("{}see whether it clears LD_PRELOAD; `glean run` can also stand in the script, before mpirun",
+                                      has_failed ? "unless it has failed before: " : "")});
     } else if (program.kind == Executable::Kind::dynamic && !program.changes_user) {
       findings.push_back({fmt::format("'{}' did not get the library", program.path),
                           "see whether something on the way clears LD_PRELOAD; to other hosts mpirun of Open MPI passes it with "
                           "-x LD_PRELOAD (glean-run(1))"});
     }
   }
-  if (findings.empty() && known.empty()) {
+  if (findings.empty() && known.empty() && has_failed) {
+    findings.push_back({"no process on this host has initialized MPI before the command failed", ""});
+  } else if (findings.empty() && known.empty()) {
     findings.push_back({"no process on this host has initialized MPI with the library",
                         "to other hosts mpirun of Open MPI passes the environment with -x LD_PRELOAD (glean-run(1))"});
   }

@@ -29,6 +29,6 @@ struct RunNotes {
 [[nodiscard]] RunNotes read_notes(const std::string& directory);
 // When the command has ended: why nothing was captured. Empty: it was, or `known`, which examine_programs has found, says why.
 [[nodiscard]] std::vector<RunFinding> explain(const std::vector<Executable>& programs, const Executable& library, const RunNotes& notes,
-                                              const std::vector<RunFinding>& known);
+                                              const std::vector<RunFinding>& known, bool has_failed);
 
 }  // namespace glean::cli

@@ -82,6 +82,12 @@ class Run(CommandTest):
             self.assertEqual((run.returncode, run.stdout), (2, ""))
             self.assertIn("no program", run.stderr)
 
+    def test_a_command_that_fails_before_is_not_said_to_be_on_other_hosts(self):
+        run = self.glean("run", "--", *MPIRUN, "2", "./is-not-there")
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("no process on this host has initialized MPI before the command failed", run.stderr)
+        self.assertNotIn("-x LD_PRELOAD", run.stderr)
+
     def test_a_program_of_address_sanitizer_is_captured(self):
         program = self.compile("sanitized", PLAIN, "-fsanitize=address")
         run = self.glean("run", "--", program, ASAN_OPTIONS="detect_leaks=0")
