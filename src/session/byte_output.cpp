@@ -343,18 +343,20 @@ void ByteOutput::synchronize() {
   if (error != 0) throw base::system_error(error, "cannot synchronize '" + path_ + "'");
 }
 
-base::Bytes ByteOutput::size_in_file() const {
+// Nothing where it has lost its name.
+std::optional<base::Bytes> ByteOutput::size_in_file() const {
   struct stat status {};
-  return stat(working_path_.c_str(), &status) == 0 ? static_cast<base::Bytes>(status.st_size) : 0;
+  return stat(working_path_.c_str(), &status) == 0 ? std::optional(static_cast<base::Bytes>(status.st_size)) : std::nullopt;
 }
 
-base::Bytes ByteOutput::captured_size() const { return std::max(size_in_file(), slot_.size.load(std::memory_order_acquire)); }
+base::Bytes ByteOutput::captured_size() const { return std::max(size_in_file().value_or(0), slot_.size.load(std::memory_order_acquire)); }
 
 base::Bytes ByteOutput::size(std::uint32_t phase) {
   const base::Bytes captured = captured_size();   // first: who is ahead now may have made it longer before
   if (!core_->pool().is_shared() && !pool::any_is_past_phase(core_->pool(), key_.slot, phase)) return captured;
   flush(phase);
-  return size_in_file();
+  if (const auto found = size_in_file()) return *found;
+  throw base::system_error(ENOENT, "cannot find its size");
 }
 
 void ByteOutput::begin_change() {

@@ -166,7 +166,7 @@ class ByteOutput {
   [[nodiscard]] std::uint32_t phase() const;
   template <class Condition> void wait_for_drain(Condition holds, const char* what);
   void throw_failure() const;
-  [[nodiscard]] base::Bytes size_in_file() const;
+  [[nodiscard]] std::optional<base::Bytes> size_in_file() const;
   template <class Change> [[nodiscard]] int change_working_file(Change change) const;
   [[nodiscard]] bool is_working_file(int file) const;
 
