@@ -27,7 +27,7 @@ struct RunNotes {
   std::vector<std::string> loaded;   // programs that have loaded the library
 };
 [[nodiscard]] RunNotes read_notes(const std::string& directory);
-// When the command has ended, or `has_failed`: why nothing was captured. Empty: it was, or `known`, which examine_programs has found, says why.
+// When the command has ended, or `has_failed`: why nothing was captured. Empty: it was, or `known`, of examine_programs(), says why.
 [[nodiscard]] std::vector<RunFinding> explain(const std::vector<Executable>& programs, const Executable& library, const RunNotes& notes,
                                               const std::vector<RunFinding>& known, bool has_failed);
 
