@@ -129,10 +129,10 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint64_t> read_up_to;        // asked for by who then reads it: these go through the page cache
   Atomic<std::uint32_t> name_lock;         // 1 + a rank that opens the file under its working name, or name_changes
   Atomic<std::uint64_t> shared_position;   // the ranks': MPI-IO's shared file pointer
-  Atomic<std::uint64_t> working_inode;     // of the file that the drain has opened; found under the final name it is published
   // -- on several nodes. What the drain says of this node:
   Atomic<std::uint64_t> steps_sent;        // ended by all ranks, and what other nodes write of them has arrived there
   Atomic<std::uint32_t> part_durable;      // 1: all that this node writes of a closed output is
+  Atomic<std::uint64_t> working_inode;     // on one node too: of the file that it has opened; found under the final name it is published
   // and what the nodes have said to each other, of all of them:
   Atomic<std::uint64_t> job_output;        // the root's: generation << 32 | slot
   Atomic<std::uint64_t> job_steps;         // the least steps_sent
