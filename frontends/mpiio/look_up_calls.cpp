@@ -101,6 +101,8 @@ class Next {
 // Calls that change the name, not the file. They also change a directory.
 #define GLEAN_NAME(result, name, parameters, exceptions, arguments, directory) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file_or_directory))
+#define GLEAN_REMOVAL(result, name, parameters, exceptions, arguments, directory) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, Wanted::removed))
 // Two paths.
 #define GLEAN_TWO(result, name, parameters, exceptions, arguments, from_directory, to_directory) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, from_directory, from, Wanted::file_or_directory); \
@@ -190,9 +192,9 @@ GLEAN_PATH(int, removexattr, (const char* path, const char* name), noexcept, (pa
 GLEAN_PATH(int, truncate, (const char* path, off_t length), noexcept, (path, length))
 GLEAN_PATH(int, truncate64, (const char* path, off64_t length), noexcept, (path, length))
 
-GLEAN_NAME(int, remove, (const char* path), noexcept, (path), AT_FDCWD)
-GLEAN_NAME(int, unlink, (const char* path), noexcept, (path), AT_FDCWD)
-GLEAN_NAME(int, unlinkat, (int directory, const char* path, int flags), noexcept, (directory, path, flags), directory)
+GLEAN_REMOVAL(int, remove, (const char* path), noexcept, (path), AT_FDCWD)
+GLEAN_REMOVAL(int, unlink, (const char* path), noexcept, (path), AT_FDCWD)
+GLEAN_REMOVAL(int, unlinkat, (int directory, const char* path, int flags), noexcept, (directory, path, flags), directory)
 GLEAN_TWO(int, rename, (const char* from, const char* to), noexcept, (from, to), AT_FDCWD, AT_FDCWD)
 GLEAN_TWO(int, renameat, (int old_directory, const char* from, int new_directory, const char* to), noexcept,
           (old_directory, from, new_directory, to), old_directory, new_directory)

@@ -69,7 +69,7 @@ std::size_t resolve_directory(int directory, const char* path, Path& resolved) {
 // Absolute and without symbolic links; the file need not exist. 0: no file can be there. Not with std::filesystem, which
 // allocates.
 std::size_t resolve(int directory, const char* path, Wanted wanted, Path& resolved) {
-  const bool follows_last = wanted != Wanted::link && wanted != Wanted::link_or_directory;
+  const bool follows_last = wanted == Wanted::file || wanted == Wanted::file_or_directory;
   Path name;
   const std::size_t given = strnlen(path, name.size());
   if (given == 0 || given == name.size()) return 0;
@@ -157,12 +157,14 @@ void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told) {
 using KeptName = session::ByteOutput::KeptName;
 
 // Where a new file is that this program has open; null if there is none. A child of the program has no session.
-std::unique_ptr<KeptName> find_open(const LookUps& look_ups, std::string_view final_path) {
+std::unique_ptr<KeptName> find_open(const LookUps& look_ups, std::string_view final_path, Wanted wanted) {
   Session* session = Session::current();
   if (session == nullptr) return nullptr;
   std::unique_ptr<KeptName> kept;
   const auto is_ending = [&] { return current.load() != &look_ups; };
-  const auto error = session::caught([&] { kept = session::ByteOutput::keep_open(*session->core(), std::string(final_path), is_ending); });
+  using session::ByteOutput;
+  const auto of_it = wanted == Wanted::removed ? ByteOutput::Wanted::name : ByteOutput::Wanted::captured;
+  const auto error = session::caught([&] { kept = ByteOutput::keep_open(*session->core(), std::string(final_path), of_it, is_ending); });
   if (error) base::log(base::LogLevel::error, "'{}' is open and cannot be looked at: {}", final_path, error->what());
   return kept;
 }
@@ -175,6 +177,7 @@ std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int director
     if (closed != 0) wait_for(look_ups, closed, {call, path});
     return nullptr;
   }
+  if (wanted == Wanted::removed) look_ups.draining.wait_until_opened(open, silent_seconds);   // one of them may be the file
   Path resolved;
   const bool lists = wanted == Wanted::directory_entries;
   const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, wanted, resolved);
@@ -182,12 +185,9 @@ std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int director
   using Names = pool::Draining::Names;
   const Names names = wanted == Wanted::file || wanted == Wanted::link ? Names::files : Names::directories_too;
   const std::uint64_t mark = pool::path_mark({resolved.data(), length});
-  if (const pool::OutputSet outputs = look_ups.draining.of(closed, mark, names); outputs != 0) {
-    wait_for(look_ups, outputs, {call, path});
-    return nullptr;
-  }
+  if (const pool::OutputSet outputs = look_ups.draining.of(closed, mark, names); outputs != 0) wait_for(look_ups, outputs, {call, path});
   if (look_ups.draining.of(open, mark, Names::files) == 0) return nullptr;
-  auto kept = find_open(look_ups, {resolved.data(), length});
+  auto kept = find_open(look_ups, {resolved.data(), length}, wanted);
   // Perhaps all have closed it meanwhile: then it is about to be there.
   const pool::OutputSet outputs = kept ? 0 : look_ups.draining.of(look_ups.draining.outputs().closed, mark, Names::files);
   if (outputs != 0) wait_for(look_ups, outputs, {call, path});

@@ -61,6 +61,17 @@ std::optional<std::string> open_elsewhere(Session& session, const std::string& p
   return working;
 }
 
+// What this process has open and finds under that name: not what the program has removed meanwhile. With Session::one_at_a_time().
+std::shared_ptr<Target> find_target(Session& session, const std::string& path) {
+  auto target = session.find_target(path);
+  return target && target->output && !target->output->has_its_name() ? nullptr : target;
+}
+
+bool has_open(Session& session, const std::string& path) {
+  const std::lock_guard lock(session.one_at_a_time());
+  return find_target(session, path) != nullptr;
+}
+
 // Says what does not work; the call is the MPI library's then.
 void say(const std::string& filename, const std::optional<base::Error>& error) {
   if (error && error->code() != base::Errc::not_found) base::log(base::LogLevel::error, "'{}': {}", filename, error->what());
@@ -102,7 +113,7 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
-  const bool mine = session.find_target(path) != nullptr;
+  const bool mine = has_open(session, path);
   // Nobody reads past what another handle of his has captured.
   const bool is_written_by_mpi = session.is_written_by_mpi(path);
   Way way = is_written_by_mpi ? Way::original : Way::as_root_says;
@@ -136,14 +147,14 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
 // Where the bytes of a file are that is captured through another handle; all that this process has captured is in there.
 std::string working_path(Session& session, const std::string& path) {
   std::unique_lock lock(session.one_at_a_time());
-  auto target = session.find_target(path);
+  auto target = find_target(session, path);
   std::uint32_t phase = 0;
   if (target && target->output) {
     const std::uint32_t slot = target->output->slot();
     lock.unlock();
     phase = session.core()->pace().wait_for_ranks(slot);
     lock.lock();
-    target = session.find_target(path);
+    target = find_target(session, path);
   }
   if (target && target->output) {
     say(path, session::caught([&] { target->output->flush(phase, ByteOutput::Then::read); }));
@@ -267,7 +278,7 @@ std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm
   opened.hints.add(info);
   if (way == Way::shared) {
     const std::lock_guard lock(session.one_at_a_time());
-    opened.target = session.find_target(path);
+    opened.target = find_target(session, path);
     again = opened.target == nullptr || opened.target->output == nullptr;   // closed meanwhile, by another thread
     if (again) {
       opened.comm->ends(FileComm::End::freed);

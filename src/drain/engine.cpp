@@ -395,8 +395,11 @@ void Engine::publish_bytes(const Job& job) {
   store::File* file = job.output->file();
   if (job.kind == Job::Kind::synchronize) return file->synchronize();
   const store::FileNames& names = job.output->description().names;
-  const bool is_untouched = names.working_path == names.final_path && !pool_.is_shared() && pool::writes_begun(job.output->slot()) == 0;
-  if (is_untouched) return;
+  const bool is_in_place = names.working_path == names.final_path;
+  const bool is_untouched = is_in_place && !pool_.is_shared() && pool::writes_begun(job.output->slot()) == 0;
+  if (is_untouched || file->is_removed()) return;
+  file->follow_directory();
+  if (is_in_place && !file->has_its_name()) return file->synchronize();   // it was renamed
   job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
   publish(calls_, *file, {}, file->current_size(), job.output->checksums());
 }

@@ -397,7 +397,8 @@ void OutputDrain::published() {
   trace_.checksums = name_of(checksums_.state());
   trace_.durable_ns = base::now_ns();
   slot_.steps_synchronized.store(steps_written_, std::memory_order_release);
-  finish("published", pool::OutputState::published);
+  // Of bytes: by the program, which may do so while it has it open.
+  finish(description_.is_bytes && file_->is_removed() ? "removed" : "published", pool::OutputState::published);
 }
 
 void OutputDrain::discarded() {

@@ -2,6 +2,7 @@
 //
 // How an output goes on where another drain has stopped, and when nobody captures any more.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -104,6 +105,8 @@ void OutputDrain::open_file() {
   }
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
   if (description_.ranks_write || description_.is_bytes || pool_.is_shared()) file_->share();
+  slot_.working_descriptor.store(static_cast<std::uint64_t>(getpid()) << 32 | static_cast<std::uint32_t>(file_->buffered_descriptor()),
+                                 std::memory_order_relaxed);
   slot_.working_inode.store(file_->inode(), std::memory_order_release);
   if (pool_.is_shared()) pool::futex_signal(pool_.header().progress);
 }

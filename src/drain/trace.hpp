@@ -17,8 +17,8 @@ namespace glean::drain {
 // Times are CLOCK_MONOTONIC; 0: has not happened.
 struct OutputTrace {
   std::string path;
-  // open, published, failed, abandoned, dropped. Of recovery: postponed, it can be tried again; superseded, a newer file is
-  // there.
+  // open, published, failed, abandoned, dropped; removed, by the program while it was open. Of recovery: postponed, it can be tried again;
+  // superseded, a newer file is there.
   std::string state = "open";
   std::string note;                // what is missing, or why it failed
   base::Bytes bytes = 0;           // written into the file

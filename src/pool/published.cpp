@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pool/published.hpp"
 
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <array>
@@ -14,6 +15,7 @@ namespace glean::pool {
 namespace {
 
 constexpr std::uint64_t publisher_nap_ns = 50'000'000;
+constexpr unsigned opening_nap_us = 100;
 constexpr std::uint64_t second_ns = 1'000'000'000;
 
 // Calls what(slot) for each of them.
@@ -112,6 +114,18 @@ bool Draining::wait_for(OutputSet outputs, double seconds, void (*waiting)(void*
     if (const int since = static_cast<int>((now - began) / second_ns); since > told) waiting(context, told = since);
     futex_wait(pool_.header().progress, seen, publisher_nap_ns);
   }
+}
+
+void Draining::wait_until_opened(OutputSet outputs, double seconds) const noexcept {
+  const std::uint64_t began = base::now_ns();
+  for_each(outputs, [&](std::uint32_t index) {
+    const OutputSlot& slot = pool_.slot(index);
+    const auto comes = [&] {
+      return slot.working_inode.load(std::memory_order_acquire) == 0 && slot.error.load(std::memory_order_acquire) == 0 &&
+             slot.state.load(std::memory_order_acquire) == OutputState::open;
+    };
+    while (comes() && base::seconds(base::now_ns() - began) < seconds) usleep(opening_nap_us);
+  });
 }
 
 }  // namespace glean::pool

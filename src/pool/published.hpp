@@ -51,6 +51,10 @@ class Draining {
   // about once a second with the number of seconds so far. Blocks. Of several nodes that have lost each other it is false at once.
   bool wait_for(OutputSet outputs, double seconds, void (*waiting)(void* context, int seconds), void* context) const noexcept;
 
+  // Waits, for a few milliseconds as a rule, until whoever drains has opened the files of `outputs`: then they can do without a name.
+  // For at most `seconds`. Blocks.
+  void wait_until_opened(OutputSet outputs, double seconds) const noexcept;
+
   [[nodiscard]] bool needs_lost_nodes() const noexcept { return pool_.header().lost_nodes.load(std::memory_order_acquire) != 0; }
 
  private:

@@ -16,7 +16,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 13;
+inline constexpr std::uint32_t pool_version = 14;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -133,6 +133,7 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint64_t> steps_sent;        // ended by all ranks, and what other nodes write of them has arrived there
   Atomic<std::uint32_t> part_durable;      // 1: all that this node writes of a closed output is
   Atomic<std::uint64_t> working_inode;     // on one node too: of the file that it has opened; found under the final name it is published
+  Atomic<std::uint64_t> working_descriptor;   // its process << 32 | descriptor, of that file: set before the inode
   // and what the nodes have said to each other, of all of them:
   Atomic<std::uint64_t> job_output;        // the root's: generation << 32 | slot
   Atomic<std::uint64_t> job_steps;         // the least steps_sent

@@ -308,7 +308,7 @@ std::string to_table(const Report& report) {
     line("tuned", fmt::format("{} times, last for '{}': {} aggregator(s) per group, requests of {}: {}", report.tuning.size(), last.file,
                               last.to.aggregators, size_text(static_cast<double>(last.to.request_bytes)), last.why));
   }
-  for (const char* state : {"published", "failed", "abandoned", "dropped"}) {
+  for (const char* state : {"published", "removed", "failed", "abandoned", "dropped"}) {
     const auto count = std::count_if(report.drain.outputs.begin(), report.drain.outputs.end(),
                                      [&](const auto& output) { return output.state == state; });
     if (count != 0) line(std::string("outputs ") + state, std::to_string(count));

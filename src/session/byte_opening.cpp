@@ -170,6 +170,12 @@ std::vector<pool::OutputKey> open_in_place(const pool::Pool& pool) {
   return keys;
 }
 
+bool is_working_file(const pool::OutputSlot& slot, const std::string& path) {
+  const auto inode = slot.working_inode.load(std::memory_order_acquire);
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && (inode == 0 || status.st_ino == inode);
+}
+
 std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string& final_path) {
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool.slot(index);
@@ -178,9 +184,10 @@ std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string
     try {
       const auto names = drain::OutputDescription::decode_names(pool::read_description(pool, key).bytes).names;
       if (names.final_path != final_path) continue;
+      const bool has_its_name = is_working_file(slot, names.working_path);   // first: what is closed may be published
       const bool is_closed = is_closed_by_all(pool, index);
       const bool is_current = is_open(slot) && slot.generation.load(std::memory_order_acquire) == key.generation;
-      if (is_current) return FoundOutput{key, names.working_path, is_closed};
+      if (is_current && (has_its_name || is_closed)) return FoundOutput{key, names.working_path, is_closed};
     } catch (const base::Error&) {
       continue;   // it is being described, or has just been finished
     }

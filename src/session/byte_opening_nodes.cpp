@@ -2,6 +2,8 @@
 //
 // Outputs of bytes that ranks of several nodes open together. On each node it has a slot; who makes it there is the first rank of that
 // node that opens it, and the first of node 0 makes the file.
+#include <fmt/format.h>
+
 #include "base/log.hpp"
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
@@ -33,6 +35,9 @@ Proposed from(MPI_Comm comm, int root, Action make) {
   return told.made;
 }
 
+// What all nodes call it.
+std::uint64_t job_output(const Proposed& made) { return made.generation << 32 | made.slot; }
+
 // No node goes on with it: their drains remove what there is.
 void abandon(Core& core, const Members& members, pool::OutputKey key) {
   for (const int rank : members.node_ranks) {
@@ -47,7 +52,18 @@ void begin(Core& core, pool::OutputKey key, const Proposed& made, std::uint64_t 
   slot.job_written_epoch = epoch;
   slot.writes_begun = pool::WriteStamp{epoch, 0}.word();
   pool::raise_epoch(core.pool(), core.pool().header().epoch.load());   // another rank may have gone on
-  core.share(made.generation << 32 | made.slot, key);
+  core.share(job_output(made), key);
+}
+
+// What another rank of this node has begun, and nobody closed.
+pool::OutputKey find_shared(const pool::Pool& pool, const Proposed& made) {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool.slot(index);
+    if (is_open(slot) && slot.job_output.load(std::memory_order_acquire) == job_output(made)) {
+      return {index, slot.generation.load(std::memory_order_acquire)};
+    }
+  }
+  throw base::Error(base::Errc::io, fmt::format("'{}' is not in the pool of this node", made.final_path.data()));
 }
 
 }  // namespace
@@ -75,13 +91,7 @@ MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path,
   pool::raise_epoch(core.pool(), epoch);
   if (key) begin(core, *key, made, epoch);
   MPI_Barrier(comm);
-  if (!key) {
-    const auto found = find_output(core.pool(), made.final_path.data());
-    // Who has opened it has not closed it.
-    if (!found) throw base::Error(base::Errc::io, "'" + path + "' is not in the pool of this node");
-    key = found->key;
-  }
-  return {*key, made.is_in_place, made.working_path.data()};
+  return {key ? *key : find_shared(core.pool(), made), made.is_in_place, made.working_path.data()};
 }
 
 }  // namespace glean::session

@@ -100,6 +100,21 @@ std::unique_ptr<ByteOutput::KeptName> try_keep_name(const Core& core, const Foun
   return std::make_unique<ByteOutput::KeptName>(core, output.key, output.working_path);
 }
 
+// What ranks have captured so far is in its working file then. False: `gives_up` said so before the ranks had come that it waits for.
+bool write_captured(Core& core, pool::OutputKey key, const std::string& path, const std::function<bool()>& gives_up) {
+  const bool takes_part = (core.pool().rank_progress(key.slot, core.nodes().rank()).load(std::memory_order_acquire) & pool::rank_absent) == 0;
+  const auto phase = takes_part ? core.pace().wait_for_ranks(key.slot, gives_up) : pool::least_phase(core.pool(), key.slot);
+  if (!phase) return false;
+  const std::lock_guard lock(core.one_at_a_time());
+  const CapturedSoFar captured(core, key, *phase);
+  captured.want_to_read();
+  captured.want_written();
+  const WaitsForWrites waits(core.pool().slot(key.slot));
+  tell_drain(core);
+  wait_until(core, [&] { return captured.is_written(); }, "'" + path + "'");
+  return true;
+}
+
 }  // namespace
 
 bool ByteOutput::can_capture(const Core& core, MPI_Comm comm) {
@@ -183,7 +198,7 @@ std::function<bool()> ByteOutput::write_open_in_place(Core& core) {
   };
 }
 
-std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_open(Core& core, const std::string& final_path,
+std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_open(Core& core, const std::string& final_path, Wanted wanted,
                                                             const std::function<bool()>& gives_up) {
   if (OneAtATime::is_taken_here()) return nullptr;
   const auto found = find_output(core.pool(), final_path);
@@ -192,18 +207,8 @@ std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_open(Core& core, const st
   const pool::OutputSlot& slot = core.pool().slot(index);
   const auto limit = base::now_ns() + static_cast<std::uint64_t>(core.deadline_seconds() * 1e9);
   const auto gives_up_waiting = [&] { return gives_up() || base::now_ns() > limit; };
-  const bool takes_part = (core.pool().rank_progress(index, core.nodes().rank()).load(std::memory_order_acquire) & pool::rank_absent) == 0;
-  const auto phase = takes_part ? core.pace().wait_for_ranks(index, gives_up_waiting) : pool::least_phase(core.pool(), index);
-  if (!phase) return nullptr;
+  if (wanted == Wanted::captured && !write_captured(core, found->key, final_path, gives_up_waiting)) return nullptr;
   const std::lock_guard lock(core.one_at_a_time());
-  const CapturedSoFar captured(core, found->key, *phase);
-  captured.want_to_read();
-  captured.want_written();
-  {
-    const WaitsForWrites waits(core.pool().slot(index));
-    tell_drain(core);
-    wait_until(core, [&] { return captured.is_written(); }, "'" + final_path + "'");
-  }
   // Others may look at it, too; or have closed it, and then it is somewhere else at any time.
   for (;;) {
     if (!is_current(core.pool(), found->key) || is_closed_by_all(core.pool(), index) || slot.error.load() != 0) return nullptr;
@@ -320,33 +325,37 @@ bool ByteOutput::flush(std::uint32_t phase, Then then) {
   return waits;
 }
 
+std::optional<std::string> ByteOutput::find_working_file() const {
+  if (has_its_name()) return working_path_;
+  const std::uint64_t of_drain = slot_.working_descriptor.load(std::memory_order_acquire);
+  std::string held = fmt::format("/proc/{}/fd/{}", of_drain >> 32, of_drain & ~std::uint32_t{0});
+  return is_working_file(slot_, held) ? std::optional(std::move(held)) : std::nullopt;
+}
+
+std::string ByteOutput::working_path() const { return find_working_file().value_or(working_path_); }
+
+bool ByteOutput::has_its_name() const { return is_working_file(slot_, working_path_); }
+
 // `change` returns 0 or what failed, and so does this.
 template <class Change>
 int ByteOutput::change_working_file(Change change) const {
-  const int file = ::open(working_path_.c_str(), O_WRONLY | O_CLOEXEC);
-  if (file < 0) return errno;
-  const int error = is_working_file(file) ? change(file) : ENOENT;
+  const auto path = find_working_file();
+  const int file = path ? ::open(path->c_str(), O_WRONLY | O_CLOEXEC) : -1;
+  if (file < 0) return path ? errno : ENOENT;
+  const int error = change(file);
   ::close(file);
   return error;
 }
-
-bool ByteOutput::is_working_file(int file) const {
-  const auto inode = slot_.working_inode.load(std::memory_order_acquire);
-  struct stat status {};
-  return inode == 0 || (fstat(file, &status) == 0 && status.st_ino == inode);
-}
-
-bool ByteOutput::has_its_name() const { return change_working_file([](int /*file*/) { return 0; }) == 0; }
 
 void ByteOutput::synchronize() {
   const int error = change_working_file([](int file) { return fsync(file) == 0 ? 0 : errno; });
   if (error != 0) throw base::system_error(error, "cannot synchronize '" + path_ + "'");
 }
 
-// Nothing where it has lost its name.
 std::optional<base::Bytes> ByteOutput::size_in_file() const {
+  const auto path = find_working_file();
   struct stat status {};
-  return stat(working_path_.c_str(), &status) == 0 ? std::optional(static_cast<base::Bytes>(status.st_size)) : std::nullopt;
+  return path && stat(path->c_str(), &status) == 0 ? std::optional(static_cast<base::Bytes>(status.st_size)) : std::nullopt;
 }
 
 base::Bytes ByteOutput::captured_size() const { return std::max(size_in_file().value_or(0), slot_.size.load(std::memory_order_acquire)); }

@@ -68,10 +68,11 @@ class ByteOutput {
   // The same for all of the node.
   static void finish_all(Core& core);
   // For who looks by other means than MPI-IO at a new file that ranks have open: where it is, when what was captured of it is there, as
-  // flush() says. Null if there is none of that name that is still open then, it has failed, or is written in place; and when
+  // flush() says, or at once for who wants only its name. Null if there is none of that name that is still open then, it has failed, or is written in place; and when
   // `gives_up` is true, or the deadline of the session is over, before the ranks have come that it waits for; and where this thread is in
   // a call of an output already, which a signal handler has interrupted. Local, any thread, blocks. Takes one_at_a_time() itself.
-  [[nodiscard]] static std::unique_ptr<KeptName> keep_open(Core& core, const std::string& final_path,
+  enum class Wanted { captured, name };
+  [[nodiscard]] static std::unique_ptr<KeptName> keep_open(Core& core, const std::string& final_path, Wanted wanted,
                                                            const std::function<bool()>& gives_up);
   // What ranks of the node have captured so far of files that are written in place and open is to be written, as far as that depends on
   // no rank. What is returned says whether it is. Local.
@@ -98,8 +99,9 @@ class ByteOutput {
   // Before this rank changes it by other means: a file in place loses its checksums. Local.
   void begin_change();
 
-  // Where the bytes are until it is published: the working file, or the file itself. The same on all ranks.
-  [[nodiscard]] const std::string& working_path() const { return working_path_; }
+  // Where the bytes are until it is published: the working file, or the file itself; and where that has lost its name since the drain has
+  // opened it, for this node a name of the drain's descriptor. Local.
+  [[nodiscard]] std::string working_path() const;
   [[nodiscard]] bool is_in_place() const { return is_in_place_; }
   // Blocks until everything that any rank of the node had captured of it before the call, up to this `phase`, is in that file, where
   // other processes see it, and on several nodes what others had captured in earlier epochs (pool/epochs.hpp); through the page cache
@@ -107,7 +109,7 @@ class ByteOutput {
   enum class Then { read, other };
   bool flush(std::uint32_t phase, Then then = Then::other);
   // Nobody has renamed or removed the file, nor put another one there, as far as is known: until the drain has opened it any file counts.
-  // Where it has not, what follows throws not_found, but writes are in it all the same. Local.
+  // Local.
   [[nodiscard]] bool has_its_name() const;
   // What is in the file is on the storage then. Local, blocks.
   void synchronize();
@@ -166,9 +168,10 @@ class ByteOutput {
   [[nodiscard]] std::uint32_t phase() const;
   template <class Condition> void wait_for_drain(Condition holds, const char* what);
   void throw_failure() const;
+  // Nothing where it has lost its name, and the drain does not have it open.
+  [[nodiscard]] std::optional<std::string> find_working_file() const;
   [[nodiscard]] std::optional<base::Bytes> size_in_file() const;
   template <class Change> [[nodiscard]] int change_working_file(Change change) const;
-  [[nodiscard]] bool is_working_file(int file) const;
 
   std::shared_ptr<Core> core_;
   pool::OutputKey key_;

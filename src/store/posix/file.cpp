@@ -177,6 +177,21 @@ void File::synchronize_directory() {
 
 std::uint64_t File::inode() const { return status(buffered_).st_ino; }
 
+bool File::is_removed() const { return status(buffered_).st_nlink == 0; }
+
+bool File::has_its_name() const {
+  struct stat named {};
+  return stat(names_.working_path.c_str(), &named) == 0 && named.st_ino == inode();
+}
+
+void File::follow_directory() {
+  if (has_its_name()) return;
+  std::error_code none;   // where there is no /proc
+  const auto now = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(buffered_), none);
+  if (now.filename() != std::filesystem::path(names_.working_path).filename()) return;
+  names_ = {now.string(), (now.parent_path() / std::filesystem::path(names_.final_path).filename()).string()};
+}
+
 void File::discard() noexcept {
   if (published_ || names_.working_path == names_.final_path) return;
   calls_.unlink(names_.working_path.c_str());

@@ -80,6 +80,12 @@ class File {
   [[nodiscard]] Bytes current_size() const;
   // Tells whether a file of the final name is this one.
   [[nodiscard]] std::uint64_t inode() const;
+  // It has no name any more: somebody has removed it.
+  [[nodiscard]] bool is_removed() const;
+  // And: its working path leads to it.
+  [[nodiscard]] bool has_its_name() const;
+  // Its directory may have been renamed: then its names are those that it has there.
+  void follow_directory();
   // Removes the working file (unless in place). Does not throw.
   void discard() noexcept;
 

@@ -398,6 +398,44 @@ TEST_F(FileOnDisk, DiscardAfterPublishingRemovesNothing) {
   EXPECT_EQ(read_text(names_.working_path), "of somebody else");
 }
 
+TEST_F(FileOnDisk, IsRemovedWhenNoNameLeadsToIt) {
+  const auto file = open();
+  EXPECT_TRUE(file->has_its_name());
+  EXPECT_FALSE(file->is_removed());
+
+  std::filesystem::rename(names_.working_path, directory_ / "moved");
+  EXPECT_FALSE(file->has_its_name());
+  EXPECT_FALSE(file->is_removed());
+
+  std::filesystem::remove(directory_ / "moved");
+  write_text(names_.working_path, "of somebody else");
+  EXPECT_FALSE(file->has_its_name());
+  EXPECT_TRUE(file->is_removed());
+}
+
+TEST_F(FileOnDisk, IsPublishedInItsRenamedDirectory) {
+  std::filesystem::create_directory(directory_ / "before");
+  names_ = {directory_ / "before/.chk.part", directory_ / "before/chk.nc"};
+  write_text(names_.working_path, "header");
+  const auto file = open();
+  std::filesystem::rename(directory_ / "before", directory_ / "after");
+
+  file->follow_directory();
+  file->publish();
+
+  EXPECT_EQ(file->names(), (FileNames{directory_ / "after/.chk.part", directory_ / "after/chk.nc"}));
+  EXPECT_EQ(read_text(directory_ / "after/chk.nc"), "header");
+}
+
+TEST_F(FileOnDisk, FollowsNoOtherName) {
+  const auto file = open();
+  std::filesystem::rename(names_.working_path, directory_ / "moved");
+
+  file->follow_directory();
+
+  EXPECT_EQ(file->names(), names_);
+}
+
 }  // namespace
 
 }  // namespace glean::store
