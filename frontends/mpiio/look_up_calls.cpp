@@ -101,8 +101,14 @@ class Next {
 // Calls that change the name, not the file. They also change a directory.
 #define GLEAN_NAME(result, name, parameters, exceptions, arguments, directory) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file_or_directory))
-#define GLEAN_REMOVAL(result, name, parameters, exceptions, arguments, directory) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, Wanted::removed))
+// What a file that is open under another name would have replaced goes first, and then that.
+#define GLEAN_REMOVAL(result, name, parameters, exceptions, arguments, directory)                                      \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments,                                                       \
+                const Look look(#name, directory, is_own(__builtin_return_address(0)) ? nullptr : path, Wanted::removed); \
+                if (look.path() != nullptr && look.path() != path) {                                                   \
+                  static_cast<void>(next_##name.find(#name) arguments);                                                \
+                  path = look.path();                                                                                  \
+                })
 // Two paths.
 #define GLEAN_TWO(result, name, parameters, exceptions, arguments, from_directory, to_directory) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, from_directory, from, Wanted::file_or_directory); \

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -29,6 +30,7 @@ namespace {
 
 constexpr int links_followed = 40;     // as many as the kernel does
 constexpr int silent_seconds = 5;      // before people are told
+constexpr double opening_seconds = 5;   // by the drain, of a file that is then removed
 constexpr double default_deadline_seconds = 300;
 
 struct LookUps {
@@ -163,8 +165,8 @@ std::unique_ptr<KeptName> find_open(const LookUps& look_ups, std::string_view fi
   std::unique_ptr<KeptName> kept;
   const auto is_ending = [&] { return current.load() != &look_ups; };
   using session::ByteOutput;
-  const auto of_it = wanted == Wanted::removed ? ByteOutput::Wanted::name : ByteOutput::Wanted::captured;
-  const auto error = session::caught([&] { kept = ByteOutput::keep_open(*session->core(), std::string(final_path), of_it, is_ending); });
+  const auto content = wanted == Wanted::removed ? ByteOutput::Content::any : ByteOutput::Content::captured;
+  const auto error = session::caught([&] { kept = ByteOutput::keep_open(*session->core(), std::string(final_path), content, is_ending); });
   if (error) base::log(base::LogLevel::error, "'{}' is open and cannot be looked at: {}", final_path, error->what());
   return kept;
 }
@@ -177,17 +179,22 @@ std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int director
     if (closed != 0) wait_for(look_ups, closed, {call, path});
     return nullptr;
   }
-  if (wanted == Wanted::removed) look_ups.draining.wait_until_opened(open, silent_seconds);   // one of them may be the file
   Path resolved;
   const bool lists = wanted == Wanted::directory_entries;
   const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, wanted, resolved);
   if (length == 0) return nullptr;
   using Names = pool::Draining::Names;
   const Names names = wanted == Wanted::file || wanted == Wanted::link ? Names::files : Names::directories_too;
-  const std::uint64_t mark = pool::path_mark({resolved.data(), length});
+  const std::string_view name(resolved.data(), length);
+  const std::uint64_t mark = pool::path_mark(name);
+  if (wanted == Wanted::removed) {   // it may be such a file, by either of its names
+    const std::uint64_t directory = pool::path_mark(name.substr(0, std::max<std::size_t>(name.rfind('/'), 1)));
+    look_ups.draining.wait_until_opened(look_ups.draining.of(open, directory, Names::directories_too), opening_seconds);
+  }
+  // All of them: one of that name that was removed may be closed, and one that was made anew be open.
   if (const pool::OutputSet outputs = look_ups.draining.of(closed, mark, names); outputs != 0) wait_for(look_ups, outputs, {call, path});
   if (look_ups.draining.of(open, mark, Names::files) == 0) return nullptr;
-  auto kept = find_open(look_ups, {resolved.data(), length}, wanted);
+  auto kept = find_open(look_ups, name, wanted);
   // Perhaps all have closed it meanwhile: then it is about to be there.
   const pool::OutputSet outputs = kept ? 0 : look_ups.draining.of(look_ups.draining.outputs().closed, mark, Names::files);
   if (outputs != 0) wait_for(look_ups, outputs, {call, path});

@@ -22,7 +22,8 @@ void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_secon
 void end_look_ups() noexcept;
 
 // A directory that an output is in is looked at in its own right, unless it is opened, listed, renamed or removed. link…: a symbolic
-// link is looked at itself. removed: the same, and what it is does not matter. any_file: whatever has been closed.
+// link is looked at itself. removed: the same, without waiting for what was captured of a file that is open. any_file: whatever has been
+// closed.
 enum class Wanted { file, link, file_or_directory, link_or_directory, removed, directory_entries, any_file };
 
 // Around the program's `call` that looks at a path: it waits before, and the file keeps its name until after it. Any thread, also in a

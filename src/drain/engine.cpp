@@ -397,9 +397,15 @@ void Engine::publish_bytes(const Job& job) {
   const store::FileNames& names = job.output->description().names;
   const bool is_in_place = names.working_path == names.final_path;
   const bool is_untouched = is_in_place && !pool_.is_shared() && pool::writes_begun(job.output->slot()) == 0;
-  if (is_untouched || file->is_removed()) return;
+  if (is_untouched) return;
   file->follow_directory();
-  if (is_in_place && !file->has_its_name()) return file->synchronize();   // it was renamed
+  if (!file->has_its_name()) {   // removed, or renamed by itself
+    job.output->checksums() = Checksums();
+    const bool is_removed = file->is_removed();
+    if (is_removed || !is_in_place) job.output->found_removed();
+    if (!is_removed) file->synchronize();
+    return;
+  }
   job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
   publish(calls_, *file, {}, file->current_size(), job.output->checksums());
 }

@@ -397,11 +397,11 @@ void OutputDrain::published() {
   trace_.checksums = name_of(checksums_.state());
   trace_.durable_ns = base::now_ns();
   slot_.steps_synchronized.store(steps_written_, std::memory_order_release);
-  // Of bytes: by the program, which may do so while it has it open.
-  finish(description_.is_bytes && file_->is_removed() ? "removed" : "published", pool::OutputState::published);
+  finish(removed_ ? "removed" : "published", pool::OutputState::published);
 }
 
 void OutputDrain::discarded() {
+  slot_.working_descriptor.store(0, std::memory_order_release);
   file_.reset();   // an open file would keep its space
   discarded_ = true;
   slot_.discarded.store(1, std::memory_order_release);

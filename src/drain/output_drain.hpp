@@ -90,6 +90,7 @@ class OutputDrain {
   // -- results of jobs
   void window_done(const Window& window);
   void synchronized(std::uint64_t steps);
+  void found_removed() { removed_ = true; }   // by the program, while it was open: there is nothing to publish
   void published();
   void discarded();               // its file is
   void arrived(const Parcel& parcel);   // where it is written
@@ -319,6 +320,7 @@ class OutputDrain {
   bool finished_ = false;
   bool postponed_ = false;
   bool superseded_ = false;
+  bool removed_ = false;
   bool judged_ = false;
   bool space_returned_ = false;
   OutputTrace trace_;

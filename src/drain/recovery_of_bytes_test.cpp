@@ -3,7 +3,9 @@
 // Jobs of several nodes that were killed with outputs of bytes in their pools: what they had written over one another takes effect
 // in its order.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <stdexcept>
@@ -57,6 +59,19 @@ class KilledJob {
     static_cast<void>(recorder.take_number(keys_[node][file], 1));
   }
   void close() { progress_ = 1 | pool::rank_closed; }
+  // As the drains of the job have done.
+  void open_files() {
+    for (const File file : {x, y}) {
+      struct stat status {};
+      ASSERT_EQ(stat(path(file).c_str(), &status), 0);
+      for (int node = 0; node < node_count; ++node) pools_[index(node)]->pool.slot(keys_[node][file].slot).working_inode = status.st_ino;
+    }
+  }
+  // By the program.
+  void replace(File file, const std::string& text) {
+    store::write_text(path(file) + ".new", text);
+    std::filesystem::rename(path(file) + ".new", path(file));
+  }
 
   std::vector<OutputTrace> recover() {
     std::vector<std::string> names;
@@ -168,6 +183,23 @@ TEST(RecoveryOfBytes, AWriteThatNobodyHasRecordedKeepsNoNodeWaiting) {
   job.write(1, 0, x, 0, 3);
   job.recover();
   EXPECT_EQ(job.byte(x, 0), 3);   // in place it gets all that was captured, closed or not
+}
+
+TEST(RecoveryOfBytes, AFileThatHasGotTheNameOfOneInPlaceStaysAsItIs) {
+  KilledJob job(Place::in_place);
+  job.open_files();
+  job.write(0, 0, x, 0, 1);
+  job.write(0, 0, y, 0, 2);
+  job.replace(x, "precious");
+
+  for (const OutputTrace& output : job.recover()) {
+    const bool is_x = output.path.ends_with("x");
+    EXPECT_EQ(output.state, is_x ? "failed" : "published") << output.note;
+    if (is_x) EXPECT_NE(output.note.find("another file has its name"), std::string::npos) << output.note;
+  }
+
+  EXPECT_EQ(job.byte(x, 0), 'p');
+  EXPECT_EQ(job.byte(y, 0), 2);
 }
 
 }  // namespace

@@ -133,7 +133,8 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint64_t> steps_sent;        // ended by all ranks, and what other nodes write of them has arrived there
   Atomic<std::uint32_t> part_durable;      // 1: all that this node writes of a closed output is
   Atomic<std::uint64_t> working_inode;     // on one node too: of the file that it has opened; found under the final name it is published
-  Atomic<std::uint64_t> working_descriptor;   // its process << 32 | descriptor, of that file: set before the inode
+  // Of that file, set before: its device, and its process << 32 | descriptor there, as processes of this PID namespace see it; 0: none.
+  Atomic<std::uint64_t> working_device, working_descriptor;
   // and what the nodes have said to each other, of all of them:
   Atomic<std::uint64_t> job_output;        // the root's: generation << 32 | slot
   Atomic<std::uint64_t> job_steps;         // the least steps_sent

@@ -170,13 +170,18 @@ std::vector<pool::OutputKey> open_in_place(const pool::Pool& pool) {
   return keys;
 }
 
-bool is_working_file(const pool::OutputSlot& slot, const std::string& path) {
+bool is_working_file(const pool::OutputSlot& slot, const struct stat& status) {
   const auto inode = slot.working_inode.load(std::memory_order_acquire);
+  return inode == 0 || (status.st_ino == inode && status.st_dev == slot.working_device.load(std::memory_order_relaxed));
+}
+
+bool is_working_file(const pool::OutputSlot& slot, const std::string& path) {
   struct stat status {};
-  return stat(path.c_str(), &status) == 0 && (inode == 0 || status.st_ino == inode);
+  return stat(path.c_str(), &status) == 0 && is_working_file(slot, status);
 }
 
 std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string& final_path) {
+  std::optional<FoundOutput> closed;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool.slot(index);
     if (!is_open(slot)) continue;
@@ -184,15 +189,18 @@ std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string
     try {
       const auto names = drain::OutputDescription::decode_names(pool::read_description(pool, key).bytes).names;
       if (names.final_path != final_path) continue;
-      const bool has_its_name = is_working_file(slot, names.working_path);   // first: what is closed may be published
+      // In this order: it may just be made, and what is closed be published.
+      const bool is_named = slot.working_inode.load(std::memory_order_acquire) == 0 || is_working_file(slot, names.working_path);
       const bool is_closed = is_closed_by_all(pool, index);
       const bool is_current = is_open(slot) && slot.generation.load(std::memory_order_acquire) == key.generation;
-      if (is_current && (has_its_name || is_closed)) return FoundOutput{key, names.working_path, is_closed};
+      if (!is_current) continue;
+      if (is_closed) closed = FoundOutput{key, names.working_path, true};
+      else if (is_named) return FoundOutput{key, names.working_path, false};
     } catch (const base::Error&) {
       continue;   // it is being described, or has just been finished
     }
   }
-  return std::nullopt;
+  return closed;
 }
 
 bool any_is_open(const pool::Pool& pool) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <functional>
@@ -23,7 +24,9 @@ namespace glean::session {
 // Those of bytes that are written in place, have not failed, and that not all ranks of the node have closed.
 [[nodiscard]] std::vector<pool::OutputKey> open_in_place(const pool::Pool& pool);
 
-// Whether there is a file of that name, and it is that of the slot: any is, until the drain has opened its own. Local.
+// Whether a file is that of the slot: any is, until the drain has opened its own. Local.
+[[nodiscard]] bool is_working_file(const pool::OutputSlot& slot, const struct stat& status);
+// Nor is there none of that name. Local.
 [[nodiscard]] bool is_working_file(const pool::OutputSlot& slot, const std::string& path);
 
 struct FoundOutput {
@@ -31,8 +34,8 @@ struct FoundOutput {
   std::string working_path;
   bool is_closed = false;   // by all ranks of the node
 };
-// The output that becomes that file and is not finished, if there is one: not one that is open and whose file has been removed, or renamed.
-// Local.
+// The output that becomes that file and is not finished, if there is one: not one that is open and whose file has been removed, or renamed;
+// and one that is open rather than one that is closed. Local.
 [[nodiscard]] std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string& final_path);
 
 // Waits as long as anything is written. Throws timeout when nothing is, and io when it cannot come to that any more. Local, blocks.

@@ -102,7 +102,8 @@ std::unique_ptr<ByteOutput::KeptName> try_keep_name(const Core& core, const Foun
 
 // What ranks have captured so far is in its working file then. False: `gives_up` said so before the ranks had come that it waits for.
 bool write_captured(Core& core, pool::OutputKey key, const std::string& path, const std::function<bool()>& gives_up) {
-  const bool takes_part = (core.pool().rank_progress(key.slot, core.nodes().rank()).load(std::memory_order_acquire) & pool::rank_absent) == 0;
+  const std::uint32_t own = core.pool().rank_progress(key.slot, core.nodes().rank()).load(std::memory_order_acquire);
+  const bool takes_part = (own & pool::rank_absent) == 0;
   const auto phase = takes_part ? core.pace().wait_for_ranks(key.slot, gives_up) : pool::least_phase(core.pool(), key.slot);
   if (!phase) return false;
   const std::lock_guard lock(core.one_at_a_time());
@@ -198,7 +199,7 @@ std::function<bool()> ByteOutput::write_open_in_place(Core& core) {
   };
 }
 
-std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_open(Core& core, const std::string& final_path, Wanted wanted,
+std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_open(Core& core, const std::string& final_path, Content content,
                                                             const std::function<bool()>& gives_up) {
   if (OneAtATime::is_taken_here()) return nullptr;
   const auto found = find_output(core.pool(), final_path);
@@ -207,7 +208,7 @@ std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_open(Core& core, const st
   const pool::OutputSlot& slot = core.pool().slot(index);
   const auto limit = base::now_ns() + static_cast<std::uint64_t>(core.deadline_seconds() * 1e9);
   const auto gives_up_waiting = [&] { return gives_up() || base::now_ns() > limit; };
-  if (wanted == Wanted::captured && !write_captured(core, found->key, final_path, gives_up_waiting)) return nullptr;
+  if (content == Content::captured && !write_captured(core, found->key, final_path, gives_up_waiting)) return nullptr;
   const std::lock_guard lock(core.one_at_a_time());
   // Others may look at it, too; or have closed it, and then it is somewhere else at any time.
   for (;;) {
@@ -249,7 +250,7 @@ void ByteOutput::set_box(const mesh::Pattern& place) {
 
 // Before it is captured: what the drain cannot write spoils all of a new file.
 void ByteOutput::check_reach(base::Bytes end) {
-  if (end > longest_) longest_ = std::min(store::longest_of_process(), store::longest_of_file_system(working_path_));
+  if (end > longest_) longest_ = std::min(store::longest_of_process(), store::longest_of_file_system(working_path()));
   if (end > longest_) throw base::system_error(EFBIG, fmt::format("cannot write it up to byte {}", end));
 }
 
@@ -339,10 +340,11 @@ bool ByteOutput::has_its_name() const { return is_working_file(slot_, working_pa
 // `change` returns 0 or what failed, and so does this.
 template <class Change>
 int ByteOutput::change_working_file(Change change) const {
-  const auto path = find_working_file();
-  const int file = path ? ::open(path->c_str(), O_WRONLY | O_CLOEXEC) : -1;
-  if (file < 0) return path ? errno : ENOENT;
-  const int error = change(file);
+  const int file = ::open(working_path().c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  struct stat status {};
+  const bool is_it = fstat(file, &status) == 0 && is_working_file(slot_, status);   // now: its name may have been lost meanwhile
+  const int error = is_it ? change(file) : ENOENT;
   ::close(file);
   return error;
 }
@@ -369,7 +371,7 @@ base::Bytes ByteOutput::size(std::uint32_t phase) {
 }
 
 void ByteOutput::begin_change() {
-  if (is_in_place_ && !std::exchange(changed_, true)) forget_checksums(working_path_);
+  if (is_in_place_ && !std::exchange(changed_, true) && has_its_name()) forget_checksums(working_path_);
 }
 
 void ByteOutput::resize(base::Bytes size) {

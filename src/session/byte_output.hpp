@@ -67,12 +67,13 @@ class ByteOutput {
   static void finish(Core& core, const std::string& path);
   // The same for all of the node.
   static void finish_all(Core& core);
+  enum class Content { captured, any };
   // For who looks by other means than MPI-IO at a new file that ranks have open: where it is, when what was captured of it is there, as
-  // flush() says, or at once for who wants only its name. Null if there is none of that name that is still open then, it has failed, or is written in place; and when
-  // `gives_up` is true, or the deadline of the session is over, before the ranks have come that it waits for; and where this thread is in
-  // a call of an output already, which a signal handler has interrupted. Local, any thread, blocks. Takes one_at_a_time() itself.
-  enum class Wanted { captured, name };
-  [[nodiscard]] static std::unique_ptr<KeptName> keep_open(Core& core, const std::string& final_path, Wanted wanted,
+  // flush() says, or at once for whom `any` is as good. Null if there is none of that name that is still open then, it has failed, or
+  // is written in place; and when `gives_up` is true, or the deadline of the session is over, before the ranks have come that it waits
+  // for; and where this thread is in a call of an output already, which a signal handler has interrupted. Local, any thread, blocks.
+  // Takes one_at_a_time() itself.
+  [[nodiscard]] static std::unique_ptr<KeptName> keep_open(Core& core, const std::string& final_path, Content content,
                                                            const std::function<bool()>& gives_up);
   // What ranks of the node have captured so far of files that are written in place and open is to be written, as far as that depends on
   // no rank. What is returned says whether it is. Local.

@@ -129,7 +129,7 @@ TEST_F(BytesOfRanks, ANewFileKeepsItsNameWhileItIsLookedAt) {
   MPI_Barrier(MPI_COMM_WORLD);
   std::unique_ptr<ByteOutput::KeptName> kept;
   if (rank_ == 0) {
-    kept = ByteOutput::keep_open(*core, final_path, ByteOutput::Wanted::captured, [] { return false; });
+    kept = ByteOutput::keep_open(*core, final_path, ByteOutput::Content::captured, [] { return false; });
     ASSERT_TRUE(kept);
     std::ifstream file(kept->working_path());
     EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), std::string(100 * static_cast<std::size_t>(size_), 'x'));
@@ -156,9 +156,9 @@ TEST_F(BytesOfRanks, WhoLooksDoesNotWaitForItself) {
   auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("looked_at"), ByteOutput::Existing::replace);
   {
     const std::lock_guard lock(core->one_at_a_time());
-    EXPECT_FALSE(ByteOutput::keep_open(*core, final_path, ByteOutput::Wanted::captured, [] { return false; }));
+    EXPECT_FALSE(ByteOutput::keep_open(*core, final_path, ByteOutput::Content::captured, [] { return false; }));
   }
-  auto kept = ByteOutput::keep_open(*core, final_path, ByteOutput::Wanted::captured, [] { return false; });
+  auto kept = ByteOutput::keep_open(*core, final_path, ByteOutput::Content::captured, [] { return false; });
   EXPECT_TRUE(kept);
   kept.reset();
   output->close();
@@ -172,12 +172,12 @@ TEST_F(BytesOfRanks, WhoLooksDoesNotWaitForRanksForEver) {
   if (rank_ == 0 && size_ > 1) {
     output->enter_phase();   // the others have not
     int asked = 0;
-    EXPECT_FALSE(ByteOutput::keep_open(*core, final_path, ByteOutput::Wanted::captured, [&] { return ++asked > 100; }));
+    EXPECT_FALSE(ByteOutput::keep_open(*core, final_path, ByteOutput::Content::captured, [&] { return ++asked > 100; }));
     EXPECT_EQ(asked, 101);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank_ != 0) output->enter_phase();   // now they have
-  auto kept = rank_ == 0 ? ByteOutput::keep_open(*core, final_path, ByteOutput::Wanted::captured, [] { return false; }) : nullptr;
+  auto kept = rank_ == 0 ? ByteOutput::keep_open(*core, final_path, ByteOutput::Content::captured, [] { return false; }) : nullptr;
   EXPECT_EQ(kept != nullptr, rank_ == 0);
   kept.reset();
   output->close();

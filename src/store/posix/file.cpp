@@ -177,11 +177,13 @@ void File::synchronize_directory() {
 
 std::uint64_t File::inode() const { return status(buffered_).st_ino; }
 
+std::uint64_t File::device() const { return status(buffered_).st_dev; }
+
 bool File::is_removed() const { return status(buffered_).st_nlink == 0; }
 
 bool File::has_its_name() const {
   struct stat named {};
-  return stat(names_.working_path.c_str(), &named) == 0 && named.st_ino == inode();
+  return stat(names_.working_path.c_str(), &named) == 0 && named.st_ino == inode() && named.st_dev == device();
 }
 
 void File::follow_directory() {

@@ -78,12 +78,13 @@ class File {
   [[nodiscard]] bool is_trusted() const { return !failed_; }
   // With what others have written and made durable, if it is shared.
   [[nodiscard]] Bytes current_size() const;
-  // Tells whether a file of the final name is this one.
+  // Tell whether a file of the final name is this one.
   [[nodiscard]] std::uint64_t inode() const;
-  // It has no name any more: somebody has removed it.
-  [[nodiscard]] bool is_removed() const;
-  // And: its working path leads to it.
+  [[nodiscard]] std::uint64_t device() const;
+  // Its working path leads to it.
   [[nodiscard]] bool has_its_name() const;
+  // No path does, as far as the file system counts them.
+  [[nodiscard]] bool is_removed() const;
   // Its directory may have been renamed: then its names are those that it has there.
   void follow_directory();
   // Removes the working file (unless in place). Does not throw.

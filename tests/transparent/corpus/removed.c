@@ -100,6 +100,23 @@ CASE(removed_old_file, "unlink of an old file that is open") {
   say_whether_there("data");
 }
 
+CASE(removed_while_replaced, "unlink of an old file that was cut to nothing, which leaves no old one either") {
+  MPI_File file = open_new("data");
+  write_at(file, 0);
+  close_file(&file);
+  barrier();
+  file = open_new("data");
+  CALL(MPI_File_set_size(file, 0));
+  write_at(file, 0);
+  barrier();
+  if (rank == 0) say("unlink: %d", unlink(path("data")));
+  barrier();
+  say_whether_there("data");
+  use(file);
+  close_file(&file);
+  say_whether_there("data");
+}
+
 CASE(removed_and_made_anew, "another file of the name of one that is open and removed") {
   MPI_File file = open_new("data");
   write_at(file, 0);
