@@ -118,7 +118,6 @@ bool Draining::wait_for(OutputSet outputs, double seconds, void (*waiting)(void*
 
 void Draining::wait_until_opened(OutputSet outputs, double seconds) const noexcept {
   const std::uint64_t began = base::now_ns();
-  if (outputs != 0) futex_signal(pool_.header().work);
   for_each(outputs, [&](std::uint32_t index) {
     const OutputSlot& slot = pool_.slot(index);
     const auto comes = [&] {

@@ -52,7 +52,7 @@ class Draining {
   bool wait_for(OutputSet outputs, double seconds, void (*waiting)(void* context, int seconds), void* context) const noexcept;
 
   // Waits, for a few milliseconds as a rule, until whoever drains has opened the files of `outputs`: then they can do without a name.
-  // For at most `seconds`. Blocks.
+  // For at most `seconds`. Blocks. Changes nothing: the pool may be mapped to look only.
   void wait_until_opened(OutputSet outputs, double seconds) const noexcept;
 
   [[nodiscard]] bool needs_lost_nodes() const noexcept { return pool_.header().lost_nodes.load(std::memory_order_acquire) != 0; }

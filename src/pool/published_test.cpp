@@ -193,5 +193,36 @@ TEST(Draining, IsSeenByAnotherProcess) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(Draining, AnotherProcessWaitsUntilAFileIsOpened) {
+  TestPool made(2);
+  const OutputKey key = open_output(made, "/a/file");
+  OutputSlot& slot = made.pool.slot(key.slot);
+
+  const pid_t child = fork();
+  if (child == 0) {
+    const Pool pool = Pool::attach(made.pool.name(), Pool::Access::look);
+    Draining(pool, no_rank).wait_until_opened(only(key), 20);
+    _exit(pool.slot(key.slot).working_inode == 7 ? 0 : 1);
+  }
+  usleep(20'000);
+  slot.working_inode = 7;
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Draining, WaitsForNoFileThatIsOpenedNeverOrNotInTime) {
+  TestPool made(2);
+  const OutputKey key = open_output(made, "/a/file");
+  Draining draining(made.pool, 0);
+  const std::uint64_t begin = base::now_ns();
+
+  draining.wait_until_opened(only(key), 0.05);
+  EXPECT_GE(base::seconds(base::now_ns() - begin), 0.05);
+
+  fail(made.pool.slot(key.slot), 1, "it cannot be opened", "");
+  draining.wait_until_opened(only(key), 1e9);
+}
+
 }  // namespace
 }  // namespace glean::pool

@@ -4,7 +4,9 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { block = 4000 };
@@ -115,6 +117,29 @@ CASE(removed_while_replaced, "unlink of an old file that was cut to nothing, whi
   use(file);
   close_file(&file);
   say_whether_there("data");
+}
+
+CASE(removed_beside, "other files of the directory, by children too, while one has just been opened") {
+  if (rank == 0) {
+    for (int i = 0; i < 3; ++i) fclose(fopen(path(i == 0 ? "one" : i == 1 ? "two" : "three"), "w"));
+  }
+  barrier();
+  MPI_File file = open_new("data");
+  if (rank == 0) {
+    char command[1100];
+    snprintf(command, sizeof command, "rm %s", path("one"));
+    say("rm: %d", system(command));
+    say("unlink: %d", unlink(path("two")));
+    say("unlink of what is not there: %d", unlink(path("two")));
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) _exit(unlink(path("three")) == 0 ? 7 : 8);
+    int status = -1;
+    waitpid(child, &status, 0);
+    say("unlink by a child: %d", WEXITSTATUS(status));
+  }
+  write_at(file, 0);
+  close_file(&file);
 }
 
 CASE(removed_and_made_anew, "another file of the name of one that is open and removed") {
