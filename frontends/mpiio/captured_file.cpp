@@ -277,7 +277,11 @@ void CapturedFile::get_atomicity(MPI_File /*fh*/, int* flag) { *flag = 0; }
 
 void CapturedFile::step_aside() {
   const MPI_Offset shared = from(0, [&] { return shared_position(); });
-  agree(session::caught([&] { flush(); }));
+  agree(session::caught([&] {
+    flush();
+    // Beside a file that is open by the drain's descriptor, ROMIO could not make the one that it keeps its shared pointer in.
+    if (!output().has_its_name()) throw base::Error(base::Errc::not_found, "'" + target_->path + "' was removed or renamed");
+  }));
   OriginalFile file;
   file.open(comm_, output().working_path(), amode_ & kinds_of_access, hints_);
   output().begin_change();

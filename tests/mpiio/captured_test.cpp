@@ -88,6 +88,19 @@ TEST_F(Captured, AnOldFileWhoseDirectoryIsRenamedIsStillThatFile) {
   EXPECT_EQ(published(), "new");
 }
 
+TEST_F(Captured, AtomicModeOfARemovedFileIsAnErrorOnAllRanks) {
+  make("old");
+  MPI_File file = create();
+  if (rank_ == 0) {
+    wait_until_open(std::filesystem::absolute(path()));
+    EXPECT_EQ(unlink(path().c_str()), 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_EQ(error_class(MPI_File_set_atomicity(file, 1)), MPI_ERR_NO_SUCH_FILE);
+  EXPECT_EQ(MPI_File_write_shared(file, "kept", 4, MPI_CHAR, MPI_STATUS_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&file), MPI_SUCCESS);
+}
+
 TEST_F(Captured, AFileThatHasGotTheNameOfAnOldOneStaysAsItIs) {
   make("old and long");
   MPI_File file = create();
