@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "base/signals_blocked.hpp"
 #include "drain/worker.hpp"
 #include "pool/description.hpp"
@@ -403,6 +404,10 @@ void Engine::publish_bytes(const Job& job) {
     job.output->checksums() = Checksums();
     const bool is_removed = file->is_removed();
     if (is_removed || !is_in_place) job.output->found_removed();
+    if (!is_removed && !is_in_place) {
+      base::log(base::LogLevel::warning, "'{}' does not appear: '{}' is not there any more, but the file has another name",
+                names.final_path, names.working_path);
+    }
     if (!is_removed) file->synchronize();
     return;
   }

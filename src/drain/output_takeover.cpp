@@ -103,10 +103,10 @@ void OutputDrain::open_file() {
     superseded_ = true;
     return fail(base::Error(base::Errc::exists, "a newer '" + trace_.path + "' was written after the job was killed"));
   }
-  const bool is_in_place = names.working_path == names.final_path && inode == 0;
+  const bool may_be_anothers = names.working_path == names.final_path && inode == 0;
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
   const std::uint64_t before = slot_.working_inode.load(std::memory_order_acquire);
-  if (is_in_place && before != 0 && before != file_->inode()) {
+  if (may_be_anothers && before != 0 && before != file_->inode()) {
     file_.reset();
     return fail(base::Error(base::Errc::not_found, "'" + trace_.path + "' was removed or renamed, and another file has its name"));
   }

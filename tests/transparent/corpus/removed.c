@@ -52,9 +52,8 @@ static void say_whether_there(const char* name) {
   say("%s is there: %d %d", name, access(path(name), F_OK) == 0, stat(path(name), &status) == 0);
 }
 
-CASE(removed_file, "unlink of a new file that is open") {
-  MPI_File file = open_new("data");
-  write_at(file, 0);
+// By the last rank; the file is closed then.
+static void remove_and_use(MPI_File file) {
   barrier();
   if (rank == ranks - 1) say("unlink: %d", unlink(path("data")));
   barrier();
@@ -62,6 +61,12 @@ CASE(removed_file, "unlink of a new file that is open") {
   use(file);
   close_file(&file);
   say_whether_there("data");
+}
+
+CASE(removed_file, "unlink of a new file that is open") {
+  MPI_File file = open_new("data");
+  write_at(file, 0);
+  remove_and_use(file);
 }
 
 CASE(removed_at_once, "remove of a new file that has just been opened") {
@@ -93,13 +98,7 @@ CASE(removed_old_file, "unlink of an old file that is open") {
   barrier();
   file = open_file(MPI_COMM_WORLD, "data", MPI_MODE_RDWR);
   write_at(file, 1);
-  barrier();
-  if (rank == 0) say("unlink: %d", unlink(path("data")));
-  barrier();
-  say_whether_there("data");
-  use(file);
-  close_file(&file);
-  say_whether_there("data");
+  remove_and_use(file);
 }
 
 CASE(removed_while_replaced, "unlink of an old file that was cut to nothing, which leaves no old one either") {
@@ -110,13 +109,7 @@ CASE(removed_while_replaced, "unlink of an old file that was cut to nothing, whi
   file = open_new("data");
   CALL(MPI_File_set_size(file, 0));
   write_at(file, 0);
-  barrier();
-  if (rank == 0) say("unlink: %d", unlink(path("data")));
-  barrier();
-  say_whether_there("data");
-  use(file);
-  close_file(&file);
-  say_whether_there("data");
+  remove_and_use(file);
 }
 
 CASE(removed_beside, "other files of the directory, by children too, while one has just been opened") {
