@@ -268,6 +268,9 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   slot.written_before = slot.raised_at_write = slot.written_epoch = slot.wanted_epoch = slot.job_written_epoch = 0;
   slot.writes_begun = slot.writes_written = slot.write_up_to = slot.read_up_to = slot.size = slot.shared_position = 0;
   slot.name_lock = 0;
+  slot.told = slot.is_renamed = slot.other_handles = 0;
+  slot.synchronized_writes = 0;
+  for (auto& generation : slot.follows) generation = 0;
   slot.working_inode = slot.working_device = slot.working_descriptor = slot.steps_sent = slot.job_output = slot.job_steps = 0;
   slot.job_steps_ended = slot.job_steps_begun = 0;
   slot.job_steps_synchronized = slot.job_records = slot.job_highest_end = 0;

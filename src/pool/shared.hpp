@@ -16,11 +16,17 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 14;
+inline constexpr std::uint32_t pool_version = 15;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
 enum class SessionState : std::uint32_t { running, closed };
+
+// A file that a handle of the MPI library's writes, past GLEAN. 0 handles: the place is free.
+struct PassedFile {
+  Atomic<std::uint64_t> device, inode;
+  Atomic<std::uint32_t> handles;
+};
 
 // The start of the pool. `work`, `space` and `progress` are futex words.
 struct PoolHeader {
@@ -70,6 +76,9 @@ struct PoolHeader {
   Atomic<std::uint64_t> job_written_bytes;           // by all nodes, as last heard of
   Atomic<std::uint32_t> lost_nodes;                  // 1: this node and others cannot reach each other any more
   Atomic<std::uint64_t> epoch;                       // on several nodes: in which outputs of bytes are written (WriteStamp)
+  // A Bloom filter of device and inode of the files that the session has written.
+  std::array<Atomic<std::uint64_t>, 1024> written_files;
+  std::array<PassedFile, 64> passed_files;
 };
 
 struct alignas(64) ChunkState {   // each small write of a rank changes one
@@ -156,6 +165,13 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint64_t> raised_at_write, written_epoch, wanted_epoch, job_written_epoch;
   Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;
   Atomic<std::uint32_t> job_open_rank;     // ~0: not known
+  // What the program was promised. The first two are words of 0 or 1.
+  Atomic<std::uint32_t> told;              // ranks have been told of the failure: what was captured need not be kept
+  Atomic<std::uint32_t> is_renamed;        // since it was closed: the log of names says how
+  Atomic<std::uint64_t> synchronized_writes;   // the program has been told that all of lower numbers are safe
+  Atomic<std::uint32_t> other_handles;     // that the MPI library has on the file, to write: only the bytes that were captured change
+  // An output in place is written when those that were closed before it was opened are durable: their generations by slot, 0: none.
+  std::array<Atomic<std::uint32_t>, output_slots> follows;
   std::array<char, 768> message;
   std::array<char, 256> hint;
 };
