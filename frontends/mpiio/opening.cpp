@@ -380,7 +380,7 @@ int open_file(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
   Session* session = Session::current();
   int between_groups = 1;
   if (session != nullptr && comm != MPI_COMM_NULL) PMPI_Comm_test_inter(comm, &between_groups);
-  if (between_groups != 0 || filename == nullptr || fh == nullptr) {
+  if (between_groups != 0 || filename == nullptr || fh == nullptr || !session->core()->has_pool()) {
     Session::passed_through().count(Call::open);
     return PMPI_File_open(comm, filename, amode, info, fh);
   }
@@ -406,7 +406,9 @@ int close_file(MPI_File* fh) noexcept {
 int delete_file(const char* filename, MPI_Info info) noexcept {
   Session::passed_through().count(Call::delete_file);
   Session* session = Session::current();
-  if (session == nullptr || filename == nullptr || is_special(filename)) return PMPI_File_delete(filename, info);
+  if (session == nullptr || filename == nullptr || is_special(filename) || !session->core()->has_pool()) {
+    return PMPI_File_delete(filename, info);
+  }
   say(filename, session::caught([&] {
         const std::lock_guard lock(session->one_at_a_time());
         ByteOutput::finish(*session->core(), Session::absolute(filename));
