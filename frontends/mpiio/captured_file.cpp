@@ -3,6 +3,7 @@
 // Opening, closing, asking and changing. What moves data is in capture.cpp and reading.cpp.
 #include "captured_file.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,6 +78,24 @@ int CapturedFile::close_alone() {
   if (error && code == MPI_SUCCESS) code = said(*error);
   target_->output.reset();
   return code;
+}
+
+LeftOpen CapturedFile::close_at_the_end() {
+  LeftOpen left{.path = target_->path};
+  if (target_->output) {
+    const std::lock_guard lock(session_.one_at_a_time());
+    left.is_in_place = output().is_in_place();
+    left.was_removed = !output().has_its_name();
+    if (stat(output().working_path().c_str(), &left.file) != 0) left.file = {};
+  }
+  left.has_failed = close_alone() != MPI_SUCCESS;
+  return left;
+}
+
+bool CapturedFile::is_told_here() const {
+  int rank = 0;
+  PMPI_Comm_rank(target_->comm ? target_->comm->get() : comm_, &rank);
+  return rank == 0;
 }
 
 // --- size

@@ -19,6 +19,7 @@
 #include "file_comm.hpp"
 #include "file_view.hpp"
 #include "hints.hpp"
+#include "left_open.hpp"
 #include "original_file.hpp"
 #include "session.hpp"
 #include "session/byte_output.hpp"
@@ -73,6 +74,10 @@ class CapturedFile {
   void close();
   // What can be done of that without the other ranks; returns the class of what has failed. Local.
   int close_alone();
+  // The same for a program that ends MPI and has not closed it; also what tells later whether the file is there. Local.
+  LeftOpen close_at_the_end();
+  // What all ranks know of it one of them says.
+  [[nodiscard]] bool is_told_here() const;
 
   // The handle of the MPI library that has taken over for good; MPI_FILE_NULL as long as calls are captured.
   [[nodiscard]] MPI_File stepped_aside() const { return aside_.handle(); }

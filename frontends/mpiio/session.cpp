@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "captured_file.hpp"
+#include "left_open.hpp"
 #include "look_ups.hpp"
 #include "pool/epochs.hpp"
 #include "pool/published.hpp"
@@ -129,10 +130,7 @@ void Session::end() noexcept {
     handles_.clear();
     handle_changes_.fetch_add(1, std::memory_order_release);
   }
-  for (const auto& file : left) {
-    base::log(base::LogLevel::warning, "'{}' was not closed before MPI_Finalize: closed now", file->path());
-    file->close_alone();
-  }
+  const std::vector<LeftOpen> left_open = close_left_open(left);
   left.clear();
   Token::close_spare();
   end_look_ups();
@@ -142,6 +140,7 @@ void Session::end() noexcept {
     core_->close();
   });
   the_session.store(nullptr);
+  tell_of(left_open);
   if (!error) return;
   if (core_->rank() == 0) base::log(base::LogLevel::error, "{}", error->what());
   core_->leave();

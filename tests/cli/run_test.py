@@ -189,6 +189,21 @@ class Run(CommandTest):
         self.assertIn("file': rank 0 has waited 5 s for rank 1 to come to its last collective call", run.stderr)
         self.assertEqual((self.directory / "file").read_bytes(), b"a" * 1000 + b"b" * 1000)
 
+    def test_a_file_that_is_left_open_is_said_to_be_closed_only_if_it_appears(self):
+        run = self.glean("run", "--", *MPIRUN, "2", WRITER, "file", "open")
+        self.assertEqual(run.stderr.count("file' was not closed before MPI_Finalize: closed now"), 1, run.stderr)
+        self.assertEqual((self.directory / "file").read_bytes(), b"a" * 1000 + b"b" * 1000)
+        (self.directory / "full").mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", self.directory / "full"]
+        if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+            self.skipTest("this user may not mount")
+        self.addCleanup(subprocess.run, ["umount", self.directory / "full"], check=True)
+        self.write("full/other", "x" * 4096)
+        run = self.glean("run", "--", *MPIRUN, "2", WRITER, "full/file", "open")
+        self.assertIn("file' was not closed before MPI_Finalize, and does not appear", run.stderr)
+        self.assertNotIn("closed now", run.stderr)
+        self.assertFalse((self.directory / "full/file").exists())
+
     def test_subfiling_is_seen_in_the_environment(self):
         self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, HDF5_DRIVER="subfiling").stderr)
         self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, H5FD_SUBFILING_STRIPE_SIZE="1").stderr)

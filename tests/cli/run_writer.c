@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * run_writer FILE [SECONDS]: each rank writes 1000 of its letter, the last one so much later, and asks for the size; knows nothing of
- * GLEAN. */
+ * run_writer FILE [SECONDS|open]: each rank writes 1000 of its letter, the last one so much later, and asks for the size, or leaves it
+ * open; knows nothing of GLEAN. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@ int main(int count, char** arguments) {
   MPI_File_open(MPI_COMM_WORLD, arguments[1], MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
   if (count > 2 && rank == ranks - 1) sleep((unsigned)atoi(arguments[2]));
   MPI_File_write_at_all(file, 1000 * (MPI_Offset)rank, letters, 1000, MPI_BYTE, MPI_STATUS_IGNORE);
+  if (count > 2 && strcmp(arguments[2], "open") == 0) return MPI_Finalize();
   MPI_File_get_size(file, &size);
   MPI_File_close(&file);
   MPI_Finalize();
