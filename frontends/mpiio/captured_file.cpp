@@ -221,8 +221,10 @@ void CapturedFile::get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Cou
 void CapturedFile::set_view(MPI_File /*fh*/, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
                             MPI_Info info) {
   const CollectiveCall call = collective(CollectiveCall::Kind::write);
+  std::optional<FlatType> flat;
+  const auto unknown = session::caught([&] { flat.emplace(filetype); });
   // The program's handle keeps it, and refuses what cannot be.
-  succeeded_for_program(token_.set_view(disp, etype, filetype, datarep, info));
+  succeeded_for_program(token_.set_view(disp, etype, filetype, flat ? &*flat : nullptr, datarep, info));
   if (std::strcmp(datarep, "native") != 0) {
     step_aside();
     return succeeded(PMPI_File_set_view(aside_.handle(), disp, etype, filetype, datarep, info));
@@ -232,8 +234,8 @@ void CapturedFile::set_view(MPI_File /*fh*/, MPI_Offset disp, MPI_Datatype etype
   MPI_Count bytes = 0;
   PMPI_Type_size_x(etype, &bytes);
   view_.etype_bytes = std::max<Bytes>(1, static_cast<Bytes>(bytes));
-  // Also one that MPI does not allow in files that are written, such as PnetCDF's, which would overlap if it were repeated.
-  const auto unknown = session::caught([&] { view_.places.emplace(disp, FlatType(filetype)); });
+  // Also one that would overlap if it were repeated, such as PnetCDF's.
+  if (flat) view_.places.emplace(disp, *flat);
   if (unknown) base::log(base::LogLevel::warning, "'{}': {}: MPI writes what is written with this view", target_->path, unknown->what());
   hints_.add(info);
   position_ = 0;

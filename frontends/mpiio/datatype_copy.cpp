@@ -2,15 +2,12 @@
 #include "datatype_copy.hpp"
 
 namespace glean::mpiio {
-namespace {
 
 bool has_name(MPI_Datatype type) {
   int integers = 0, addresses = 0, types = 0, combiner = 0;
   PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
   return combiner == MPI_COMBINER_NAMED;
 }
-
-}  // namespace
 
 void release(MPI_Datatype type) {
   if (!has_name(type)) PMPI_Type_free(&type);

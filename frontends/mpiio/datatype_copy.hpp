@@ -9,6 +9,8 @@
 
 namespace glean::mpiio {
 
+// Whether it is one of MPI's own. Local.
+[[nodiscard]] bool has_name(MPI_Datatype type);
 // Frees a datatype that MPI has made, unless it has a name. Local.
 void release(MPI_Datatype type);
 

@@ -56,14 +56,40 @@ void reset_error_handler(MPI_File file) {
   PMPI_Errhandler_free(&handler);
 }
 
-// What is wrong about others the MPI library says.
-bool is_plain_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* representation) {
+// A communicator of this rank alone, on which errors are returned.
+MPI_Comm comm_to_ask() {
+  static const MPI_Comm comm = [] {
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Comm made = MPI_COMM_NULL;
+    PMPI_Comm_group(MPI_COMM_SELF, &group);
+    PMPI_Comm_create(MPI_COMM_SELF, group, &made);   // without what the program has attached to its own
+    PMPI_Group_free(&group);
+    PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+    return made;
+  }();
+  return comm;
+}
+
+// MPI has no call that tells; what sends nothing to nobody still needs a committed datatype.
+bool is_committed(MPI_Datatype type) {
+  return has_name(type) || PMPI_Send(nullptr, 0, type, MPI_PROC_NULL, 0, comm_to_ask()) == MPI_SUCCESS;
+}
+
+// As MPI asks of a filetype: no displacement is negative, none lies before one that comes earlier, and nothing is in two of its parts.
+// Copies of it may overlap, as PnetCDF's would.
+bool is_in_order(const FlatType& type) { return type.map().is_ascending() && type.true_lb() >= 0; }
+
+// Every MPI library takes it. What is wrong about others it says itself.
+bool is_plain_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const FlatType* flat, const char* representation) {
   if (displacement < 0 || etype == MPI_DATATYPE_NULL || filetype == MPI_DATATYPE_NULL) return false;
   if (representation == nullptr || std::string_view(representation) != "native") return false;
   MPI_Count unit = 0, bytes = 0;
   PMPI_Type_size_x(etype, &unit);
   PMPI_Type_size_x(filetype, &bytes);
-  return unit > 0 && bytes % unit == 0;
+  if (unit <= 0 || bytes % unit != 0) return false;
+  if (etype == filetype) return has_name(etype) || (flat != nullptr && is_in_order(*flat) && is_committed(etype));
+  if (!has_name(etype)) return false;
+  return has_name(filetype) || (flat != nullptr && is_in_order(*flat) && is_committed(filetype));
 }
 
 }  // namespace
@@ -90,10 +116,11 @@ MPI_File Token::file_with_view() {
   return file_;
 }
 
-int Token::set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char* representation, MPI_Info info) {
+int Token::set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const FlatType* flat, const char* representation,
+                    MPI_Info info) {
   Hints with = hints_;
   with.add(info);
-  if (with == hints_ && !is_changed_ && is_plain_view(displacement, etype, filetype, representation)) {
+  if (with == hints_ && !is_changed_ && is_plain_view(displacement, etype, filetype, flat, representation)) {
     kept_view_.emplace(View{displacement, DatatypeCopy(etype), DatatypeCopy(filetype)});
     return MPI_SUCCESS;
   }

@@ -92,6 +92,48 @@ static void handler(MPI_File* file, int* code, ...) {
   MPI_Error_class(*code, &handled_class);
 }
 
+static void try_view(const char* what, MPI_Datatype etype, MPI_Datatype filetype) {
+  MPI_File file = open_file(MPI_COMM_WORLD, "views", MPI_MODE_CREATE | MPI_MODE_RDWR);   /* what is refused may depend on the view before */
+  int class = MPI_SUCCESS, number = rank;
+  MPI_Error_class(MPI_File_set_view(file, 4, etype, filetype, "native", MPI_INFO_NULL), &class);
+  say("%s: error class %d", what, class);
+  if (class != MPI_SUCCESS) CALL(MPI_File_write_at(file, 4 * rank, &number, 1, MPI_INT, MPI_STATUS_IGNORE));   /* the view is as it was */
+  close_file(&file);
+}
+
+static MPI_Datatype two_blocks(int length, int first, int second) {
+  MPI_Datatype type;
+  MPI_Type_indexed(2, (int[]){length, 1}, (int[]){first, second}, MPI_INT, &type);
+  return type;
+}
+
+CASE(errors_of_views, "filetypes that MPI forbids in a file that is written: whoever is below says so, or lets them pass") {
+  MPI_Datatype type, inner;
+  type = commit(two_blocks(1, 3, 0));
+  try_view("backwards", MPI_INT, type);
+  try_view("an etype that goes backwards, twice", type, type);
+  MPI_Type_free(&type);
+  type = commit(two_blocks(3, 0, 1));
+  try_view("overlapping", MPI_INT, type);
+  MPI_Type_free(&type);
+  type = two_blocks(1, 0, 2);
+  try_view("not committed", MPI_INT, type);
+  try_view("etype not committed", type, MPI_INT);
+  MPI_Type_create_resized(type, 0, 4, &inner);
+  MPI_Type_free(&type);
+  MPI_Type_contiguous(2, inner, &type);
+  try_view("interleaved", MPI_INT, commit(type));
+  MPI_Type_free(&type);
+  MPI_Type_free(&inner);
+  MPI_Type_contiguous(6, MPI_CHAR, &type);
+  try_view("one and a half etypes", MPI_INT, commit(type));
+  MPI_Type_free(&type);
+  MPI_Type_vector(3, 1, -1, MPI_INT, &type);
+  try_view("with a negative stride", MPI_INT, commit(type));
+  MPI_Type_free(&type);
+  try_view("none", MPI_INT, MPI_DATATYPE_NULL);
+}
+
 CASE(errors_handler, "create_errhandler, set_errhandler, get_errhandler, call_errhandler, and the default of new files") {
   MPI_Errhandler mine, found;
   MPI_File file = open_new("data");
