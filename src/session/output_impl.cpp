@@ -5,6 +5,7 @@
 
 #include "session/agreement.hpp"
 #include "store/convert.hpp"
+#include "store/netcdf_name.hpp"
 
 namespace glean {
 
@@ -15,6 +16,15 @@ mesh::Box internal(const Box& box) { return {box.start, box.count}; }
 
 [[noreturn]] void refuse(base::Errc code, const std::string& what, const std::string& hint = {}) {
   throw base::Error(code, what, hint);
+}
+
+void check_name(const char* what, std::string_view name) {
+  const std::string flaw = store::flaw_of_name(name);
+  if (flaw.empty()) return;
+  constexpr std::size_t shown = 60;
+  refuse(base::Errc::invalid_argument,
+         std::string("the name of ") + what + " '" + std::string(name.substr(0, shown)) + "' cannot be used: " + flaw,
+         "names begin with a letter, a digit or _, and have no slash");
 }
 
 std::string text(const mesh::Shape& shape) {
@@ -84,6 +94,7 @@ const Output::Impl::VariableInfo& Output::Impl::info(Variable variable, const ch
 
 Dimension Output::Impl::define_dimension(std::string_view name, std::uint64_t length, bool unlimited) {
   require(Phase::defining, "define_dimension");
+  check_name("dimension", name);
   for (const auto& dimension : definitions_.dimensions) {
     if (dimension.name == name) refuse(base::Errc::invalid_argument, "dimension '" + dimension.name + "' is defined already");
     if (unlimited && dimension.unlimited) {
@@ -120,6 +131,7 @@ Variable Output::Impl::define_variable(std::string_view name, Type external, Gri
 Variable Output::Impl::define_variable(std::string_view name, Type external, std::span<const Dimension> dimensions,
                                        std::vector<Box> blocks, VariableOptions options) {
   require(Phase::defining, "define_variable");
+  check_name("variable", name);
   const std::string text_name(name);
   for (const auto& variable : definitions_.variables) {
     if (variable.name == name) refuse(base::Errc::invalid_argument, "variable '" + text_name + "' is defined already");
@@ -162,6 +174,7 @@ Variable Output::Impl::define_variable(std::string_view name, Type external, std
 void Output::Impl::define_attribute(Variable variable, std::string_view name, Type type, const void* values,
                                     std::size_t count) {
   require(Phase::defining, "define_attribute");
+  check_name("attribute", name);
   if (variable.id != -1) static_cast<void>(info(variable, "define_attribute"));
   const auto* bytes = static_cast<const std::byte*>(values);
   definitions_.attributes.push_back(

@@ -45,7 +45,7 @@ template <class Bits>
 }
 
 // The largest and smallest values that PnetCDF lets through from a floating-point type. It compares as double, so
-// that 2^63 and 2^64 pass for the 64-bit integers; see `odd_result`.
+// that 2^63 and 2^64 pass for the 64-bit integers; see `result_of_limit`.
 template <class External>
 constexpr double largest = static_cast<double>(std::numeric_limits<External>::max());
 template <class External>
@@ -58,8 +58,10 @@ template <class Memory, class External>
 [[gnu::always_inline]] inline bool fits(Memory value) {
   if constexpr (std::is_same_v<Memory, External>) return true;
   else if constexpr (std::is_floating_point_v<Memory>) {
-    // `!(a > b)` and not `a <= b`: NaN is in range.
-    return !(static_cast<double>(value) > largest<External>) & !(static_cast<double>(value) < smallest<External>);
+    const auto wide = static_cast<double>(value);
+    // No integer is NaN: PnetCDF, which compares as below, writes whatever the processor makes of it.
+    if constexpr (std::is_integral_v<External>) return (wide <= largest<External>) & (wide >= smallest<External>);
+    return !(wide > largest<External>) & !(wide < smallest<External>);
   } else if constexpr (std::is_floating_point_v<External>) return true;
   else {
     using Limits = std::numeric_limits<External>;
@@ -74,25 +76,19 @@ template <class Memory, class External>
   }
 }
 
-// What PnetCDF writes, without complaint, for NaN and for 2^63 or 2^64: the result of the processor's conversion.
-template <class Integer>
-constexpr Integer result_of_nan = sizeof(Integer) == 8 ? static_cast<Integer>(std::uint64_t{1} << 63)
-                                  : std::is_same_v<Integer, std::int32_t> ? std::numeric_limits<Integer>::min()
-                                                                          : Integer{0};
+// What PnetCDF writes, without complaint, for 2^63 or 2^64: the result of the processor's conversion.
 template <class Integer>
 constexpr Integer result_of_limit = std::is_signed_v<Integer> ? std::numeric_limits<Integer>::min() : Integer{0};
 
 template <class Memory, class External>
 [[gnu::always_inline]] inline External cast(Memory value, bool in_range) {
   if constexpr (std::is_floating_point_v<Memory> && std::is_integral_v<External>) {
-    const bool nan = value != value;
     // Where the limit can be represented the comparison above has dealt with it.
     const bool limit = sizeof(External) == 8 && static_cast<double>(value) == largest<External>;
-    const Memory safe = (in_range & !nan & !limit) ? value : Memory{0};
+    const Memory safe = (in_range & !limit) ? value : Memory{0};
     External result{};
     if constexpr (sizeof(External) < 4) result = static_cast<External>(static_cast<std::int32_t>(safe));
     else result = static_cast<External>(safe);
-    if constexpr (result_of_nan<External> != 0) result = nan ? result_of_nan<External> : result;
     if constexpr (sizeof(External) == 8) result = limit ? result_of_limit<External> : result;
     return result;
   } else {

@@ -100,12 +100,13 @@ TEST(Converter, LetsTheNextPowerOfTwoThroughAsTheProcessorConvertsIt) {
   EXPECT_EQ(hex<double>(Type::float64, Type::int64, 0x1.8p63), "out of range f1f2f3f4f5f6f7f8");
 }
 
-TEST(Converter, DoesNotCallNanOutOfRange) {
+TEST(Converter, CallsNanOutOfRangeOfIntegersOnly) {
   EXPECT_EQ(hex<double>(Type::float64, Type::float32, nan), "7fc00000");
-  EXPECT_EQ(hex<double>(Type::float64, Type::int16, nan), "0000");
-  EXPECT_EQ(hex<double>(Type::float64, Type::int32, nan), "80000000");
-  EXPECT_EQ(hex<double>(Type::float64, Type::uint32, nan), "00000000");
-  EXPECT_EQ(hex<double>(Type::float64, Type::int64, nan), "8000000000000000");
+  EXPECT_EQ(hex<float>(Type::float32, Type::float64, std::numeric_limits<float>::quiet_NaN()), "7ff8000000000000");
+  EXPECT_EQ(hex<double>(Type::float64, Type::int16, nan), "out of range f1f2");
+  EXPECT_EQ(hex<double>(Type::float64, Type::int32, -nan), "out of range f1f2f3f4");
+  EXPECT_EQ(hex<float>(Type::float32, Type::uint32, std::numeric_limits<float>::quiet_NaN()), "out of range f1f2f3f4");
+  EXPECT_EQ(hex<double>(Type::float64, Type::int64, nan), "out of range f1f2f3f4f5f6f7f8");
 }
 
 TEST(Converter, RefusesInfinityUnlessTheTypesAreTheSame) {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <limits>
 #include <stdexcept>
 
 #include "base/error.hpp"
@@ -145,6 +147,26 @@ void write_fill(PlainFile& file, const store::VariableLayout& variable, std::uin
   }
 }
 
+template <class Float>
+void replace_nan(std::vector<std::byte>& data) {
+  for (std::size_t at = 0; at < data.size(); at += sizeof(Float)) {
+    Float value;
+    std::memcpy(&value, data.data() + at, sizeof value);
+    if (value == value) continue;
+    value = std::numeric_limits<Float>::infinity();
+    std::memcpy(data.data() + at, &value, sizeof value);
+  }
+}
+
+// PnetCDF takes NaN for an integer, GLEAN does not: as infinity both refuse it.
+std::vector<std::byte> without_nan(const Put& put, mesh::Type external) {
+  std::vector<std::byte> data = put.data;
+  if (external == mesh::Type::float32 || external == mesh::Type::float64) return data;
+  if (put.memory == mesh::Type::float32) replace_nan<float>(data);
+  if (put.memory == mesh::Type::float64) replace_nan<double>(data);
+  return data;
+}
+
 }  // namespace
 
 int write_with_pnetcdf(MPI_Comm comm, const std::string& path, const Scenario& scenario) {
@@ -172,9 +194,9 @@ int write_with_pnetcdf(MPI_Comm comm, const std::string& path, const Scenario& s
       if (!mine) std::ranges::fill(count, 0);
       const MPI_Offset elements = mine || scalar ? static_cast<MPI_Offset>(put.box.elements()) : 0;
       const MPI_Datatype memory = pnetcdf_type(put.memory).memory;
-      const int status = scalar ? ncmpi_put_var_all(file, put.variable, put.data.data(), elements, memory)
-                                : ncmpi_put_vara_all(file, put.variable, start.data(), count.data(),
-                                                     put.data.data(), elements, memory);
+      const auto data = without_nan(put, definitions.variables[static_cast<std::size_t>(put.variable)].external);
+      const int status = scalar ? ncmpi_put_var_all(file, put.variable, data.data(), elements, memory)
+                                : ncmpi_put_vara_all(file, put.variable, start.data(), count.data(), data.data(), elements, memory);
       if (status == NC_ERANGE) out_of_range += mine ? 1 : 0;
       else expect_no_error(status, "put_vara_all");
     }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "ranks.hpp"
 
@@ -114,25 +115,30 @@ TEST_F(Errors, OfAPutOfOneRankReachTheOthers) {
 }
 
 TEST_F(Errors, NameTheValueThatIsOutOfRange) {
-  for (const char* mode : {"threaded", "collective", "passthrough"}) {
-    for (const char* range : {"error", "fill"}) {
-      Session session(MPI_COMM_WORLD, with({{"mode", mode}, {"range", range}}));
-      Output out = session.open(path("a.nc"), Format::cdf1);
-      const Dimension x = out.define_dimension("x", 4);
-      const Variable v = out.define_variable("v", Type::int8, std::span(&x, 1), {Box{{0}, {rank_ == last() ? 4U : 0U}}});
-      out.begin_step();
-      out.put(v, std::vector<int>(rank_ == last() ? 4 : 0, 1000));
-      out.end_step();
-      const auto error = thrown([&] { out.wait(Level::written); });
-      EXPECT_EQ(error.has_value(), std::string(range) == "error") << mode;
-      EXPECT_TRUE(!error || (error->code() == Errc::out_of_range && says(error, "'v'"))) << error->what();
-      out.close();
-      session.close();
-      EXPECT_EQ(exists("a.nc"), !error) << mode;
-      MPI_Barrier(MPI_COMM_WORLD);
-      if (rank_ == 0) std::filesystem::remove(path("a.nc"));
-      MPI_Barrier(MPI_COMM_WORLD);
-    }
+  struct Way {
+    const char *mode, *range, *value;
+  };
+  for (const auto& [mode, range, value] : {Way{"threaded", "error", "1000"}, Way{"threaded", "fill", "1000"},
+                                           Way{"collective", "error", "1000"}, Way{"passthrough", "fill", "1000"},
+                                           Way{"threaded", "error", "NaN"}, Way{"threaded", "fill", "NaN"},
+                                           Way{"collective", "fill", "NaN"}, Way{"passthrough", "error", "NaN"}}) {
+    Session session(MPI_COMM_WORLD, with({{"mode", mode}, {"range", range}}));
+    Output out = session.open(path("a.nc"), Format::cdf1);
+    const Dimension x = out.define_dimension("x", 4);
+    const Variable v = out.define_variable("v", Type::int8, std::span(&x, 1), {Box{{0}, {rank_ == last() ? 4U : 0U}}});
+    out.begin_step();
+    if (std::string(value) == "1000") out.put(v, std::vector<int>(rank_ == last() ? 4 : 0, 1000));
+    else out.put(v, std::vector<double>(rank_ == last() ? 4 : 0, std::numeric_limits<double>::quiet_NaN()));
+    out.end_step();
+    const auto error = thrown([&] { out.wait(Level::written); });
+    EXPECT_EQ(error.has_value(), std::string(range) == "error") << mode << ", " << value;
+    EXPECT_TRUE(!error || (error->code() == Errc::out_of_range && says(error, "'v'"))) << error->what();
+    out.close();
+    session.close();
+    EXPECT_EQ(exists("a.nc"), !error) << mode;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank_ == 0) std::filesystem::remove(path("a.nc"));
+    MPI_Barrier(MPI_COMM_WORLD);
   }
 }
 
@@ -165,7 +171,11 @@ TEST_F(Errors, OfDefinitionsReachAllRanksAndLeaveNoFile) {
     Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
     Output out = session.open(path("a.nc"), Format::cdf2);
     const Dimension x = out.define_dimension("x", 4);
-    out.define_variable(std::string(300, 'n'), Type::float64, std::span(&x, 1), {});
+    const std::string long_name(300, 'n');
+    EXPECT_ERROR(out.define_variable(long_name, Type::float64, std::span(&x, 1), {}), Errc::invalid_argument, "variable 'nnn");
+    EXPECT_ERROR(out.define_dimension("", 4), Errc::invalid_argument, "the name of dimension '' cannot be used: it is empty");
+    EXPECT_ERROR(out.define_variable("", Type::float64, std::span(&x, 1), {}), Errc::invalid_argument, "it is empty");
+    EXPECT_ERROR(out.define_attribute("", "text"), Errc::invalid_argument, "name of attribute ''");
     EXPECT_ERROR(out.end_definitions(), Errc::invalid_argument, "variable 'nnn");
     Output other = session.open(path("a.nc"), Format::cdf2);
     other.define_variable("v", Type::uint64, std::span<const Dimension>(), {});

@@ -129,8 +129,8 @@ void refuse_unfinished(const std::string& part) {
   for (const auto& entry : fs::directory_iterator(path.parent_path())) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(begin) || !name.ends_with(".part")) continue;
-    throw Error(Errc::invalid_state, fmt::format("'{}' is just being written again, or was when a job was killed: '{}'", part, name),
-                "wait for the job; after it was killed, `glean recover` completes what it can");
+    throw Error(Errc::invalid_state, fmt::format("'{}' is just being written again, or was when a job ended early: '{}'", part, name),
+                "wait for the job; after it has ended, `glean recover` completes what it can");
   }
 }
 
@@ -148,7 +148,7 @@ std::vector<Part> find_parts(SystemCalls& calls, const std::string& path) {
   if (!missing.empty()) {
     throw Error(Errc::not_found, fmt::format("of '{}' {} missing: {}", path, missing.size() == 1 ? "a file is" : "files are",
                                              fmt::join(missing, ", ")),
-                "a part appears when it is complete; after a job was killed, `glean recover` completes what it can");
+                "a part appears when it is complete; after a job that ended early, `glean recover` completes what it can");
   }
   for (int part = 0; part < count; ++part) refuse_unfinished(part_path(path, part, count));
   std::vector<WithHeader> found;

@@ -2,6 +2,9 @@
 #include "store/pnetcdf/passthrough.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <utility>
 
 #include "store/convert.hpp"
@@ -44,6 +47,26 @@ std::vector<int> batch_ends(const Definitions& definitions, Bytes batch_bytes) {
   return ends;
 }
 
+bool is_floating(mesh::Type type) { return type == mesh::Type::float32 || type == mesh::Type::float64; }
+
+template <class Float>
+void replace_nan(std::vector<std::byte>& data) {
+  for (std::size_t at = 0; at + sizeof(Float) <= data.size(); at += sizeof(Float)) {
+    Float value;
+    std::memcpy(&value, data.data() + at, sizeof value);
+    if (!std::isnan(value)) continue;
+    value = std::numeric_limits<Float>::infinity();
+    std::memcpy(data.data() + at, &value, sizeof value);
+  }
+}
+
+// No integer is NaN, and PnetCDF does not refuse it: it does refuse infinity, and writes the same fill value for it.
+void make_nan_out_of_range(mesh::Type memory, mesh::Type external, std::vector<std::byte>& data) {
+  if (is_floating(external) || external == mesh::Type::text) return;
+  if (memory == mesh::Type::float32) replace_nan<float>(data);
+  if (memory == mesh::Type::float64) replace_nan<double>(data);
+}
+
 }  // namespace
 
 PassthroughFile::PassthroughFile(MPI_Comm comm, const std::string& path, const Definitions& definitions, const Tuning& tuning)
@@ -74,6 +97,7 @@ void PassthroughFile::put(int variable, std::uint64_t record, const mesh::Box& b
   start.insert(start.end(), box.start.begin(), box.start.end());
   count.insert(count.end(), box.count.begin(), box.count.end());
 
+  make_nan_out_of_range(memory, definition.external, data);
   Queued queued{variable, NC_REQ_NULL, std::move(data)};
   const int status = ncmpi_iput_vara(id_, variable, start.data(), count.data(), queued.data.data(),
                                      static_cast<MPI_Offset>(box.elements()), mpi_type_of(memory), &queued.request);
