@@ -48,16 +48,17 @@ bool ReadBack::passes_through(const std::string& path) {
   family.end_file();
   if (family.choice == Choice::none && last.bytes != 0 && last.waited_ns > worth_a_look_ns &&
       static_cast<double>(last.waited_ns) > worth_a_look * static_cast<double>(last.blocked_ns)) {
-    base::log(base::LogLevel::info, "'{}': the program reads what it has just written: {} pass through, to compare", name, compared_files);
+    base::log(base::LogLevel::info, "'{}': the program reads such files as soon as it has written them: {} pass through, to compare", path,
+              compared_files);
     family.choice = Choice::comparing;
   } else if (family.choice == Choice::comparing && family.original.files >= compared_files) {
     const double captured = family.captured.ns_per_byte, original = family.original.ns_per_byte;
     const bool is_faster = original < clearly_faster * captured;
     family.choice = is_faster ? Choice::original : Choice::captured;
     base::log(is_faster ? base::LogLevel::warning : base::LogLevel::info,
-              "'{}': the program reads what it has just written; captured, its calls took {:.3f} s/GiB, passed through {:.3f}: {}", name,
-              seconds_per_gib(captured), seconds_per_gib(original),
-              is_faster ? "such files pass through from now on" : "such files are captured");
+              "'{}': the program reads such files as soon as it has written them; captured, their calls took {:.3f} s/GiB, passed through "
+              "{:.3f}: those whose paths differ from this one in numbers only {}", path, seconds_per_gib(captured),
+              seconds_per_gib(original), is_faster ? "pass through from now on" : "are captured");
   }
   return family.choice == Choice::comparing || family.choice == Choice::original;
 }

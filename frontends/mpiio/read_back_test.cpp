@@ -38,6 +38,15 @@ TEST(ReadBack, WhereReadersWaitTwoAreComparedAndTheFasterWayGoesOn) {
   EXPECT_EQ(write_files(faster, 8, {100, 70}, {400, 0}), "cooccccc");
 }
 
+TEST(ReadBack, WhatIsSaidNamesAPathAsItIs) {
+  ReadBack seen;
+  testing::internal::CaptureStderr();
+  write_files(seen, 4, {100, 70}, {40, 0});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("'/scratch/chk_3.nc': "), std::string::npos) << said;
+  EXPECT_EQ(said.find('#'), std::string::npos) << said;
+}
+
 TEST(ReadBack, AShortWaitIsNoReason) {
   ReadBack seen;
   EXPECT_EQ(write_files(seen, 4, {100, 10}, {1, 0}), "cccc");
