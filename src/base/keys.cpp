@@ -166,7 +166,7 @@ constexpr auto table = std::to_array<Key>({
      [](Settings& s, std::string_view text) { return assign_name(place_names, s.drain.place, text); },
      [](const Settings& s) { return print_name(place_names, s.drain.place); }},
     {"drain.command", Scope::session, "a command",
-     "The command `glean`, which the helper process runs; without a slash it is looked for in PATH.",
+     "The command `glean`, which the helper process runs; without a slash it is looked for beside the library, then in PATH.",
      [](Settings& s, std::string_view text) { return s.drain.command = text, !text.empty(); },
      [](const Settings& s) { return s.drain.command; }},
     {"spill.directory", Scope::session, "a directory; empty: none",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/node_drain.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -31,14 +32,25 @@ constexpr std::chrono::milliseconds look_again{100};
 constexpr double start_seconds = 30, end_seconds = 30;
 constexpr double grace_seconds = 5;
 
-// As it was given if it has a slash; else from PATH, or from where it was installed with the library.
+bool can_be_run(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
+
+// The command that was built or installed with the library that this code is in: it knows the pool's format.
+std::string command_beside_library(const std::string& command) {
+  Dl_info library{};
+  if (dladdr(reinterpret_cast<const void*>(&command_beside_library), &library) == 0 || library.dli_fname == nullptr) return "";
+  const std::string directory = std::filesystem::path(library.dli_fname).parent_path().string();
+  return (directory.empty() ? "." : directory) + "/../bin/" + command;
+}
+
+// As it was given if it has a slash; else from beside the library, from PATH, or from where it was to be installed.
 std::string find_command(const std::string& command) {
   if (command.find('/') != std::string::npos) return command;
+  if (const std::string beside = command_beside_library(command); can_be_run(beside)) return beside;
   const char* path = std::getenv("PATH");
   for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
     const std::string directory(rest.substr(0, rest.find(':')));
     const std::string candidate = directory + "/" + command;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (can_be_run(candidate)) return candidate;
     rest.remove_prefix(std::min(rest.size(), directory.size() + 1));
   }
   return std::string(GLEAN_INSTALLED_COMMANDS) + "/" + command;

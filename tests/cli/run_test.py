@@ -55,6 +55,12 @@ class Run(CommandTest):
         self.assertIn("MPI-IO passes through", run.stderr)
         self.assertEqual(run.returncode, 0, run.stderr)
 
+    def test_the_helper_process_is_the_command_that_was_built_with_the_library(self):
+        run = self.glean("run", "--", *MPIRUN, "2", WRITER, "file", GLEAN_DRAIN_PLACE="process")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("MPI-IO captured", run.stderr)
+        self.assertEqual((self.directory / "file").read_bytes(), b"a" * 1000 + b"b" * 1000)
+
     def test_the_exit_code_is_that_of_the_command(self):
         self.assertEqual(self.glean("run", "--", "sh", "-c", "exit 7").returncode, 7)
         self.assertEqual(self.glean("run", "--", "sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
