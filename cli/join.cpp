@@ -27,7 +27,7 @@ int join(const JoinOptions& options) {
     const store::Joined joined = store::join(calls, parts, options.output.empty() ? options.name : options.output);
     std::cout << fmt::format("{}: {} parts, {} records, {} bytes\n", joined.path, parts.size(), joined.records, joined.bytes);
     if (joined.steps_left_out != 0) {
-      std::cerr << fmt::format("glean: {} {} left out that not all parts have: the job was killed, or its ranks ended different steps\n",
+      std::cerr << fmt::format("glean: {} {} left out that not all parts have: the job ended early, or its ranks ended different steps\n",
                                joined.steps_left_out, joined.steps_left_out == 1 ? "step is" : "steps are");
     }
     if (options.remove && joined.steps_left_out == 0) store::remove_parts(calls, parts);

@@ -43,7 +43,7 @@ void find_pool(Findings& findings, const std::string& file_name) {
     if (const int process = pool.other_process(); process != 0) {
       findings.push_back({"pool", Verdict::ok, fmt::format("{}: {}, in use by process {}", path, size, process), {}});
     } else {
-      findings.push_back({"pool", Verdict::warn, fmt::format("{}: {}, left by a job that was killed", path, size),
+      findings.push_back({"pool", Verdict::warn, fmt::format("{}: {}, left by a job that ended early", path, size),
                           "`glean recover` completes what is whole, and gives the memory back"});
     }
   } catch (const base::Error& error) {

@@ -316,7 +316,7 @@ int recover(const RecoverOptions& options) {
 
 void add_recover(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<RecoverOptions>();
-  CLI::App* verb = app.add_subcommand("recover", "Complete what killed jobs have left in this node's memory");
+  CLI::App* verb = app.add_subcommand("recover", "Complete what jobs have left that ended early, in this node's memory");
   verb->add_option("POOL", options->pools, "Only these, by name (default: all that no process uses)");
   auto* dry_run = verb->add_flag("--dry-run", options->dry_run, "Only say what is there");
   verb->add_flag("--discard", options->discard, "Remove what is there, with the data")->excludes(dry_run);

@@ -34,7 +34,7 @@ void tell_of(const std::vector<LeftOpen>& files) {
     } else if (file.is_in_place && file.has_failed) {
       base::log(base::LogLevel::error, "'{}' was not closed before MPI_Finalize, and does not have all that was written", file.path);
     } else if (file.has_failed || !is_there(file)) {
-      base::log(base::LogLevel::error, "'{}' was not closed before MPI_Finalize, and does not appear: it could not be completed", file.path);
+      base::log(base::LogLevel::error, "'{}' was not closed before MPI_Finalize, and does not appear: it is not complete", file.path);
     } else {
       base::log(base::LogLevel::warning, "'{}' was not closed before MPI_Finalize: closed now", file.path);
     }

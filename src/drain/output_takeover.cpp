@@ -101,7 +101,7 @@ void OutputDrain::open_file() {
     fixed_filled_ = true;
   } else if (ranks_ == Ranks::gone && is_newer(names.final_path, names.working_path)) {
     superseded_ = true;
-    return fail(base::Error(base::Errc::exists, "a newer '" + trace_.path + "' was written after the job was killed"));
+    return fail(base::Error(base::Errc::exists, "a newer '" + trace_.path + "' was written after the job had ended"));
   }
   const bool may_be_anothers = names.working_path == names.final_path && inode == 0;
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);

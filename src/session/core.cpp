@@ -38,8 +38,8 @@ void look_for_remains() {
   }
   if (left.empty()) return;
   const std::string others = left.size() == 1 ? "" : fmt::format(" and {} more", left.size() - 1);
-  base::log(base::LogLevel::warning, "killed jobs have left {}{} in /dev/shm: `glean recover` completes what they hold", left.front(),
-            others);
+  base::log(base::LogLevel::warning, "jobs that ended early have left {}{} in /dev/shm: `glean recover` completes what they hold",
+            left.front(), others);
 }
 
 // Whose pool it is, for whoever finds it.
@@ -344,7 +344,7 @@ void Core::leave() noexcept {
     if (nodes_->count() > 1) return part_from_nodes();
     // A helper completes what all ranks have closed, and needs nobody to wait for it.
     if (!nodes_->leads() || drain_->is_helper()) return;
-    if (outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank was killed");
+    if (outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank has ended without closing its outputs");
     for (const std::string& text : outputs_->wait_alone(deadline_seconds_)) base::log(base::LogLevel::error, "{}", text);
     ByteOutput::finish_all(*this);
     if (outputs_->any_incomplete()) throw base::Error(base::Errc::timeout, "not all that was closed is complete");

@@ -133,7 +133,7 @@ void Core::part_from_nodes() {
     return;
   }
   if (!exchange_) return;
-  if (outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank was killed");
+  if (outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank has ended without closing its outputs");
   if (!mpi_runs()) {
     if (exchange_->holds_any()) drain_->end_without_ranks("MPI was finalized before the session was closed");
     return;

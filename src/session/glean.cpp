@@ -200,8 +200,8 @@ class Session::Impl {
     } else {
       // The other ranks may know nothing of the exception: a collective call could wait forever.
       const bool recovers = core_->root_is_gone() || (core_->has_lost_a_rank() && core_->nodes().count() > 1);
-      const char* fate = recovers                   ? "another rank was killed; `glean recover` completes what all ranks have captured"
-                         : core_->has_lost_a_rank() ? "another rank was killed; rank 0 completes what all ranks have captured"
+      const char* fate = recovers                   ? "another rank is gone; `glean recover` completes what all ranks have captured"
+                         : core_->has_lost_a_rank() ? "another rank is gone; rank 0 completes what all ranks have captured"
                                                     : "outputs that are not closed are lost";
       base::log(base::LogLevel::error, "an exception ends the session of rank {}: {}", core_->rank(), fate);
     }

@@ -163,7 +163,7 @@ class Recover(RecoverTest):
     def test_the_doctor_names_what_is_left(self):
         pool = self.killed()
         found = self.glean("doctor").stdout
-        self.assertIn(f"/dev/shm/{pool}: 16 MiB, left by a job that was killed", found)
+        self.assertIn(f"/dev/shm/{pool}: 16 MiB, left by a job that ended early", found)
         self.assertIn("`glean recover`", found)
         self.glean("recover", pool)
         self.assertNotIn(pool, self.glean("doctor").stdout)

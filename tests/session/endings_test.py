@@ -74,13 +74,13 @@ class Endings(unittest.TestCase):
         self.assertNotIn("told to end", done.stderr)
         self.assertEqual(self.records(), 1)
 
-    def test_an_exception_after_another_rank_was_killed_loses_nothing(self):
+    def test_an_exception_after_another_rank_has_ended_loses_nothing(self):
         for way in ("killed", "killed-closed"):
             with self.subTest(way):
                 # The launcher must not kill rank 0 as well.
                 done = self.run_program(way, OMPI_MCA_odls_base_sigkill_timeout="4")
                 self.assertNotEqual(done.returncode, 0)
-                self.assertIn("a rank was killed: completing what all ranks have captured", done.stderr)
+                self.assertIn("a rank has ended without closing its outputs: completing what all ranks have captured", done.stderr)
                 self.assertIn("step 1 is not there: rank 1 had not ended it", done.stderr)
                 self.assertEqual(self.records(), 1)
                 self.assertEqual([path.name for path in self.directory.iterdir()], ["out.nc"])
@@ -98,7 +98,7 @@ class Endings(unittest.TestCase):
     def test_what_several_nodes_could_not_complete_together_is_left_to_recovery(self):
         expected = self.whole()
         for way, why in {"unclosed": "MPI was finalized before the session was closed",
-                         "killed-closed": "a rank was killed",
+                         "killed-closed": "a rank has ended without closing its outputs",
                          "apart": "the session was left before all nodes had done their part"}.items():
             with self.subTest(way):
                 done, left = self.launch(4, way, GLEAN_TOPOLOGY_RANKS_PER_NODE="2", GLEAN_POOL_DEADLINE="5s",
