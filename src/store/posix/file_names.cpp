@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -82,6 +83,22 @@ std::string working_name(const std::string& name, const std::string& unique) {
   return fmt::format(".{}~{}{}", name.substr(0, NAME_MAX - 2 - hash.size() - suffix.size()), hash, suffix);
 }
 
+// The system takes one byte more, and PnetCDF crashes at that.
+constexpr std::size_t longest_path = PATH_MAX - 2;
+
+// An error quotes what tells such a path from others: its end.
+void check_length(const std::string& working, const std::string& final_path) {
+  if (working.size() <= longest_path) return;
+  constexpr std::size_t shown = 60;
+  const std::string end = final_path.substr(final_path.size() - std::min(final_path.size(), shown));
+  const bool has_other_name = working != final_path;
+  const std::string more =
+      has_other_name ? fmt::format(", and with the name that the file has until it is complete {}", working.size()) : "";
+  throw Error(Errc::invalid_argument, fmt::format("the path '...{}' is too long: it has {} bytes{}; at most {} can be used", end,
+                                                  final_path.size(), more, longest_path),
+              has_other_name ? "choose a shorter one, or publish = \"in-place\" for this file" : "choose a shorter one");
+}
+
 }  // namespace
 
 std::optional<std::string> real_path(const std::string& path) {
@@ -112,7 +129,9 @@ FileNames choose_names(const std::string& path, base::Publish publish, bool refu
   const fs::path directory = check_directory(target.parent_path(), path);
   const std::string final_path = (directory / target.filename()).string();
   check_existing(final_path, path, refuse_existing);
-  return {working_path(final_path, publish, unique), final_path};
+  const FileNames names{working_path(final_path, publish, unique), final_path};
+  check_length(names.working_path, final_path);
+  return names;
 }
 
 }  // namespace glean::store
