@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "cli/findings.hpp"
+#include "cli/run_findings.hpp"
 
 namespace glean::cli {
 namespace {
@@ -87,6 +88,11 @@ void find_mpi(Findings& findings) {
 void find_pnetcdf(Findings& findings) {
   // "1.12.3 of 14 Jun 2022"
   findings.push_back({"PnetCDF", Verdict::ok, ncmpi_inq_libvers(), {}});
+  if (asks_pnetcdf_for_gio()) {
+    findings.push_back({"PNETCDF_HINTS", Verdict::warn,
+                        "with nc_driver=gio PnetCDF from 1.15 on writes past MPI-IO: what it writes is not captured",
+                        "take nc_driver=gio out of PNETCDF_HINTS"});
+  }
 }
 
 }  // namespace glean::cli

@@ -46,7 +46,21 @@ void look_for_subfiling(std::vector<RunFinding>& findings) {
   }
 }
 
+// From 1.15 on PnetCDF has a way of its own past MPI-IO, which is switched off by a hint: those of the user come before that.
+void look_for_own_way_of_pnetcdf(std::vector<RunFinding>& findings) {
+  if (!asks_pnetcdf_for_gio()) return;
+  findings.push_back({"PNETCDF_HINTS has nc_driver=gio: PnetCDF from 1.15 on writes past MPI-IO then: what it writes is not captured",
+                      "take nc_driver=gio out of PNETCDF_HINTS"});
+}
+
 }  // namespace
+
+bool asks_pnetcdf_for_gio() {
+  const char* hints = std::getenv("PNETCDF_HINTS");
+  std::string text = hints == nullptr ? "" : hints;
+  std::erase(text, ' ');
+  return (";" + text + ";").find(";nc_driver=gio;") != std::string::npos;
+}
 
 std::vector<Executable> programs_of(const std::vector<std::string>& words) {
   std::vector<Executable> programs;
@@ -80,6 +94,7 @@ std::vector<RunFinding> examine_programs(const std::vector<Executable>& programs
     }
   }
   look_for_subfiling(findings);
+  look_for_own_way_of_pnetcdf(findings);
   return findings;
 }
 

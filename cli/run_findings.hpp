@@ -10,6 +10,9 @@
 
 namespace glean::cli {
 
+// The user's own hints, in PNETCDF_HINTS, make PnetCDF from 1.15 on write past MPI-IO.
+[[nodiscard]] bool asks_pnetcdf_for_gio();
+
 struct RunFinding {
   std::string what;
   std::string advice;   // empty: none

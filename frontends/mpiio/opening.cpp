@@ -138,7 +138,7 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
   if (all.is_found) {
     all.way = ranks == 1 ? Way::shared : Way::working;
   } else if (all.way == Way::captured && session.is_on_several_nodes() && !ByteOutput::are_on_all_nodes(*session.core(), comm)) {
-    if (rank == 0) session.core()->warn_once("on several nodes, files pass through that are not opened on all of them together");
+    if (rank == 0) session.core()->notice(session::Core::Notice::files_not_on_all_nodes);
     all.way = Way::original;
   }
   return all;

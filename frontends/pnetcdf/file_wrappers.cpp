@@ -87,6 +87,7 @@ int open_file(MPI_Comm comm, const char* path, int flags, MPI_Info given, int* n
   if (session == nullptr || path == nullptr || ncid == nullptr || comm == MPI_COMM_NULL) return call(given);
   const bool is_wanted = session->captures(path);
   const Hints hints(given, is_wanted && is_at_least(1, 15));
+  if (is_wanted && is_told_to_use_gio()) session->core()->notice(session::Core::Notice::pnetcdf_past_mpi_io);
   const std::uint64_t before = captured_opens();
   const int code = call(hints.info());
   const auto format = code == NC_NOERR ? format_of(*ncid) : std::nullopt;

@@ -40,6 +40,13 @@ void* library_function(const char* name) {
   std::abort();
 }
 
+bool is_told_to_use_gio() {
+  const char* hints = std::getenv("PNETCDF_HINTS");
+  std::string text = hints == nullptr ? "" : hints;
+  std::erase(text, ' ');
+  return is_at_least(1, 15) && (";" + text + ";").find(";nc_driver=gio;") != std::string::npos;
+}
+
 bool is_at_least(int major, int minor) {
   static const std::pair<int, int> version = [] {
     std::pair<int, int> read{0, 0};

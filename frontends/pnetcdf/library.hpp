@@ -13,6 +13,8 @@ namespace glean::pnetcdf {
 
 // The library is of that version or a later one. Local.
 [[nodiscard]] bool is_at_least(int major, int minor);
+// The user's own hints, in PNETCDF_HINTS, make the library write past MPI-IO. They come before those of the program.
+[[nodiscard]] bool is_told_to_use_gio();
 
 }  // namespace glean::pnetcdf
 

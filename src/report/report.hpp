@@ -25,6 +25,7 @@ struct RankFigures {
   std::uint64_t puts = 0;
   drain::Ladder::Figures ladder;      // when the pool was full
   std::uint64_t steps_dropped = 0;    // the same on all ranks
+  std::uint64_t notices = 0;          // what this rank has met that is said once in a job: a bit for each (session/core.hpp)
 };
 
 // An output that the format library wrote itself.

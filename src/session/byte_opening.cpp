@@ -259,7 +259,7 @@ void make_output(Core& core, const Members& members, const std::string& path, By
   const std::lock_guard lock(core.one_at_a_time());
   if (core.pool().is_shared()) require_one_view(path);
   if (core.settings().for_output(path).full == base::WhenFull::drop) {
-    core.warn_once("full = \"drop\" is for outputs with steps: when the pool is full, writes to files of bytes wait");
+    core.notice(Core::Notice::no_dropping_of_bytes);
   }
   drain::OutputDescription description = description_of(core, path);
   description.names = store::choose_names(path, base::Publish::rename, false, fmt::format("{}-{}", getpid(), base::now_ns()));

@@ -222,10 +222,6 @@ void Core::prepare_to_spill() {
   pool_->header().spill_budget_bytes = settings().spill.budget_bytes;
 }
 
-void Core::warn_once(const std::string& text) {
-  if (warned_.insert(text).second) base::log(base::LogLevel::warning, "{}", text);
-}
-
 plan::CollectivePlan Core::plan_collective(const std::string& file) const {
   const std::string directory = std::filesystem::absolute(file).parent_path().string();
   return plan::plan_collective(topology::discover_storage(directory), ranks_, nodes_->count(), settings().drain.request_bytes);
@@ -377,6 +373,7 @@ void Core::write_report() {
   MPI_Gather(&figures_, sizeof figures_, MPI_BYTE, report.ranks.data(), sizeof figures_, MPI_BYTE, 0, job_comm());
   if (drain_) report.drain = trace_of_all_nodes();
   if (rank_ != 0) return;
+  tell_notices(report.ranks);
   report.begin_ns = begin_ns_;
   report.begin_realtime_seconds = begin_realtime_seconds_;
   report.run_seconds = base::seconds(base::now_ns() - begin_ns_);

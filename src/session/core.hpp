@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -109,8 +108,9 @@ class Core {
   // Then that it exists: from now on the nodes exchange what they have of it.
   void share(std::uint64_t job_output, pool::OutputKey key);
 
-  // In the log of this process, each text once in a session.
-  void warn_once(const std::string& text);
+  // Warns once in a job, whichever ranks meet it: at once where rank 0 does, else when the session is closed. Local.
+  enum class Notice : std::uint64_t { files_not_on_all_nodes = 1, no_dropping_of_bytes = 2, pnetcdf_past_mpi_io = 4 };
+  void notice(Notice what);
 
   [[nodiscard]] bool root_is_gone() const { return outputs_ && outputs_->root_is_gone(); }
   [[nodiscard]] bool has_lost_a_rank() const { return outputs_ && outputs_->has_lost_a_rank(); }
@@ -159,6 +159,7 @@ class Core {
   void prepare_to_spill();
   void release() noexcept;
   void write_report();
+  void tell_notices(const std::vector<report::RankFigures>& ranks);
   // Of all parts.
   [[nodiscard]] MPI_Comm job_comm() const { return job_comm_ != MPI_COMM_NULL ? job_comm_ : comm_; }
   [[nodiscard]] const Nodes& job_nodes() const { return job_nodes_ ? *job_nodes_ : *nodes_; }
@@ -199,7 +200,6 @@ class Core {
   std::unique_ptr<ExchangeThread> exchange_thread_;   // instead, where the program knows nothing of it
   std::function<void()> meanwhile_;
   std::vector<Backend*> direct_;
-  std::set<std::string> warned_;
   report::RankFigures figures_;
   std::vector<report::PassthroughFigures> passthrough_;
   std::vector<report::CallFigures> calls_;

@@ -54,6 +54,12 @@ class Doctor(CommandTest):
         self.assertEqual((run.returncode, document["verdict"]), (1, "fail"))
         self.assertIn("8MiB", found["plan, 64 ranks"]["advice"])
 
+    def test_says_that_pnetcdf_may_be_told_to_write_past_mpi_io(self):
+        found = self.findings(PNETCDF_HINTS="nc_header_align_size=512; nc_driver = gio")[2]["PNETCDF_HINTS"]
+        self.assertEqual(found["verdict"], "warn")
+        self.assertIn("not", found["text"] + found["advice"])
+        self.assertNotIn("PNETCDF_HINTS", self.findings(PNETCDF_HINTS="nc_driver=mpiio")[2])
+
     def test_a_wrong_configuration_fails_and_the_rest_is_examined(self):
         run, _, found = self.findings(GLEAN_MOD="threaded")
         self.assertEqual(run.returncode, 1)

@@ -195,6 +195,13 @@ class Run(CommandTest):
         self.assertIn("file': rank 0 has waited 5 s for rank 1 to come to its last collective call", run.stderr)
         self.assertEqual((self.directory / "file").read_bytes(), b"a" * 1000 + b"b" * 1000)
 
+    def test_files_that_not_all_nodes_open_pass_through_which_is_said_once(self):
+        for who in ("alone", "last"):
+            run = self.glean("run", "--", *MPIRUN, "4", WRITER, "file", who, GLEAN_TOPOLOGY_RANKS_PER_NODE="2")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.stderr.count("files pass through that are not opened on all"), 1, run.stderr)
+            self.assertEqual((self.directory / "file.3").read_bytes(), b"d" * 1000)
+
     def test_a_file_that_is_left_open_is_said_to_be_closed_only_if_it_appears(self):
         run = self.glean("run", "--", *MPIRUN, "2", WRITER, "file", "open")
         self.assertEqual(run.stderr.count("file' was not closed before MPI_Finalize: closed now"), 1, run.stderr)
@@ -213,6 +220,11 @@ class Run(CommandTest):
     def test_subfiling_is_seen_in_the_environment(self):
         self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, HDF5_DRIVER="subfiling").stderr)
         self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, H5FD_SUBFILING_STRIPE_SIZE="1").stderr)
+
+    def test_hints_that_make_pnetcdf_write_past_mpi_io_are_seen_in_the_environment(self):
+        said = "nc_driver=gio: PnetCDF from 1.15 on writes past MPI-IO"
+        self.assertIn(said, self.glean("run", "--check", "--", WRITER, PNETCDF_HINTS="nc_driver=gio").stderr)
+        self.assertNotIn(said, self.glean("run", "--check", "--", WRITER, PNETCDF_HINTS="nc_driver=mpiio").stderr)
 
     def test_a_check_finds_nothing_wrong_with_a_program_of_this_mpi(self):
         check = self.glean("run", "--check", "--", *MPIRUN, "2", WRITER, "file")
