@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * run_writer FILE [SECONDS|open|alone|last]: each rank writes 1000 of its letter, the last one so much later, and asks for the size, or leaves
- * it open. Or each rank, or the last one, has the file FILE.RANK to itself. Knows nothing of GLEAN. */
+ * run_writer FILE [SECONDS|open|alone|last]: each rank writes 1000 of its letter, the last one so much later, and asks for the size, or
+ * leaves it open. Or each rank, or the last one, has the file FILE.RANK to itself. Knows nothing of GLEAN. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

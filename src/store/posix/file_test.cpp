@@ -52,20 +52,6 @@ TEST_F(ChooseNames, PutsTheWorkingFileBesideTheFinalOneUnderANameOfThisJob) {
   EXPECT_EQ(names.working_path, directory_ / ".chk.nc.glean-job7.part");
 }
 
-TEST_F(ChooseNames, RefusesAPathWhoseWorkingFileWouldHaveATooLongOne) {
-  std::filesystem::path directory = directory_.string();
-  while (directory.native().size() < 3900) directory /= std::string(80, 'd');
-  std::filesystem::create_directories(directory);
-  const auto with_bytes = [&](std::size_t bytes) {
-    return (directory / std::string(bytes - directory.native().size() - 1, 'f')).string();
-  };
-  const std::size_t added = std::string_view("..glean-job7.part").size();
-
-  EXPECT_EQ(choose(with_bytes(4094 - added)).working_path.size(), 4094U);
-  EXPECT_EQ(refusal(with_bytes(4095 - added)), Errc::invalid_argument);
-  EXPECT_EQ(choose(with_bytes(4094), false, Publish::in_place).final_path.size(), 4094U);
-}
-
 TEST_F(ChooseNames, UsesTheFinalNameWhenPublishingInPlace) {
   const FileNames names = choose(directory_ / "chk.nc", false, Publish::in_place);
 
