@@ -41,7 +41,7 @@ struct PoolSettings {
 
 struct DrainSettings {
   DrainPlace place = DrainPlace::threads;
-  std::string command = "glean";   // the helper process: looked for in PATH, unless it has a slash
+  std::string command = "glean";   // the helper process: looked for beside the library and in PATH, unless it has a slash
   int threads = 1;                 // per node
   std::vector<int> cores;          // where they run; empty: anywhere
   Bytes request_bytes = 8 * MiB;   // of a write, and its alignment
