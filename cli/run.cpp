@@ -90,8 +90,8 @@ class RunDirectory {
  public:
   explicit RunDirectory(bool is_for_other_hosts) {
     std::error_code missing;
-    if (const auto here = std::filesystem::current_path(missing); is_for_other_hosts && !missing) make((here / ".glean-run.XXXXXX").string());
-    if (!path_.empty()) return;
+    const auto here = std::filesystem::current_path(missing);
+    if (is_for_other_hosts && !missing && make((here / ".glean-run.XXXXXX").string())) return;
     const auto temporary = std::filesystem::temp_directory_path(missing);   // TMPDIR may be that of another host
     const std::string pattern = ((missing ? std::filesystem::path("/tmp") : temporary) / "glean-run.XXXXXX").string();
     if (!make(pattern)) throw base::system_error(errno, "cannot make a directory like '" + pattern + "'");
@@ -189,8 +189,8 @@ int run(const RunOptions& options) {
     const bool started = !WIFEXITED(status) || (WEXITSTATUS(status) != not_found && WEXITSTATUS(status) != cannot_be_run);
     if (started && !findings.empty()) {
       const bool is_unknown = is_for_other_hosts && nothing_is_seen(programs, notes);
-      std::cerr << (is_unknown ? "glean: it could not be seen from here whether MPI-IO was captured: the program says so itself when its MPI "
-                                 "starts, in a line 'glean: … ranks, MPI-IO captured'. If there is none:\n"
+      std::cerr << (is_unknown ? "glean: it could not be seen from here whether MPI-IO was captured: the program says so itself when its "
+                                 "MPI starts, in a line 'glean: … ranks, MPI-IO captured'. If there is none:\n"
                                : "glean: MPI-IO was not captured:\n");
       for (const RunFinding& finding : findings) say(finding);
     }

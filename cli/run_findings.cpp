@@ -21,7 +21,8 @@ constexpr std::array launchers = {"mpirun", "mpiexec", "mpiexec.hydra", "orterun
 // These start processes on the hosts of a batch system, and those on the hosts that they are told, or that a batch system names.
 constexpr std::array on_hosts_of_job = {"srun", "aprun", "jsrun", "prun", "flux"};
 constexpr std::array on_hosts_told = {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"};
-constexpr std::array options_with_hosts = {"-H", "-f", "--host", "-host", "--hosts", "-hosts", "--hostfile", "-hostfile", "--machinefile", "-machinefile"};
+constexpr std::array options_with_hosts = {"-H", "-f", "--host", "-host", "--hosts", "-hosts", "--hostfile",
+                                         "-hostfile", "--machinefile", "-machinefile"};
 constexpr std::array variables_of_jobs = {"SLURM_JOB_ID", "PBS_NODEFILE", "PE_HOSTFILE", "LSB_HOSTS", "LSB_DJOB_HOSTFILE", "FLUX_JOB_ID"};
 
 // Also mpirun.openmpi and bash5.

@@ -20,13 +20,13 @@ class SetAside(unittest.TestCase):
         for name in ("GLEAN_CONFIG", "GLEAN_TOPOLOGY_RANKS_PER_NODE"):
             environment.pop(name, None)
         with tempfile.TemporaryDirectory() as directory:
-            run = subprocess.run([ARGUMENTS.launcher, "--oversubscribe", "--bind-to", "none", "-n", "3", ARGUMENTS.sedov, "--blocks", "2,2,2",
-                                  "--steps", "2", "--output", "glean", "--directory", directory],
+            run = subprocess.run([ARGUMENTS.launcher, "--oversubscribe", "--bind-to", "none", "-n", "3", ARGUMENTS.sedov,
+                                  "--blocks", "2,2,2", "--steps", "2", "--output", "glean", "--directory", directory],
                                  env=environment, cwd=directory, capture_output=True, text=True, timeout=60, check=False)
             self.assertNotEqual(run.returncode, 0)
             self.assertIn("glean: warning: mode = \"dedicated\": a rank of node 0 was set aside to write", run.stderr)
-            self.assertIn("glean: error: mode = \"dedicated\": a rank of node 0 was set aside to write, and for 6 s the program has not asked "
-                          "which one: call is_writer()", run.stderr)
+            self.assertIn("glean: error: mode = \"dedicated\": a rank of node 0 was set aside to write, and for 6 s the program has not "
+                          "asked which one: call is_writer()", run.stderr)
             self.assertEqual(list(pathlib.Path(directory).iterdir()), [])
 
 

@@ -17,8 +17,8 @@ class Hints {
   void add(MPI_Info info);
   void set(const std::string& key, const std::string& value) { values_[key] = value; }
   [[nodiscard]] std::optional<std::string> find(const std::string& key) const;
-  // For a handle of one rank alone, without what does harm only there. A list of hosts that aggregate names others perhaps, also one in ROMIO's file of hints: ROMIO
-  // ends the job where no rank of a handle is named.
+  // For a handle of one rank alone, without what does harm only there: a list of hosts that aggregate may name others, also one in ROMIO's
+  // file of hints, and ROMIO ends the job where no rank of a handle is named.
   [[nodiscard]] Hints of_one_rank() const;
   // A new info of them, which the caller frees.
   [[nodiscard]] MPI_Info make_info() const;

@@ -22,8 +22,8 @@ namespace {
 constexpr std::uint64_t writer_nap_ns = 100'000'000;
 constexpr std::uint32_t joined_and_asked = 2;   // Journal::has_joined
 constexpr double first_words_seconds = 5;
-constexpr const char* how_to_ask = "call is_writer() (C: glean_session_is_writer) as soon as there is a session, end there where it is true, "
-                                   "and compute on application_comm(); mode = \"threaded\" sets no rank aside";
+constexpr const char* how_to_ask = "call is_writer() (C: glean_session_is_writer) as soon as there is a session, end there where it is "
+                                   "true, and compute on application_comm(); mode = \"threaded\" sets no rank aside";
 
 // A program that does not ask computes on the ranks that were set aside, too, and waits for them: nobody can go on.
 class Questions {

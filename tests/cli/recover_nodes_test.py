@@ -67,7 +67,8 @@ class SeveralNodes(RecoverTest):
 
     def test_are_completed_without_mpi_by_what_a_rank_starts(self):
         self.killed_on_nodes()
-        (library,) = re.findall(r"libmpi\.so\S* => (\S+)", subprocess.run(["ldd", COMMAND], capture_output=True, text=True, check=True).stdout)
+        libraries = subprocess.run(["ldd", COMMAND], capture_output=True, text=True, check=True).stdout
+        (library,) = re.findall(r"libmpi\.so\S* => (\S+)", libraries)
         # A process with MPI's library stands for a rank.
         rank = f"""LD_PRELOAD={library} sh -c 'LD_PRELOAD= "$glean" recover; exit $?'"""
         run = self.recover_behind(f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || {rank}', GLEAN_POOL_DEADLINE="2s")

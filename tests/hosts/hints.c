@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
   MPI_File_sync(file);
   const int next = (rank + 1) % ranks;
   MPI_File_read_at(file, (MPI_Offset)next * bytes, found, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
-  if (found[0] != 'a' + next || found[bytes - 1] != 'a' + next) fprintf(stderr, "rank %d does not find what rank %d has written\n", rank, next);
+  if (found[0] != 'a' + next || found[bytes - 1] != 'a' + next)
+    fprintf(stderr, "rank %d does not find what rank %d has written\n", rank, next);
   MPI_File_get_info(file, &shown);
   MPI_Info_get(shown, "cb_config_list", MPI_MAX_INFO_VAL, list, &is_there);
   if (rank == 0) printf("cb_config_list: %s\n", is_there ? list : "none");
