@@ -186,7 +186,7 @@ std::optional<char> wait_for_word(int descriptor, const Launcher& launcher) {
     if (waited < next_words) continue;
     std::cerr << fmt::format("glean: this is one of {}: waiting since {:.0f} s for all of them to run `glean recover`\n",
                              launcher.describe(), waited);
-    next_words = std::min(2 * next_words, deadline);
+    next_words = std::min(2 * waited, deadline);
   }
 }
 
