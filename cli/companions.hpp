@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// glean on every node of a job: mpirun --map-by ppr:1:node glean recover.
+// glean on every node of a job: `mpirun --map-by ppr:1:node glean recover`, and what other launchers have for that.
 #pragma once
 
-#include <memory>
+#include <functional>
+#include <string>
 
 #include "drain/recovery_of_nodes.hpp"
 
 namespace glean::cli {
 
-// The processes that a launcher has started with this one, or nobody. Starts MPI if there are some; until it is destroyed.
-[[nodiscard]] std::unique_ptr<drain::Companions> find_companions();
-
-// Ends all of several, and this one: others may be waiting for it.
-[[noreturn]] void end_all(int exit_code);
+// Does `work` with the processes that a launcher has started with this one, or alone; its exit code. MPI is started only with
+// others, in a child process, which does the work. Behind a shell or the like it is started only if this one `needs_others`, because
+// what runs there next could not start MPI any more. `work` also gets why it is alone although there are others; empty: there
+// are none. What it throws where others may be waiting ends all of them.
+[[nodiscard]] int with_companions(bool needs_others, const std::function<int(drain::Companions&, const std::string& why_alone)>& work);
 
 }  // namespace glean::cli

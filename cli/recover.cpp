@@ -261,7 +261,7 @@ std::vector<std::string> chosen_pools(const RecoverOptions& options, drain::Comp
   return here;
 }
 
-int recover(const RecoverOptions& options, drain::Companions& companions) {
+int recover(const RecoverOptions& options, drain::Companions& companions, const std::string& why_alone) {
   store::SystemCalls calls;
   std::vector<Result> results;
   bool all_done = true, in_vain = false;
@@ -285,6 +285,10 @@ int recover(const RecoverOptions& options, drain::Companions& companions) {
     all_done &= result.state != "unfinished";
     for (const auto& output : result.found.outputs) all_done &= !is_lost(result, output);
   }
+  const bool lacks_others = std::any_of(results.begin(), results.end(), [](const Result& result) {
+    return result.found.nodes > 1 && result.state == "unfinished";
+  });
+  if (lacks_others && !why_alone.empty()) std::cerr << "glean: " << why_alone << '\n';
   const int exit_code = !all_done ? found_a_failure : in_vain ? waited_in_vain : success;
   if (options.json) {
     ordered_json list = ordered_json::array();
@@ -302,14 +306,12 @@ int recover(const RecoverOptions& options, drain::Companions& companions) {
   return exit_code;
 }
 
-int recover(const RecoverOptions& options) {
-  const auto companions = find_companions();
-  try {
-    return recover(options, *companions);
-  } catch (const std::exception& error) {
-    if (companions->count() == 1) throw;
-    end_all(say(error));
-  }
+// Something is here, or may be, that is completed with other nodes.
+bool needs_others(const RecoverOptions& options) {
+  if (options.dry_run || options.discard) return false;
+  if (!options.pools.empty()) return true;
+  const auto pools = drain::pool_names();
+  return std::any_of(pools.begin(), pools.end(), [](const std::string& pool) { return drain::look_at(pool).nodes > 1; });
 }
 
 }  // namespace
@@ -330,8 +332,13 @@ void add_recover(CLI::App& app, int& exit_code) {
   verb->footer("Exit code: 0, also when there is nothing; 1 when something that was complete is not in its file;\n"
                "2 when the command line is wrong, or a named pool is in use or on no node;\n"
                "4 when --wait was in vain.\n"
-               "A job of several nodes: mpirun --map-by ppr:1:node glean recover");
-  verb->callback([options, &exit_code] { exit_code = recover(*options); });
+               "A job of several nodes: mpirun --map-by ppr:1:node glean recover,\n"
+               "or srun --mpi=pmix -N NODES -n NODES glean recover");
+  verb->callback([options, &exit_code] { 
+    exit_code = with_companions(needs_others(*options), [&](drain::Companions& companions, const std::string& why_alone) {
+      return recover(*options, companions, why_alone);
+    });
+  });
 }
 
 }  // namespace glean::cli

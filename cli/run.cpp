@@ -85,15 +85,16 @@ void say(const RunFinding& finding) {
   if (!finding.advice.empty()) std::cerr << "glean: " << finding.advice << '\n';
 }
 
-// A directory of this user's, that goes with it.
+// A directory of this user's, that goes with it: in the working directory where other hosts are to see it, too, if one can be made there.
 class RunDirectory {
  public:
-  RunDirectory() {
+  explicit RunDirectory(bool is_for_other_hosts) {
     std::error_code missing;
+    const auto here = std::filesystem::current_path(missing);
+    if (is_for_other_hosts && !missing && make((here / ".glean-run.XXXXXX").string())) return;
     const auto temporary = std::filesystem::temp_directory_path(missing);   // TMPDIR may be that of another host
-    std::string pattern = ((missing ? std::filesystem::path("/tmp") : temporary) / "glean-run.XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw base::system_error(errno, "cannot make a directory like '" + pattern + "'");
-    path_ = pattern;
+    const std::string pattern = ((missing ? std::filesystem::path("/tmp") : temporary) / "glean-run.XXXXXX").string();
+    if (!make(pattern)) throw base::system_error(errno, "cannot make a directory like '" + pattern + "'");
   }
   ~RunDirectory() {
     std::error_code ignored;
@@ -104,6 +105,12 @@ class RunDirectory {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  bool make(std::string pattern) {
+    if (mkdtemp(pattern.data()) == nullptr) return false;
+    path_ = pattern;
+    return true;
+  }
+
   std::string path_;
 };
 
@@ -172,14 +179,19 @@ int run(const RunOptions& options) {
   }
   int status = 0;
   {
-    const RunDirectory directory;
+    const bool is_for_other_hosts = may_reach_other_hosts(options.command);
+    const RunDirectory directory(is_for_other_hosts);
     setenv("GLEAN_RUN_DIRECTORY", directory.path().c_str(), 1);
     status = run_and_wait(options.command);
     unsetenv("LD_PRELOAD");
-    const auto findings = explain(programs, examined, read_notes(directory.path()), known, status != 0);
+    const RunNotes notes = read_notes(directory.path());
+    const auto findings = explain(programs, examined, notes, known, status != 0);
     const bool started = !WIFEXITED(status) || (WEXITSTATUS(status) != not_found && WEXITSTATUS(status) != cannot_be_run);
     if (started && !findings.empty()) {
-      std::cerr << "glean: MPI-IO was not captured:\n";
+      const bool is_unknown = is_for_other_hosts && nothing_is_seen(programs, notes);
+      std::cerr << (is_unknown ? "glean: it could not be seen from here whether MPI-IO was captured: the program says so itself when its "
+                                 "MPI starts, in a line 'glean: … ranks, MPI-IO captured'. If there is none:\n"
+                               : "glean: MPI-IO was not captured:\n");
       for (const RunFinding& finding : findings) say(finding);
     }
   }

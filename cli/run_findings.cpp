@@ -18,14 +18,24 @@ namespace {
 constexpr std::array launchers = {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prun", "srun", "aprun", "jsrun", "env",
                                   "time", "nice", "numactl", "taskset", "timeout", "sh", "bash", "dash"};
 
+// These start processes on the hosts of a batch system, and those on the hosts that they are told, or that a batch system names.
+constexpr std::array on_hosts_of_job = {"srun", "aprun", "jsrun", "prun", "flux"};
+constexpr std::array on_hosts_told = {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun"};
+constexpr std::array options_with_hosts = {"-H", "-f", "--host", "-host", "--hosts", "-hosts", "--hostfile",
+                                         "-hostfile", "--machinefile", "-machinefile"};
+constexpr std::array variables_of_jobs = {"SLURM_JOB_ID", "PBS_NODEFILE", "PE_HOSTFILE", "LSB_HOSTS", "LSB_DJOB_HOSTFILE", "FLUX_JOB_ID"};
+
 // Also mpirun.openmpi and bash5.
-bool is_launcher(const std::string& word) {
+template <std::size_t Count>
+bool is_one_of(const std::string& word, const std::array<const char*, Count>& names) {
   const std::string name = std::filesystem::path(word).filename().string();
-  return std::any_of(launchers.begin(), launchers.end(), [&](const std::string_view launcher) {
-    if (!name.starts_with(launcher)) return false;
-    return name.size() == launcher.size() || std::string_view(".0123456789").find(name[launcher.size()]) != std::string_view::npos;
+  return std::any_of(names.begin(), names.end(), [&](const std::string_view known) {
+    if (!name.starts_with(known)) return false;
+    return name.size() == known.size() || std::string_view(".0123456789").find(name[known.size()]) != std::string_view::npos;
   });
 }
+
+bool is_launcher(const std::string& word) { return is_one_of(word, launchers); }
 
 bool is_loaded(const RunNotes& notes, const Executable& program) {
   std::error_code ignored;
@@ -60,6 +70,21 @@ bool asks_pnetcdf_for_gio() {
   std::string text = hints == nullptr ? "" : hints;
   std::erase(text, ' ');
   return (";" + text + ";").find(";nc_driver=gio;") != std::string::npos;
+}
+
+bool may_reach_other_hosts(const std::vector<std::string>& words) {
+  const auto any = [&](const auto& names) {
+    return std::any_of(words.begin(), words.end(), [&](const std::string& word) { return is_one_of(word, names); });
+  };
+  const auto is_host_option = [](const std::string& word) {
+    const std::string option = word.substr(0, word.find('='));
+    return std::find(options_with_hosts.begin(), options_with_hosts.end(), option) != options_with_hosts.end();
+  };
+  if (any(on_hosts_of_job)) return true;
+  return any(on_hosts_told) && (std::any_of(words.begin(), words.end(), is_host_option) ||
+                                std::any_of(variables_of_jobs.begin(), variables_of_jobs.end(), [](const char* name) {
+                                  return std::getenv(name) != nullptr;
+                                }));
 }
 
 std::vector<Executable> programs_of(const std::vector<std::string>& words) {
@@ -107,6 +132,11 @@ RunNotes read_notes(const std::string& directory) {
   std::ifstream loaded(directory + "/loaded");
   for (std::string line; std::getline(loaded, line);) notes.loaded.push_back(line);
   return notes;
+}
+
+bool nothing_is_seen(const std::vector<Executable>& programs, const RunNotes& notes) {
+  return !notes.alive && notes.other_mpi.empty() &&
+         std::none_of(programs.begin(), programs.end(), [&](const Executable& program) { return is_loaded(notes, program); });
 }
 
 std::vector<RunFinding> explain(const std::vector<Executable>& programs, const Executable& library, const RunNotes& notes,

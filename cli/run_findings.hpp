@@ -23,6 +23,9 @@ struct RunFinding {
 // What of them cannot be captured, as far as can be seen before they run. `library`: that is preloaded.
 [[nodiscard]] std::vector<RunFinding> examine_programs(const std::vector<Executable>& programs, const Executable& library);
 
+// Processes of the command may run on other hosts, for all that can be seen: there a directory of this host alone is not seen.
+[[nodiscard]] bool may_reach_other_hosts(const std::vector<std::string>& words);
+
 // What the processes have left in the directory of the run (frontends/mpiio/start_up.hpp).
 struct RunNotes {
   bool alive = false;                // a process has initialized MPI, and the library saw it
@@ -30,6 +33,8 @@ struct RunNotes {
   std::vector<std::string> loaded;   // programs that have loaded the library
 };
 [[nodiscard]] RunNotes read_notes(const std::string& directory);
+// None of the programs has left word, neither the library's nor the program's: they may have run where nothing can be left.
+[[nodiscard]] bool nothing_is_seen(const std::vector<Executable>& programs, const RunNotes& notes);
 // When the command has ended, or `has_failed`: why nothing was captured. Empty: it was, or `known`, of examine_programs(), says why.
 [[nodiscard]] std::vector<RunFinding> explain(const std::vector<Executable>& programs, const Executable& library, const RunNotes& notes,
                                               const std::vector<RunFinding>& known, bool has_failed);

@@ -16,9 +16,7 @@
 #include "glean/glean.hpp"
 
 struct glean_session {
-  explicit glean_session(glean::Session&& opened) : session(std::move(opened)) {
-    if (!session.is_writer()) MPI_Comm_dup(session.application_comm(), &comm);
-  }
+  glean_session(glean::Session&& opened, MPI_Comm of) : session(std::move(opened)), given(of) {}
   ~glean_session() {
     int finalized = 0;
     MPI_Finalized(&finalized);
@@ -27,8 +25,26 @@ struct glean_session {
   glean_session(const glean_session&) = delete;
   glean_session& operator=(const glean_session&) = delete;
 
+  // To agree on arguments; MPI_COMM_NULL on a rank that was set aside. To take the session's communicator is to have asked which ranks
+  // were: so not before the program needs it, and that has to have asked by itself. Collective the first time.
+  MPI_Comm agreement() {
+    if (comm != MPI_COMM_NULL) return comm;
+    const MPI_Comm computing = session.application_comm();
+    if (computing == MPI_COMM_NULL) return computing;
+    if (computing != given && !has_asked) {
+      throw glean::Error(glean::Errc::invalid_state,
+                         "mode = \"dedicated\" has set ranks aside to write, and the program has not asked which",
+                         "call glean_session_is_writer as soon as there is a session, end there where it is true, and compute on "
+                         "glean_session_comm; mode = \"threaded\" sets no rank aside");
+    }
+    MPI_Comm_dup(computing, &comm);
+    return comm;
+  }
+
   glean::Session session;
-  MPI_Comm comm = MPI_COMM_NULL;  // to agree on arguments
+  MPI_Comm given;   // that the session was made of
+  bool has_asked = false;
+  MPI_Comm comm = MPI_COMM_NULL;
   std::vector<glean::OutputStatus> outputs;  // as glean_session_outputs has seen them
   std::string message;
 };

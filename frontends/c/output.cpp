@@ -33,7 +33,7 @@ glean_status glean_output_open(glean_session* session, const char* path, glean_f
       glean::Format format;
       glean::OutputOptions options;
     };
-    const Arguments known = glean::c::agreed(session->comm, [&]() -> Arguments {
+    const Arguments known = glean::c::agreed(session->agreement(), [&]() -> Arguments {
       required(output, "output");
       return {required(path, "path"), glean::c::format_of(format), glean::c::options_of(options)};
     });

@@ -50,23 +50,29 @@ glean_status glean_session_open(MPI_Comm comm, const glean_setting* settings, si
       glean::c::required(session, "session");
       return settings_of(settings, setting_count);
     });
-    *session = new glean_session(glean::Session(comm, known));
+    *session = new glean_session(glean::Session(comm, known), comm);
   });
   if (status != GLEAN_OK) copy_message(text, message, message_bytes);
   return status;
 }
 
 glean_status glean_session_is_writer(glean_session* session, int* is_writer) {
-  return glean::c::call(session, [&] { *glean::c::required(is_writer, "is_writer") = session->session.is_writer() ? 1 : 0; });
+  return glean::c::call(session, [&] {
+    *glean::c::required(is_writer, "is_writer") = session->session.is_writer() ? 1 : 0;
+    session->has_asked = true;
+  });
 }
 
 glean_status glean_session_comm(glean_session* session, MPI_Comm* comm) {
-  return glean::c::call(session, [&] { *glean::c::required(comm, "comm") = session->session.application_comm(); });
+  return glean::c::call(session, [&] {
+    *glean::c::required(comm, "comm") = session->session.application_comm();
+    session->has_asked = true;
+  });
 }
 
 glean_status glean_session_wait(glean_session* session, glean_level level, double seconds) {
   return glean::c::call(session, [&] {
-    const glean::Level known = glean::c::agreed(session->comm, [&] { return glean::c::level_of(level); });
+    const glean::Level known = glean::c::agreed(session->agreement(), [&] { return glean::c::level_of(level); });
     session->session.wait(known, seconds);
   });
 }

@@ -37,7 +37,7 @@ MPI_File CapturedFile::original() {
 MPI_File CapturedFile::flushed_original() {
   const std::lock_guard lock(alone_lock_);
   if (alone_.handle() == MPI_FILE_NULL) {
-    Hints hints = hints_;
+    Hints hints = hints_.of_one_rank();
     // Reading more than is written, and writing it back, would undo what is captured meanwhile.
     hints.set("romio_ds_write", "disable");
     alone_.open(MPI_COMM_SELF, output().working_path(), amode_ & (MPI_MODE_WRONLY | MPI_MODE_RDWR), hints);

@@ -97,8 +97,13 @@ bool is_plain_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype fil
 Token::Token(int access, MPI_Info info) : access_(access) {
   hints_.add(info);
   file_ = take_spare(access, hints_);
-  if (is_open()) reset_error_handler(file_);
-  else if (PMPI_File_open(MPI_COMM_SELF, "/dev/null", access, info, &file_) != MPI_SUCCESS) file_ = MPI_FILE_NULL;
+  if (is_open()) {
+    reset_error_handler(file_);
+    return;
+  }
+  MPI_Info own = hints_.of_one_rank().make_info();
+  if (PMPI_File_open(MPI_COMM_SELF, "/dev/null", access, own, &file_) != MPI_SUCCESS) file_ = MPI_FILE_NULL;
+  PMPI_Info_free(&own);
 }
 
 Token::~Token() {
@@ -132,6 +137,20 @@ int Token::set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype fi
 int Token::set_info(MPI_Info info) {
   is_changed_ = true;
   return PMPI_File_set_info(file_, info);
+}
+
+// As it is of a file that has been opened with what the program has said.
+int Token::get_info(MPI_Info* info) const {
+  const int code = PMPI_File_get_info(file_, info);
+  const auto of_program = hints_.find(aggregating_hosts), of_file = hint_of_romio_file(aggregating_hosts);
+  if (code != MPI_SUCCESS || (!of_program && !of_file)) return code;
+  int length = 0, is_there = 0, is_romio = 0;
+  PMPI_Info_get_valuelen(*info, aggregating_hosts, &length, &is_there);
+  PMPI_Info_get_valuelen(*info, "romio_cb_read", &length, &is_romio);
+  if (is_there == 0) return code;
+  if (of_program || is_romio != 0) PMPI_Info_set(*info, aggregating_hosts, (of_program ? of_program : of_file)->c_str());
+  else PMPI_Info_delete(*info, aggregating_hosts);
+  return code;
 }
 
 void Token::close_spare() {

@@ -38,10 +38,11 @@ class Token {
   [[nodiscard]] bool is_open() const { return file_ != MPI_FILE_NULL; }
   // The same, for calls that have to do with the view. Throws CallFailed if the MPI library refuses it now.
   [[nodiscard]] MPI_File file_with_view();
-  // As MPI_File_set_view and MPI_File_set_info, which return a code. `flat`: the filetype as bytes, null where that is not known. Local.
+  // As MPI_File_set_view and the like, which return a code. `flat`: the filetype as bytes, null where that is not known. Local.
   int set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const FlatType* flat, const char* representation,
                MPI_Info info);
   int set_info(MPI_Info info);
+  int get_info(MPI_Info* info) const;
   // Those that are kept for other files. Local.
   static void close_spare();
 

@@ -331,8 +331,8 @@ std::string on_all(std::vector<Part>& parts, Companions& companions, const std::
 std::string are_missing(const std::vector<int>& missing, int nodes) {
   const bool one = missing.size() == 1;
   return fmt::format("it belongs to a job of {} nodes, and the pool{} of node{} {} {} not here or in use: mpirun --map-by "
-                     "ppr:1:node glean recover, on the nodes of the job",
-                     nodes, one ? "" : "s", one ? "" : "s", fmt::join(missing, ", "), one ? "is" : "are");
+                     "ppr:1:node glean recover, or srun --mpi=pmix -N {} -n {} glean recover, on the nodes of the job",
+                     nodes, one ? "" : "s", one ? "" : "s", fmt::join(missing, ", "), one ? "is" : "are", nodes, nodes);
 }
 
 void recover_session(const Session& session, Companions& companions, store::SystemCalls& calls,

@@ -20,6 +20,8 @@
 namespace glean::drain {
 namespace {
 
+using Meanwhile = std::function<void(pool::Pool&)>;
+
 constexpr std::uint64_t look_ns = 50'000'000;
 constexpr std::uint64_t shortest_nap_ns = 100'000, longest_nap_ns = 2'000'000;   // while other nodes may send something
 constexpr double parting_seconds = 5;   // nothing has moved for so long: the ranks of other nodes do not come any more
@@ -52,13 +54,14 @@ bool any_incomplete(const pool::Pool& pool) {
 }
 
 // What messages bring wakes nobody, so it looks for them: at once while data moves, and less often the longer nothing does.
-void exchange_until_the_end(pool::Pool& pool, Engine& engine, Exchange& exchange, double deadline_seconds) {
+void exchange_until_the_end(pool::Pool& pool, Engine& engine, Exchange& exchange, double deadline_seconds, const Meanwhile& meanwhile) {
   pool::PoolHeader& header = pool.header();
   std::uint64_t nap_ns = shortest_nap_ns, moved_ns = base::now_ns();
   for (;;) {
     const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
     const bool closed = is_closed(pool), ends = closed || !any_rank_lives(pool);
     engine.adopt_now();   // a rank waits for that
+    if (meanwhile) meanwhile(pool);
     const bool moves = exchange.progress();
     if (moves || !ends) moved_ns = base::now_ns();
     const double still_seconds = base::seconds(base::now_ns() - moved_ns);
@@ -70,7 +73,8 @@ void exchange_until_the_end(pool::Pool& pool, Engine& engine, Exchange& exchange
   }
 }
 
-int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void()>& started, const OtherNodes& others) {
+int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void()>& started, const OtherNodes& others,
+                      const Meanwhile& meanwhile) {
   store::SystemCalls calls;
   bool is_left = false, is_moving = false;
   {
@@ -78,7 +82,7 @@ int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void
     pool::futex_signal(pool->header().progress);
     if (started) started();
     Exchange exchange(*pool, engine, *others.messages);
-    exchange_until_the_end(*pool, engine, exchange, others.deadline_seconds);
+    exchange_until_the_end(*pool, engine, exchange, others.deadline_seconds, meanwhile);
     exchange.progress();   // tells of what has failed just now
     const bool closed = is_closed(*pool);
     if (closed && exchange.holds_any()) {
@@ -101,7 +105,7 @@ int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void
   return is_left ? 1 : 0;
 }
 
-int serve_alone(pool::Pool& pool, const std::function<void()>& started) {
+int serve_alone(pool::Pool& pool, const std::function<void()>& started, const Meanwhile& meanwhile) {
   pool::PoolHeader& header = pool.header();
   store::SystemCalls calls;
   bool closed = false;
@@ -112,6 +116,7 @@ int serve_alone(pool::Pool& pool, const std::function<void()>& started) {
     do {
       const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
       closed = is_closed(pool);
+      if (meanwhile) meanwhile(pool);
       if (!closed) pool::futex_wait(header.progress, seen, look_ns);
     } while (!closed && any_rank_lives(pool));
     engine.stop(closed ? Engine::Unfinished::discard : Engine::Unfinished::leave);
@@ -129,14 +134,15 @@ int serve_alone(pool::Pool& pool, const std::function<void()>& started) {
 
 }  // namespace
 
-int serve(const std::string& name, const std::function<void()>& started, const OtherNodes& others) {
+int serve(const std::string& name, const std::function<void()>& started, const OtherNodes& others,
+          const std::function<void(pool::Pool&)>& meanwhile) {
   auto pool = std::make_unique<pool::Pool>(pool::Pool::attach(name));
   if (!pool->claim_drain()) {
     throw base::Error(base::Errc::invalid_state, "another process drains the pool '" + name + "'");
   }
-  if (!pool->is_shared()) return serve_alone(*pool, started);
+  if (!pool->is_shared()) return serve_alone(*pool, started, meanwhile);
   if (!others.messages) throw base::Error(base::Errc::unsupported, "other nodes belong to the pool '" + name + "', and are not here");
-  return serve_with_others(std::move(pool), started, others);
+  return serve_with_others(std::move(pool), started, others, meanwhile);
 }
 
 std::optional<DrainTrace> trace_left_in(const pool::Pool& pool) {

@@ -23,8 +23,10 @@ struct OtherNodes {
 
 // Drains until the session is closed; if all its ranks are gone before, completes what they have left as recover() does,
 // and removes the pool. Of several nodes what they cannot complete together stays in the pool. Calls `started` once it drains.
-// Returns an exit code: 0, or 1 when something could not be completed. Blocks.
-[[nodiscard]] int serve(const std::string& pool, const std::function<void()>& started = {}, const OtherNodes& others = {});
+// `meanwhile` is called again and again while ranks may still capture. Returns an exit code: 0, or 1 when something could not be
+// completed. Blocks.
+[[nodiscard]] int serve(const std::string& pool, const std::function<void()>& started = {}, const OtherNodes& others = {},
+                        const std::function<void(pool::Pool&)>& meanwhile = {});
 
 // What serve() has left for the report in a pool whose session is closed; nothing if the helper was killed.
 [[nodiscard]] std::optional<DrainTrace> trace_left_in(const pool::Pool& pool);

@@ -70,6 +70,10 @@ class Core {
   [[nodiscard]] bool is_writer() const { return is_writer_; }
   // The ranks without writers: the program's communicator if there are none, MPI_COMM_NULL on a writer.
   [[nodiscard]] MPI_Comm application_comm() const { return application_comm_; }
+  // The program asks which ranks were set aside, or uses the communicator of the others. Local.
+  void note_question();
+  // Throws invalid_state where ranks were set aside and the program has not asked: it would compute on them too. Local.
+  void require_question(const char* call) const;
   [[nodiscard]] double deadline_seconds() const { return deadline_seconds_; }
   // Throws invalid_state when no collective call can be made any more. Local.
   void require_usable(const char* call) const;
@@ -167,7 +171,7 @@ class Core {
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Comm application_comm_ = MPI_COMM_NULL;
   std::unique_ptr<Nodes> with_writers_;   // until the writers drain
-  bool is_writer_ = false;
+  bool is_writer_ = false, has_writers_ = false, has_asked_ = false;
   Program program_;
   int rank_ = 0;
   int ranks_ = 1;

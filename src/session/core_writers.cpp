@@ -4,7 +4,9 @@
 // it is what a helper process is, and with the writers of other nodes it exchanges what another one writes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include "base/log.hpp"
@@ -18,8 +20,53 @@ namespace glean::session {
 namespace {
 
 constexpr std::uint64_t writer_nap_ns = 100'000'000;
+constexpr std::uint32_t joined_and_asked = 2;   // Journal::has_joined
+constexpr double first_words_seconds = 5;
+constexpr const char* how_to_ask = "call is_writer() (C: glean_session_is_writer) as soon as there is a session, end there where it is "
+                                   "true, and compute on application_comm(); mode = \"threaded\" sets no rank aside";
+
+// A program that does not ask computes on the ranks that were set aside, too, and waits for them: nobody can go on.
+class Questions {
+ public:
+  Questions(int node, double deadline_seconds) : node_(node), deadline_seconds_(deadline_seconds) {}
+
+  void look(pool::Pool& pool) {
+    if (has_asked_) return;
+    for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+      has_asked_ = has_asked_ || pool.journal(rank).has_joined.load(std::memory_order_relaxed) == joined_and_asked;
+    }
+    const double seconds = base::seconds(base::now_ns() - begin_ns_);
+    if (has_asked_ || seconds < std::min(next_words_, deadline_seconds_)) return;
+    next_words_ *= 2;
+    const bool is_over = seconds >= deadline_seconds_;
+    base::log(is_over ? base::LogLevel::error : base::LogLevel::warning,
+              "mode = \"dedicated\": a rank of node {} was set aside to write, and for {:.0f} s the program has not asked which one: {}",
+              node_, seconds, how_to_ask);
+    if (!is_over) return;
+    pool.remove();   // who has not asked has captured nothing
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  }
+
+ private:
+  int node_;
+  double deadline_seconds_, next_words_ = first_words_seconds;
+  std::uint64_t begin_ns_ = base::now_ns();
+  bool has_asked_ = false;
+};
 
 }  // namespace
+
+void Core::note_question() {
+  has_asked_ = true;
+  if (has_writers_ && pool_) pool_->journal(nodes_->rank()).has_joined = joined_and_asked;
+}
+
+void Core::require_question(const char* call) const {
+  if (!has_writers_ || is_writer_ || has_asked_) return;
+  throw base::Error(base::Errc::invalid_state,
+                    std::string(call) + ": mode = \"dedicated\" has set ranks aside to write, and the program has not asked which",
+                    how_to_ask);
+}
 
 // The ranks go on without the writers. What must not be is found by all of them alike.
 void Core::set_aside_writers(int ranks_per_node) {
@@ -31,6 +78,7 @@ void Core::set_aside_writers(int ranks_per_node) {
                                   "rank {}", with_writers_->self(), rank_),
                       "mode = \"threaded\" sets no rank aside");
   }));
+  has_writers_ = true;
   is_writer_ = with_writers_->rank() == with_writers_->ranks() - 1;
   MPI_Comm part = MPI_COMM_NULL;
   MPI_Comm_split(comm_, is_writer_ ? 1 : 0, is_writer_ ? with_writers_->self() : rank_, &part);
@@ -56,7 +104,9 @@ void Core::serve_as_writer() {
   };
   const auto failed = caught([&] {
     const drain::OtherNodes others{transport::make_mpi_messages(comm_), deadline_seconds_, [this] { leave_together(); }};
-    const int status = drain::serve(pool.text, [&] { tell(std::nullopt); }, others);
+    Questions questions(with_writers_->self(), deadline_seconds_);
+    const int status = drain::serve(pool.text, [&] { tell(std::nullopt); }, others,
+                                    [&](pool::Pool& drained) { questions.look(drained); });
     if (status != 0) base::log(base::LogLevel::error, "not all that the ranks had captured could be completed");
   });
   if (!has_told) tell(failed);

@@ -142,6 +142,7 @@ class Session::Impl {
 
   Output open(std::string_view path, Format format, OutputOptions options) {
     core_->require_usable("open");
+    core_->require_question("open");
     const session::Parts& parts = core_->parts();
     session::Opening opening{std::string(path), {}, {}, {}};
     if (parts.count > 1) opening.path = store::part_path(opening.path, parts.self, parts.count);
@@ -257,11 +258,17 @@ void Session::close() {
 }
 
 bool Session::is_writer() const {
-  return session_call(impl_.get(), [](Impl& impl) { return impl.core().is_writer(); });
+  return session_call(impl_.get(), [](Impl& impl) {
+    impl.core().note_question();
+    return impl.core().is_writer();
+  });
 }
 
 MPI_Comm Session::application_comm() const {
-  return session_call(impl_.get(), [](Impl& impl) { return impl.core().application_comm(); });
+  return session_call(impl_.get(), [](Impl& impl) {
+    impl.core().note_question();
+    return impl.core().application_comm();
+  });
 }
 
 Statistics Session::statistics() const {

@@ -47,6 +47,10 @@ static void the_last_rank_is_set_aside_to_write(const char *path) {
   glean_output *out = NULL;
   int is_writer = -1;
   MPI_Comm comm = MPI_COMM_SELF;
+  if (rank < ranks - 1) { /* which a program cannot know */
+    EXPECT(glean_output_open(session, path, GLEAN_CDF5, NULL, &out) == GLEAN_INVALID_STATE);
+    EXPECT(strstr(glean_session_message(session), "glean_session_is_writer") != NULL);
+  }
   EXPECT(glean_session_is_writer(session, &is_writer) == GLEAN_OK);
   EXPECT(glean_session_comm(session, &comm) == GLEAN_OK);
   EXPECT(is_writer == (rank == ranks - 1));

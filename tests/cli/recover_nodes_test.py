@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`glean recover` completes what programs of several nodes have left, with a process for each node or alone."""
+import os
 import re
 import subprocess
 import unittest
@@ -32,6 +33,46 @@ class SeveralNodes(RecoverTest):
         for node, pool in enumerate(pools):
             self.assertRegex(run.stdout, rf"{re.escape(pool)} on {re.escape(HOST)}: left, node {node} of 2, ")
             self.assertFalse(self.exists(pool))
+        self.assert_whole()
+
+    def recover_behind(self, wrapper, **variables):
+        """`wrapper`: a shell command in which glean is the command."""
+        environment = os.environ | {"OMPI_MCA_btl": "self,tcp", "glean": COMMAND} | variables
+        return subprocess.run([*MPIRUN, "2", "sh", "-c", wrapper], env=environment,
+                              capture_output=True, text=True, cwd=self.directory, timeout=100, check=False)
+
+    def test_are_completed_together_behind_a_shell_where_each_process_sees_one_pool(self):
+        for number, wrapper in enumerate(('"$glean" recover; exit $?', 'timeout 60 "$glean" recover | cat')):
+            written = self.directory / f"written{number}"
+            pools = self.killed_on_nodes(written)
+            for node, pool in enumerate(pools):
+                away = self.directory / f"node{node}"
+                away.mkdir(exist_ok=True)
+                (away / pool).write_bytes((SHARED_MEMORY / pool).read_bytes())
+                (SHARED_MEMORY / pool).unlink()
+            alone = f'mount --bind node$OMPI_COMM_WORLD_RANK {SHARED_MEMORY} && cd {self.directory} && {wrapper}'
+            run = self.recover_behind(f"exec unshare --mount sh -c '{alone}'")
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+            self.assert_whole(written)
+            self.assertEqual([*self.directory.glob("node*/glean.*")], [])
+
+    def test_of_which_not_all_come_are_not_waited_for_longer_than_the_deadline(self):
+        pools = self.killed_on_nodes()
+        run = self.recover_behind('[ "$OMPI_COMM_WORLD_RANK" != 0 ] || "$glean" recover', GLEAN_POOL_DEADLINE="2s")
+        self.assertIn("glean: not all of the 2 processes that mpirun has started (OMPI_COMM_WORLD_SIZE=2) have run `glean recover` "
+                      "within 2s: this one goes on alone", run.stderr)
+        for pool in pools:
+            if self.exists(pool):   # mpirun ends a job in which a process has given up MPI
+                (SHARED_MEMORY / pool).unlink()
+
+    def test_are_completed_without_mpi_by_what_a_rank_starts(self):
+        self.killed_on_nodes()
+        libraries = subprocess.run(["ldd", COMMAND], capture_output=True, text=True, check=True).stdout
+        (library,) = re.findall(r"libmpi\.so\S* => (\S+)", libraries)
+        # A process with MPI's library stands for a rank.
+        rank = f"""LD_PRELOAD={library} sh -c 'LD_PRELOAD= "$glean" recover; exit $?'"""
+        run = self.recover_behind(f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || {rank}', GLEAN_POOL_DEADLINE="2s")
+        self.assertEqual((run.returncode, run.stderr), (0, ""), run.stdout)
         self.assert_whole()
 
     def test_of_one_job_do_not_hear_what_those_of_another_have_said_last(self):

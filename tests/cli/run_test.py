@@ -217,6 +217,26 @@ class Run(CommandTest):
         self.assertNotIn("closed now", run.stderr)
         self.assertFalse((self.directory / "full/file").exists())
 
+    def launcher_of_other_hosts(self, before):
+        """An `srun` that does `before`, and then runs the command."""
+        self.write("srun", f"#!/bin/sh\n{before}\nexec \"$@\"\n")
+        (self.directory / "srun").chmod(0o755)
+        return ["./srun", WRITER, "file"]
+
+    def test_what_hosts_without_this_temporary_directory_capture_is_seen(self):
+        (self.directory / "tmp").mkdir()
+        run = self.glean("run", "--", *self.launcher_of_other_hosts("rm -rf $TMPDIR/glean-run.*"), TMPDIR=str(self.directory / "tmp"))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("MPI-IO captured", run.stderr)
+        self.assertNotIn(NOT_CAPTURED, run.stderr)
+        self.assertEqual(list(self.directory.glob(".glean-run*")), [])
+
+    def test_what_hosts_capture_that_can_leave_no_word_is_not_said_to_be_lost(self):
+        run = self.glean("run", "--", *self.launcher_of_other_hosts("unset GLEAN_RUN_DIRECTORY"))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertNotIn(NOT_CAPTURED, run.stderr)
+        self.assertIn("it could not be seen from here whether MPI-IO was captured", run.stderr)
+
     def test_subfiling_is_seen_in_the_environment(self):
         self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, HDF5_DRIVER="subfiling").stderr)
         self.assertIn("subfiling", self.glean("run", "--check", "--", WRITER, H5FD_SUBFILING_STRIPE_SIZE="1").stderr)

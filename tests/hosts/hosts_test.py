@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Four hosts of two ranks write the files that eight ranks of one node write, byte for byte.
 
-  hosts_test.py SEDOV MPIEXEC [LIBRARY]
+  hosts_test.py SEDOV MPIEXEC [LIBRARY HINTS]
 
-LIBRARY: to preload, for programs that know nothing of it.
+LIBRARY: to preload, for programs that know nothing of it. HINTS: hints.c.
 
 Needs root and network name spaces (tools/hosts check); returns 77 with the reason where that cannot be.
 """
@@ -20,7 +20,7 @@ HOSTS = pathlib.Path(__file__).resolve().parents[2] / "tools" / "hosts"
 NAME = f"h{os.getpid()}n"
 COUNT, RANKS = 4, 2
 SEDOV, MPIEXEC = sys.argv[1:3]
-LIBRARY = sys.argv[3] if len(sys.argv) > 3 else None
+LIBRARY, HINTS = sys.argv[3:5] if len(sys.argv) > 4 else (None, None)
 PROBLEM = ["--blocks", "4,3,2", "--steps", "4", "--checkpoint-every", "2", "--plot-every", "2", "--output"]
 
 
@@ -81,6 +81,27 @@ class Hosts(unittest.TestCase):
                 self.assertTrue(names)
                 outputs = [pathlib.Path(each["path"]).name for each in json.loads(report.read_text())["outputs"]]
                 self.assertEqual(set(names) - set(outputs), set(), "they were not captured")
+
+    @unittest.skipUnless(LIBRARY, "no library to preload")
+    def test_hints_may_name_some_of_the_hosts(self):
+        last = f"{NAME}{COUNT - 1}:1"
+        with tempfile.TemporaryDirectory() as name:
+            file_of_hints = pathlib.Path(name, "hints")
+            file_of_hints.write_text(f"# the last host\ncb_config_list {last}\n")
+            for number, (arguments, variables) in enumerate((([last], {}), ([], {"ROMIO_HINTS": str(file_of_hints)}))):
+                outcomes = []
+                for label, preloaded in (("bare", {}), ("captured", {"LD_PRELOAD": LIBRARY, "GLEAN_REPORT_FILE": f"{name}/report.json"})):
+                    file = pathlib.Path(name, f"{label}{number}")
+                    ran = subprocess.run([HOSTS, "mpirun", NAME, "1", "--mca", "io", "romio321", HINTS, file, *arguments],
+                                         env=os.environ | variables | preloaded, capture_output=True, text=True, timeout=60, check=False)
+                    self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+                    self.assertNotIn("does not find", ran.stderr)
+                    outcomes.append((ran.stdout, file.read_bytes()))
+                self.assertEqual(outcomes[0], outcomes[1])
+                # Open MPI does not say what is in the file.
+                self.assertIn(f"cb_config_list: {last}" if arguments else "cb_config_list: none", outcomes[0][0])
+                report = json.loads(pathlib.Path(name, "report.json").read_text())
+                self.assertEqual([pathlib.Path(each["path"]).name for each in report["outputs"]], [f"captured{number}"])
 
     def test_a_directory_that_one_host_alone_sees_is_refused_with_the_name_of_a_node_that_does_not(self):
         ran = self.on_hosts("/dev/shm")

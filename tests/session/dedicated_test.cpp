@@ -136,6 +136,16 @@ TEST_F(Dedicated, DrainsWhatRulesSayToo) {
   EXPECT_FALSE(content("a.chk").empty());
 }
 
+TEST_F(Dedicated, OpensNothingForAProgramThatHasNotAskedWhoWrites) {
+  Session session(MPI_COMM_WORLD, dedicated());
+  if (is_last_of_node()) return;   // which only this test knows
+  EXPECT_ERROR(session.open(path("a.nc"), Format::cdf5), Errc::invalid_state, "has not asked which (call is_writer()");
+  EXPECT_NE(session.application_comm(), MPI_COMM_NULL);   // that is a question, too
+  Output out = session.open(path("a.nc"), Format::cdf5);
+  out.close();
+  session.close();
+}
+
 TEST_F(Dedicated, TellsAllRanksOfAnError) {
   Session session(MPI_COMM_WORLD, dedicated());
   if (session.is_writer()) return;
