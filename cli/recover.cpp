@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "cli/companions.hpp"
 #include "cli/verbs.hpp"
 #include "drain/recovery.hpp"
+#include "drain/retired_files.hpp"
 #include "pool/pool.hpp"
 
 namespace glean::cli {
@@ -34,6 +36,7 @@ struct RecoverOptions {
   bool discard = false;
   bool json = false;
   std::string wait;   // a duration; empty: not at all
+  std::string to;     // a directory; empty: none
   std::vector<std::string> pools;
 };
 
@@ -41,6 +44,7 @@ struct RecoverOptions {
 struct Result {
   drain::Remains found;
   std::vector<drain::OutputTrace> outputs;
+  std::vector<std::string> restored, hidden;   // drain::Recovered
   std::string state;     // found, recovered, drained, discarded, in use, unfinished
   std::string problem;
   bool waited_in_vain = false;
@@ -109,6 +113,10 @@ void print(const Result& result) {
     }
     std::cout << '\n';
   }
+  for (const std::string& path : result.restored) std::cout << fmt::format("  {}: removed by the program; it is there again\n", path);
+  for (const std::string& path : result.hidden) {
+    std::cout << fmt::format("  {}: a file that the program has replaced; it stays under this name\n", path);
+  }
   if (found.outputs.empty() && result.problem.empty()) std::cout << "  no unfinished output\n";
   if (!result.problem.empty()) std::cout << "  " << result.problem << '\n';
 }
@@ -134,7 +142,7 @@ ordered_json to_json(const Result& result) {
           {"age_seconds", found.age_seconds}, {"bytes", found.pool_bytes}, {"ranks", found.ranks},
           {"nodes", found.nodes}, {"node", found.node},
           {"in_use_by", found.in_use_by}, {"state", result.state},     {"problem", result.problem},
-          {"outputs", outputs}};
+          {"restored", result.restored}, {"hidden", result.hidden}, {"outputs", outputs}};
 }
 
 constexpr char as_long_as_it_takes[] = "unlimited";
@@ -182,7 +190,9 @@ void wait_for_its_end(Result& result, double seconds) {
 }
 
 Result treat(const std::string& pool, const RecoverOptions& options, store::SystemCalls& calls) {
-  Result result{drain::look_at(pool), {}, "found", {}};
+  Result result;
+  result.found = drain::look_at(pool);
+  result.state = "found";
   // Of a pool that nobody has named, and whose ranks live, it is not known that its job is about to end.
   const bool is_awaited = !options.wait.empty() && (!result.found.ranks_live || !options.pools.empty());
   if (result.found.in_use_by != 0 && is_awaited) {
@@ -196,6 +206,11 @@ Result treat(const std::string& pool, const RecoverOptions& options, store::Syst
     return result;
   }
   result.problem = result.found.problem;
+  if (!options.to.empty() && result.found.nodes > 1) {
+    result.state = "unfinished";
+    result.problem = "files of several nodes can only be completed where the job wanted them: run it without --to";
+    return result;
+  }
   const bool with_others = result.found.nodes > 1 && !options.discard;   // all of its job at once, later
   if (options.dry_run || with_others) return result;
   try {
@@ -208,8 +223,10 @@ Result treat(const std::string& pool, const RecoverOptions& options, store::Syst
     int seconds = 0;
     auto recovered = drain::recover(pool, calls, [&] {
       if (++seconds % 10 == 0) std::cerr << fmt::format("glean: still writing what is in {} ({} s)\n", pool.substr(1), seconds);
-    });
+    }, options.to);
     result.outputs = std::move(recovered.outputs);
+    result.restored = std::move(recovered.restored);
+    result.hidden = std::move(recovered.hidden);
     result.state = recovered.pool_removed ? "recovered" : "unfinished";
     result.problem = recovered.pool_removed ? "" : "the rest stays in memory: mend what is wrong, and run this again";
   } catch (const base::Error& error) {
@@ -259,6 +276,15 @@ std::vector<std::string> chosen_pools(const RecoverOptions& options, drain::Comp
     if (!anywhere.contains(pool)) throw base::Error(base::Errc::not_found, "there is no pool '" + pool + "'");
   }
   return here;
+}
+
+// Files that jobs have removed or replaced, and whose pools are gone: they get their names back.
+void restore_in(const std::vector<std::string>& directories, store::SystemCalls& calls) {
+  for (const std::string& directory : directories) {
+    const drain::Retired retired = drain::restore_in(directory, calls, drain::OfHosts::any);
+    for (const std::string& path : retired.restored) std::cout << fmt::format("{}: removed by a job that is gone; it is there again\n", path);
+    for (const std::string& path : retired.hidden) std::cout << fmt::format("{}: stays under this name, because another file has its own\n", path);
+  }
 }
 
 int recover(const RecoverOptions& options, drain::Companions& companions, const std::string& why_alone) {
@@ -319,9 +345,12 @@ bool needs_others(const RecoverOptions& options) {
 void add_recover(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<RecoverOptions>();
   CLI::App* verb = app.add_subcommand("recover", "Complete what jobs have left that ended early, in this node's memory");
-  verb->add_option("POOL", options->pools, "Only these, by name (default: all that no process uses)");
+  verb->add_option("POOL", options->pools, "Only these, by name (default: all that no process uses); a directory: where files that a job has "
+                                           "removed get their names back if its pool is gone");
   auto* dry_run = verb->add_flag("--dry-run", options->dry_run, "Only say what is there");
   verb->add_flag("--discard", options->discard, "Remove what is there, with the data")->excludes(dry_run);
+  verb->add_option("--to", options->to, "Let the files appear in this directory instead of their own: where there is room")
+      ->excludes(dry_run);
   verb->add_flag("--json", options->json, "Print JSON");
   verb->add_flag(fmt::format("--wait{{{}}}", as_long_as_it_takes), options->wait,
                  "Wait for a pool that only a helper process drains; of named pools for all; --wait=5min: at most so long")
@@ -334,10 +363,16 @@ void add_recover(CLI::App& app, int& exit_code) {
                "4 when --wait was in vain.\n"
                "A job of several nodes: mpirun --map-by ppr:1:node glean recover,\n"
                "or srun --mpi=pmix -N NODES -n NODES glean recover");
-  verb->callback([options, &exit_code] { 
+  verb->callback([options, &exit_code] {
+    const auto first = std::stable_partition(options->pools.begin(), options->pools.end(),
+                                             [](const std::string& name) { return !std::filesystem::is_directory(name); });
+    const std::vector<std::string> directories(first, options->pools.end());
+    options->pools.erase(first, options->pools.end());
     exit_code = with_companions(needs_others(*options), [&](drain::Companions& companions, const std::string& why_alone) {
       return recover(*options, companions, why_alone);
     });
+    store::SystemCalls calls;   // now: a pool that is still there knows more
+    if (!options->dry_run) restore_in(directories, calls);
   });
 }
 

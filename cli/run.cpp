@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -20,9 +21,11 @@
 
 #include "base/config.hpp"
 #include "base/error.hpp"
+#include "base/run_notes.hpp"
 #include "cli/executable.hpp"
 #include "cli/run_findings.hpp"
 #include "cli/verbs.hpp"
+#include "drain/retired_files.hpp"
 
 namespace glean::cli {
 namespace {
@@ -161,6 +164,27 @@ int run_and_wait(const std::vector<std::string>& command) {
   std::_Exit(128 + signal);
 }
 
+// Files in this directory that an earlier job on this host had removed when its node went down.
+void restore_what_is_hidden() {
+  try {
+    store::SystemCalls calls;
+    const drain::Retired retired = drain::restore_in(".", calls, drain::OfHosts::this_one);
+    for (const std::string& path : retired.restored) {
+      std::cerr << fmt::format("glean: '{}', which an earlier job has removed, is there again: what it had closed before may be lost\n", path);
+    }
+  } catch (const base::Error&) {
+    // The directory cannot be listed.
+  }
+}
+
+// A line for each file that the program believes to be there, and that is not.
+std::vector<std::string> read_unpublished(const std::string& directory) {
+  std::vector<std::string> lines;
+  std::ifstream file(directory + "/" + base::unpublished_note);
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
 int run(const RunOptions& options) {
   const std::string library = find_library();
   check_can_be_preloaded(library);
@@ -177,7 +201,9 @@ int run(const RunOptions& options) {
     if (known.empty()) std::cout << fmt::format("LD_PRELOAD={}\n", std::getenv("LD_PRELOAD"));
     return known.empty() ? success : found_a_failure;
   }
+  restore_what_is_hidden();
   int status = 0;
+  std::vector<std::string> unpublished;
   {
     const bool is_for_other_hosts = may_reach_other_hosts(options.command);
     const RunDirectory directory(is_for_other_hosts);
@@ -194,9 +220,11 @@ int run(const RunOptions& options) {
                                : "glean: MPI-IO was not captured:\n");
       for (const RunFinding& finding : findings) say(finding);
     }
+    unpublished = read_unpublished(directory.path());
+    for (const std::string& line : unpublished) std::cerr << "glean: " << line << '\n';
   }
   if (WIFSIGNALED(status)) end_by(WTERMSIG(status));
-  return WEXITSTATUS(status);
+  return WEXITSTATUS(status) == 0 && !unpublished.empty() ? found_a_failure : WEXITSTATUS(status);
 }
 
 // Without -- the command begins with the first word that is no option.
@@ -220,7 +248,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_c
   verb->add_flag("--check", options->check, "Do not run it: only say what would not be captured, and why");
   verb->prefix_command();
   verb->footer("The command follows: glean run [OPTIONS] [--] COMMAND [ARGUMENT...]\n"
-               "Exit code: that of the command; 2 when the configuration is wrong, 126 or 127 when the command cannot be run;\n"
+               "Exit code: that of the command; 1 when it is 0 and a file that was closed is not published; 2 when the configuration is wrong, 126 or 127 when the command cannot be run;\n"
                "with --check 1 when something would not be captured.");
   verb->callback([verb, options, command, &exit_code] {
     options->command = whole_command(verb->remaining(), command);

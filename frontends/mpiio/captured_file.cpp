@@ -17,6 +17,25 @@ namespace {
 
 constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
 
+// A file that was closed without an error has failed since: the next call that tells errors tells it, once.
+class UntoldFailure {
+ public:
+  explicit UntoldFailure(const Session& session) : core_(*session.core()) {
+    if (core_.has_pool()) found_ = session::ByteOutput::untold_failure(core_);
+  }
+  [[nodiscard]] int code() const {
+    return found_ ? error_class(base::Error(found_->code, "")) : MPI_SUCCESS;
+  }
+  // All ranks of the call return it.
+  void told() const {
+    if (found_) session::ByteOutput::told(core_, *found_);
+  }
+
+ private:
+  const session::Core& core_;
+  std::optional<session::ByteOutput::UntoldFailure> found_;
+};
+
 }  // namespace
 
 CapturedFile::CapturedFile(Session& session, Opened opened)
@@ -48,8 +67,12 @@ void CapturedFile::agree(std::optional<base::Error> mine) {
     const std::lock_guard lock(session_.one_at_a_time());
     code = error_class(output().failure());
   }
+  const UntoldFailure untold(session_);
+  code = std::max(code, untold.code());
   PMPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm_);
-  if (code != MPI_SUCCESS) fail(code);
+  if (code == MPI_SUCCESS) return;
+  untold.told();
+  fail(code);
 }
 
 // --- ending
@@ -60,11 +83,15 @@ void CapturedFile::close() {
   const Bytes bytes = target_->output ? target_->output->captured_size() : 0;
   std::uint64_t most[4] = {0, blocked_ns_, waited_ns_, FileComm::has_room() ? 0U : 1U};
   most[0] = static_cast<std::uint64_t>(close_alone());
+  const UntoldFailure untold(session_);
+  most[0] = std::max(most[0], static_cast<std::uint64_t>(untold.code()));
   // When a rank returns, all have closed the output: whoever opens the file then finds it complete, or waits for that.
   PMPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_UINT64_T, MPI_MAX, comm_);
   file_comm_->ends(most[3] == 0 ? FileComm::End::spare : FileComm::End::freed);
   session_.read_back().add(target_->path, most[1], most[2], bytes);
-  if (most[0] != MPI_SUCCESS) fail(static_cast<int>(most[0]));
+  if (most[0] == MPI_SUCCESS) return;
+  untold.told();
+  fail(static_cast<int>(most[0]));
 }
 
 int CapturedFile::close_alone() {
@@ -72,9 +99,10 @@ int CapturedFile::close_alone() {
   const std::lock_guard lock(session_.one_at_a_time());
   const bool is_last = --target_->handles == 0;
   if (!target_->output) return MPI_ERR_IO;
-  int code = error_class(output().failure());
-  if (!is_last) return code;
+  if (!is_last) return error_class(output().failure());
   const auto error = session::caught([&] { output().close(); });
+  // In this order: either this rank finds the failure, or the drain finds that all ranks have closed the file, and keeps what it has.
+  int code = error_class(output().failure());
   if (error && code == MPI_SUCCESS) code = said(*error);
   target_->output.reset();
   return code;

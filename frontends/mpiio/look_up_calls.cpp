@@ -17,14 +17,22 @@
 #include <wordexp.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 
 #include "look_ups.hpp"
+#include "retiring.hpp"
 
+using glean::mpiio::cuts;
+using glean::mpiio::is_hidden;
 using glean::mpiio::Look;
+using glean::mpiio::loses_hidden_files;
+using glean::mpiio::removes_now;
+using glean::mpiio::renames_now;
+using glean::mpiio::wait_to_cut;
 using glean::mpiio::Wanted;
 
 // The code of this library, as the linker knows it: its own calls do not wait, as the drain would wait for itself.
@@ -63,13 +71,19 @@ class Next {
   const Look look(name, directory, is_own(__builtin_return_address(0)) ? nullptr : path, wanted); \
   if (look.path() != nullptr) path = look.path()
 
+// What was closed before is durable before that file is cut.
+#define GLEAN_CUT(name, directory, path, cuts) \
+  if ((cuts) && !is_own(__builtin_return_address(0))) wait_to_cut(name, directory, path)
+
 // One function: what it returns, its name, its parameters, noexcept or nothing, its arguments, and what it waits for.
-#define GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, ...)             \
+#define GLEAN_NEXT(result, name, parameters, exceptions)                                \
   namespace {                                                                           \
   constinit Next<result parameters exceptions> next_##name;                             \
   [[gnu::constructor]] void find_##name() { next_##name.find(#name); }                  \
   }                                                                                     \
-  extern "C" [[gnu::visibility("default")]] result name parameters exceptions;          \
+  extern "C" [[gnu::visibility("default")]] result name parameters exceptions;
+#define GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, ...)             \
+  GLEAN_NEXT(result, name, parameters, exceptions)                                      \
   result name parameters exceptions {                                                   \
     __VA_ARGS__;                                                                        \
     return next_##name.find(#name) arguments;                                           \
@@ -102,14 +116,28 @@ class Next {
 #define GLEAN_NAME(result, name, parameters, exceptions, arguments, directory) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file_or_directory))
 // What a file that is open under another name would have replaced goes first, and then that.
-#define GLEAN_REMOVAL(result, name, parameters, exceptions, arguments, directory)                                      \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments,                                                       \
-                const Look look(#name, directory, is_own(__builtin_return_address(0)) ? nullptr : path, Wanted::removed); \
-                if (look.path() != nullptr && look.path() != path) {                                                   \
-                  static_cast<void>(next_##name.find(#name) arguments);                                                \
-                  path = look.path();                                                                                  \
-                })
+#define GLEAN_REMOVAL(result, name, parameters, exceptions, arguments, directory)                                          \
+  GLEAN_NEXT(result, name, parameters, exceptions)                                                                         \
+  result name parameters exceptions {                                                                                      \
+    const auto call = [&] { return next_##name.find(#name) arguments; };                                                   \
+    if (is_own(__builtin_return_address(0))) return call();                                                                \
+    if (removes_now(#name, directory, path)) return 0;                                                                     \
+    const Look look(#name, directory, path, Wanted::removed);                                                              \
+    if (look.path() != path) {                                                                                             \
+      static_cast<void>(call());                                                                                           \
+      path = look.path();                                                                                                  \
+    }                                                                                                                      \
+    const int removed = call();                                                                                            \
+    if (removed == 0 || (errno != ENOTEMPTY && errno != EEXIST)) return removed;                                           \
+    return loses_hidden_files(#name, directory, path) ? call() : removed;                                                  \
+  }
 // Two paths.
+#define GLEAN_RENAME(result, name, parameters, exceptions, arguments, from_directory, to_directory, flags)                           \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments,                                                                     \
+                const bool is_program = !is_own(__builtin_return_address(0));                                                        \
+                if (is_program && (flags) == 0 && renames_now(#name, from_directory, from, to_directory, to)) return 0;              \
+                GLEAN_WAIT(#name, from_directory, from, Wanted::file_or_directory);                                                  \
+                GLEAN_WAIT(#name, to_directory, to, Wanted::file_or_directory))
 #define GLEAN_TWO(result, name, parameters, exceptions, arguments, from_directory, to_directory) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, from_directory, from, Wanted::file_or_directory); \
                 GLEAN_WAIT(#name, to_directory, to, Wanted::file_or_directory))
@@ -129,6 +157,7 @@ class Next {
       va_end(rest);                                                                \
     }                                                                              \
     GLEAN_LOOK(#name, directory, path, opened(flags));                             \
+    GLEAN_CUT(#name, directory, path, cuts(flags));                                \
     return next_##name.find(#name)(__VA_ARGS__, mode);                             \
   }
 #define GLEAN_OPEN(name) \
@@ -141,16 +170,19 @@ GLEAN_OPEN(open64)
 GLEAN_OPENAT(openat)
 GLEAN_OPENAT(openat64)
 // What the four become in programs that were compiled with _FORTIFY_SOURCE.
+#define GLEAN_CUTTING(result, name, parameters, exceptions, arguments, cuts) \
+  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file); \
+                GLEAN_CUT(#name, AT_FDCWD, path, cuts))
 GLEAN_PATH_OR_DIRECTORY(int, __open_2, (const char* path, int flags), , (path, flags))
 GLEAN_PATH_OR_DIRECTORY(int, __open64_2, (const char* path, int flags), , (path, flags))
 GLEAN_AT_OR_DIRECTORY(int, __openat_2, (int directory, const char* path, int flags), , (directory, path, flags))
 GLEAN_AT_OR_DIRECTORY(int, __openat64_2, (int directory, const char* path, int flags), , (directory, path, flags))
-GLEAN_PATH(int, creat, (const char* path, mode_t mode), , (path, mode))
-GLEAN_PATH(int, creat64, (const char* path, mode_t mode), , (path, mode))
-GLEAN_PATH(FILE*, fopen, (const char* path, const char* mode), , (path, mode))
-GLEAN_PATH(FILE*, fopen64, (const char* path, const char* mode), , (path, mode))
-GLEAN_PATH(FILE*, freopen, (const char* path, const char* mode, FILE* stream), , (path, mode, stream))
-GLEAN_PATH(FILE*, freopen64, (const char* path, const char* mode, FILE* stream), , (path, mode, stream))
+GLEAN_CUTTING(int, creat, (const char* path, mode_t mode), , (path, mode), true)
+GLEAN_CUTTING(int, creat64, (const char* path, mode_t mode), , (path, mode), true)
+GLEAN_CUTTING(FILE*, fopen, (const char* path, const char* mode), , (path, mode), cuts(mode))
+GLEAN_CUTTING(FILE*, fopen64, (const char* path, const char* mode), , (path, mode), cuts(mode))
+GLEAN_CUTTING(FILE*, freopen, (const char* path, const char* mode, FILE* stream), , (path, mode, stream), path != nullptr && cuts(mode))
+GLEAN_CUTTING(FILE*, freopen64, (const char* path, const char* mode, FILE* stream), , (path, mode, stream), path != nullptr && cuts(mode))
 
 GLEAN_PATH(int, stat, (const char* path, struct stat* status), noexcept, (path, status))
 GLEAN_PATH(int, stat64, (const char* path, struct stat64* status), noexcept, (path, status))
@@ -195,17 +227,26 @@ GLEAN_PATH(ssize_t, listxattr, (const char* path, char* names, std::size_t size)
 GLEAN_PATH(int, setxattr, (const char* path, const char* name, const void* value, std::size_t size, int flags), noexcept,
            (path, name, value, size, flags))
 GLEAN_PATH(int, removexattr, (const char* path, const char* name), noexcept, (path, name))
-GLEAN_PATH(int, truncate, (const char* path, off_t length), noexcept, (path, length))
-GLEAN_PATH(int, truncate64, (const char* path, off64_t length), noexcept, (path, length))
+GLEAN_CUTTING(int, truncate, (const char* path, off_t length), noexcept, (path, length), true)
+GLEAN_CUTTING(int, truncate64, (const char* path, off64_t length), noexcept, (path, length), true)
 
 GLEAN_REMOVAL(int, remove, (const char* path), noexcept, (path), AT_FDCWD)
 GLEAN_REMOVAL(int, unlink, (const char* path), noexcept, (path), AT_FDCWD)
 GLEAN_REMOVAL(int, unlinkat, (int directory, const char* path, int flags), noexcept, (directory, path, flags), directory)
-GLEAN_TWO(int, rename, (const char* from, const char* to), noexcept, (from, to), AT_FDCWD, AT_FDCWD)
-GLEAN_TWO(int, renameat, (int old_directory, const char* from, int new_directory, const char* to), noexcept,
-          (old_directory, from, new_directory, to), old_directory, new_directory)
-GLEAN_TWO(int, renameat2, (int old_directory, const char* from, int new_directory, const char* to, unsigned flags), noexcept,
-          (old_directory, from, new_directory, to, flags), old_directory, new_directory)
+GLEAN_NEXT(int, rmdir, (const char* path), noexcept)
+int rmdir(const char* path) noexcept {
+  const auto call = [&] { return next_rmdir.find("rmdir")(path); };
+  if (is_own(__builtin_return_address(0))) return call();
+  static_cast<void>(Look("rmdir", AT_FDCWD, path, Wanted::directory_entries));
+  const int removed = call();
+  if (removed == 0 || (errno != ENOTEMPTY && errno != EEXIST)) return removed;
+  return loses_hidden_files("rmdir", AT_FDCWD, path) ? call() : removed;
+}
+GLEAN_RENAME(int, rename, (const char* from, const char* to), noexcept, (from, to), AT_FDCWD, AT_FDCWD, 0)
+GLEAN_RENAME(int, renameat, (int old_directory, const char* from, int new_directory, const char* to), noexcept,
+             (old_directory, from, new_directory, to), old_directory, new_directory, 0)
+GLEAN_RENAME(int, renameat2, (int old_directory, const char* from, int new_directory, const char* to, unsigned flags), noexcept,
+             (old_directory, from, new_directory, to, flags), old_directory, new_directory, flags)
 GLEAN_TWO(int, link, (const char* from, const char* to), noexcept, (from, to), AT_FDCWD, AT_FDCWD)
 GLEAN_TWO(int, linkat, (int old_directory, const char* from, int new_directory, const char* to, int flags), noexcept,
           (old_directory, from, new_directory, to, flags), old_directory, new_directory)
@@ -224,15 +265,47 @@ GLEAN_PLACE(int, mknodat, (int directory, const char* path, mode_t mode, dev_t d
 
 // For `*`. The C library's own calls do not come here.
 GLEAN_ENTRIES(DIR*, opendir, (const char* path), , (path), AT_FDCWD)
-GLEAN_ENTRIES(int, rmdir, (const char* path), noexcept, (path), AT_FDCWD)
-GLEAN_ENTRIES(int, scandir, (const char* path, struct dirent*** entries, int (*select)(const struct dirent*),
-                             int (*compare)(const struct dirent**, const struct dirent**)), , (path, entries, select, compare), AT_FDCWD)
-GLEAN_ENTRIES(int, scandir64, (const char* path, struct dirent64*** entries, int (*select)(const struct dirent64*),
-                               int (*compare)(const struct dirent64**, const struct dirent64**)), , (path, entries, select, compare),
-              AT_FDCWD)
-GLEAN_ENTRIES(int, scandirat, (int directory, const char* path, struct dirent*** entries, int (*select)(const struct dirent*),
-                               int (*compare)(const struct dirent**, const struct dirent**)), ,
-              (directory, path, entries, select, compare), directory)
+// Files that live on without their names are not listed.
+#define GLEAN_ENTRY(entry, name)                                       \
+  GLEAN_NEXT(entry*, name, (DIR * directory), )                        \
+  entry* name(DIR* directory) {                                        \
+    entry* found = nullptr;                                            \
+    do {                                                               \
+      found = next_##name.find(#name)(directory);                      \
+    } while (found != nullptr && is_hidden(found->d_name));            \
+    return found;                                                      \
+  }
+GLEAN_ENTRY(dirent, readdir)
+GLEAN_ENTRY(dirent64, readdir64)
+namespace {
+
+template <class Entry>
+int without_hidden(int count, Entry** entries) {
+  int left = 0;
+  for (int i = 0; i < count; ++i) {
+    if (is_hidden(entries[i]->d_name)) std::free(entries[i]);
+    else entries[left++] = entries[i];
+  }
+  return count < 0 ? count : left;
+}
+
+}  // namespace
+
+#define GLEAN_SCAN(name, prototype, parameters, arguments, directory)                                                      \
+  GLEAN_NEXT(int, name, prototype, )                                                                                       \
+  int name parameters {                                                                                                    \
+    if (!is_own(__builtin_return_address(0))) static_cast<void>(Look(#name, directory, path, Wanted::directory_entries));   \
+    const int count = next_##name.find(#name) arguments;                                                                   \
+    return without_hidden(count, count < 0 ? nullptr : *entries);                                                          \
+  }
+#define GLEAN_SCANNING(entry) \
+  entry*** entries, int (*select)(const entry*), int (*compare)(const entry**, const entry**)
+GLEAN_SCAN(scandir, (const char*, dirent***, int (*)(const dirent*), int (*)(const dirent**, const dirent**)),
+           (const char* path, GLEAN_SCANNING(dirent)), (path, entries, select, compare), AT_FDCWD)
+GLEAN_SCAN(scandir64, (const char*, dirent64***, int (*)(const dirent64*), int (*)(const dirent64**, const dirent64**)),
+           (const char* path, GLEAN_SCANNING(dirent64)), (path, entries, select, compare), AT_FDCWD)
+GLEAN_SCAN(scandirat, (int, const char*, dirent***, int (*)(const dirent*), int (*)(const dirent**, const dirent**)),
+           (int directory, const char* path, GLEAN_SCANNING(dirent)), (directory, path, entries, select, compare), directory)
 GLEAN_WALK(int, glob, (const char* path, int flags, int (*failed)(const char*, int), glob_t* found), noexcept,
            (path, flags, failed, found))
 GLEAN_WALK(int, glob64, (const char* path, int flags, int (*failed)(const char*, int), glob64_t* found), noexcept,

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "base/log.hpp"
+#include "path_resolution.hpp"
 #include "pool/published.hpp"
 #include "session.hpp"
 #include "session/agreement.hpp"
@@ -28,88 +29,13 @@
 namespace glean::mpiio {
 namespace {
 
-constexpr int links_followed = 40;     // as many as the kernel does
 constexpr int silent_seconds = 5;      // before people are told
 constexpr double opening_seconds = 5;   // by the drain, of a file that is then removed
 constexpr double default_deadline_seconds = 300;
 
-struct LookUps {
-  pool::Draining draining;
-  double deadline_seconds;
-};
-
 std::atomic<LookUps*> current = nullptr;
 std::atomic<int> looking = 0;   // threads that use it
 thread_local int looking_here = 0;   // this one: a signal handler that ends the program may interrupt it
-
-// The system calls themselves: what the names in the C library lead to may be this library's.
-int open_directory(int directory, const char* path) {
-  return static_cast<int>(syscall(SYS_openat, directory, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
-}
-long read_link(int directory, const char* path, char* target) { return syscall(SYS_readlinkat, directory, path, target, PATH_MAX - 1); }
-
-using Path = std::array<char, PATH_MAX>;
-
-// Where an open directory is. Its length; 0: nowhere.
-std::size_t path_of(int descriptor, Path& path) {
-  std::array<char, 32> link{"/proc/self/fd/"};
-  std::size_t end = std::strlen(link.data()), digits = 1;
-  for (int rest = descriptor / 10; rest > 0; rest /= 10) ++digits;
-  for (std::size_t i = digits; i-- > 0; descriptor /= 10) link[end + i] = static_cast<char>('0' + descriptor % 10);
-  const long length = read_link(AT_FDCWD, link.data(), path.data());
-  return length > 0 && path[0] == '/' ? static_cast<std::size_t>(length) : 0;
-}
-
-std::size_t resolve_directory(int directory, const char* path, Path& resolved) {
-  const int descriptor = open_directory(directory, path);
-  if (descriptor < 0) return 0;
-  const std::size_t length = path_of(descriptor, resolved);
-  syscall(SYS_close, descriptor);
-  return length;
-}
-
-// Absolute and without symbolic links; the file need not exist. 0: no file can be there. Not with std::filesystem, which
-// allocates.
-std::size_t resolve(int directory, const char* path, Wanted wanted, Path& resolved) {
-  const bool follows_last = wanted == Wanted::file || wanted == Wanted::file_or_directory;
-  Path name;
-  const std::size_t given = strnlen(path, name.size());
-  if (given == 0 || given == name.size()) return 0;
-  std::memcpy(name.data(), path, given + 1);
-  int here = directory, opened = -1;
-  std::size_t length = 0;
-  for (int links = 0; links < links_followed; ++links) {
-    char* const slash = std::strrchr(name.data(), '/');
-    const std::string_view last = slash == nullptr ? name.data() : slash + 1;
-    if (last.empty() || last == "." || last == "..") {
-      length = resolve_directory(here, name.data(), resolved);
-      break;
-    }
-    const char* parent = slash == nullptr ? "." : slash == name.data() ? "/" : name.data();
-    if (slash != nullptr && slash != name.data()) *slash = '\0';
-    const int found = open_directory(here, parent);
-    if (opened >= 0) syscall(SYS_close, opened);
-    here = opened = found;
-    if (found < 0) break;
-    Path target;
-    if (const long linked = follows_last ? read_link(found, last.data(), target.data()) : 0; linked > 0) {
-      std::memcpy(name.data(), target.data(), static_cast<std::size_t>(linked));
-      name[static_cast<std::size_t>(linked)] = '\0';
-      continue;
-    }
-    length = path_of(found, resolved);
-    if (length == 0 || length + last.size() + 1 > resolved.size()) {
-      length = 0;
-      break;
-    }
-    if (length > 1) resolved[length++] = '/';
-    std::memcpy(resolved.data() + length, last.data(), last.size());
-    length += last.size();
-    break;
-  }
-  if (opened >= 0) syscall(SYS_close, opened);
-  return length;
-}
 
 // One line on standard error, without what a signal handler must not use.
 class Line {
@@ -136,24 +62,11 @@ class Line {
   std::size_t used_ = 0;
 };
 
-struct Told {
-  const char* call;
-  const char* path;
-};
-
 void tell(void* context, int seconds) {
   if (seconds % silent_seconds != 0) return;
   const auto& told = *static_cast<const Told*>(context);
   Line().add("glean: ").add(told.call).add(" of '").add(told.path).add("' waits until it is written, ")
       .add(seconds).add(" s so far").write();
-}
-
-void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told) {
-  if (look_ups.draining.wait_for(outputs, look_ups.deadline_seconds, tell, &told)) return;
-  Line line;
-  line.add("glean: ").add(told.call).add(" of '").add(told.path);
-  if (look_ups.draining.needs_lost_nodes()) return line.add("' does not wait: other nodes cannot be reached any more").write();
-  line.add("' does not wait any longer: nothing was written for ").add(static_cast<int>(look_ups.deadline_seconds)).add(" s").write();
 }
 
 using KeptName = session::ByteOutput::KeptName;
@@ -181,7 +94,9 @@ std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int director
   }
   Path resolved;
   const bool lists = wanted == Wanted::directory_entries;
-  const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, wanted, resolved);
+  const bool follows = wanted == Wanted::file || wanted == Wanted::file_or_directory;
+  const auto last_link = follows ? LastLink::followed : LastLink::itself;
+  const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, last_link, resolved);
   if (length == 0) return nullptr;
   using Names = pool::Draining::Names;
   const Names names = wanted == Wanted::file || wanted == Wanted::link ? Names::files : Names::directories_too;
@@ -232,7 +147,7 @@ int rank_of_parent(const pool::Pool& pool) {
     double seconds = default_deadline_seconds;
     told >> rank >> seconds;
     const bool known = rank >= 0 && rank < static_cast<int>(pool->header().ranks);
-    current = new LookUps{{*pool, known ? rank : pool::no_rank}, seconds};
+    current = new LookUps(*pool, known ? rank : pool::no_rank, seconds);
   } catch (const std::exception&) {
     // It is gone, or another user's.
   }
@@ -240,9 +155,21 @@ int rank_of_parent(const pool::Pool& pool) {
 
 }  // namespace
 
+void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told) {
+  if (look_ups.draining.wait_for(outputs, look_ups.deadline_seconds, tell, &told)) return;
+  Line line;
+  line.add("glean: ").add(told.call).add(" of '").add(told.path);
+  if (look_ups.draining.needs_lost_nodes()) return line.add("' does not wait: other nodes cannot be reached any more").write();
+  line.add("' does not wait any longer: nothing was written for ").add(static_cast<int>(look_ups.deadline_seconds)).add(" s").write();
+}
+
+LookUps::LookUps(const pool::Pool& pool, int node_rank, double seconds) : draining(pool, node_rank), deadline_seconds(seconds) {
+  pool::hidden_job(pool.name()).copy(job.data(), job.size() - 1);
+}
+
 void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_seconds) {
   // What there was before, of a parent or of an earlier session, may be in use by a thread: it is small, and stays.
-  current = new LookUps{{pool, node_rank}, deadline_seconds};
+  current = new LookUps(pool, node_rank, deadline_seconds);
   const std::string text = pool.name() + " " + std::to_string(node_rank) + " " + std::to_string(deadline_seconds);
   setenv(pool::looking_variable, text.c_str(), 1);
 }
@@ -253,12 +180,16 @@ void end_look_ups() noexcept {
   while (looking.load() != looking_here) usleep(1000);
 }
 
-void Look::begin() noexcept {
+Looking::Looking() noexcept {
+  if (current.load(std::memory_order_relaxed) == nullptr) return;
   ++looking_here;
   looking.fetch_add(1);
+  is_counted_ = true;
+  look_ups_ = current.load();
 }
 
-void Look::end() noexcept {
+Looking::~Looking() {
+  if (!is_counted_) return;
   looking.fetch_sub(1);
   --looking_here;
 }
@@ -266,10 +197,10 @@ void Look::end() noexcept {
 Look::Look(const char* call, int directory, const char* path, Wanted wanted) noexcept : path_(path) {
   if (current.load(std::memory_order_relaxed) == nullptr || path == nullptr) return;
   const int error = errno;
-  begin();
-  if (LookUps* look_ups = current.load(); look_ups != nullptr) kept_ = wait(*look_ups, call, directory, path, wanted);
+  looking_.emplace();
+  if (LookUps* look_ups = looking_->look_ups(); look_ups != nullptr) kept_ = wait(*look_ups, call, directory, path, wanted);
   if (kept_) path_ = kept_->working_path().c_str();
-  else end();
+  else looking_.reset();
   errno = error;
 }
 
@@ -277,7 +208,7 @@ Look::~Look() {
   if (!kept_) return;
   const int error = errno;   // of the call
   kept_.reset();
-  end();
+  looking_.reset();
   errno = error;
 }
 

@@ -8,9 +8,12 @@
 // GLEAN's own calls do not wait, in no thread; they are known by where they come from.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
 
 #include "pool/pool.hpp"
+#include "pool/published.hpp"
 #include "session/byte_output.hpp"
 
 namespace glean::mpiio {
@@ -20,6 +23,37 @@ namespace glean::mpiio {
 void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_seconds);
 // When nothing drains any more, before the pool goes. Local.
 void end_look_ups() noexcept;
+
+struct LookUps {
+  LookUps(const pool::Pool& pool, int node_rank, double deadline_seconds);
+
+  pool::Draining draining;
+  double deadline_seconds;
+  std::array<char, 320> job{};   // in the names of files that live on when the program has removed them (pool/name_log.hpp)
+};
+
+// While it lives, the pool that this process looks into stays.
+class Looking {
+ public:
+  Looking() noexcept;
+  ~Looking();
+  Looking(const Looking&) = delete;
+  Looking& operator=(const Looking&) = delete;
+  // Null: there is none.
+  [[nodiscard]] LookUps* look_ups() const { return look_ups_; }
+
+ private:
+  LookUps* look_ups_ = nullptr;
+  bool is_counted_ = false;
+};
+
+// What waits, for messages.
+struct Told {
+  const char* call;
+  const char* path;
+};
+// Blocks until all of them are published, have failed or are given up, or nothing was written for the deadline.
+void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told);
 
 // A directory that an output is in is looked at in its own right, unless it is opened, listed, renamed or removed. link…: a symbolic
 // link is looked at itself. removed: the same, without waiting for what was captured of a file that is open. any_file: whatever has been
@@ -39,10 +73,8 @@ class Look {
   [[nodiscard]] const char* path() const { return path_; }
 
  private:
-  static void begin() noexcept;
-  static void end() noexcept;
-
   const char* path_;
+  std::optional<Looking> looking_;
   std::unique_ptr<session::ByteOutput::KeptName> kept_;
 };
 

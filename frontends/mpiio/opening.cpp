@@ -409,10 +409,6 @@ int delete_file(const char* filename, MPI_Info info) noexcept {
   if (session == nullptr || filename == nullptr || is_special(filename) || !session->core()->has_pool()) {
     return PMPI_File_delete(filename, info);
   }
-  say(filename, session::caught([&] {
-        const std::lock_guard lock(session->one_at_a_time());
-        ByteOutput::finish(*session->core(), Session::absolute(filename));
-      }));
   ByteOutput::forget_checksums(Session::absolute(filename));   // first: whoever is killed now leaves none without a file
   return PMPI_File_delete(filename, info);
 }

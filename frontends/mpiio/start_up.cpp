@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "start_up.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "base/clock.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "base/run_notes.hpp"
 #include "base/units.hpp"
 #include "program_mpi.hpp"
 
@@ -27,22 +27,10 @@ constexpr double words_every_s = 5, busy_s = 0.01;
 constexpr int word_of_others = 4;   // rank 0 may be who does not come
 constexpr int meeting_tag = 31415;
 constexpr useconds_t nap_us = 1000;
-constexpr off_t loaded_limit = 64 * 1024;   // of a script that starts many processes the first ones will do
-
-// What cannot be written is not told: the program goes before.
-void note(const char* file, std::string_view text) {
-  const char* directory = std::getenv("GLEAN_RUN_DIRECTORY");
-  if (directory == nullptr) return;
-  const int descriptor = open((std::string(directory) + "/" + file).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (descriptor < 0) return;
-  if (lseek(descriptor, 0, SEEK_END) < loaded_limit) static_cast<void>(!write(descriptor, text.data(), text.size()));
-  close(descriptor);
-}
-
 [[gnu::constructor]] void note_that_it_is_loaded() {
   if (std::getenv("GLEAN_RUN_DIRECTORY") == nullptr) return;
   std::array<char, PATH_MAX> program{};
-  if (readlink("/proc/self/exe", program.data(), program.size() - 1) > 0) note("loaded", std::string(program.data()) + "\n");
+  if (readlink("/proc/self/exe", program.data(), program.size() - 1) > 0) base::leave_note("loaded", std::string(program.data()) + "\n");
 }
 
 // As the launchers tell it: what MPI itself would say cannot be asked.
@@ -94,10 +82,10 @@ class MissingRanks {
 bool come_alive() noexcept {
   try {
     if (!is_other_mpi()) {
-      note("alive", "");
+      base::leave_note("alive", "");
       return true;
     }
-    note("other", program_mpi() + "\n");
+    base::leave_note("other", program_mpi() + "\n");
     if (is_rank_0()) {
       std::fputs(fmt::format("glean: warning: the program's MPI is {}, and this library was built with {}: MPI-IO passes through\n",
                              program_mpi(), built_with_mpi()).c_str(), stderr);

@@ -123,8 +123,8 @@ void Checksums::failed(const std::string& path, const char* why) {
   base::log(base::LogLevel::warning, "'{}' has no checksums: {}", path, why);
 }
 
-void publish(store::SystemCalls& calls, store::File& file, const store::FileLayout& layout, Bytes file_bytes,
-             Checksums& checksums) {
+bool publish(store::SystemCalls& calls, store::File& file, const store::FileLayout& layout, Bytes file_bytes,
+             Checksums& checksums, const TakeName& take_name) {
   const store::FileNames& names = file.names();
   std::unique_ptr<store::PreparedSidecar> prepared;
   try {
@@ -136,12 +136,15 @@ void publish(store::SystemCalls& calls, store::File& file, const store::FileLayo
     checksums.failed(names.final_path, error.what());
   }
   forget_sums(calls, names.final_path);
-  file.publish();
+  file.prepare_to_publish();
+  if (!take_name(file)) return false;
+  file.keep_name();
   try {
     if (prepared) prepared->publish();
   } catch (const std::exception& error) {
     checksums.failed(names.final_path, error.what());
   }
+  return true;
 }
 
 }  // namespace glean::drain

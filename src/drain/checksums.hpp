@@ -5,6 +5,7 @@
 
 #include <string>
 #include <utility>
+#include <functional>
 #include <vector>
 
 #include "store/layout.hpp"
@@ -14,6 +15,9 @@
 namespace glean::drain {
 
 using base::Bytes;
+
+// File::take_name(), if the file is still to have that name. False: it has another one now.
+using TakeName = std::function<bool(store::File& file)>;
 
 enum class SumsState { off, recorded, failed };
 [[nodiscard]] const char* name_of(SumsState state);   // "off", "recorded", "failed"
@@ -39,7 +43,7 @@ class Checksums {
                                        const store::FileLayout& layout, Bytes file_bytes);
 
  private:
-  friend void publish(store::SystemCalls&, store::File&, const store::FileLayout&, Bytes, Checksums&);
+  friend bool publish(store::SystemCalls&, store::File&, const store::FileLayout&, Bytes, Checksums&, const TakeName&);
   void failed(const std::string& path, const char* why);
 
   SumsState state_;
@@ -50,9 +54,16 @@ class Checksums {
 // Publishes a finished file, and its sidecar unless `checksums` are off. In this order: a sidecar of what the file replaces goes,
 // the file appears, its sidecar appears, each of them durable before the next. So after a crash a file may be without
 // its sums, and never beside the sums of another. Throws as File::publish does; a sidecar that cannot be written is only
-// warned of and noted in `checksums`. `file_bytes`: its length. Blocks.
-void publish(store::SystemCalls& calls, store::File& file, const store::FileLayout& layout, Bytes file_bytes,
-             Checksums& checksums);
+// warned of and noted in `checksums`. `file_bytes`: its length. False: `take_name` said so, and nothing is published. Blocks.
+[[nodiscard]] bool publish(store::SystemCalls& calls, store::File& file, const store::FileLayout& layout, Bytes file_bytes,
+                           Checksums& checksums, const TakeName& take_name);
+inline void publish(store::SystemCalls& calls, store::File& file, const store::FileLayout& layout, Bytes file_bytes,
+                    Checksums& checksums) {
+  static_cast<void>(publish(calls, file, layout, file_bytes, checksums, [](store::File& whole) {
+    whole.take_name();
+    return true;
+  }));
+}
 
 // Removes the sidecar of a file that is about to change; warns when it cannot. Blocks.
 void forget_sums(store::SystemCalls& calls, const std::string& path) noexcept;

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -19,7 +20,10 @@
 #include "drain/worker.hpp"
 #include "pool/description.hpp"
 #include "pool/epochs.hpp"
+#include "drain/retired_files.hpp"
 #include "pool/futex.hpp"
+#include "pool/name_log.hpp"
+#include "pool/published.hpp"
 #include "store/parts/part_index.hpp"
 
 namespace glean::drain {
@@ -174,6 +178,7 @@ void Engine::run(int thread, Worker& worker) {
 
 std::optional<Job> Engine::next_job() {
   read_journals();
+  try_again_with_room();
   relieve_if_full();
   if (auto read = next_read()) return read;
   if (jobs_.empty()) return std::nullopt;
@@ -223,7 +228,7 @@ bool Engine::read_journal(int rank) {
     while (const pool::Record* record = journal.peek()) {
       const pool::OutputKey key{record->slot, record->generation};
       OutputDrain* output = find(key);
-      if (output == nullptr && ranks_ == Ranks::working && !is_finished(key)) return false;
+      if (output == nullptr && ranks_ == Ranks::working && !is_finished(key) && !postponed_.contains(key)) return false;
       if (output != nullptr && !output->takes(*record)) {
         const std::uint64_t number = pool::WriteStamp::of(record->step).number;
         auto& first = blocked_.try_emplace(output, number).first->second;
@@ -331,6 +336,7 @@ void Engine::finish_job(const Job& job, const base::Error* error) {
   const std::lock_guard lock(mutex_);
   OutputDrain& output = *job.output;
   if (job.kind == Job::Kind::window) --windows_in_flight_;
+  if (error != nullptr && waits_for_room(job, *error)) return;
   if (job.kind == Job::Kind::read) --reads_in_flight_;
   output.job_ended();
   if (dynamic_cast<const DamagedSpill*>(error) != nullptr) {
@@ -346,6 +352,27 @@ void Engine::finish_job(const Job& job, const base::Error* error) {
     if (job.kind == Job::Kind::publish) output.published();
   }
   after_change(output);
+}
+
+// Files that the program has removed may be about to go, and with them what the storage lacks. The job is done again when one more output
+// has ended.
+bool Engine::waits_for_room(const Job& job, const base::Error& error) {
+  const OutputDrain& output = *job.output;
+  const bool waits = error.code() == base::Errc::no_space && job.kind == Job::Kind::window && output.description().is_bytes &&
+                     !output.failed() && !output.postponed() && room_may_come(pool_, output.key());
+  if (waits) without_room_.push_back(job);
+  return waits;
+}
+
+void Engine::try_again_with_room() {
+  if (without_room_.empty()) return;
+  const bool any_has_ended = std::exchange(ended_when_room_was_lacking_, trace_.outputs.size()) != trace_.outputs.size();
+  const auto is_over = [&](const Job& job) {
+    return any_has_ended || job.output->failed() || job.output->postponed() || !room_may_come(pool_, job.output->key());
+  };
+  const auto first = std::stable_partition(without_room_.begin(), without_room_.end(), [&](const Job& job) { return !is_over(job); });
+  std::move(first, without_room_.end(), std::back_inserter(jobs_));
+  without_room_.erase(first, without_room_.end());
 }
 
 void Engine::perform(Job job) {
@@ -412,7 +439,28 @@ void Engine::publish_bytes(const Job& job) {
     return;
   }
   job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
-  publish(calls_, *file, {}, file->current_size(), job.output->checksums());
+  while (!publish(calls_, *file, {}, file->current_size(), job.output->checksums(),
+                  [&](store::File&) { return takes_its_name(job); })) {
+    if (pool_.slot(job.output->key().slot).is_renamed == pool::is_removed_output) return job.output->found_removed();
+  }
+}
+
+// The program may rename it up to now, and removes or renames it under its new name afterwards. False: it has another final name, or none,
+// since it was looked at.
+bool Engine::takes_its_name(const Job& job) {
+  store::File& file = *job.output->file();
+  const pool::NameLog log(pool_.name(), pool::NameLog::Make::no);
+  const auto now = pool::new_name_in(log, job.output->key());
+  if (now && now->is_removed) {
+    file.discard();
+    return false;
+  }
+  if (now && now->final_path != file.names().final_path) {
+    file.become(now->final_path);
+    return false;
+  }
+  file.take_name();
+  return true;
 }
 
 void Engine::enter_busy() {

@@ -71,6 +71,9 @@ class Engine {
   [[nodiscard]] bool read_journal(int rank);
   [[nodiscard]] bool is_finished(pool::OutputKey key) const;
   void publish_bytes(const Job& job);
+  [[nodiscard]] bool takes_its_name(const Job& job);
+  [[nodiscard]] bool waits_for_room(const Job& job, const base::Error& error);
+  void try_again_with_room();
   void adopt_outputs();
   void adopt(pool::OutputKey key);
   void relieve_if_full();
@@ -113,6 +116,8 @@ class Engine {
   std::map<pool::OutputKey, std::unique_ptr<OutputDrain>> outputs_;
   std::set<pool::OutputKey> postponed_;   // what the storage has refused, with Ranks::gone
   Jobs jobs_;
+  Jobs without_room_;   // that the storage had no room for
+  std::size_t ended_when_room_was_lacking_ = 0;   // outputs
   Parcels parcels_;
   int reads_in_flight_ = 0;
   int read_and_sent_ = 0;   // not answered

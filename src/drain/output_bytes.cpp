@@ -176,7 +176,7 @@ void OutputDrain::queue_windows_of_bytes() {
     full_windows_.clear();
     return relieve(Relief::everything);
   }
-  if (full_windows_.empty() || !reserve()) return;
+  if (full_windows_.empty() || !may_change_file() || !reserve()) return;
   for (const std::uint64_t window : std::exchange(full_windows_, {})) {
     if (const auto it = gathered_.find(window); it != gathered_.end()) queue_window(it);
   }

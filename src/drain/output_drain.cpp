@@ -6,9 +6,12 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/run_notes.hpp"
 #include "base/units.hpp"
 #include "drain/messages.hpp"
+#include "drain/retired_files.hpp"
 #include "pool/futex.hpp"
+#include "pool/published.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/sums/sidecar.hpp"
 
@@ -197,17 +200,21 @@ void OutputDrain::queue_window(std::map<std::uint64_t, Window>::iterator it) {
 }
 
 bool OutputDrain::reserve() {
+  const Bytes unreserved = std::exchange(unreserved_bytes_, 0);
   try {
-    file_->reserve(highest_end_, std::exchange(unreserved_bytes_, 0));
+    file_->reserve(highest_end_, unreserved);
     return true;
   } catch (const base::Error& error) {
-    storage_failed(error);
+    // Files that the program has removed may be about to go: then it is tried again.
+    const bool waits = description_.is_bytes && error.code() == base::Errc::no_space && room_may_come(pool_, key_);
+    if (waits) unreserved_bytes_ += unreserved;
+    else storage_failed(error);
     return false;
   }
 }
 
 void OutputDrain::relieve(Relief relief) {
-  if (gathered_.empty() || failed_ || postponed_ || !reserve()) return;
+  if (gathered_.empty() || failed_ || postponed_ || !may_change_file() || !reserve()) return;
   for (auto it = gathered_.begin(); it != gathered_.end();) {
     const auto next = std::next(it);
     if (relief == Relief::everything || it->second.bytes >= request_bytes_) queue_window(it);
@@ -282,6 +289,10 @@ void OutputDrain::fail(const base::Error& error) {
   // Those who have written it may be done with it, and not ask any more.
   if (description_.is_bytes && ranks_ == Ranks::working && !failed_elsewhere_) base::log(base::LogLevel::error, "{}", trace_.note);
   pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
+  // Ranks that had closed it by then have been told that all is well.
+  if (description_.is_bytes && ranks_ == Ranks::working && slot_.told.load() == 0 && pool::ranks_of_output(pool_, key_.slot).all_closed) {
+    base::leave_note(base::unpublished_note, trace_.note + "\n");
+  }
   gathered_.clear();
   const auto mine = [this](const Job& job) { return job.output == this; };
   jobs_in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
@@ -316,6 +327,7 @@ void OutputDrain::progress() {
   if (finished_) return;   // the slot may be another output's by now
   if (postponed_) {
     finished_ = jobs_in_flight_ == 0;
+    if (finished_) leave_for_later();
     return;
   }
   if (!failed_ && slot_.error.load(std::memory_order_acquire) != 0) {
@@ -323,6 +335,7 @@ void OutputDrain::progress() {
     fail(base::Error(base::Errc::invalid_state, pool::message_of(slot_)));   // a put has
   }
   if (description_.is_bytes && ranks_ == Ranks::gone) all_closed_ = !lacks_writes();
+  if (!failed_ && slot_.is_renamed.load(std::memory_order_acquire) == pool::is_removed_output) give_up_removed();
   if (failed_) {
     if (jobs_in_flight_ != 0) return;
     drop_everything();
@@ -357,6 +370,27 @@ void OutputDrain::progress() {
   if (pool_.is_shared()) tell_other_nodes();
   const bool is_whole = steps_written_ == steps_staged_ && steps_staged_ == steps_complete_ && steps_complete_ == all_steps();
   if (all_closed_ && is_whole) complete();
+}
+
+// The program has removed it after it had closed it. There is no error.
+void OutputDrain::give_up_removed() {
+  failed_ = removed_ = true;
+  waiting_bytes_ = 0;
+  gathered_.clear();
+  const auto mine = [this](const Job& job) { return job.output == this; };
+  jobs_in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
+  std::erase_if(jobs_, mine);
+}
+
+bool OutputDrain::may_change_file() {
+  if (follows_nothing_ || failed_ || postponed_) return !failed_ && !postponed_;
+  const pool::Before before = pool::what_is_before(pool_, key_.slot);
+  follows_nothing_ = before == pool::Before::durable;
+  if (before == pool::Before::kept) {
+    storage_failed(base::Error(base::Errc::io, "'" + trace_.path + "' is not written: what was closed before it was opened is not "
+                               "durable"));
+  }
+  return follows_nothing_;
 }
 
 // A step that not all ranks have ended would be published in part.
@@ -410,7 +444,8 @@ void OutputDrain::discarded() {
 
 void OutputDrain::finish_failed() {
   drop_everything();
-  if (dropped_) finish("dropped", pool::OutputState::abandoned);
+  if (removed_) finish("removed", pool::OutputState::abandoned);
+  else if (dropped_) finish("dropped", pool::OutputState::abandoned);
   else if (abandoned_) finish("abandoned", pool::OutputState::abandoned);
   else finish(superseded_ ? "superseded" : "failed", pool::OutputState::failed);
 }
@@ -423,6 +458,7 @@ void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
   space_returned_ = true;
   finished_ = true;
   // Of bytes nobody comes to see what became of them, but other nodes that know of them.
+  tell_names(trace_.state == "published" || trace_.state == "removed" ? Ending::durable : Ending::failed);
   if (description_.is_bytes && slot_.job_output.load(std::memory_order_acquire) == 0) state = pool::OutputState::free;
   slot_.state.store(state, std::memory_order_release);   // the slot may be another output's from now on
   for (const std::uint32_t chunk : std::exchange(description_chunks_, {})) pool_.drop_reference(chunk);

@@ -24,6 +24,7 @@
 #include "drain/description.hpp"
 #include "drain/kept_puts.hpp"
 #include "drain/parcel.hpp"
+#include "drain/retired_files.hpp"
 #include "drain/spill.hpp"
 #include "drain/trace.hpp"
 #include "drain/window.hpp"
@@ -90,7 +91,7 @@ class OutputDrain {
   // -- results of jobs
   void window_done(const Window& window);
   void synchronized(std::uint64_t steps);
-  void found_removed() { removed_ = true; }   // by the program, while it was open: there is nothing to publish
+  void found_removed() { removed_ = true; }   // by the program: there is nothing to publish
   void published();
   void discarded();               // its file is
   void arrived(const Parcel& parcel);   // where it is written
@@ -150,6 +151,10 @@ class OutputDrain {
   void drop_everything();
   // -- output_takeover.cpp: for the drain that would come after this one, and after the one before
   void take_over(const pool::DescriptionInPool& description);
+  void follow_new_name();
+  [[nodiscard]] bool may_be_kept();
+  void leave_for_later();
+  void tell_names(Ending ending);
   void check_notes() const;
   void open_file();
   void take_moved();
@@ -176,10 +181,13 @@ class OutputDrain {
   void retire(const pool::Record& record, pool::JournalReader& journal);
   void skip_empty_steps();
   void stage_steps();
-  // Room in the file for all that is known of. False: the output has failed, or is postponed.
+  // What was closed before is durable, so that a file which was there may change. False: not yet, or the output has failed or is postponed.
+  [[nodiscard]] bool may_change_file();
+  // Room in the file for all that is known of. False: the output has failed, or is postponed, or room may come.
   [[nodiscard]] bool reserve();
   void complete();
   void refuse_uneven_steps();
+  void give_up_removed();
   void part_written(PendingPiece& pending, Bytes bytes);
   // -- output_bytes.cpp
   void on_bytes(const pool::Record& record, pool::JournalReader& journal);
@@ -314,6 +322,7 @@ class OutputDrain {
   bool last_job_queued_ = false;
   bool failed_ = false;
   bool discarded_ = false;
+  bool follows_nothing_ = false;   // that is not durable
   bool abandoned_ = false;
   bool failed_elsewhere_ = false;   // said by its slot: a put, or another node
   bool dropped_ = false;   // no step was kept

@@ -11,7 +11,11 @@
 #include "base/units.hpp"
 #include "drain/messages.hpp"
 #include "drain/output_drain.hpp"
+#include "base/log.hpp"
+#include "drain/retired_files.hpp"
 #include "pool/futex.hpp"
+#include "pool/name_log.hpp"
+#include "pool/published.hpp"
 
 namespace glean::drain {
 
@@ -33,6 +37,8 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
   steps_synchronized_ = slot_.steps_synchronized.load(std::memory_order_acquire);
   records_ = slot_.records.load(std::memory_order_acquire);
   trace_.range_errors = slot_.range_errors.load(std::memory_order_acquire);
+  // The storage has refused it, and now it is tried again.
+  if (pool::is_kept(slot_)) slot_.error = slot_.error_claimed = slot_.discarded = 0;
   // A drain that was killed between the two has marked records whose copies are not there.
   moving_is_moved_ = slot_.kept.load(std::memory_order_acquire) != slot_.kept_before.load(std::memory_order_acquire);
   try {
@@ -45,6 +51,7 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
       throw base::Error(base::Errc::io, "'" + trace_.path + "' was just being opened when the job ended");
     }
     description_ = OutputDescription::decode(description.bytes);
+    follow_new_name();
     // Its one step is closing it, which is judged anew.
     if (description_.is_bytes) steps_staged_ = steps_written_ = steps_synchronized_ = 0;
     check_notes();
@@ -74,6 +81,15 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
                      "what was put of '" + trace_.path + "' is not known any more, so its holes cannot be filled: the journal "
                      "was too small for one step", "raise pool.budget"));
   }
+}
+
+// The program may have renamed it since it was closed.
+void OutputDrain::follow_new_name() {
+  const auto now = pool::new_name_of(pool_, key_);
+  if (!now) return;
+  removed_ = now->is_removed;
+  if (!now->final_path.empty()) description_.names.final_path = now->final_path;
+  if (!now->working_path.empty()) description_.names.working_path = now->working_path;
 }
 
 // What a drain has noted for the next one has no checksum. That it can be is the least.
@@ -115,6 +131,7 @@ void OutputDrain::open_file() {
   slot_.working_descriptor.store(static_cast<std::uint64_t>(getpid()) << 32 | static_cast<std::uint32_t>(file_->buffered_descriptor()),
                                  std::memory_order_relaxed);
   slot_.working_inode.store(file_->inode(), std::memory_order_release);
+  pool::note_written_file(pool_, file_->device(), file_->inode());
   if (pool_.is_shared()) pool::futex_signal(pool_.header().progress);
 }
 
@@ -228,10 +245,23 @@ void OutputDrain::judge_without_ranks(const pool::RanksOfOutput& ranks) {
   }
 }
 
+// Ranks say that they have closed a file before they look whether it has failed: in this order either all of them have closed it, or the
+// last one finds the failure, and tells the program.
+bool OutputDrain::may_be_kept() {
+  if (ranks_ == Ranks::gone) return true;
+  if (!description_.is_bytes || pool_.is_shared() || removed_) return false;
+  const pool::RanksOfOutput ranks = pool::ranks_of_output(pool_, key_.slot);
+  return ranks.all_closed && !ranks.any_abandoned && slot_.told.load() == 0;
+}
+
 void OutputDrain::storage_failed(const base::Error& error) {
-  const bool lost = ranks_ == Ranks::working || failed_ || error.code() == base::Errc::not_found ||
-                    (file_ != nullptr && !file_->is_trusted());
-  if (lost) return fail(error);
+  const bool is_lost = failed_ || error.code() == base::Errc::not_found || (file_ != nullptr && !file_->is_trusted());
+  if (is_lost) return fail(error);
+  if (ranks_ == Ranks::working) {
+    pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
+    if (!may_be_kept()) return fail(error);
+    base::log(base::LogLevel::error, "{}; what was captured of it stays in memory for `glean recover`", error.what());
+  }
   trace_.state = "postponed";
   trace_.note = error.what();
   postponed_ = true;
@@ -243,6 +273,19 @@ void OutputDrain::storage_failed(const base::Error& error) {
   std::erase_if(jobs_, mine);
   parcels_.forget(key_);
   finished_ = jobs_in_flight_ == 0;
+  if (finished_) leave_for_later();
+}
+
+void OutputDrain::tell_names(Ending ending) {
+  Retired retired = settle_names(pool_, calls_, key_, ending);
+  trace_.restored = std::move(retired.restored);
+  trace_.hidden = std::move(retired.hidden);
+}
+
+void OutputDrain::leave_for_later() {
+  tell_names(Ending::kept);
+  slot_.discarded.store(pool::kept_for_recovery, std::memory_order_release);
+  pool::futex_signal(pool_.header().progress);
 }
 
 }  // namespace glean::drain

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,9 +21,14 @@
 #include "base/error.hpp"
 #include "base/job_end.hpp"
 #include "base/log.hpp"
+#include "base/run_notes.hpp"
 #include "base/units.hpp"
 #include "drain/engine.hpp"
+#include "drain/relocation.hpp"
+#include "drain/retired_files.hpp"
 #include "pool/epochs.hpp"
+#include "pool/name_log.hpp"
+#include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "pool/spill.hpp"
 #include "pool/verdicts.hpp"
@@ -59,7 +65,8 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     const auto description = pool::read_description(pool, key);
     const auto names = OutputDescription::decode_names(description.bytes);
     output.path = names.display_path;
-    output.final_path = names.names.final_path;
+    const auto now = pool::new_name_of(pool, key);
+    output.final_path = now && !now->is_removed ? now->final_path : names.names.final_path;
     output.is_bytes = names.is_bytes;
     if (output.is_bytes) output.ranks_behind = pool::ranks_with_output_open(pool, key.slot);
     const bool in_place = names.is_bytes && names.names.working_path == names.names.final_path;
@@ -71,7 +78,8 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     if (!description.complete) output.problem = "it was just being opened";
     else if (slot.state != pool::OutputState::open) output.problem = "its slot is damaged";
     else if (ranks.any_abandoned) output.problem = "the application has given it up";
-    else if (slot.error != 0) output.problem = pool::message_of(slot);
+    else if (now && now->is_removed) output.problem = "the application has removed it";
+    else if (slot.error != 0 && !pool::is_kept(slot)) output.problem = pool::message_of(slot);
     else if (output.is_bytes && !output.closed && !in_place) output.problem = "not closed by " + base::readable_ranks(output.ranks_behind);
     else if (!output.is_bytes && steps == 0 && !output.closed) output.problem = "it has no complete step";
   } catch (const base::Error& error) {
@@ -198,12 +206,13 @@ pool::Pool claim_remains(const std::string& name) {
   return pool;
 }
 
-Recovered recover(const std::string& name, store::SystemCalls& calls, const std::function<void()>& waiting) {
+Recovered recover(const std::string& name, store::SystemCalls& calls, const std::function<void()>& waiting, const std::string& to) {
   if (pool::Pool::process_using(name) == 0 && was_never_finished(name)) {
     shm_unlink(name.c_str());
-    return {{}, true};
+    return {.outputs = {}, .restored = {}, .hidden = {}, .pool_removed = true};
   }
   pool::Pool pool = claim_remains(name);
+  if (!to.empty()) move_outputs_to(pool, to, calls);
   return complete(pool, calls, waiting);
 }
 
@@ -219,7 +228,15 @@ Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::funct
   }
   recovered.pool_removed = std::none_of(recovered.outputs.begin(), recovered.outputs.end(),
                                         [](const OutputTrace& output) { return output.state == "postponed"; });
-  if (recovered.pool_removed) pool.remove();
+  const auto add = [&](const std::vector<std::string>& restored, const std::vector<std::string>& hidden) {
+    recovered.restored.insert(recovered.restored.end(), restored.begin(), restored.end());
+    recovered.hidden.insert(recovered.hidden.end(), hidden.begin(), hidden.end());
+  };
+  for (const OutputTrace& output : recovered.outputs) add(output.restored, output.hidden);
+  if (!recovered.pool_removed) return recovered;
+  const Retired left = restore_all(pool, calls);
+  add(left.restored, left.hidden);
+  pool.remove();
   return recovered;
 }
 
@@ -240,6 +257,8 @@ bool remove_if_finished(const std::string& name) {
       base::log(base::LogLevel::warning, "'{}': {} of a job that has ended never closed it; all that was captured is in it",
                 output.path, base::readable_ranks(output.ranks_behind));
     }
+    store::SystemCalls calls;
+    static_cast<void>(restore_all(pool, calls));
     pool.remove();
     return true;
   } catch (const base::Error&) {
@@ -256,6 +275,20 @@ void log(const Recovered& recovered) {
   if (!recovered.pool_removed) {
     base::log(base::LogLevel::error, "not all could be completed; `glean recover` tries it again");
   }
+}
+
+bool try_what_is_kept(pool::Pool& pool, store::SystemCalls& calls) {
+  if (!pool::any_is_kept(pool)) return true;
+  const Recovered recovered = complete(pool, calls);
+  for (const OutputTrace& output : recovered.outputs) {
+    if (output.state == "published") continue;
+    const std::string text = fmt::format("'{}' is not published: {}{}", output.path, output.note,
+                                         output.state == "postponed" ? "; it is in memory, and `glean recover` completes it when that is mended"
+                                                                     : "");
+    base::log(base::LogLevel::error, "{}", text);
+    base::leave_note(base::unpublished_note, text + "\n");
+  }
+  return recovered.pool_removed;
 }
 
 void discard(const std::string& name, store::SystemCalls& calls) {
@@ -281,6 +314,7 @@ void discard(const std::string& name, store::SystemCalls& calls) {
       // There is nothing to be known of its file.
     }
   }
+  static_cast<void>(restore_all(*pool, calls));
   pool->remove();
 }
 

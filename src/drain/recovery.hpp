@@ -55,6 +55,8 @@ struct Remains {
 
 struct Recovered {
   std::vector<OutputTrace> outputs;
+  std::vector<std::string> restored;   // files that the program had removed or replaced, and that have their names again
+  std::vector<std::string> hidden;     // the same where other files have these names: where they are now
   bool pool_removed = false;   // false: something was postponed, and the pool still holds it
 };
 // For whoever drains `pool` when its ranks are gone, or soon will be: completes what is whole, removes the working files of
@@ -62,9 +64,14 @@ struct Recovered {
 [[nodiscard]] Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::function<void()>& waiting = [] {});
 // The same in the log, for a process that nobody looks at.
 void log(const Recovered& recovered);
+// For whoever drains when the session is closed: outputs that the storage has refused are tried once more. What it refuses again stays, is
+// said, and is left as a note for `glean run`. False: then the pool must stay. Blocks.
+[[nodiscard]] bool try_what_is_kept(pool::Pool& pool, store::SystemCalls& calls);
 
 // complete() of a pool that nobody uses. Throws invalid_state when the pool is in use, io when it cannot be read. Blocks.
-[[nodiscard]] Recovered recover(const std::string& pool, store::SystemCalls& calls, const std::function<void()>& waiting);
+// `to`: a directory where the files are to appear instead of their own; empty: none.
+[[nodiscard]] Recovered recover(const std::string& pool, store::SystemCalls& calls, const std::function<void()>& waiting,
+                                const std::string& to = {});
 // Removes the pool of a job that is over, if there is nothing to do in it: no output is unfinished, but on one node for files in place
 // that were left open and have all that was captured, and nothing is spilled. False: it stays, because it holds something, is in use, or
 // cannot be read. Local.

@@ -120,6 +120,7 @@ int serve_alone(pool::Pool& pool, const std::function<void()>& started, const Me
       if (!closed) pool::futex_wait(header.progress, seen, look_ns);
     } while (!closed && any_rank_lives(pool));
     engine.stop(closed ? Engine::Unfinished::discard : Engine::Unfinished::leave);
+    if (closed && !try_what_is_kept(pool, calls)) return 1;
     if (closed) leave_trace(pool, engine.trace());
   }
   if (closed) {

@@ -33,6 +33,9 @@ struct OutputTrace {
   std::uint64_t written_ns = 0;
   std::uint64_t durable_ns = 0;
   bool had_complete_steps = true;  // of recovery: a failed output without them has lost nothing
+  // Files that the program had removed or replaced after it closed this one, which is not published: they have their names again, or
+  // other files have these, and where they are then.
+  std::vector<std::string> restored{}, hidden{};
 };
 
 struct EndOfJobTrace {

@@ -17,6 +17,7 @@
 #include "base/error.hpp"
 #include "pool/futex.hpp"
 #include "pool/huge_pages.hpp"
+#include "pool/name_log.hpp"
 #include "pool/spill.hpp"
 
 namespace glean::pool {
@@ -225,6 +226,7 @@ void Pool::map_all() { madvise(base_, bytes_, MADV_POPULATE_WRITE); }
 void Pool::remove() noexcept {
   if (base_ != nullptr) remove_spill_files(*this);
   shm_unlink(name_.c_str());
+  NameLog::remove(name_);
 }
 
 int Pool::process_using(const std::string& name) {

@@ -4,8 +4,10 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <tuple>
 
 #include "base/clock.hpp"
 #include "pool/futex.hpp"
@@ -59,6 +61,69 @@ void release_name(const Pool& pool, OutputKey key) noexcept {
   futex_signal(pool.header().work);
 }
 
+bool is_kept(const OutputSlot& slot) noexcept {
+  return slot.discarded.load(std::memory_order_acquire) == kept_for_recovery &&
+         slot.state.load(std::memory_order_acquire) == OutputState::open;
+}
+
+bool any_is_kept(const Pool& pool) noexcept {
+  for (std::uint32_t slot = 0; slot < output_slots; ++slot) {
+    if (is_kept(pool.slot(slot))) return true;
+  }
+  return false;
+}
+
+std::uint32_t untold_failure(const Pool& pool) noexcept {
+  for (std::uint32_t index = 0; index < output_slots; ++index) {
+    const OutputSlot& slot = pool.slot(index);
+    const bool is_told = slot.told.load(std::memory_order_acquire) != 0;
+    if (is_kept(slot) && !is_told && slot.is_renamed.load(std::memory_order_acquire) != is_removed_output) return index;
+  }
+  return output_slots;
+}
+
+Before what_is_before(const Pool& pool, std::uint32_t index) noexcept {
+  Before all = Before::durable;
+  OutputSlot& slot = pool.slot(index);
+  for (std::uint32_t other = 0; other < output_slots; ++other) {
+    const std::uint32_t generation = slot.follows[other].load(std::memory_order_acquire);
+    if (generation == 0) continue;
+    const OutputSlot& before = pool.slot(other);
+    if (before.state.load(std::memory_order_acquire) != OutputState::open ||
+        before.generation.load(std::memory_order_acquire) != generation) {
+      slot.follows[other].store(0, std::memory_order_release);
+    } else if (is_kept(before)) {
+      return Before::kept;
+    } else {
+      all = Before::draining;
+    }
+  }
+  return all;
+}
+
+namespace {
+
+// Where a file is in the filter: two bits.
+std::array<std::uint64_t, 2> bits_of(std::uint64_t device, std::uint64_t inode) noexcept {
+  const std::array<std::uint64_t, 2> words{device, inode};
+  const std::uint64_t hash = XXH3_64bits(words.data(), sizeof words);
+  constexpr std::uint64_t bits = 64 * std::tuple_size_v<decltype(PoolHeader::written_files)>;
+  return {hash % bits, (hash >> 32) % bits};
+}
+
+}  // namespace
+
+void note_written_file(const Pool& pool, std::uint64_t device, std::uint64_t inode) noexcept {
+  for (const std::uint64_t bit : bits_of(device, inode)) pool.header().written_files[bit / 64].fetch_or(std::uint64_t{1} << bit % 64);
+}
+
+bool may_be_written_here(const Pool& pool, std::uint64_t device, std::uint64_t inode) noexcept {
+  const auto bits = bits_of(device, inode);
+  return std::all_of(bits.begin(), bits.end(), [&](std::uint64_t bit) {
+    return (pool.header().written_files[bit / 64].load(std::memory_order_acquire) >> bit % 64 & 1) != 0;
+  });
+}
+
 bool Draining::is_closed(std::uint32_t slot) const noexcept {
   const std::uint32_t own = rank_ == no_rank ? 0 : pool_.rank_progress(slot, rank_).load(std::memory_order_acquire);
   return (own & (rank_closed | rank_absent)) == rank_closed || ranks_of_output(pool_, slot).all_closed;
@@ -72,10 +137,27 @@ Draining::Outputs Draining::outputs() noexcept {
   for (std::uint32_t slot = 0; slot < output_slots; ++slot) {
     const OutputState state = pool_.slot(slot).state.load(std::memory_order_acquire);
     if (state == OutputState::open || state == OutputState::opening) any_open = true;
+    if (is_kept(pool_.slot(slot))) continue;   // nothing goes on with it here
     if (state == OutputState::open) (is_closed(slot) ? outputs.closed : outputs.open) |= OutputSet{1} << slot;
   }
   if (!any_open) none_open_.store(opened, std::memory_order_relaxed);
   return outputs;
+}
+
+Draining::ClosedBefore Draining::closed_before(std::uint64_t device, std::uint32_t except) const noexcept {
+  ClosedBefore before;
+  for (std::uint32_t index = 0; index < output_slots; ++index) {
+    const OutputSlot& slot = pool_.slot(index);
+    if (index == except || slot.state.load(std::memory_order_acquire) != OutputState::open || !is_closed(index)) continue;
+    if (slot.is_renamed.load(std::memory_order_acquire) == is_removed_output) continue;
+    const std::uint64_t its_device = slot.working_device.load(std::memory_order_acquire);
+    if (its_device != 0 && its_device != device) continue;   // 0: the drain has not opened it yet
+    const bool has_failed = slot.error.load(std::memory_order_acquire) != 0;
+    if (has_failed && slot.told.load(std::memory_order_acquire) != 0) continue;
+    before.has_failed = before.has_failed || has_failed;
+    before.fence[index] = slot.generation.load(std::memory_order_acquire);
+  }
+  return before;
 }
 
 OutputSet Draining::of(OutputSet outputs, std::uint64_t mark, Names names) const noexcept {
@@ -100,7 +182,7 @@ bool Draining::wait_for(OutputSet outputs, double seconds, void (*waiting)(void*
     bool all_there = true;
     for_each(outputs, [&](std::uint32_t index) {
       const OutputSlot& slot = pool_.slot(index);
-      all_there = all_there && (slot.generation.load(std::memory_order_acquire) != generations[index] ||
+      all_there = all_there && (is_kept(slot) || slot.generation.load(std::memory_order_acquire) != generations[index] ||
                                 slot.state.load(std::memory_order_acquire) != OutputState::open);
     });
     if (all_there) return true;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "pool/name_log.hpp"
 #include "pool/pool.hpp"
 
 namespace glean::pool {
@@ -28,6 +29,26 @@ void mark_path(OutputSlot& slot, std::string_view final_path) noexcept;
 // By who keeps it; nothing if the output has failed meanwhile and the slot is another's. Local.
 void release_name(const Pool& pool, OutputKey key) noexcept;
 
+// What stands in OutputSlot::discarded of an output that all ranks have closed, that the storage has refused since, and that is kept in
+// the pool for another try.
+inline constexpr std::uint32_t kept_for_recovery = 2;
+[[nodiscard]] bool is_kept(const OutputSlot& slot) noexcept;
+[[nodiscard]] bool any_is_kept(const Pool& pool) noexcept;
+// One of these that the program has not removed, and of which no rank has been told; none: output_slots. Local, a few loads.
+[[nodiscard]] std::uint32_t untold_failure(const Pool& pool) noexcept;
+
+// Whether outputs that an output in place follows (OutputSlot::follows) are not durable yet. kept: one of them will not be. Local, a few
+// loads.
+enum class Before { durable, draining, kept };
+[[nodiscard]] Before what_is_before(const Pool& pool, std::uint32_t slot) noexcept;
+
+// The program has removed an output that was closed and not published.
+inline constexpr std::uint32_t is_removed_output = 2;   // OutputSlot::is_renamed
+
+// The session has written the file with this device and inode, or perhaps it has: a Bloom filter. Local.
+void note_written_file(const Pool& pool, std::uint64_t device, std::uint64_t inode) noexcept;
+[[nodiscard]] bool may_be_written_here(const Pool& pool, std::uint64_t device, std::uint64_t inode) noexcept;
+
 // Who looks: a rank of the node, or a process that it has started, or another process.
 inline constexpr int no_rank = -1;
 // In the environment of processes that a rank starts: "NAME RANK SECONDS" of its pool. Empty: that of the helper which drains, whose own
@@ -44,6 +65,15 @@ class Draining {
     OutputSet closed = 0, open = 0;
   };
   [[nodiscard]] Outputs outputs() noexcept;
+  // The outputs on that device which are closed and not durable yet. `has_failed`: one of them has failed, and the program has not been
+  // told. Local. What is removed or replaced now waits for them; see NameLog, which must be locked where that matters.
+  struct ClosedBefore {
+    Fence fence{};
+    bool has_failed = false;
+    [[nodiscard]] bool is_empty() const noexcept { return !has_failed && pool::is_empty(fence); }
+  };
+  // But for the output of slot `except`.
+  [[nodiscard]] ClosedBefore closed_before(std::uint64_t device, std::uint32_t except = output_slots) const noexcept;
   // Those of `outputs` that become the file with that mark, or a file in the directory with it.
   enum class Names { files, directories_too };
   [[nodiscard]] OutputSet of(OutputSet outputs, std::uint64_t mark, Names names) const noexcept;
@@ -55,6 +85,7 @@ class Draining {
   // For at most `seconds`. Blocks. Changes nothing: the pool may be mapped to look only.
   void wait_until_opened(OutputSet outputs, double seconds) const noexcept;
 
+  [[nodiscard]] const Pool& pool() const noexcept { return pool_; }
   [[nodiscard]] bool needs_lost_nodes() const noexcept { return pool_.header().lost_nodes.load(std::memory_order_acquire) != 0; }
 
  private:

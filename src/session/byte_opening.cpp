@@ -18,6 +18,7 @@
 #include "drain/description.hpp"
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
+#include "pool/name_log.hpp"
 #include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "session/agreement.hpp"
@@ -152,6 +153,17 @@ pool::OutputKey claim(Core& core, drain::OutputDescription& description, bool ch
   return *key;
 }
 
+// Bytes that are there must not change before what was closed earlier is durable.
+void follow_what_is_closed(const Core& core, pool::OutputKey key, const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || status.st_size == 0) return;
+  const pool::Draining draining(core.pool(), core.nodes().rank());
+  const auto before = draining.closed_before(status.st_dev);
+  for (std::uint32_t slot = 0; slot < pool::output_slots; ++slot) {
+    if (slot != key.slot) core.pool().slot(key.slot).follows[slot].store(before.fence[slot], std::memory_order_release);
+  }
+}
+
 }  // namespace
 
 bool is_open(const pool::OutputSlot& slot) { return slot.state.load(std::memory_order_acquire) == pool::OutputState::open; }
@@ -184,10 +196,15 @@ std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string
   std::optional<FoundOutput> closed;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool.slot(index);
-    if (!is_open(slot)) continue;
+    if (!is_open(slot) || pool::is_kept(slot)) continue;
     const pool::OutputKey key{index, slot.generation.load(std::memory_order_acquire)};
     try {
-      const auto names = drain::OutputDescription::decode_names(pool::read_description(pool, key).bytes).names;
+      auto names = drain::OutputDescription::decode_names(pool::read_description(pool, key).bytes).names;
+      if (const auto now = pool::new_name_of(pool, key)) {
+        if (now->is_removed) continue;
+        names.final_path = now->final_path;
+        if (!now->working_path.empty()) names.working_path = now->working_path;
+      }
       if (names.final_path != final_path) continue;
       // In this order: it may just be made, and what is closed be published.
       const bool is_named = slot.working_inode.load(std::memory_order_acquire) == 0 || is_working_file(slot, names.working_path);
@@ -205,7 +222,7 @@ std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string
 
 bool any_is_open(const pool::Pool& pool) {
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-    if (is_open(pool.slot(index))) return true;
+    if (is_open(pool.slot(index)) && !pool::is_kept(pool.slot(index))) return true;
   }
   return false;
 }
@@ -267,6 +284,7 @@ void make_output(Core& core, const Members& members, const std::string& path, By
   if (working.size() >= made.working_path.size()) throw base::Error(base::Errc::invalid_argument, "the name of '" + path + "' is too long");
   const pool::OutputKey key = claim(core, description, false, existing, members);
   made.is_in_place = is_written_in_place(description.names);
+  if (made.is_in_place) follow_what_is_closed(core, key, description.names.final_path);
   try {
     struct stat status {};
     if (!made.is_in_place) make_working_file(working);

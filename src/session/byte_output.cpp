@@ -130,6 +130,15 @@ bool ByteOutput::are_on_all_nodes(const Core& core, MPI_Comm comm) {
   return nodes == core.nodes().count();
 }
 
+std::optional<ByteOutput::UntoldFailure> ByteOutput::untold_failure(const Core& core) {
+  const std::uint32_t index = pool::untold_failure(core.pool());
+  if (index == pool::output_slots) return std::nullopt;
+  const std::uint32_t error = core.pool().slot(index).error.load(std::memory_order_acquire);
+  return UntoldFailure{index, error == 0 ? base::Errc::io : static_cast<base::Errc>(error - 1)};
+}
+
+void ByteOutput::told(const Core& core, const UntoldFailure& failure) { core.pool().slot(failure.slot).told.store(1); }
+
 void ByteOutput::forget_checksums(const std::string& path) {
   store::SystemCalls calls;
   drain::forget_sums(calls, path);
@@ -181,7 +190,8 @@ void ByteOutput::finish(Core& core, const std::string& path) {
 void ByteOutput::finish_all(Core& core) {
   const auto is_done = [&] {
     for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-      if (is_open(core.pool().slot(index)) && is_closed_by_all(core.pool(), index)) return false;
+      const pool::OutputSlot& slot = core.pool().slot(index);
+      if (is_open(slot) && !pool::is_kept(slot) && is_closed_by_all(core.pool(), index)) return false;
     }
     return true;
   };
@@ -261,6 +271,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   begin_change();
   const auto wait_until_written = [this](const pool::WriteStamp& stamp) {
     const auto is_written = [&] {
+      if (!may_change_file()) return false;
       if (slot_.written_before.load(std::memory_order_acquire) >= stamp.word()) return true;
       pool::raise(slot_.write_up_to, pool::writes_begun(slot_));   // each time: later ones may be of an earlier phase
       core_->recorder().ring_the_drain();
@@ -374,7 +385,12 @@ void ByteOutput::begin_change() {
   if (is_in_place_ && !std::exchange(changed_, true) && has_its_name()) forget_checksums(working_path_);
 }
 
+bool ByteOutput::may_change_file() const {
+  return !is_in_place_ || pool::what_is_before(core_->pool(), key_.slot) == pool::Before::durable;
+}
+
 void ByteOutput::resize(base::Bytes size) {
+  if (size < captured_size()) wait_for_drain([&] { return may_change_file(); }, "': what was closed before");
   begin_change();
   const int error = change_working_file([&](int file) { return ftruncate(file, static_cast<off_t>(size)) == 0 ? 0 : errno; });
   if (error != 0) throw base::system_error(error, "cannot set its size to " + base::readable_bytes(size));
@@ -408,6 +424,7 @@ std::uint64_t ByteOutput::move_shared(const pool::SharedMove& move) {
 std::optional<base::Error> ByteOutput::failure() const {
   const std::uint32_t error = slot_.error.load(std::memory_order_acquire);
   if (error == 0 || slot_.generation.load(std::memory_order_acquire) != key_.generation) return std::nullopt;
+  slot_.told.store(1);   // the rank that asks tells the program
   return base::Error(static_cast<base::Errc>(error - 1), "'" + path_ + "' cannot be completed: " + slot_.message.data(), slot_.hint.data());
 }
 

@@ -81,6 +81,16 @@ class ByteOutput {
   // Those of the node that not all ranks have closed have failed. Local.
   static void fail_open(Core& core, const std::string& why);
 
+  // An output of the node that all ranks had closed when it failed, and of which the program has not been told: the first of them. Local,
+  // a few loads.
+  struct UntoldFailure {
+    std::uint32_t slot = 0;
+    base::Errc code{};
+  };
+  [[nodiscard]] static std::optional<UntoldFailure> untold_failure(const Core& core);
+  // The program has been told of it. Local.
+  static void told(const Core& core, const UntoldFailure& failure);
+
   // Removes the checksums of a file that changes, or is deleted; warns when it cannot. Local.
   static void forget_checksums(const std::string& path);
 
@@ -156,7 +166,7 @@ class ByteOutput {
     pool::Atomic<std::uint32_t>& closing_;
   };
 
-  // What has failed in the background so far; it will not be published. Local.
+  // What has failed in the background so far; it will not be published. The rank that asks tells the program. Local.
   [[nodiscard]] std::optional<base::Error> failure() const;
   // No more writes of this rank. Local, does not wait: when all ranks have called it, it is published in the background.
   void close();
@@ -169,6 +179,8 @@ class ByteOutput {
   [[nodiscard]] std::uint32_t phase() const;
   template <class Condition> void wait_for_drain(Condition holds, const char* what);
   void throw_failure() const;
+  // What was closed before it was opened is durable, so that bytes which were there may change. Local.
+  [[nodiscard]] bool may_change_file() const;
   // Nothing where it has lost its name, and the drain does not have it open.
   [[nodiscard]] std::optional<std::string> find_working_file() const;
   [[nodiscard]] std::optional<base::Bytes> size_in_file() const;

@@ -188,7 +188,9 @@ bool NodeDrain::is_helper() const {
 }
 
 bool NodeDrain::leaves_the_pool() const {
-  return is_helper() ? pool_.header().session_state != pool::SessionState::closed : ended_without_ranks_.load();
+  // A helper removes the pool itself, unless it has to leave something in it.
+  return is_helper() ? pool_.header().session_state != pool::SessionState::closed || pool::any_is_kept(pool_)
+                     : ended_without_ranks_.load() || keeps_some_;
 }
 
 void NodeDrain::start_to_watch() {
@@ -220,7 +222,11 @@ void NodeDrain::finish() {
   stop_to_watch();
   const std::lock_guard lock(ending_);   // if the process is told to end just now, it ends in here
   pool_.header().session_state.store(pool::SessionState::closed, std::memory_order_release);
-  if (engine_) return engine_->stop();
+  if (engine_) {
+    engine_->stop();
+    keeps_some_ = !pool_.is_shared() && !drain::try_what_is_kept(pool_, calls_);
+    return;
+  }
   pool::futex_signal(pool_.header().progress);
   if (!wait_for(pool_, end_seconds, [&] { return pool_.drainer() == 0; })) {
     base::log(base::LogLevel::warning, "the helper process {} does not end", pool_.drainer());

@@ -57,6 +57,7 @@ class NodeDrain {
   plan::NodePlan plan_;
   store::SystemCalls calls_;
   std::mutex ending_;
+  bool keeps_some_ = false;   // after finish(): outputs that the storage has refused
   std::atomic<bool> ended_without_ranks_ = false;
   std::unique_ptr<drain::Engine> engine_;   // nullptr: a helper drains
   drain::DrainTrace of_helper_;

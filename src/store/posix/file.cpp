@@ -150,15 +150,25 @@ void File::synchronize() {
 }
 
 void File::publish() {
+  prepare_to_publish();
+  take_name();
+  keep_name();
+}
+
+void File::prepare_to_publish() {
   synchronize();
-  if (names_.working_path != names_.final_path) {
-    struct stat replaced {};
-    if (stat(names_.final_path.c_str(), &replaced) == 0 && fchmod(buffered_, replaced.st_mode & 07777) != 0) {
-      throw base::system_error(errno, message("set the permissions of", names_));
-    }
-    const int result = calls_.rename(names_.working_path.c_str(), names_.final_path.c_str());
-    if (result < 0) throw base::system_error(-result, message("publish", names_));
-  }
+  struct stat replaced {};
+  if (names_.working_path == names_.final_path || stat(names_.final_path.c_str(), &replaced) != 0) return;
+  if (fchmod(buffered_, replaced.st_mode & 07777) != 0) throw base::system_error(errno, message("set the permissions of", names_));
+}
+
+void File::take_name() {
+  if (names_.working_path == names_.final_path) return;
+  const int result = calls_.rename(names_.working_path.c_str(), names_.final_path.c_str());
+  if (result < 0) throw base::system_error(-result, message("publish", names_));
+}
+
+void File::keep_name() {
   published_ = true;
   synchronize_directory();
 }

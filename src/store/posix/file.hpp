@@ -74,6 +74,12 @@ class File {
   // synchronize, rename to the final name, fsync of the directory. A file that is replaced hands its permission
   // bits on. Blocks.
   void publish();
+  // The same in parts, of which only the second changes a name.
+  void prepare_to_publish();
+  void take_name();
+  void keep_name();
+  // Where it is to appear from now on.
+  void become(std::string final_path) { names_.final_path = std::move(final_path); }
   // False once an fsync has failed.
   [[nodiscard]] bool is_trusted() const { return !failed_; }
   // With what others have written and made durable, if it is shared.
