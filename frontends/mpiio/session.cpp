@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "captured_file.hpp"
 #include "look_ups.hpp"
+#include "passed_handle.hpp"
 #include "pool/epochs.hpp"
 #include "pool/published.hpp"
 #include "session/agreement.hpp"
