@@ -16,6 +16,7 @@ namespace glean::pool {
 inline constexpr std::uint32_t others_have_it = 1u << 0;     // what ranks capture is in the file when their call returns
 inline constexpr std::uint32_t all_nodes_know = 1u << 1;     // of several nodes: each has others_have_it
 inline constexpr std::uint32_t written_past_it = 1u << 2;    // a rank has written it through the MPI library: the journals do not have all
+inline constexpr std::uint32_t looked_at = 1u << 3;          // the program has read it
 
 // One load, of a word that hardly ever changes: each write asks.
 [[nodiscard]] inline bool have_others(const OutputSlot& slot) { return (slot.other_handles.load() & others_have_it) != 0; }

@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "base/clock.hpp"
 #include "pool/futex.hpp"
 #include "pool/test_pool.hpp"
 

@@ -85,8 +85,8 @@ bool has_closed(const Core& core, pool::OutputKey key) {
 // where it was while it was new.
 bool is_still_new(Core& core, const std::string& final_path) {
   struct stat status {};
-  const bool is_only_name = lstat(final_path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1;
-  return pool::forget_untouched(core.pool().header(), final_path) && is_only_name;
+  if (!pool::forget_untouched(core.pool().header(), final_path)) return false;
+  return lstat(final_path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1;
 }
 
 struct Claimed {

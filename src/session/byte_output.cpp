@@ -159,6 +159,7 @@ std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_unpublished(Core& core, c
   pool::raise(slot.write_up_to, all);
   auto kept = try_keep_name(core, *found);
   if (!kept) return nullptr;
+  slot.other_handles.fetch_or(pool::looked_at);
   const WaitsForWrites waits(slot);
   // From here on the slot is another output's only if this one has failed.
   const auto is_there = [&] { return is_current(core.pool(), found->key) && slot.error.load() == 0; };
@@ -211,6 +212,7 @@ std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_open(Core& core, const st
   for (;;) {
     if (!is_current(core.pool(), found->key) || is_closed_by_all(core.pool(), index) || slot.error.load() != 0) return nullptr;
     auto kept = try_keep_name(core, *found);
+    if (kept && content == Content::captured) core.pool().slot(index).other_handles.fetch_or(pool::looked_at);
     if (kept) return kept;
     if (gives_up_waiting()) return nullptr;
     sched_yield();
