@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -26,8 +27,8 @@
 namespace glean::session {
 namespace {
 
-// What is of a collective call to which not all ranks have come cannot be in the file yet. A program that has ordered its open behind such a
-// call lets the others come; one that has not may let them wait for this rank.
+// What is of a collective call to which not all ranks have come cannot be in the file yet. A program that has ordered its open behind
+// such a call lets the others come; one that has not may let them wait for this rank.
 constexpr std::uint64_t patience_ns = 1'000'000'000;
 constexpr int turns_between_looks = 16;
 
@@ -107,8 +108,10 @@ class Sharing {
     struct stat replaced {};
     if (stat(names.final_path.c_str(), &replaced) == 0) chmod(names.working_path.c_str(), replaced.st_mode & 07777);
     ByteOutput::forget_checksums(names.final_path);
-    if (rename(names.working_path.c_str(), names.final_path.c_str()) == 0 || pool::leads_to_file_of(slot_, names.final_path)) return true;
-    base::log(base::LogLevel::warning, "'{}' is opened once more while it is open, and cannot get its name: {}", path_, std::strerror(errno));
+    const int error = rename(names.working_path.c_str(), names.final_path.c_str()) == 0 ? 0 : errno;
+    if (error == 0 || pool::leads_to_file_of(slot_, names.final_path)) return true;
+    base::log(base::LogLevel::warning, "'{}' is opened once more while it is open, and cannot get its name: {}", path_,
+              std::strerror(error));
     return false;
   }
 
