@@ -44,6 +44,7 @@ Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI
     });
   });
   captured_bytes_ += memory.bytes();
+  settle();
   return memory.bytes();
 }
 

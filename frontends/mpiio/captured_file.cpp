@@ -131,12 +131,16 @@ bool CapturedFile::is_told_here() const {
 void CapturedFile::flush() {
   const std::uint32_t phase = output().wait_for_ranks();
   const std::lock_guard lock(session_.one_at_a_time());
-  output().flush(phase);
+  output().flush(phase, output().has_others() ? session::ByteOutput::Then::read : session::ByteOutput::Then::other);
+}
+
+void CapturedFile::settle() {
+  if (output().has_others()) flush();
 }
 
 void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   if (size < 0) answer_is(PMPI_File_set_size(fh, size));
-  int is_used = !output().is_in_place() || target_->written || target_->handles > 1 ? 1 : 0;
+  int is_used = !output().is_in_place() || output().has_others() || target_->written || target_->handles > 1 ? 1 : 0;
   // Only where it still has its name.
   if (rank_ == 0 && !output().has_its_name()) is_used = 1;
   PMPI_Allreduce(MPI_IN_PLACE, &is_used, 1, MPI_INT, MPI_MAX, comm_);

@@ -143,6 +143,8 @@ class CapturedFile {
 
   // What is captured is in the file then. Throws what has failed. Local.
   void flush();
+  // The same after each write where others have the file open, too.
+  void settle();
   // reading.cpp: counts what readers wait.
   void flush_to_read();
   // The file as the MPI library sees it, with everything in it that was captured.

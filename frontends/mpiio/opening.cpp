@@ -17,6 +17,7 @@
 #include "base/log.hpp"
 #include "call.hpp"
 #include "captured_file.hpp"
+#include "passed_handle.hpp"
 #include "session/agreement.hpp"
 
 namespace glean::mpiio {
@@ -29,7 +30,7 @@ constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDW
 // What becomes of a file that is opened. The lowest that a rank says counts.
 enum class Way : int {
   original = 0,   // as it was: also whatever looks wrong, so that the error is the MPI library's
-  working,        // a handle of the MPI library's on where the bytes are: it is captured already, through another handle
+  working,        // a handle of the MPI library's beside others: it is captured already, through another handle
   shared,         // through the output of another handle of this process
   captured,
   as_root_says = INT_MAX,
@@ -41,24 +42,34 @@ int open_original(MPI_Comm comm, const std::string& filename, int amode, MPI_Inf
   return PMPI_File_open(comm, filename.c_str(), amode, info, fh);
 }
 
-// Of GLEAN itself, or a name that says which file system is meant.
-bool is_special(const std::string& filename) {
+// Of GLEAN itself.
+bool is_working_file(const std::string& filename) {
   const std::string name = filename.substr(filename.rfind('/') + 1);
-  const bool is_working_file = name.starts_with(".") && name.find(".glean-") != std::string::npos && name.ends_with(".part");
-  return filename.empty() || is_working_file || filename.substr(0, filename.find('/')).find(':') != std::string::npos;
+  return name.starts_with(".") && name.find(".glean-") != std::string::npos && name.ends_with(".part");
 }
+
+// How long the part of a name is that says which file system is meant.
+std::size_t prefix_of(const std::string& filename) { return filename.substr(0, filename.find('/')).find(':') + 1; }
+
+bool is_special(const std::string& filename) { return filename.empty() || is_working_file(filename) || prefix_of(filename) != 0; }
 
 bool can_be_captured(Session& session, MPI_Comm comm, const std::string& filename, int amode) {
   if ((amode & (MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_SEQUENTIAL)) != 0) return false;
   return !is_special(filename) && session.captures(filename) && ByteOutput::can_capture(*session.core(), comm);
 }
 
-// Where the bytes are that other ranks have open under that name. With the lock held.
-std::optional<std::string> open_elsewhere(Session& session, const std::string& path) {
-  std::optional<std::string> working;
+// Whether any rank of the node has that file open, under this name or another.
+bool is_open_anywhere(Session& session, const std::string& path) {
+  bool is_it = false;
   // No such directory: then there is no such output.
-  static_cast<void>(session::caught([&] { working = ByteOutput::find_open(*session.core(), path); }));
-  return working;
+  static_cast<void>(session::caught([&] { is_it = ByteOutput::find_open(*session.core(), path).has_value(); }));
+  return is_it;
+}
+
+// Handles of the MPI library's write it, and nothing of it is captured. Local.
+bool is_written_by_mpi(Session& session, const std::string& path) {
+  const bool is_it = session.is_written_by_mpi(path) || pool::is_passed(session.core()->pool().header(), path);
+  return is_it && !is_open_anywhere(session, path);
 }
 
 // What this process has open and finds under that name: not what the program has removed meanwhile. With Session::one_at_a_time().
@@ -114,12 +125,11 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
   const bool mine = has_open(session, path);
-  // Nobody reads past what another handle of his has captured.
-  const bool is_written_by_mpi = session.is_written_by_mpi(path);
-  Way way = is_written_by_mpi ? Way::original : Way::as_root_says;
-  if (rank == 0 && !is_written_by_mpi) {
+  const bool passes = is_written_by_mpi(session, path);
+  Way way = passes ? Way::original : Way::as_root_says;
+  if (rank == 0 && !passes) {
     const std::lock_guard lock(session.one_at_a_time());
-    if (mine || open_elsewhere(session, path)) {
+    if (mine || is_open_anywhere(session, path)) {
       way = Way::working;
     } else {
       say(path, session::caught([&] { ByteOutput::finish(*session.core(), path); }));
@@ -144,23 +154,11 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
   return all;
 }
 
-// Where the bytes of a file are that is captured through another handle; all that this process has captured is in there.
+// Where a file is that is captured through another handle, for one of the MPI library's (session/other_handles.cpp). Local.
 std::string working_path(Session& session, const std::string& path) {
-  std::unique_lock lock(session.one_at_a_time());
-  auto target = find_target(session, path);
-  std::uint32_t phase = 0;
-  if (target && target->output) {
-    const std::uint32_t slot = target->output->slot();
-    lock.unlock();
-    phase = session.core()->pace().wait_for_ranks(slot);
-    lock.lock();
-    target = find_target(session, path);
-  }
-  if (target && target->output) {
-    say(path, session::caught([&] { target->output->flush(phase, ByteOutput::Then::read); }));
-    return target->output->working_path();
-  }
-  return open_elsewhere(session, path).value_or(path);
+  std::optional<std::string> found;
+  say(path, session::caught([&] { found = ByteOutput::share_with_others(*session.core(), path); }));
+  return found.value_or(path);
 }
 
 // The same on all ranks. Collective.
@@ -190,7 +188,9 @@ int open_quietly(MPI_Comm comm, const char* path, int amode, MPI_Info info, MPI_
 int open_working_file(Session& session, MPI_Comm comm, const std::string& path, int amode, MPI_Info info, MPI_File* fh) {
   const std::string working = working_path_of_all(session, comm, path);
   const int code = open_quietly(comm, working.c_str(), amode & ~(MPI_MODE_CREATE | MPI_MODE_EXCL), info, fh);
-  if (code == MPI_SUCCESS) ByteOutput::forget_checksums(working);   // of a file in place; an old one that is replaced keeps its own
+  if (code != MPI_SUCCESS) return code;
+  ByteOutput::forget_checksums(working);
+  if (auto passed = PassedHandle::of(session.core(), comm, working)) session.add(*fh, {nullptr, nullptr, std::move(passed)});
   return code;
 }
 
@@ -207,12 +207,26 @@ void watch(Session& session, MPI_File fh, const std::string& path, bool is_writt
   watched->is_written = is_written;
   watched->blocked_ns = base::now_ns() - opening.begin_ns;
   watched->waited_ns = opening.waited_ns;
-  session.add(fh, {nullptr, watched});
+  Session::Handle handle = Session::find(fh);
+  handle.watched = watched;
+  session.add(fh, std::move(handle));
+}
+
+// Where the program opens a file that is not to be captured: it may be, under another name, or be opened again to be captured.
+int open_past(Session& session, MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
+  const bool may_be_captured = session.core()->has_pool() && !is_working_file(filename);
+  const std::string path = Session::absolute(filename.substr(prefix_of(filename)));
+  if (may_be_captured) static_cast<void>(working_path(session, path));
+  const int code = open_original(comm, filename, amode, info, fh);
+  if (code != MPI_SUCCESS || !may_be_captured || (amode & kinds_of_access) == MPI_MODE_RDONLY) return code;
+  if (auto passed = PassedHandle::of(session.core(), comm, path)) session.add(*fh, {nullptr, nullptr, std::move(passed)});
+  return code;
 }
 
 // Where a file is that is only read: what is on its way under that name is there then. Local.
 std::string path_to_read(Session& session, const std::string& filename) {
   const std::string path = Session::absolute(filename);
+  if (session.core()->has_pool()) static_cast<void>(pool::forget_untouched(session.core()->pool().header(), path));
   std::string working = path;
   say(filename, session::caught([&] {
         working = working_path(session, path);
@@ -330,7 +344,7 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
   const Opening opening;
   if ((amode & kinds_of_access) == MPI_MODE_RDONLY && !is_special(filename)) return open_to_read(session, comm, filename, amode, info, fh);
   const bool writes = (amode & kinds_of_access) == MPI_MODE_WRONLY || (amode & kinds_of_access) == MPI_MODE_RDWR;
-  if (!writes || !can_be_captured(session, comm, filename, amode)) return open_original(comm, filename, amode, info, fh);
+  if (!writes || !can_be_captured(session, comm, filename, amode)) return open_past(session, comm, filename, amode, info, fh);
   const std::string path = Session::absolute(filename);
   const bool is_exclusive = (amode & MPI_MODE_CREATE) != 0 && (amode & MPI_MODE_EXCL) != 0;
   Token token(amode & kinds_of_access, info);
@@ -352,7 +366,7 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
     file->blocked_ns() = base::now_ns() - opening.begin_ns;
     return MPI_SUCCESS;
   }
-  const int code = open_original(comm, filename, amode, info, fh);
+  const int code = open_past(session, comm, filename, amode, info, fh);
   if (code != MPI_SUCCESS) return code;
   if (!session.is_written_by_mpi(path)) session.read_back().begin(path, false);
   watch(session, *fh, path, true, opening);
@@ -360,12 +374,15 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
 }
 
 int close_original(MPI_File* fh) {
-  const auto watched = Session::find(*fh).watched;
-  if (!watched) return PMPI_File_close(fh);
+  Session* session = Session::current();
+  const auto [captured, watched, passed] = Session::find(*fh);   // `passed` stays until it is closed
+  if (!watched) {
+    if (passed && session != nullptr) session->remove(*fh);
+    return PMPI_File_close(fh);
+  }
   MPI_Offset bytes = 0;
   if (watched->is_written) PMPI_File_get_size(*fh, &bytes);
   const std::uint64_t begin = base::now_ns();
-  Session* session = Session::current();
   if (session != nullptr) session->remove(*fh);
   const int code = PMPI_File_close(fh);
   if (session != nullptr) {

@@ -13,6 +13,7 @@
 #include "captured_file.hpp"
 #include "left_open.hpp"
 #include "look_ups.hpp"
+#include "passed_handle.hpp"
 #include "pool/epochs.hpp"
 #include "pool/published.hpp"
 #include "session/agreement.hpp"

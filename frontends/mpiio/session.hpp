@@ -25,6 +25,7 @@
 namespace glean::mpiio {
 
 class CapturedFile;
+class PassedHandle;
 struct Target;
 
 // How long calls on a handle of the MPI library's take.
@@ -48,10 +49,11 @@ class Session {
   static void wait_for_files() noexcept;
   // The process ends without MPI_Finalize: what all ranks have closed is left complete. Local, blocks.
   static void end_without_mpi() noexcept;
-  // What is behind a handle of the program: either, or neither. Valid until the handle is closed. Local, any thread.
+  // What is behind a handle of the program: `captured`, others, or nothing. Valid until the handle is closed. Local, any thread.
   struct Handle {
     std::shared_ptr<CapturedFile> captured;
     std::shared_ptr<Watched> watched;   // calls pass through, and are timed
+    std::shared_ptr<PassedHandle> passed{};   // and write
   };
   [[nodiscard]] static const Handle& find(MPI_File fh);
 

@@ -115,7 +115,7 @@ int capture(OpenFile& file, const Variable& variable, const std::vector<Slab>& s
   if (session == nullptr || !target) return NC_EWRITE;
   const mpiio::Blocked blocked(*session);
   const auto phase = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
-  const std::lock_guard lock(session->one_at_a_time());
+  std::unique_lock lock(session->one_at_a_time());
   const auto error = session::caught([&] {
     target->written = true;
     Bytes first = 0;
@@ -126,6 +126,11 @@ int capture(OpenFile& file, const Variable& variable, const std::vector<Slab>& s
     mpiio::JoinedRuns joined(write);
     for (const Slab& slab : slabs) joined.add(pattern_of(variable, slab));
     joined.finish();
+    if (!target->output->has_others()) return;   // or else they find it in the file when this call returns
+    lock.unlock();
+    const auto up_to = target->output->wait_for_ranks();
+    lock.lock();
+    target->output->flush(up_to, session::ByteOutput::Then::read);
   });
   if (!error) return NC_NOERR;
   if (!target->output->failure()) base::log(base::LogLevel::error, "'{}': {}", file.path(), error->what());

@@ -23,6 +23,7 @@
 #include "drain/retired_files.hpp"
 #include "pool/futex.hpp"
 #include "pool/name_log.hpp"
+#include "pool/other_handles.hpp"
 #include "pool/published.hpp"
 #include "store/parts/part_index.hpp"
 
@@ -422,10 +423,16 @@ void Engine::perform(Job job) {
 void Engine::publish_bytes(const Job& job) {
   store::File* file = job.output->file();
   if (job.kind == Job::Kind::synchronize) return file->synchronize();
-  const store::FileNames& names = job.output->description().names;
+  pool::OutputSlot& slot = job.output->slot();
+  const bool was_in_place = job.output->description().names.working_path == job.output->description().names.final_path;
+  const bool has_no_writes = !pool_.is_shared() && pool::writes_begun(slot) == 0;
+  if (was_in_place && has_no_writes) return;
+  if (pool::have_others(slot)) {
+    file->follow_final_name();
+    job.output->checksums() = Checksums();   // they may go on writing it
+  }
+  const store::FileNames& names = file->names();
   const bool is_in_place = names.working_path == names.final_path;
-  const bool is_untouched = is_in_place && !pool_.is_shared() && pool::writes_begun(job.output->slot()) == 0;
-  if (is_untouched) return;
   file->follow_directory();
   if (!file->has_its_name()) {   // removed, or renamed by itself
     job.output->checksums() = Checksums();
@@ -438,11 +445,12 @@ void Engine::publish_bytes(const Job& job) {
     if (!is_removed) file->synchronize();
     return;
   }
-  job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
+  slot.publishing_inode.store(file->inode(), std::memory_order_release);
   while (!publish(calls_, *file, {}, file->current_size(), job.output->checksums(),
                   [&](store::File&) { return takes_its_name(job); })) {
-    if (pool_.slot(job.output->key().slot).is_renamed == pool::is_removed_output) return job.output->found_removed();
+    if (slot.is_renamed == pool::is_removed_output) return job.output->found_removed();
   }
+  if (has_no_writes && slot.other_handles.load() == 0) pool::remember_untouched(pool_.header(), {file->device(), file->inode()});
 }
 
 // The program may rename it up to now, and removes or renames it under its new name afterwards. False: it has another final name, or none,

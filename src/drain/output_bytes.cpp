@@ -204,7 +204,8 @@ void OutputDrain::judge_bytes_without_ranks(bool all_closed) {
   steps_ended_ = steps_complete_ = steps_begun_ = 1;
   closed_here_ = true;
   if (pool_.is_shared()) all_closed = slot_.job_closed.load(std::memory_order_acquire) != 0;   // as the nodes have found together
-  const bool in_place = description_.names.working_path == description_.names.final_path;
+  const store::FileNames& names = file_ ? file_->names() : description_.names;   // others may have it open, too: then it is in place
+  const bool in_place = names.working_path == names.final_path;
   trace_.had_complete_steps = all_closed || (in_place && pool::writes_begun(slot_) != 0);
   if (all_closed || failed_ || postponed_) return;
   const std::vector<int> open = pool::ranks_with_output_open(pool_, key_.slot);

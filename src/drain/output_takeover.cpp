@@ -119,7 +119,7 @@ void OutputDrain::open_file() {
     superseded_ = true;
     return fail(base::Error(base::Errc::exists, "a newer '" + trace_.path + "' was written after the job had ended"));
   }
-  const bool may_be_anothers = names.working_path == names.final_path && inode == 0;
+  const bool may_be_anothers = names.working_path == names.final_path;
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
   const std::uint64_t before = slot_.working_inode.load(std::memory_order_acquire);
   if (may_be_anothers && before != 0 && before != file_->inode()) {

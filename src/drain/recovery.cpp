@@ -29,6 +29,7 @@
 #include "pool/epochs.hpp"
 #include "pool/name_log.hpp"
 #include "pool/published.hpp"
+#include "pool/other_handles.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "pool/spill.hpp"
 #include "pool/verdicts.hpp"
@@ -69,7 +70,8 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     output.final_path = now && !now->is_removed ? now->final_path : names.names.final_path;
     output.is_bytes = names.is_bytes;
     if (output.is_bytes) output.ranks_behind = pool::ranks_with_output_open(pool, key.slot);
-    const bool in_place = names.is_bytes && names.names.working_path == names.names.final_path;
+    const bool has_final_name = pool::have_others(slot) && pool::leads_to_file_of(slot, names.names.final_path);
+    const bool in_place = names.is_bytes && (names.names.working_path == names.names.final_path || has_final_name);
     if (names.nodes_drop) {   // what has been judged: the nodes may find more together
       const auto kept = pool::kept_before(slot, std::min<std::uint64_t>(steps, pool::verdict_of(slot).judged));
       output.steps_complete = static_cast<std::uint32_t>(kept);

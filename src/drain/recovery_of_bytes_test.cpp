@@ -15,6 +15,7 @@
 #include "drain/virtual_ranks.hpp"
 #include "pool/description.hpp"
 #include "pool/epochs.hpp"
+#include "pool/other_handles.hpp"
 #include "pool/test_pool.hpp"
 #include "store/posix/temporary_directory.hpp"
 
@@ -66,6 +67,18 @@ class KilledJob {
       ASSERT_EQ(stat(path(file).c_str(), &status), 0);
       for (int node = 0; node < node_count; ++node) pools_[index(node)]->pool.slot(keys_[node][file].slot).working_inode = status.st_ino;
     }
+  }
+  // Ranks have opened a new file once more while it was open (session/other_handles.cpp).
+  void share(File file) {
+    struct stat status {};
+    ASSERT_EQ(stat((path(file) + ".part").c_str(), &status), 0);
+    for (int node = 0; node < node_count; ++node) {
+      pool::OutputSlot& slot = pools_[index(node)]->pool.slot(keys_[node][file].slot);
+      slot.working_device = status.st_dev;
+      slot.working_inode = status.st_ino;
+      pool::tell_of_others(slot);
+    }
+    std::filesystem::rename(path(file) + ".part", path(file));
   }
   // By the program.
   void replace(File file, const std::string& text) {
@@ -200,6 +213,23 @@ TEST(RecoveryOfBytes, AFileThatHasGotTheNameOfOneInPlaceStaysAsItIs) {
 
   EXPECT_EQ(job.byte(x, 0), 'p');
   EXPECT_EQ(job.byte(y, 0), 2);
+}
+
+TEST(RecoveryOfBytes, ANewFileThatOthersHaveOpenTooIsInPlace) {
+  KilledJob job(Place::new_file);
+  job.share(x);
+  job.write(0, 0, x, 0, 1);
+  job.next_epoch();
+  job.write(1, 0, x, 500, 2);
+  job.write(1, 0, y, 0, 3);
+
+  for (const OutputTrace& output : job.recover()) {   // no rank had closed them
+    EXPECT_EQ(output.state, output.path.ends_with("x") ? "published" : "failed") << output.path << ": " << output.note;
+  }
+
+  EXPECT_EQ(job.byte(x, 499), 1);
+  EXPECT_EQ(job.byte(x, 500), 2);
+  EXPECT_EQ(job.byte(y, 0), -1);
 }
 
 }  // namespace

@@ -35,6 +35,8 @@ struct Standing {
   std::uint32_t postponed = 0;            // recovery could not write somewhere
   // Ranks of the session, for messages: one of those that have ended fewest steps, and one that has not closed.
   std::uint32_t last_rank = no_rank, open_rank = no_rank;
+  // Of bytes: some node knows that handles of the MPI library's were opened on the file, and all do.
+  std::uint32_t others_somewhere = 0, others_everywhere = 0;
   std::uint32_t unused = 0;
   static constexpr std::uint32_t no_rank = ~std::uint32_t{0};
   friend bool operator==(const Standing&, const Standing&) = default;
@@ -71,6 +73,8 @@ struct Standing {
     any(published, other.published);
     any(dropped, other.dropped);
     any(postponed, other.postponed);
+    any(others_somewhere, other.others_somewhere);
+    all(others_everywhere, other.others_everywhere);
   }
 };
 

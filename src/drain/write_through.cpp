@@ -7,6 +7,7 @@
 #include "drain/messages.hpp"
 #include "drain/output_drain.hpp"
 #include "pool/description.hpp"
+#include "pool/other_handles.hpp"
 
 namespace glean::drain {
 namespace {
@@ -19,6 +20,10 @@ WriteThrough::Target& WriteThrough::target(const pool::OutputKey& output) {
   if (const auto known = targets_.find(output); known != targets_.end()) return known->second;
   // It is there until this rank has closed the output.
   Target target{OutputDescription::decode(pool::read_description(pool_, output).bytes), nullptr, std::nullopt};
+  if (pool::have_others(pool_.slot(output.slot))) {   // it has its final name by now
+    auto& names = target.description.names;
+    if (pool::leads_to_file_of(pool_.slot(output.slot), names.final_path)) names.working_path = names.final_path;
+  }
   // Through the page cache: the blocks at the edges are shared with the drain, which writes parts of blocks so, too.
   target.file = std::make_unique<store::File>(calls_, target.description.names, base::DirectIo::off);
   target.writers = writers_of(pool_, target.description);

@@ -22,7 +22,7 @@ inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or 
 // `closed`: all outputs are finished, and a helper process that drains may go.
 enum class SessionState : std::uint32_t { running, closed };
 
-// A file that a handle of the MPI library's writes, past GLEAN. 0 handles: the place is free.
+// A file that handles of the MPI library's write, past GLEAN (pool/other_handles.hpp). 0 handles: the place is free.
 struct PassedFile {
   Atomic<std::uint64_t> device, inode;
   Atomic<std::uint32_t> handles;
@@ -169,7 +169,7 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> told;              // ranks have been told of the failure: what was captured need not be kept
   Atomic<std::uint32_t> is_renamed;        // since it was closed: the log of names says how
   Atomic<std::uint64_t> synchronized_writes;   // the program has been told that all of lower numbers are safe
-  Atomic<std::uint32_t> other_handles;     // that the MPI library has on the file, to write: only the bytes that were captured change
+  Atomic<std::uint32_t> other_handles;     // flags (pool/other_handles.hpp): what the MPI library has to do with the file
   // An output in place is written when those that were closed before it was opened are durable: their generations by slot, 0: none.
   std::array<Atomic<std::uint32_t>, output_slots> follows;
   std::array<char, 768> message;

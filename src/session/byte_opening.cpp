@@ -19,6 +19,7 @@
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
 #include "pool/name_log.hpp"
+#include "pool/other_handles.hpp"
 #include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "session/agreement.hpp"
@@ -54,6 +55,13 @@ void make_working_file(const std::string& path) {
   ::close(descriptor);
 }
 
+// What was made before, and is still new, becomes the working file.
+void take_back(const store::FileNames& names) {
+  ByteOutput::forget_checksums(names.final_path);
+  if (rename(names.final_path.c_str(), names.working_path.c_str()) == 0) return;
+  throw base::system_error(errno, "cannot rename '" + names.final_path + "'");
+}
+
 bool all_are_in_use(const pool::Pool& pool) {
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     if (!is_open(pool.slot(index)) || is_closed_by_all(pool, index)) return false;
@@ -74,16 +82,31 @@ bool has_closed(const Core& core, pool::OutputKey key) {
   return (progress & (pool::rank_closed | pool::rank_absent)) == pool::rank_closed;
 }
 
+// This run has made the file, nobody has written into it, and no handle has been opened on it since: as long as it is not complete, it is
+// where it was while it was new.
+bool is_still_new(Core& core, const std::string& final_path) {
+  struct stat status {};
+  if (!pool::forget_untouched(core.pool().header(), final_path)) return false;
+  return lstat(final_path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1;
+}
+
+struct Claimed {
+  pool::OutputKey key;
+  bool takes_back = false;   // the file that is there
+};
+
 // A slot with the names of the output in it; nothing while an earlier one of that name drains. `chosen`: by another node; otherwise what
 // the names are is found here.
-std::optional<pool::OutputKey> try_claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing) {
+std::optional<Claimed> try_claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing) {
   const OpeningLock lock(core.pool());
   if (const auto earlier = find_output(core.pool(), description.names.final_path)) {
     if (earlier->is_closed || has_closed(core, earlier->key)) return std::nullopt;   // who has not yet will: that is collective
     throw base::Error(base::Errc::invalid_state, "'" + description.display_path + "' is open already");
   }
   // Only now: an earlier output, of other ranks perhaps, may just have become that file.
-  if (!chosen && existing == ByteOutput::Existing::keep && access(description.names.final_path.c_str(), F_OK) == 0) {
+  const bool is_kept = !chosen && existing == ByteOutput::Existing::keep && access(description.names.final_path.c_str(), F_OK) == 0;
+  const bool takes_back = is_kept && is_still_new(core, description.names.final_path);
+  if (is_kept && !takes_back) {
     description.names = store::choose_names(description.display_path, base::Publish::in_place, false, {});
   }
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
@@ -98,7 +121,7 @@ std::optional<pool::OutputKey> try_claim(Core& core, drain::OutputDescription& d
       give_up(core, *key);
       throw;
     }
-    return key;
+    return Claimed{*key, takes_back};
   }
   if (!all_are_in_use(core.pool())) return std::nullopt;
   throw base::Error(base::Errc::invalid_state, fmt::format("{} files are open already", pool::output_slots), "close some first");
@@ -141,16 +164,15 @@ bool are_all_in(MPI_Comm comm, MPI_Comm in) {
   return std::find(ranks.begin(), ranks.end(), MPI_UNDEFINED) == ranks.end();
 }
 
-pool::OutputKey claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing,
-                      const Members& members) {
-  std::optional<pool::OutputKey> key;
-  wait_until(core, [&] { return (key = try_claim(core, description, chosen, existing)).has_value(); },
+Claimed claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing, const Members& members) {
+  std::optional<Claimed> claimed;
+  wait_until(core, [&] { return (claimed = try_claim(core, description, chosen, existing)).has_value(); },
              "the output '" + description.display_path + "' before this one");
   for (int rank = 0; rank < static_cast<int>(core.pool().header().ranks); ++rank) {
     const bool is_member = std::find(members.node_ranks.begin(), members.node_ranks.end(), rank) != members.node_ranks.end();
-    if (!is_member) core.pool().rank_progress(key->slot, rank) = 1 | pool::rank_closed | pool::rank_absent;
+    if (!is_member) core.pool().rank_progress(claimed->key.slot, rank) = 1 | pool::rank_closed | pool::rank_absent;
   }
-  return *key;
+  return *claimed;
 }
 
 // Bytes that are there must not change before what was closed earlier is durable.
@@ -167,6 +189,11 @@ void follow_what_is_closed(const Core& core, pool::OutputKey key, const std::str
 }  // namespace
 
 bool is_open(const pool::OutputSlot& slot) { return slot.state.load(std::memory_order_acquire) == pool::OutputState::open; }
+
+bool is_current(const pool::Pool& pool, pool::OutputKey key) {
+  const pool::OutputSlot& slot = pool.slot(key.slot);
+  return is_open(slot) && slot.generation.load(std::memory_order_acquire) == key.generation;
+}
 
 bool is_closed_by_all(const pool::Pool& pool, std::uint32_t index) { return pool::ranks_of_output(pool, index).all_closed; }
 
@@ -205,9 +232,14 @@ std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string
         names.final_path = now->final_path;
         if (!now->working_path.empty()) names.working_path = now->working_path;
       }
-      if (names.final_path != final_path) continue;
+      const bool is_of_name = names.final_path == final_path;
+      if (!is_of_name && (slot.is_bytes == 0 || !pool::leads_to_file_of(slot, final_path))) continue;   // nor another name of that file
       // In this order: it may just be made, and what is closed be published.
-      const bool is_named = slot.working_inode.load(std::memory_order_acquire) == 0 || is_working_file(slot, names.working_path);
+      bool is_named = is_of_name && (slot.working_inode.load(std::memory_order_acquire) == 0 || is_working_file(slot, names.working_path));
+      if (!is_named && pool::leads_to_file_of(slot, final_path)) {   // as others have it open, too (other_handles.cpp)
+        is_named = true;
+        names.working_path = final_path;
+      }
       const bool is_closed = is_closed_by_all(pool, index);
       const bool is_current = is_open(slot) && slot.generation.load(std::memory_order_acquire) == key.generation;
       if (!is_current) continue;
@@ -282,19 +314,21 @@ void make_output(Core& core, const Members& members, const std::string& path, By
   description.names = store::choose_names(path, base::Publish::rename, false, fmt::format("{}-{}", getpid(), base::now_ns()));
   const std::string& working = description.names.working_path;
   if (working.size() >= made.working_path.size()) throw base::Error(base::Errc::invalid_argument, "the name of '" + path + "' is too long");
-  const pool::OutputKey key = claim(core, description, false, existing, members);
+  const auto [key, takes_back] = claim(core, description, false, existing, members);
   made.is_in_place = is_written_in_place(description.names);
   if (made.is_in_place) follow_what_is_closed(core, key, description.names.final_path);
   try {
     struct stat status {};
-    if (!made.is_in_place) make_working_file(working);
+    if (takes_back) take_back(description.names);
+    else if (!made.is_in_place) make_working_file(working);
     if (stat(working.c_str(), &status) != 0) throw base::system_error(errno, "cannot open '" + path + "'");
     made.size = static_cast<base::Bytes>(status.st_size);
     core.pool().slot(key.slot).size = made.size;
     core.recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);
   } catch (...) {
     give_up(core, key);
-    if (!made.is_in_place) unlink(working.c_str());
+    if (takes_back) rename(working.c_str(), description.names.final_path.c_str());
+    else if (!made.is_in_place) unlink(working.c_str());
     throw;
   }
   core.recorder().ring_the_drain();
@@ -308,7 +342,7 @@ pool::OutputKey join_output(Core& core, const Members& members, const std::strin
   const std::lock_guard lock(core.one_at_a_time());
   drain::OutputDescription description = description_of(core, path);
   description.names = {made.working_path.data(), made.final_path.data()};
-  const pool::OutputKey key = claim(core, description, true, ByteOutput::Existing::keep, members);
+  const pool::OutputKey key = claim(core, description, true, ByteOutput::Existing::keep, members).key;
   try {
     core.pool().slot(key.slot).size = made.size;
     core.recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);

@@ -18,6 +18,8 @@
 namespace glean::session {
 
 [[nodiscard]] bool is_open(const pool::OutputSlot& slot);
+// The slot is still that output's. Local.
+[[nodiscard]] bool is_current(const pool::Pool& pool, pool::OutputKey key);
 [[nodiscard]] bool any_is_open(const pool::Pool& pool);
 // By all ranks of the node.
 [[nodiscard]] bool is_closed_by_all(const pool::Pool& pool, std::uint32_t index);
@@ -40,6 +42,12 @@ struct FoundOutput {
 
 // Waits as long as anything is written. Throws timeout when nothing is, and io when it cannot come to that any more. Local, blocks.
 void wait_until(Core& core, const std::function<bool()>& holds, const std::string& what);
+
+// It has been wanted of the drain to write, on several nodes of all of them. Local.
+void tell_drain(Core& core);
+// What ranks of the node have captured so far up to that phase, and on several nodes what others have in earlier epochs, is in the file
+// then, through the page cache, or never will be. With Core::one_at_a_time(). Throws as wait_until(). Local, blocks.
+void write_up_to(Core& core, pool::OutputKey key, std::uint32_t phase, const std::string& path);
 
 // Of those that open an output, the ranks of this node.
 struct Members {

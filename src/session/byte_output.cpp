@@ -25,6 +25,11 @@
 
 namespace glean::session {
 
+void tell_drain(Core& core) {
+  core.recorder().ring_the_drain();
+  pool::futex_signal(core.pool().header().progress);   // whoever talks to other nodes sleeps on it
+}
+
 namespace {
 
 // Whoever drains tells this rank, among others, when more is written.
@@ -72,18 +77,6 @@ class CapturedSoFar {
   pool::WriteStamp next_;
 };
 
-// It has been wanted of it to write, on several nodes of all of them.
-void tell_drain(Core& core) {
-  core.recorder().ring_the_drain();
-  pool::futex_signal(core.pool().header().progress);   // whoever talks to other nodes sleeps on it
-}
-
-// Whether the slot is still that output's.
-bool is_current(const pool::Pool& pool, pool::OutputKey key) {
-  const pool::OutputSlot& slot = pool.slot(key.slot);
-  return is_open(slot) && slot.generation.load(std::memory_order_acquire) == key.generation;
-}
-
 // That all its ranks have closed, is not written in place, and has not yet been published.
 std::optional<FoundOutput> find_unpublished(const Core& core, const std::string& path) {
   if (!any_is_open(core.pool()) || core.pool().is_shared()) return std::nullopt;   // others may be renaming it
@@ -107,16 +100,20 @@ bool write_captured(Core& core, pool::OutputKey key, const std::string& path, co
   const auto phase = takes_part ? core.pace().wait_for_ranks(key.slot, gives_up) : pool::least_phase(core.pool(), key.slot);
   if (!phase) return false;
   const std::lock_guard lock(core.one_at_a_time());
-  const CapturedSoFar captured(core, key, *phase);
+  write_up_to(core, key, *phase, path);
+  return true;
+}
+
+}  // namespace
+
+void write_up_to(Core& core, pool::OutputKey key, std::uint32_t phase, const std::string& path) {
+  const CapturedSoFar captured(core, key, phase);
   captured.want_to_read();
   captured.want_written();
   const WaitsForWrites waits(core.pool().slot(key.slot));
   tell_drain(core);
   wait_until(core, [&] { return captured.is_written(); }, "'" + path + "'");
-  return true;
 }
-
-}  // namespace
 
 bool ByteOutput::can_capture(const Core& core, MPI_Comm comm) {
   int between_groups = 0;
@@ -171,6 +168,7 @@ std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_unpublished(Core& core, c
   pool::raise(slot.write_up_to, all);
   auto kept = try_keep_name(core, *found);
   if (!kept) return nullptr;
+  slot.other_handles.fetch_or(pool::looked_at);
   const WaitsForWrites waits(slot);
   // From here on the slot is another output's only if this one has failed.
   const auto is_there = [&] { return is_current(core.pool(), found->key) && slot.error.load() == 0; };
@@ -224,6 +222,7 @@ std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_open(Core& core, const st
   for (;;) {
     if (!is_current(core.pool(), found->key) || is_closed_by_all(core.pool(), index) || slot.error.load() != 0) return nullptr;
     auto kept = try_keep_name(core, *found);
+    if (kept && content == Content::captured) core.pool().slot(index).other_handles.fetch_or(pool::looked_at);
     if (kept) return kept;
     if (gives_up_waiting()) return nullptr;
     sched_yield();
@@ -268,7 +267,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   const base::Bytes bytes = place.bytes();
   if (bytes == 0) return;
   check_reach(place.end());
-  begin_change();
+  begin_change(By::capture);
   const auto wait_until_written = [this](const pool::WriteStamp& stamp) {
     const auto is_written = [&] {
       if (!may_change_file()) return false;
@@ -286,7 +285,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   });
   if (error) {
     // It must not be published without these bytes. One in place is there anyway, and gets all that was captured.
-    if (!is_in_place_) {
+    if (!is_in_place_ && !has_others()) {
       pool::fail(slot_, static_cast<std::uint32_t>(error->code()), fmt::format("rank {}: {}", core_->rank(), error->what()), error->hint());
     }
     core_->recorder().ring_the_drain();
@@ -337,8 +336,13 @@ bool ByteOutput::flush(std::uint32_t phase, Then then) {
   return waits;
 }
 
+std::optional<std::string> ByteOutput::own_name() const {
+  if (is_working_file(slot_, working_path_)) return working_path_;
+  return has_others() && pool::leads_to_file_of(slot_, path_) ? std::optional(path_) : std::nullopt;
+}
+
 std::optional<std::string> ByteOutput::find_working_file() const {
-  if (has_its_name()) return working_path_;
+  if (auto name = own_name()) return name;
   const std::uint64_t of_drain = slot_.working_descriptor.load(std::memory_order_acquire);
   std::string held = fmt::format("/proc/{}/fd/{}", of_drain >> 32, of_drain & ~std::uint32_t{0});
   return is_working_file(slot_, held) ? std::optional(std::move(held)) : std::nullopt;
@@ -346,7 +350,7 @@ std::optional<std::string> ByteOutput::find_working_file() const {
 
 std::string ByteOutput::working_path() const { return find_working_file().value_or(working_path_); }
 
-bool ByteOutput::has_its_name() const { return is_working_file(slot_, working_path_); }
+bool ByteOutput::has_its_name() const { return own_name().has_value(); }
 
 // `change` returns 0 or what failed, and so does this.
 template <class Change>
@@ -371,7 +375,11 @@ std::optional<base::Bytes> ByteOutput::size_in_file() const {
   return path && stat(path->c_str(), &status) == 0 ? std::optional(static_cast<base::Bytes>(status.st_size)) : std::nullopt;
 }
 
-base::Bytes ByteOutput::captured_size() const { return std::max(size_in_file().value_or(0), slot_.size.load(std::memory_order_acquire)); }
+base::Bytes ByteOutput::captured_size() const {
+  const base::Bytes in_file = size_in_file().value_or(0);
+  if (has_others()) return in_file;   // all is there, and others may have cut it
+  return std::max(in_file, slot_.size.load(std::memory_order_acquire));
+}
 
 base::Bytes ByteOutput::size(std::uint32_t phase) {
   const base::Bytes captured = captured_size();   // first: who is ahead now may have made it longer before
@@ -381,7 +389,8 @@ base::Bytes ByteOutput::size(std::uint32_t phase) {
   throw base::system_error(ENOENT, "cannot find its size");
 }
 
-void ByteOutput::begin_change() {
+void ByteOutput::begin_change(By by) {
+  if (by == By::mpi && (slot_.other_handles.load() & pool::written_past_it) == 0) slot_.other_handles.fetch_or(pool::written_past_it);
   if (is_in_place_ && !std::exchange(changed_, true) && has_its_name()) forget_checksums(working_path_);
 }
 
@@ -391,14 +400,14 @@ bool ByteOutput::may_change_file() const {
 
 void ByteOutput::resize(base::Bytes size) {
   if (size < captured_size()) wait_for_drain([&] { return may_change_file(); }, "': what was closed before");
-  begin_change();
+  begin_change(By::capture);
   const int error = change_working_file([&](int file) { return ftruncate(file, static_cast<off_t>(size)) == 0 ? 0 : errno; });
   if (error != 0) throw base::system_error(error, "cannot set its size to " + base::readable_bytes(size));
   slot_.size.store(size, std::memory_order_release);
 }
 
 void ByteOutput::allocate(base::Bytes size) {
-  begin_change();
+  begin_change(By::capture);
   const int error = change_working_file([&](int file) { return store::allocate_storage(file, size); });
   const bool is_only_longer = error == EOPNOTSUPP || error == ENOSYS;
   if (error != 0 && !is_only_longer) throw base::system_error(error, "cannot allocate " + base::readable_bytes(size) + " for it");

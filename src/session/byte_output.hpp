@@ -18,6 +18,7 @@
 #include "mesh/box.hpp"
 #include "mesh/pattern.hpp"
 #include "pool/journal.hpp"
+#include "pool/other_handles.hpp"
 #include "pool/phases.hpp"
 
 namespace glean::session {
@@ -42,6 +43,10 @@ class ByteOutput {
                                                         Existing existing);
   // The working path of an output of that name that some ranks of the node have not closed. Local.
   [[nodiscard]] static std::optional<std::string> find_open(const Core& core, const std::string& path);
+  // For who opens the file beside those that have it open, on a handle of the MPI library's: where it is, under its final name, when all
+  // that was captured of it so far, on all nodes, is there; and from then on what is captured is there when its call returns (has_others).
+  // Nothing if none of that name is open. Local, any thread, blocks; takes one_at_a_time() itself. other_handles.cpp
+  [[nodiscard]] static std::optional<std::string> share_with_others(Core& core, const std::string& path);
   // An output whose working file keeps its name as long as this lives: it is not published meanwhile.
   class KeptName {
    public:
@@ -108,7 +113,11 @@ class ByteOutput {
   void write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out);
 
   // Before this rank changes it by other means: a file in place loses its checksums. Local.
-  void begin_change();
+  enum class By { capture, mpi };
+  void begin_change(By by = By::mpi);
+  // Handles of the MPI library's have been opened on the file: it is in place, and what was written is to be flushed before a call
+  // returns. Local, one load.
+  [[nodiscard]] bool has_others() const { return pool::have_others(slot_); }
 
   // Where the bytes are until it is published: the working file, or the file itself; and where that has lost its name since the drain has
   // opened it, for this node a name of the drain's descriptor. Local.
@@ -181,6 +190,8 @@ class ByteOutput {
   void throw_failure() const;
   // What was closed before it was opened is durable, so that bytes which were there may change. Local.
   [[nodiscard]] bool may_change_file() const;
+  // The name under which the file is; nothing where it has lost that.
+  [[nodiscard]] std::optional<std::string> own_name() const;
   // Nothing where it has lost its name, and the drain does not have it open.
   [[nodiscard]] std::optional<std::string> find_working_file() const;
   [[nodiscard]] std::optional<base::Bytes> size_in_file() const;

@@ -101,6 +101,12 @@ class Programs(unittest.TestCase):
 
                 self.assertEqual(calls["ncmpi_put_vara_int_all"], (12, 0))
 
+    def test_what_is_put_and_what_another_handle_writes_keep_their_order(self):
+        calls, _ = self.compare("pnetcdf_handles", "handles.nc", "handles.nc")
+
+        self.assertEqual(calls["ncmpi_put_vara_int_all"], (2, 0))
+        self.assertEqual(calls["ncmpi_put_vara_int"], (2, 0))
+
     def test_fortran_77(self):
         calls, datasets = self.compare("pnetcdf_nfmpi", "nfmpi.nc")
 

@@ -196,6 +196,12 @@ bool File::has_its_name() const {
   return stat(names_.working_path.c_str(), &named) == 0 && named.st_ino == inode() && named.st_dev == device();
 }
 
+void File::follow_final_name() {
+  struct stat named {};
+  if (has_its_name() || stat(names_.final_path.c_str(), &named) != 0) return;
+  if (named.st_ino == inode() && named.st_dev == device()) names_.working_path = names_.final_path;
+}
+
 void File::follow_directory() {
   if (has_its_name()) return;
   std::error_code none;   // where there is no /proc

@@ -91,6 +91,8 @@ class File {
   [[nodiscard]] bool has_its_name() const;
   // No path does, as far as the file system counts them.
   [[nodiscard]] bool is_removed() const;
+  // Others may have given it its final name already: it is in place then.
+  void follow_final_name();
   // Its directory may have been renamed: then its names are those that it has there.
   void follow_directory();
   // Removes the working file (unless in place). Does not throw.
