@@ -73,6 +73,13 @@ bool has_closed(const Core& core, pool::OutputKey key) {
   return (progress & (pool::rank_closed | pool::rank_absent)) == pool::rank_closed;
 }
 
+// What is there already and is kept may be where no other file can be made.
+store::FileNames names_of(const std::string& path, ByteOutput::Existing existing) {
+  const bool in_place = existing == ByteOutput::Existing::keep && access(path.c_str(), F_OK) == 0;
+  return store::choose_names(path, in_place ? base::Publish::in_place : base::Publish::rename, false,
+                             fmt::format("{}-{}", getpid(), base::now_ns()));
+}
+
 // A slot with the names of the output in it; nothing while an earlier one of that name drains. `chosen`: by another node; otherwise what
 // the names are is found here.
 std::optional<pool::OutputKey> try_claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing) {
@@ -82,9 +89,7 @@ std::optional<pool::OutputKey> try_claim(Core& core, drain::OutputDescription& d
     throw base::Error(base::Errc::invalid_state, "'" + description.display_path + "' is open already");
   }
   // Only now: an earlier output, of other ranks perhaps, may just have become that file.
-  if (!chosen && existing == ByteOutput::Existing::keep && access(description.names.final_path.c_str(), F_OK) == 0) {
-    description.names = store::choose_names(description.display_path, base::Publish::in_place, false, {});
-  }
+  if (!chosen && existing == ByteOutput::Existing::keep) description.names = names_of(description.display_path, existing);
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const auto key = core.pool().open_slot(index);
     if (!key) continue;
@@ -262,14 +267,17 @@ void make_output(Core& core, const Members& members, const std::string& path, By
     core.warn_once("full = \"drop\" is for outputs with steps: when the pool is full, writes to files of bytes wait");
   }
   drain::OutputDescription description = description_of(core, path);
-  description.names = store::choose_names(path, base::Publish::rename, false, fmt::format("{}-{}", getpid(), base::now_ns()));
+  description.names = names_of(path, existing);
   const std::string& working = description.names.working_path;
   if (working.size() >= made.working_path.size()) throw base::Error(base::Errc::invalid_argument, "the name of '" + path + "' is too long");
   const pool::OutputKey key = claim(core, description, false, existing, members);
   made.is_in_place = is_written_in_place(description.names);
   try {
     struct stat status {};
-    if (!made.is_in_place) make_working_file(working);
+    if (!made.is_in_place) {
+      make_working_file(working);
+      store::hand_on_permissions(description.names);
+    }
     if (stat(working.c_str(), &status) != 0) throw base::system_error(errno, "cannot open '" + path + "'");
     made.size = static_cast<base::Bytes>(status.st_size);
     core.pool().slot(key.slot).size = made.size;

@@ -111,6 +111,9 @@ class Core {
 
   // In the log of this process, each text once in a session.
   void warn_once(const std::string& text);
+  // That a file is written in place and not replaced, because of `why` (store::why_written_in_place()): once for files for the same reason
+  // in directories whose paths differ in numbers only. Local.
+  void warn_in_place(const std::string& path, const std::string& why);
 
   [[nodiscard]] bool root_is_gone() const { return outputs_ && outputs_->root_is_gone(); }
   [[nodiscard]] bool has_lost_a_rank() const { return outputs_ && outputs_->has_lost_a_rank(); }

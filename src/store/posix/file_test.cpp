@@ -143,6 +143,21 @@ TEST_F(ChooseNames, RefusesADirectoryThatCannotBeWritten) {
   ASSERT_TRUE(!root || seteuid(0) == 0);
 }
 
+TEST_F(ChooseNames, WritesAFileInPlaceInADirectoryThatCannotBeWritten) {
+  std::filesystem::create_directory(directory_ / "locked");
+  write_text(directory_ / "locked/chk.nc", "old");
+  ASSERT_EQ(chmod((directory_ / "locked").c_str(), 0555), 0);
+  ASSERT_EQ(chmod((directory_ / "locked/chk.nc").c_str(), 0666), 0);
+  ASSERT_EQ(chmod(directory_.string().c_str(), 0755), 0);
+
+  const bool root = geteuid() == 0;
+  ASSERT_TRUE(!root || seteuid(65534) == 0);
+  EXPECT_EQ(choose(directory_ / "locked/chk.nc", false, Publish::in_place).working_path, directory_ / "locked/chk.nc");
+  EXPECT_EQ(refusal(directory_ / "locked/chk.nc"), Errc::permission);
+  EXPECT_EQ(code_of([&] { (void)choose(directory_ / "locked/new.nc", false, Publish::in_place); }), Errc::permission);
+  ASSERT_TRUE(!root || seteuid(0) == 0);
+}
+
 TEST_F(ChooseNames, RefusesAnExistingFileOnlyIfAsked) {
   write_text(directory_ / "chk.nc", "old");
 
@@ -321,15 +336,40 @@ TEST_F(FileOnDisk, IsDurableBeforeItIsPublishedAndItsNameAfterwards) {
   EXPECT_FALSE(std::filesystem::exists(names_.working_path));
 }
 
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 ? status.st_mode & 07777 : 0;
+}
+
 TEST_F(FileOnDisk, KeepsThePermissionsOfTheFileThatItReplaces) {
   write_text(names_.final_path, "old");
   ASSERT_EQ(chmod(names_.final_path.c_str(), 0640), 0);
+  hand_on_permissions(names_);
 
   open()->publish();
 
-  struct stat status {};
-  ASSERT_EQ(stat(names_.final_path.c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 07777, 0640U);
+  EXPECT_EQ(mode_of(names_.final_path), 0640U);
+}
+
+TEST_F(FileOnDisk, HandsOnPermissionsThatTheReplacedFileGetsMeanwhile) {
+  write_text(names_.final_path, "old");
+  const auto file = open();
+  ASSERT_EQ(chmod(names_.final_path.c_str(), 0600), 0);
+
+  file->publish();
+
+  EXPECT_EQ(mode_of(names_.final_path), 0600U);
+}
+
+TEST_F(FileOnDisk, KeepsPermissionsThatItHasGotItself) {
+  write_text(names_.final_path, "old");
+  hand_on_permissions(names_);
+  const auto file = open();
+  ASSERT_EQ(chmod(names_.working_path.c_str(), 0444), 0);
+
+  file->publish();
+
+  EXPECT_EQ(mode_of(names_.final_path), 0444U);
 }
 
 TEST_F(FileOnDisk, PublishesInPlaceWithoutRenaming) {
