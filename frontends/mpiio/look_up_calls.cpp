@@ -139,8 +139,10 @@ class Next {
 #define GLEAN_LINKING(name, parameters, arguments, from_directory, to_directory, wanted)                                     \
   GLEAN_LOOK_UP(int, name, parameters, noexcept, arguments, GLEAN_MAKE(int, name, to_directory, to, true);                  \
                 const Look look(#name, from_directory, is_own(__builtin_return_address(0)) ? nullptr : from, wanted);       \
-                if (look.path() != nullptr && look.path() != from) from = look.path();                                      \
-                else GLEAN_WAIT(#name, to_directory, to, Wanted::file_or_directory))
+                const bool is_led = look.path() != from;                                                                    \
+                if (is_led && look.path() != nullptr) from = look.path();                                                   \
+                const Look taken(#name, to_directory, is_led ? nullptr : to, Wanted::link);                                 \
+                if (taken.path() != nullptr) to = taken.path())
 
 // Those that make a file have one argument more.
 #define GLEAN_OPENING(name, prototype, parameters, directory, ...)                 \

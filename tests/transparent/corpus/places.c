@@ -159,7 +159,8 @@ static void change(const char* name) {
   barrier();
   if (rank == 0) {
     say("chmod: %d", chmod(path(name), 0600));
-    say("stat: %d, mode %o", stat(path(name), &status), (unsigned)status.st_mode);
+    stat(path(name), &status);
+    say("mode %o", (unsigned)status.st_mode);
     say("setxattr: %d", setxattr(path(name), "user.note", "made", 4, 0));
     FILE* file = fopen(path(name), "r+");
     say("fchmod: %d", file ? fchmod(fileno(file), 0604) : -1);
@@ -201,7 +202,8 @@ CASE(changed_when_closed, "chmod, utime and setxattr of a file that has just bee
   say("chmod: %d", chmod(path("data"), 0600));
   say("setxattr: %d", setxattr(path("data"), "user.note", "made", 4, 0));
   say("utime: %d", utime(path("data"), &times));
-  say("stat: %d, at %ld", stat(path("data"), &status), (long)status.st_mtime);
+  stat(path("data"), &status);
+  say("at %ld", (long)status.st_mtime);
   say_status("data");
 }
 
