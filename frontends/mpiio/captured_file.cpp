@@ -58,7 +58,9 @@ void CapturedFile::close() {
   const session::ByteOutput::Closing closing(*session_.core());
   const Bytes bytes = target_->output ? target_->output->captured_size() : 0;
   std::optional<session::Publication> publication;
-  if (session_.closes_durably(target_->path) && target_->output) publication.emplace(*session_.core(), target_->output->slot(), target_->path);
+  if (target_->output && session_.closes_durably(target_->path)) {
+    publication.emplace(*session_.core(), target_->output->slot(), target_->path);
+  }
   std::uint64_t most[5] = {0, blocked_ns_, waited_ns_, FileComm::has_room() ? 0U : 1U, 0};
   most[0] = static_cast<std::uint64_t>(close_alone());
   most[4] = publication && !target_->output ? 0U : 1U;

@@ -369,7 +369,8 @@ bool wait_to_make(Told told, Find find) {
 }  // namespace
 
 bool may_make(const char* call, int directory, const char* path) noexcept {
-  return wait_to_make({call, path}, [&](const LookUps& look_ups, pool::OutputSet closed) { return spoken_of(look_ups, closed, directory, path); });
+  return wait_to_make({call, path},
+                      [&](const LookUps& look_ups, pool::OutputSet closed) { return spoken_of(look_ups, closed, directory, path); });
 }
 
 bool may_link(const char* call, const char* text, int directory, const char* path) noexcept {

@@ -92,7 +92,8 @@ level = "debug"
 
   const Settings settings = load().settings;
 
-  EXPECT_EQ(settings.output, (OutputSettings{.mode = Mode::passthrough, .publish = Publish::in_place, .range = RangeRule::fill, .close = Close::durable}));
+  EXPECT_EQ(settings.output, (OutputSettings{.mode = Mode::passthrough, .publish = Publish::in_place, .range = RangeRule::fill,
+                                              .close = Close::durable}));
   EXPECT_EQ(settings.markers, (std::vector<std::string>{"DONE", "*.flag"}));
   EXPECT_EQ(settings.pool.budget_bytes, GiB);
   EXPECT_EQ(settings.pool.deadline_seconds, 120);

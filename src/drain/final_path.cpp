@@ -22,7 +22,8 @@ bool read_described(const pool::Pool& pool, pool::OutputKey output, Bytes begin,
     if (!pool.is_payload(at, sizeof part)) return false;
     std::memcpy(&part, pool.at(at), sizeof part);
     // Positions only fall, so a chain of parts ends.
-    if (part.slot != output.slot || part.generation != output.generation || part.begin >= above || !pool.is_payload(at, sizeof part + part.bytes)) {
+    if (part.slot != output.slot || part.generation != output.generation || part.begin >= above ||
+        !pool.is_payload(at, sizeof part + part.bytes)) {
       return false;
     }
     const Bytes from = std::max(begin, part.begin), to = std::min(end, part.begin + part.bytes);

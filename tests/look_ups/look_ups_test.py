@@ -43,7 +43,8 @@ def main():
         expect(False, directory, "open", LOOKER, "marker_open", "{}")
         expect(False, directory, "closed", LOOKER, "configured", "{}")
         for patterns in ("*.flag", "DONE,*/a?file.nc.fl[a-z]g"):
-            expect(True, directory, "closed", "sh", "-c", 'GLEAN_RUN_POOL="$GLEAN_RUN_POOL $0" exec "$@"', patterns, LOOKER, "configured", "{}")
+            expect(True, directory, "closed", "sh", "-c", 'GLEAN_RUN_POOL="$GLEAN_RUN_POOL $0" exec "$@"', patterns, LOOKER, "configured",
+                   "{}")
         for call in ("marker_open", "marker_of_stem", "marker_rename", "marker_symlink"):
             code, said = run(directory, "failed", LOOKER, call, "{}")
             assert code == 1 and "could not be completed" in said, f"{call}: {code}, {said}"

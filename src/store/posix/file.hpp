@@ -30,9 +30,10 @@ struct FileNames {
 };
 
 // Chooses both names for `path` and checks that publishing can work: the directory exists and can be
-// written, unless a file in it is written in place; `path` is not a directory and not a read-only file (a file without any write permission bit is
-// read-only for root too), and with `refuse_existing` not there at all. A symbolic link is followed, so that
-// the link stays. `unique` tells this job's working file from another's. Throws not_found, permission, exists.
+// written, unless a file in it is written in place; `path` is not a directory and not a read-only file (a file
+// without any write permission bit is read-only for root too), and with `refuse_existing` not there at all.
+// A symbolic link is followed, so that the link stays. `unique` tells this job's working file from another's.
+// Throws not_found, permission, exists.
 [[nodiscard]] FileNames choose_names(const std::string& path, base::Publish publish, bool refuse_existing,
                                      const std::string& unique);
 

@@ -121,7 +121,8 @@ std::optional<std::string> difference(const Attributes& attributes, const Attrib
   for (const auto& [name, value] : attributes) {
     const auto other = of_new_file.find(name);
     const bool is_layout = is_one_of(name, layouts);
-    const bool is_same = other != of_new_file.end() && (is_layout ? stripe_layout(value) == stripe_layout(other->second) : value == other->second);
+    const bool is_same = other != of_new_file.end() &&
+                         (is_layout ? stripe_layout(value) == stripe_layout(other->second) : value == other->second);
     if (is_same) continue;
     if (is_layout) return "it is striped otherwise than new files of its directory";
     if (name == access_list || name == access_list_of_nfs) return "it has an access control list of its own";

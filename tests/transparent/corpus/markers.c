@@ -24,11 +24,13 @@ static void write_file(const char* name) {
 
 static int is_there(const char* name) { return syscall(SYS_faccessat, AT_FDCWD, path(name), F_OK) == 0; }
 
-static void say_whether_there(const char* marker, const char* name) { say("%s: %d, %s: %d", marker, is_there(marker), name, is_there(name)); }
+static void say_whether_there(const char* marker, const char* name) {
+  say("%s: %d, %s: %d", marker, is_there(marker), name, is_there(name));
+}
 
-CASE(of_stem, "fopen of plt.done beside plt.bin") {
+CASE(of_stem, "fopen of plt.done beside plt.bin, by the last rank") {
   write_file("plt.bin");
-  if (rank == 0) {
+  if (rank == ranks - 1) {
     FILE* marker = fopen(path("plt.done"), "w");
     say_whether_there("plt.done", "plt.bin");
     if (marker) fclose(marker);
