@@ -89,7 +89,10 @@ std::optional<pool::OutputKey> try_claim(Core& core, drain::OutputDescription& d
     throw base::Error(base::Errc::invalid_state, "'" + description.display_path + "' is open already");
   }
   // Only now: an earlier output, of other ranks perhaps, may just have become that file.
-  if (!chosen && existing == ByteOutput::Existing::keep) description.names = names_of(description.display_path, existing);
+  const bool exists = access(description.names.final_path.c_str(), F_OK) == 0;
+  if (!chosen && existing == ByteOutput::Existing::keep && exists != is_written_in_place(description.names)) {
+    description.names = names_of(description.display_path, existing);
+  }
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const auto key = core.pool().open_slot(index);
     if (!key) continue;

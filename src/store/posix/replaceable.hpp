@@ -22,8 +22,8 @@ struct FileInPlace {
   uid_t user = 0;                // of new files
   gid_t group = 0;               // of new files, unless the directory hands its own on
   bool can_write_directory = true;
-  Attributes attributes;
-  Attributes of_new_file;        // that has the same permission bits
+  Attributes attributes{};
+  Attributes of_new_file{};      // that has the same permission bits
 };
 
 // What would not be as it was, in words that follow "because"; nothing where no trace is left. Local, pure.

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -62,6 +63,23 @@ CASE(by_child, "a process that the program has started makes plt_DONE") {
     snprintf(command, sizeof command, ": > '%s'", path("plt_DONE"));
     say("sh: %d", system(command));
     say_whether_there("plt_DONE", "plt.bin");
+  }
+  barrier();
+}
+
+CASE(of_directory, "plt.done beside the directory plt, and a symbolic link to it") {
+  if (rank == 0) mkdir(path("plt"), 0777);
+  barrier();
+  write_file("plt/Cell_0");
+  if (rank == 0) {
+    close(creat(path("plt.done"), 0644));
+    say_whether_there("plt.done", "plt/Cell_0");
+  }
+  barrier();
+  write_file("plt/Cell_1");
+  if (rank == 0) {
+    say("symlink: %d", symlink("plt", path("latest")));
+    say_whether_there("latest", "plt/Cell_1");
   }
   barrier();
 }
