@@ -81,17 +81,36 @@ void CapturedFile::close() {
   aside_.close();
   const session::ByteOutput::Closing closing(*session_.core());
   const Bytes bytes = target_->output ? target_->output->captured_size() : 0;
-  std::uint64_t most[4] = {0, blocked_ns_, waited_ns_, FileComm::has_room() ? 0U : 1U};
+  std::optional<session::Publication> publication;
+  if (target_->output && session_.closes_durably(target_->path)) {
+    publication.emplace(*session_.core(), target_->output->slot(), target_->path);
+  }
+  std::uint64_t most[5] = {0, blocked_ns_, waited_ns_, FileComm::has_room() ? 0U : 1U, 0};
   most[0] = static_cast<std::uint64_t>(close_alone());
   const UntoldFailure untold(session_);
   most[0] = std::max(most[0], static_cast<std::uint64_t>(untold.code()));
+  most[4] = publication && !target_->output ? 0U : 1U;
   // When a rank returns, all have closed the output: whoever opens the file then finds it complete, or waits for that.
-  PMPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_UINT64_T, MPI_MAX, comm_);
+  PMPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_UINT64_T, MPI_MAX, comm_);
+  if (most[0] == MPI_SUCCESS && most[4] == 0) most[0] = static_cast<std::uint64_t>(wait_for(*publication));
   file_comm_->ends(most[3] == 0 ? FileComm::End::spare : FileComm::End::freed);
   session_.read_back().add(target_->path, most[1], most[2], bytes);
   if (most[0] == MPI_SUCCESS) return;
   untold.told();
   fail(static_cast<int>(most[0]));
+}
+
+int CapturedFile::wait_for(session::Publication& publication) {
+  int code = MPI_SUCCESS;
+  if (rank_ == 0) {
+    const auto error = session::caught([&] { publication.wait(); });
+    if (error) {
+      base::log(base::LogLevel::error, "{}", error->what());
+      code = error_class(error);
+    }
+  }
+  PMPI_Bcast(&code, 1, MPI_INT, 0, comm_);
+  return code;
 }
 
 int CapturedFile::close_alone() {
@@ -141,8 +160,8 @@ void CapturedFile::settle() {
 void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   if (size < 0) answer_is(PMPI_File_set_size(fh, size));
   int is_used = !output().is_in_place() || output().has_others() || target_->written || target_->handles > 1 ? 1 : 0;
-  // Only where it still has its name.
-  if (rank_ == 0 && !output().has_its_name()) is_used = 1;
+  // Only where it still has its name, and replacing it leaves no trace.
+  if (size == 0 && is_used == 0 && rank_ == 0 && (!output().has_its_name() || !output().can_be_replaced())) is_used = 1;
   PMPI_Allreduce(MPI_IN_PLACE, &is_used, 1, MPI_INT, MPI_MAX, comm_);
   // The program replaces what was there: that stays as long as the new one is not complete.
   if (size == 0 && is_used == 0) return start_over();

@@ -23,6 +23,7 @@
 #include "original_file.hpp"
 #include "session.hpp"
 #include "session/byte_output.hpp"
+#include "session/publication.hpp"
 #include "token.hpp"
 
 namespace glean::mpiio {
@@ -87,6 +88,8 @@ class CapturedFile {
   [[nodiscard]] std::atomic<std::uint64_t>& blocked_ns() { return blocked_ns_; }   // in calls on this handle
 
  private:
+  // Until it is published; returns the class of what has failed, the same on all ranks. Collective, blocks.
+  int wait_for(session::Publication& publication);
   struct View {
     std::optional<FileView> places;   // none where the MPI library has to write
     Bytes etype_bytes = 1;

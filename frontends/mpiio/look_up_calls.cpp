@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
 
 #include "look_ups.hpp"
 #include "retiring.hpp"
@@ -34,6 +35,8 @@ using glean::mpiio::removes_now;
 using glean::mpiio::renames_now;
 using glean::mpiio::wait_to_cut;
 using glean::mpiio::Wanted;
+using glean::mpiio::may_link;
+using glean::mpiio::may_make;
 
 // The code of this library, as the linker knows it: its own calls do not wait, as the drain would wait for itself.
 extern "C" {
@@ -42,6 +45,16 @@ extern "C" {
 }
 
 namespace {
+
+// What a call returns that has failed.
+template <class Result>
+Result failed() {
+  if constexpr (std::is_pointer_v<Result>) return nullptr;
+  else return Result(-1);
+}
+
+bool makes(int flags) { return (flags & (O_CREAT | O_TRUNC)) != 0; }
+bool makes(const char* mode) { return mode != nullptr && (mode[0] == 'w' || mode[0] == 'a'); }
 
 Wanted opened(int flags) { return (flags & O_NOFOLLOW) != 0 ? Wanted::link_or_directory : Wanted::file_or_directory; }
 
@@ -74,6 +87,9 @@ class Next {
 // What was closed before is durable before that file is cut.
 #define GLEAN_CUT(name, directory, path, cuts) \
   if ((cuts) && !is_own(__builtin_return_address(0))) wait_to_cut(name, directory, path)
+// Before a file is made, by any of the calls that make one: it may say of others that they are complete.
+#define GLEAN_MAKE(result, name, directory, path, makes) \
+  if ((makes) && !is_own(__builtin_return_address(0)) && !may_make(#name, directory, path)) return failed<result>()
 
 // One function: what it returns, its name, its parameters, noexcept or nothing, its arguments, and what it waits for.
 #define GLEAN_NEXT(result, name, parameters, exceptions)                                \
@@ -103,6 +119,14 @@ class Next {
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)))
 #define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, opened(flags)))
+#define GLEAN_MAKING(result, name, parameters, arguments, makes, cuts) \
+  GLEAN_LOOK_UP(result, name, parameters, , arguments,                 \
+                GLEAN_MAKE(result, name, AT_FDCWD, path, makes);       \
+                GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file);       \
+                GLEAN_CUT(#name, AT_FDCWD, path, cuts))
+// Calls that make something else, and fail where there is a file.
+#define GLEAN_NEW(name, parameters, arguments, directory, wanted, ...) \
+  GLEAN_LOOK_UP(int, name, parameters, noexcept, arguments, __VA_ARGS__; GLEAN_LOOK(#name, directory, path, wanted))
 // Calls that are about the name: they are not led elsewhere.
 #define GLEAN_PLACE(result, name, parameters, exceptions, arguments, directory) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file))
@@ -112,9 +136,6 @@ class Next {
 // Of directories that are found on the way.
 #define GLEAN_WALK(result, name, parameters, exceptions, arguments) \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, AT_FDCWD, path, Wanted::any_file))
-// Calls that change the name, not the file. They also change a directory.
-#define GLEAN_NAME(result, name, parameters, exceptions, arguments, directory) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file_or_directory))
 // What a file that is open under another name would have replaced goes first, and then that.
 #define GLEAN_REMOVAL(result, name, parameters, exceptions, arguments, directory)                                          \
   GLEAN_NEXT(result, name, parameters, exceptions)                                                                         \
@@ -134,13 +155,19 @@ class Next {
 // Two paths.
 #define GLEAN_RENAME(result, name, parameters, exceptions, arguments, from_directory, to_directory, flags)                           \
   GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments,                                                                     \
+                GLEAN_MAKE(result, name, to_directory, to, true);                                                                    \
                 const bool is_program = !is_own(__builtin_return_address(0));                                                        \
                 if (is_program && (flags) == 0 && renames_now(#name, from_directory, from, to_directory, to)) return 0;              \
                 GLEAN_WAIT(#name, from_directory, from, Wanted::file_or_directory);                                                  \
                 GLEAN_WAIT(#name, to_directory, to, Wanted::file_or_directory))
-#define GLEAN_TWO(result, name, parameters, exceptions, arguments, from_directory, to_directory) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, from_directory, from, Wanted::file_or_directory); \
-                GLEAN_WAIT(#name, to_directory, to, Wanted::file_or_directory))
+// Another name of a file that is open is one of its working file, which gets its own later.
+#define GLEAN_LINKING(name, parameters, arguments, from_directory, to_directory, wanted)                                     \
+  GLEAN_LOOK_UP(int, name, parameters, noexcept, arguments, GLEAN_MAKE(int, name, to_directory, to, true);                  \
+                const Look look(#name, from_directory, is_own(__builtin_return_address(0)) ? nullptr : from, wanted);       \
+                const bool is_led = look.path() != from;                                                                    \
+                if (is_led && look.path() != nullptr) from = look.path();                                                   \
+                const Look taken(#name, to_directory, is_led ? nullptr : to, Wanted::link);                                 \
+                if (taken.path() != nullptr) to = taken.path())
 
 // Those that make a file have one argument more.
 #define GLEAN_OPENING(name, prototype, parameters, directory, ...)                 \
@@ -156,6 +183,7 @@ class Next {
       mode = va_arg(rest, mode_t);                                                 \
       va_end(rest);                                                                \
     }                                                                              \
+    GLEAN_MAKE(int, name, directory, path, makes(flags));                          \
     GLEAN_LOOK(#name, directory, path, opened(flags));                             \
     GLEAN_CUT(#name, directory, path, cuts(flags));                                \
     return next_##name.find(#name)(__VA_ARGS__, mode);                             \
@@ -177,12 +205,12 @@ GLEAN_PATH_OR_DIRECTORY(int, __open_2, (const char* path, int flags), , (path, f
 GLEAN_PATH_OR_DIRECTORY(int, __open64_2, (const char* path, int flags), , (path, flags))
 GLEAN_AT_OR_DIRECTORY(int, __openat_2, (int directory, const char* path, int flags), , (directory, path, flags))
 GLEAN_AT_OR_DIRECTORY(int, __openat64_2, (int directory, const char* path, int flags), , (directory, path, flags))
-GLEAN_CUTTING(int, creat, (const char* path, mode_t mode), , (path, mode), true)
-GLEAN_CUTTING(int, creat64, (const char* path, mode_t mode), , (path, mode), true)
-GLEAN_CUTTING(FILE*, fopen, (const char* path, const char* mode), , (path, mode), cuts(mode))
-GLEAN_CUTTING(FILE*, fopen64, (const char* path, const char* mode), , (path, mode), cuts(mode))
-GLEAN_CUTTING(FILE*, freopen, (const char* path, const char* mode, FILE* stream), , (path, mode, stream), path != nullptr && cuts(mode))
-GLEAN_CUTTING(FILE*, freopen64, (const char* path, const char* mode, FILE* stream), , (path, mode, stream), path != nullptr && cuts(mode))
+GLEAN_MAKING(int, creat, (const char* path, mode_t mode), (path, mode), true, true)
+GLEAN_MAKING(int, creat64, (const char* path, mode_t mode), (path, mode), true, true)
+GLEAN_MAKING(FILE*, fopen, (const char* path, const char* mode), (path, mode), makes(mode), cuts(mode))
+GLEAN_MAKING(FILE*, fopen64, (const char* path, const char* mode), (path, mode), makes(mode), cuts(mode))
+GLEAN_MAKING(FILE*, freopen, (const char* path, const char* mode, FILE* stream), (path, mode, stream), makes(mode), path != nullptr && cuts(mode))
+GLEAN_MAKING(FILE*, freopen64, (const char* path, const char* mode, FILE* stream), (path, mode, stream), makes(mode), path != nullptr && cuts(mode))
 
 GLEAN_PATH(int, stat, (const char* path, struct stat* status), noexcept, (path, status))
 GLEAN_PATH(int, stat64, (const char* path, struct stat64* status), noexcept, (path, status))
@@ -229,6 +257,11 @@ GLEAN_PATH(int, setxattr, (const char* path, const char* name, const void* value
 GLEAN_PATH(int, removexattr, (const char* path, const char* name), noexcept, (path, name))
 GLEAN_CUTTING(int, truncate, (const char* path, off_t length), noexcept, (path, length), true)
 GLEAN_CUTTING(int, truncate64, (const char* path, off64_t length), noexcept, (path, length), true)
+GLEAN_LINK(ssize_t, lgetxattr, (const char* path, const char* name, void* value, std::size_t size), noexcept, (path, name, value, size))
+GLEAN_LINK(ssize_t, llistxattr, (const char* path, char* names, std::size_t size), noexcept, (path, names, size))
+GLEAN_LINK(int, lsetxattr, (const char* path, const char* name, const void* value, std::size_t size, int flags), noexcept,
+           (path, name, value, size, flags))
+GLEAN_LINK(int, lremovexattr, (const char* path, const char* name), noexcept, (path, name))
 
 GLEAN_REMOVAL(int, remove, (const char* path), noexcept, (path), AT_FDCWD)
 GLEAN_REMOVAL(int, unlink, (const char* path), noexcept, (path), AT_FDCWD)
@@ -247,21 +280,25 @@ GLEAN_RENAME(int, renameat, (int old_directory, const char* from, int new_direct
              (old_directory, from, new_directory, to), old_directory, new_directory, 0)
 GLEAN_RENAME(int, renameat2, (int old_directory, const char* from, int new_directory, const char* to, unsigned flags), noexcept,
              (old_directory, from, new_directory, to, flags), old_directory, new_directory, flags)
-GLEAN_TWO(int, link, (const char* from, const char* to), noexcept, (from, to), AT_FDCWD, AT_FDCWD)
-GLEAN_TWO(int, linkat, (int old_directory, const char* from, int new_directory, const char* to, int flags), noexcept,
-          (old_directory, from, new_directory, to, flags), old_directory, new_directory)
-// What a symbolic link says is no path that is looked at.
-GLEAN_NAME(int, symlink, (const char* text, const char* path), noexcept, (text, path), AT_FDCWD)
-GLEAN_NAME(int, symlinkat, (const char* text, int directory, const char* path), noexcept, (text, directory, path), directory)
+GLEAN_LINKING(link, (const char* from, const char* to), (from, to), AT_FDCWD, AT_FDCWD, Wanted::link)
+GLEAN_LINKING(linkat, (int old_directory, const char* from, int new_directory, const char* to, int flags),
+              (old_directory, from, new_directory, to, flags), old_directory, new_directory,
+              (flags & AT_SYMLINK_FOLLOW) != 0 ? Wanted::file : Wanted::link)
+// Who finds the link may look for what it leads to.
+GLEAN_NEW(symlink, (const char* text, const char* path), (text, path), AT_FDCWD, Wanted::link,
+          if (!is_own(__builtin_return_address(0)) && !may_link("symlink", text, AT_FDCWD, path)) return -1)
+GLEAN_NEW(symlinkat, (const char* text, int directory, const char* path), (text, directory, path), directory, Wanted::link,
+          if (!is_own(__builtin_return_address(0)) && !may_link("symlinkat", text, directory, path)) return -1)
 
 GLEAN_PLACE(char*, realpath, (const char* path, char* resolved), noexcept, (path, resolved), AT_FDCWD)
 GLEAN_PLACE(char*, __realpath_chk, (const char* path, char* resolved, std::size_t size), noexcept, (path, resolved, size), AT_FDCWD)
 GLEAN_PLACE(char*, canonicalize_file_name, (const char* path), noexcept, (path), AT_FDCWD)
-GLEAN_PLACE(int, mkdir, (const char* path, mode_t mode), noexcept, (path, mode), AT_FDCWD)
-GLEAN_PLACE(int, mkdirat, (int directory, const char* path, mode_t mode), noexcept, (directory, path, mode), directory)
-GLEAN_PLACE(int, mknod, (const char* path, mode_t mode, dev_t device), noexcept, (path, mode, device), AT_FDCWD)
-GLEAN_PLACE(int, mknodat, (int directory, const char* path, mode_t mode, dev_t device), noexcept, (directory, path, mode, device),
-            directory)
+GLEAN_NEW(mkdir, (const char* path, mode_t mode), (path, mode), AT_FDCWD, Wanted::file)
+GLEAN_NEW(mkdirat, (int directory, const char* path, mode_t mode), (directory, path, mode), directory, Wanted::file)
+GLEAN_NEW(mknod, (const char* path, mode_t mode, dev_t device), (path, mode, device), AT_FDCWD, Wanted::file,
+          GLEAN_MAKE(int, mknod, AT_FDCWD, path, (mode & S_IFMT) == S_IFREG || (mode & S_IFMT) == 0))
+GLEAN_NEW(mknodat, (int directory, const char* path, mode_t mode, dev_t device), (directory, path, mode, device), directory, Wanted::file,
+          GLEAN_MAKE(int, mknodat, directory, path, (mode & S_IFMT) == S_IFREG || (mode & S_IFMT) == 0))
 
 // For `*`. The C library's own calls do not come here.
 GLEAN_ENTRIES(DIR*, opendir, (const char* path), , (path), AT_FDCWD)

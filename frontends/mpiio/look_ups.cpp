@@ -19,12 +19,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/config.hpp"
 #include "base/log.hpp"
+#include "markers.hpp"
 #include "path_resolution.hpp"
 #include "pool/published.hpp"
 #include "session.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_output.hpp"
+#include "session/stems.hpp"
 
 namespace glean::mpiio {
 namespace {
@@ -134,6 +137,19 @@ int rank_of_parent(const pool::Pool& pool) {
   return pool::no_rank;
 }
 
+// Where a rank could not tell its children.
+std::string markers_of_configuration() {
+  try {
+    std::string listed;
+    for (const std::string& pattern : base::load_configuration({}, base::process_environment()).settings.markers) {
+      listed += (listed.empty() ? "" : ",") + pattern;
+    }
+    return listed;
+  } catch (const std::exception&) {
+    return {};   // the ranks have said what is wrong with it
+  }
+}
+
 // A process that a rank has started finds the rank's pool. A pool that is gone has nothing that drains.
 [[gnu::constructor]] void look_where_the_parent_does() {
   try {
@@ -145,9 +161,11 @@ int rank_of_parent(const pool::Pool& pool) {
     auto* pool = new pool::Pool(pool::Pool::attach(name, pool::Pool::Access::look));
     int rank = text == nullptr ? rank_of_parent(*pool) : pool::no_rank;
     double seconds = default_deadline_seconds;
-    told >> rank >> seconds;
+    std::string markers;
+    if (told >> rank >> seconds) std::getline(told >> std::ws, markers);
+    if (text == nullptr) markers = markers_of_configuration();
     const bool known = rank >= 0 && rank < static_cast<int>(pool->header().ranks);
-    current = new LookUps(*pool, known ? rank : pool::no_rank, seconds);
+    current = new LookUps(*pool, known ? rank : pool::no_rank, seconds, markers);
   } catch (const std::exception&) {
     // It is gone, or another user's.
   }
@@ -163,14 +181,15 @@ void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told) {
   line.add("' does not wait any longer: nothing was written for ").add(static_cast<int>(look_ups.deadline_seconds)).add(" s").write();
 }
 
-LookUps::LookUps(const pool::Pool& pool, int node_rank, double seconds) : draining(pool, node_rank), deadline_seconds(seconds) {
+LookUps::LookUps(const pool::Pool& pool, int node_rank, double seconds, const std::string& patterns)
+    : draining(pool, node_rank), deadline_seconds(seconds), markers(patterns) {
   pool::hidden_job(pool.name()).copy(job.data(), job.size() - 1);
 }
 
-void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_seconds) {
+void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_seconds, const std::string& markers) {
   // What there was before, of a parent or of an earlier session, may be in use by a thread: it is small, and stays.
-  current = new LookUps(pool, node_rank, deadline_seconds);
-  const std::string text = pool.name() + " " + std::to_string(node_rank) + " " + std::to_string(deadline_seconds);
+  current = new LookUps(pool, node_rank, deadline_seconds, markers);
+  const std::string text = pool.name() + " " + std::to_string(node_rank) + " " + std::to_string(deadline_seconds) + " " + markers;
   setenv(pool::looking_variable, text.c_str(), 1);
 }
 
@@ -210,6 +229,81 @@ Look::~Look() {
   kept_.reset();
   looking_.reset();
   errno = error;
+}
+
+namespace {
+
+// Those of `closed` which a file of this path says to be complete.
+pool::OutputSet spoken_of(const LookUps& look_ups, pool::OutputSet closed, int directory, const char* path) {
+  if (!look_ups.markers.any() && marked_by(path).empty()) return 0;
+  Path resolved;
+  const std::size_t length = resolve(directory, path, LastLink::itself, resolved);
+  const std::string_view name(resolved.data(), length);
+  if (length == 0) return 0;
+  if (look_ups.markers.match(name)) return closed;
+  const std::string_view marked = marked_by(name);
+  if (marked.empty()) return 0;
+  return look_ups.draining.of(closed, pool::path_mark(marked), pool::Draining::Names::directories_too) |
+         session::with_stem(look_ups.draining.pool(), closed, marked);
+}
+
+// Those of `closed` to which a symbolic link leads, or that are in the directory to which it leads.
+pool::OutputSet led_to(const LookUps& look_ups, pool::OutputSet closed, const char* text, int directory, const char* path) {
+  Path target;
+  const char* const slash = text[0] == '/' ? nullptr : std::strrchr(path, '/');
+  const std::size_t parent = slash == nullptr ? 0 : static_cast<std::size_t>(slash + 1 - path), length = std::strlen(text);
+  if (parent + length >= target.size()) return 0;
+  std::memcpy(target.data(), path, parent);
+  std::memcpy(target.data() + parent, text, length + 1);
+  Path resolved;
+  const std::size_t found = resolve(directory, target.data(), LastLink::followed, resolved);
+  if (found == 0) return 0;
+  return look_ups.draining.of(closed, pool::path_mark({resolved.data(), found}), pool::Draining::Names::directories_too);
+}
+
+// False: one of them is not complete, and will not be.
+bool come(const LookUps& look_ups, pool::OutputSet outputs, Told told) {
+  std::array<std::uint32_t, pool::output_slots> generations;
+  for (std::uint32_t slot = 0; slot < pool::output_slots; ++slot) generations[slot] = look_ups.draining.pool().slot(slot).generation.load();
+  bool all_come = look_ups.draining.wait_for(outputs, look_ups.deadline_seconds, tell, &told);
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = look_ups.draining.pool().slot(index);
+    const bool is_one = (outputs >> index & 1) != 0 && slot.generation.load(std::memory_order_acquire) == generations[index];
+    if (is_one && slot.error.load(std::memory_order_acquire) != 0) all_come = false;
+  }
+  if (all_come) return true;
+  Line().add("glean: ").add(told.call).add(" of '").add(told.path)
+      .add("' fails: it would say that a file is complete, and that could not be completed").write();
+  return false;
+}
+
+// `find` says for what it waits.
+template <class Find>
+bool wait_to_make(Told told, Find find) {
+  if (told.path == nullptr) return true;
+  const Looking here;
+  const int error = errno;
+  bool may = true;
+  if (LookUps* look_ups = here.look_ups(); look_ups != nullptr) {
+    const pool::OutputSet closed = look_ups->draining.outputs().closed;
+    const pool::OutputSet outputs = closed == 0 ? 0 : find(*look_ups, closed);
+    if (outputs != 0) may = come(*look_ups, outputs, told);
+  }
+  errno = may ? error : EIO;
+  return may;
+}
+
+}  // namespace
+
+bool may_make(const char* call, int directory, const char* path) noexcept {
+  return wait_to_make({call, path},
+                      [&](const LookUps& look_ups, pool::OutputSet closed) { return spoken_of(look_ups, closed, directory, path); });
+}
+
+bool may_link(const char* call, const char* text, int directory, const char* path) noexcept {
+  if (text == nullptr) return true;
+  return wait_to_make({call, path},
+                      [&](const LookUps& look_ups, pool::OutputSet closed) { return led_to(look_ups, closed, text, directory, path); });
 }
 
 }  // namespace glean::mpiio

@@ -11,7 +11,9 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
 
+#include "markers.hpp"
 #include "pool/pool.hpp"
 #include "pool/published.hpp"
 #include "session/byte_output.hpp"
@@ -19,16 +21,18 @@
 namespace glean::mpiio {
 
 // From now on the calls of this process wait, and those of the processes that it starts, for as long as something is written
-// at least every `deadline_seconds`. `pool` must live until end_look_ups(). `node_rank`: this process's rank on the node. Local.
-void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_seconds);
+// at least every `deadline_seconds`. `pool` must live until end_look_ups(). `node_rank`: this process's rank on the node. `markers`: the
+// setting, for may_make(). Local.
+void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_seconds, const std::string& markers);
 // When nothing drains any more, before the pool goes. Local.
 void end_look_ups() noexcept;
 
 struct LookUps {
-  LookUps(const pool::Pool& pool, int node_rank, double deadline_seconds);
+  LookUps(const pool::Pool& pool, int node_rank, double deadline_seconds, const std::string& markers);
 
   pool::Draining draining;
   double deadline_seconds;
+  MarkerPatterns markers;
   std::array<char, 320> job{};   // in the names of files that live on when the program has removed them (pool/name_log.hpp)
 };
 
@@ -77,5 +81,12 @@ class Look {
   std::optional<Looking> looking_;
   std::unique_ptr<session::ByteOutput::KeptName> kept_;
 };
+
+// Before the program makes a file, or gives one this name, which may say that others are complete (markers.hpp): waits until those are
+// published that it speaks of and that are closed. False, and errno is EIO, where one of them could not be completed: then it must not be
+// made. Any thread, also in a signal handler; blocks. Costs a load if there is no session.
+[[nodiscard]] bool may_make(const char* call, int directory, const char* path) noexcept;
+// The same before a symbolic link `path` to `text` is made, for what it leads to.
+[[nodiscard]] bool may_link(const char* call, const char* text, int directory, const char* path) noexcept;
 
 }  // namespace glean::mpiio

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "base/clock.hpp"
+#include "base/keys.hpp"
 #include "base/log.hpp"
 #include "captured_file.hpp"
 #include "left_open.hpp"
@@ -58,7 +59,8 @@ void Session::begin() noexcept {
     auto* made = new Session(std::move(core));
     made->end_with_mpi();
     if (made->core_->has_pool()) {
-      begin_look_ups(made->core_->pool(), made->core_->nodes().rank(), made->core_->deadline_seconds());
+      begin_look_ups(made->core_->pool(), made->core_->nodes().rank(), made->core_->deadline_seconds(),
+                     base::find_key("markers")->print(made->core_->settings()));
     }
     announce(*made->core_);
     the_session.store(made, std::memory_order_release);
@@ -189,6 +191,10 @@ std::string Session::absolute(const std::string& filename) {
 
 bool Session::compares(std::string_view filename) const {
   return core_->settings().for_output(filename).read_back == base::ReadBack::compare;
+}
+
+bool Session::closes_durably(std::string_view filename) const {
+  return core_->settings().for_output(filename).close == base::Close::durable;
 }
 
 bool Session::is_on_several_nodes() const { return core_->has_pool() && core_->pool().is_shared(); }

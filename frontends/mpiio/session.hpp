@@ -71,6 +71,8 @@ class Session {
   [[nodiscard]] bool captures(std::string_view filename) const;
   // Whether it is captured as long as that does not cost more than it saves. Local.
   [[nodiscard]] bool compares(std::string_view filename) const;
+  // Whether closing it waits until it is published. Local.
+  [[nodiscard]] bool closes_durably(std::string_view filename) const;
   [[nodiscard]] bool is_on_several_nodes() const;
   // MPI_Barrier. On several nodes what any rank writes after it comes after what any has written before, and all see that
   // (pool/epochs.hpp): programs order their writes by it. Collective.

@@ -70,6 +70,8 @@ TEST_F(Config, ReadsEveryKeyFromTheFile) {
 mode = "passthrough"
 publish = "in-place"
 range = "fill"
+close = "durable"
+markers = ["DONE", "*.flag"]
 [pool]
 budget = "1GiB"
 deadline = "2min"
@@ -90,7 +92,9 @@ level = "debug"
 
   const Settings settings = load().settings;
 
-  EXPECT_EQ(settings.output, (OutputSettings{Mode::passthrough, Publish::in_place, RangeRule::fill}));
+  EXPECT_EQ(settings.output, (OutputSettings{.mode = Mode::passthrough, .publish = Publish::in_place, .range = RangeRule::fill,
+                                              .close = Close::durable}));
+  EXPECT_EQ(settings.markers, (std::vector<std::string>{"DONE", "*.flag"}));
   EXPECT_EQ(settings.pool.budget_bytes, GiB);
   EXPECT_EQ(settings.pool.deadline_seconds, 120);
   EXPECT_EQ(settings.drain.threads, 3);

@@ -34,6 +34,7 @@ constexpr Names<WhenFull, 4> full_names{{{"block", WhenFull::block},
                                          {"synchronous", WhenFull::synchronous},
                                          {"drop", WhenFull::drop}}};
 constexpr Names<ReadBack, 2> read_back_names{{{"compare", ReadBack::compare}, {"capture", ReadBack::capture}}};
+constexpr Names<Close, 2> close_names{{{"captured", Close::captured}, {"durable", Close::durable}}};
 constexpr Names<DirectIo, 3> direct_names{
     {{"auto", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}}};
 constexpr Names<DrainPlace, 2> place_names{{{"threads", DrainPlace::threads}, {"process", DrainPlace::process}}};
@@ -127,6 +128,21 @@ bool assign_cores(Settings& settings, std::string_view text) {
   return true;
 }
 
+// "DONE,_SUCCESS,*.flag"
+bool assign_markers(Settings& settings, std::string_view text) {
+  std::vector<std::string> patterns;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::string_view pattern = text.substr(0, comma);
+    const bool is_last = comma == std::string_view::npos;
+    text = is_last ? std::string_view{} : text.substr(comma + 1);
+    if (pattern.empty() || (!is_last && text.empty())) return false;
+    patterns.emplace_back(pattern);
+  }
+  settings.markers = std::move(patterns);
+  return true;
+}
+
 constexpr auto table = std::to_array<Key>({
     {"mode", Scope::output, "threaded, dedicated, collective or passthrough",
      "Who writes: drain threads in the background, a rank set aside, tuned collective calls, or PnetCDF as it is.",
@@ -152,6 +168,13 @@ constexpr auto table = std::to_array<Key>({
      "Files that an unmodified program reads as soon as it has written them: captured, or as MPI-IO would if that is faster.",
      [](Settings& s, std::string_view text) { return assign_name(read_back_names, s.output.read_back, text); },
      [](const Settings& s) { return print_name(read_back_names, s.output.read_back); }},
+    {"close", Scope::output, "captured or durable",
+     "What closing a file waits for: nothing, or until it is published and on the storage; what fails then is the close's error.",
+     [](Settings& s, std::string_view text) { return assign_name(close_names, s.output.close, text); },
+     [](const Settings& s) { return print_name(close_names, s.output.close); }},
+    {"markers", Scope::session, "shell patterns such as DONE,*.flag; empty: none",
+     "A file that an unmodified program makes under such a name waits until all that was closed before is published.",
+     assign_markers, [](const Settings& s) { return fmt::format("{}", fmt::join(s.markers, ",")); }},
     {"pool.budget", Scope::session, "bytes from 1MiB, or auto",
      "All shared memory that GLEAN uses on a node; auto takes a quarter of what is free, at most 1 GiB.",
      assign_budget,

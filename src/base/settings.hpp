@@ -19,6 +19,8 @@ enum class RangeRule { error, fill };      // a value that the external type can
 // What a put does when the pool is full. drop: whole steps, before they are begun.
 enum class WhenFull { block, spill, synchronous, drop };
 enum class ReadBack { compare, capture };  // of files that an unmodified program reads as soon as it has written them
+// What a call that closes a file waits for: nothing but that all is captured, or until the file is published and on the storage.
+enum class Close { captured, durable };
 enum class DrainPlace { threads, process };   // of the aggregator rank, or one helper per node
 enum class DirectIo { automatic, on, off };
 enum class LogLevel { debug, info, warning, error, off };
@@ -31,6 +33,7 @@ struct OutputSettings {
   bool checksums = false;   // recorded in a sidecar of each file
   WhenFull full = WhenFull::block;
   ReadBack read_back = ReadBack::compare;
+  Close close = Close::captured;
   friend bool operator==(const OutputSettings&, const OutputSettings&) = default;
 };
 
@@ -83,7 +86,7 @@ struct Rule {
 };
 
 struct Settings {
-  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`, `full`, `read_back`
+  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`, `full`, `read_back`, `close`
   PoolSettings pool;
   SpillSettings spill;
   DrainSettings drain;
@@ -91,6 +94,7 @@ struct Settings {
   PlanSettings plan;
   JobSettings job;
   ReportSettings report;
+  std::vector<std::string> markers;   // shell patterns: names of files by which the program says that what it has closed is there
   LogLevel log_level = LogLevel::warning;
   std::vector<Rule> rules;
 

@@ -51,8 +51,8 @@ void note_written_file(const Pool& pool, std::uint64_t device, std::uint64_t ino
 
 // Who looks: a rank of the node, or a process that it has started, or another process.
 inline constexpr int no_rank = -1;
-// In the environment of processes that a rank starts: "NAME RANK SECONDS" of its pool. Empty: that of the helper which drains, whose own
-// looks at files must not wait for it.
+// In the environment of processes that a rank starts: "NAME RANK SECONDS MARKERS" of its pool; the last one is the setting, and may be
+// missing. Empty: that of the helper which drains, whose own looks at files must not wait for it.
 inline constexpr char looking_variable[] = "GLEAN_RUN_POOL";
 
 class Draining {

@@ -95,6 +95,13 @@ struct Claimed {
   bool takes_back = false;   // the file that is there
 };
 
+// What is there already and is kept may be where no other file can be made.
+store::FileNames names_of(const std::string& path, ByteOutput::Existing existing) {
+  const bool in_place = existing == ByteOutput::Existing::keep && access(path.c_str(), F_OK) == 0;
+  return store::choose_names(path, in_place ? base::Publish::in_place : base::Publish::rename, false,
+                             fmt::format("{}-{}", getpid(), base::now_ns()));
+}
+
 // A slot with the names of the output in it; nothing while an earlier one of that name drains. `chosen`: by another node; otherwise what
 // the names are is found here.
 std::optional<Claimed> try_claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing) {
@@ -104,10 +111,12 @@ std::optional<Claimed> try_claim(Core& core, drain::OutputDescription& descripti
     throw base::Error(base::Errc::invalid_state, "'" + description.display_path + "' is open already");
   }
   // Only now: an earlier output, of other ranks perhaps, may just have become that file.
-  const bool is_kept = !chosen && existing == ByteOutput::Existing::keep && access(description.names.final_path.c_str(), F_OK) == 0;
-  const bool takes_back = is_kept && is_still_new(core, description.names.final_path);
-  if (is_kept && !takes_back) {
-    description.names = store::choose_names(description.display_path, base::Publish::in_place, false, {});
+  const bool exists = access(description.names.final_path.c_str(), F_OK) == 0;
+  const bool takes_back = !chosen && existing == ByteOutput::Existing::keep && exists && is_still_new(core, description.names.final_path);
+  if (takes_back) {
+    description.names = store::choose_names(description.display_path, base::Publish::rename, false, fmt::format("{}-{}", getpid(), base::now_ns()));
+  } else if (!chosen && existing == ByteOutput::Existing::keep && exists != is_written_in_place(description.names)) {
+    description.names = names_of(description.display_path, existing);
   }
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const auto key = core.pool().open_slot(index);
@@ -311,7 +320,7 @@ void make_output(Core& core, const Members& members, const std::string& path, By
     core.notice(Core::Notice::no_dropping_of_bytes);
   }
   drain::OutputDescription description = description_of(core, path);
-  description.names = store::choose_names(path, base::Publish::rename, false, fmt::format("{}-{}", getpid(), base::now_ns()));
+  description.names = names_of(path, existing);
   const std::string& working = description.names.working_path;
   if (working.size() >= made.working_path.size()) throw base::Error(base::Errc::invalid_argument, "the name of '" + path + "' is too long");
   const auto [key, takes_back] = claim(core, description, false, existing, members);
@@ -319,8 +328,12 @@ void make_output(Core& core, const Members& members, const std::string& path, By
   if (made.is_in_place) follow_what_is_closed(core, key, description.names.final_path);
   try {
     struct stat status {};
-    if (takes_back) take_back(description.names);
-    else if (!made.is_in_place) make_working_file(working);
+    if (takes_back) {
+      take_back(description.names);
+    } else if (!made.is_in_place) {
+      make_working_file(working);
+      store::hand_on_permissions(description.names);
+    }
     if (stat(working.c_str(), &status) != 0) throw base::system_error(errno, "cannot open '" + path + "'");
     made.size = static_cast<base::Bytes>(status.st_size);
     core.pool().slot(key.slot).size = made.size;

@@ -22,6 +22,7 @@
 #include "session/byte_opening.hpp"
 #include "session/core.hpp"
 #include "store/posix/file_space.hpp"
+#include "store/posix/replaceable.hpp"
 
 namespace glean::session {
 
@@ -351,6 +352,13 @@ std::optional<std::string> ByteOutput::find_working_file() const {
 std::string ByteOutput::working_path() const { return find_working_file().value_or(working_path_); }
 
 bool ByteOutput::has_its_name() const { return own_name().has_value(); }
+
+bool ByteOutput::can_be_replaced() const {
+  std::optional<std::string> why;
+  const auto failed = caught([&] { why = store::why_written_in_place(path_); });   // the directory is gone
+  if (why) core_->warn_in_place(path_, *why);
+  return !failed && !why;
+}
 
 // `change` returns 0 or what failed, and so does this.
 template <class Change>

@@ -123,6 +123,9 @@ class ByteOutput {
   // opened it, for this node a name of the drain's descriptor. Local.
   [[nodiscard]] std::string working_path() const;
   [[nodiscard]] bool is_in_place() const { return is_in_place_; }
+  // Whether a new file may take the place of this one, which is written in place (store/posix/replaceable.hpp): if not, the log says why.
+  // Local.
+  [[nodiscard]] bool can_be_replaced() const;
   // Blocks until everything that any rank of the node had captured of it before the call, up to this `phase`, is in that file, where
   // other processes see it, and on several nodes what others had captured in earlier epochs (pool/epochs.hpp); through the page cache
   // if it is read then. Local. Throws what has failed. Returns whether there was anything to wait for. `phase`: of wait_for_ranks().

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,11 @@ class Core {
   // Warns once in a job, whichever ranks meet it: at once where rank 0 does, else when the session is closed. Local.
   enum class Notice : std::uint64_t { files_not_on_all_nodes = 1, no_dropping_of_bytes = 2, pnetcdf_past_mpi_io = 4 };
   void notice(Notice what);
+  // In the log of this process, each text once in a session.
+  void warn_once(const std::string& text);
+  // That a file is written in place and not replaced, because of `why` (store::why_written_in_place()): once for files for the same reason
+  // in directories whose paths differ in numbers only. Local.
+  void warn_in_place(const std::string& path, const std::string& why);
 
   [[nodiscard]] bool root_is_gone() const { return outputs_ && outputs_->root_is_gone(); }
   [[nodiscard]] bool has_lost_a_rank() const { return outputs_ && outputs_->has_lost_a_rank(); }
@@ -204,6 +210,7 @@ class Core {
   std::unique_ptr<ExchangeThread> exchange_thread_;   // instead, where the program knows nothing of it
   std::function<void()> meanwhile_;
   std::vector<Backend*> direct_;
+  std::set<std::string> warned_;
   report::RankFigures figures_;
   std::vector<report::PassthroughFigures> passthrough_;
   std::vector<report::CallFigures> calls_;

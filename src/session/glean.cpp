@@ -15,6 +15,7 @@
 #include "session/output_impl.hpp"
 #include "session/translated.hpp"
 #include "store/parts/part_index.hpp"
+#include "store/posix/replaceable.hpp"
 
 namespace glean {
 
@@ -160,6 +161,12 @@ class Session::Impl {
       if (value.failed_before != 0) return;
       value.settings = core_->settings().for_output(path);
       core_->restrict_to_what_several_nodes_can(value.settings, opening.path);
+      if (value.settings.publish == base::Publish::rename && options.existing != Existing::refuse && parts.count == 1) {
+        if (const auto why = store::why_written_in_place(opening.path)) {
+          core_->warn_in_place(opening.path, *why);
+          value.settings.publish = base::Publish::in_place;
+        }
+      }
       value.root = getpid();
       value.opened_ns = base::now_ns();
       opening.names = store::choose_names(opening.path, value.settings.publish, options.existing == Existing::refuse,

@@ -108,6 +108,7 @@ class PassthroughBackend final : public Backend {
     struct Nothing {};
     try {
       static_cast<void>(on_root<Nothing>(core_->comm(), [&](Nothing&) {
+        store::hand_on_permissions(opening_.names);
         store::File file(calls_, opening_.names, base::DirectIo::off);
         drain::Checksums none;
         if (is_part()) store::publish_index(calls_, opening_.names, steps_);

@@ -106,13 +106,14 @@ class ThreadedBackend final : public Backend {
     if (verdict.error) throw base::Error(*verdict.error);
   }
 
-  // No rank waits for another: what goes wrong, here or later, the next call that is for that brings to all.
+  // Unless it is to be durable, no rank waits for another: what goes wrong, here or later, the next call that is for that brings to all.
   void close() override {
     tell_of_drops();
     output_->all_dropped = steps_kept_ == 0 && output_->steps_dropped != 0;
     core_->outputs().close(*output_);
     core_->ladder().leave(output_->key);
     core_->recorder().ring_the_drain();
+    if (opening_.settings.close == base::Close::durable) wait(Level::durable, -1, std::nullopt);
   }
 
   void abandon() noexcept override {
@@ -208,6 +209,7 @@ class ThreadedBackend final : public Backend {
       // Before there is a file: whoever comes after a killed process knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       description.layout = store::create_netcdf(names.working_path, definitions, opening_.settings.range);
+      store::hand_on_permissions(names);
       description.share = core_->share_of(opening_.path, description.layout);
       index_.part = core_->parts().self;
       index_.parts = core_->parts().count;

@@ -39,6 +39,16 @@ def main():
             expect(False, directory, "open", LOOKER, call, "{}")
             expect(False, directory, "absent", LOOKER, call, "{}")
 
+        # What says that the file is complete does not say so earlier, and not at all where it cannot be completed.
+        expect(False, directory, "open", LOOKER, "marker_open", "{}")
+        expect(False, directory, "closed", LOOKER, "configured", "{}")
+        for patterns in ("*.flag", "DONE,*/a?file.nc.fl[a-z]g"):
+            expect(True, directory, "closed", "sh", "-c", 'GLEAN_RUN_POOL="$GLEAN_RUN_POOL $0" exec "$@"', patterns, LOOKER, "configured",
+                   "{}")
+        for call in ("marker_open", "marker_of_stem", "marker_rename", "marker_symlink"):
+            code, said = run(directory, "failed", LOOKER, call, "{}")
+            assert code == 1 and "could not be completed" in said, f"{call}: {code}, {said}"
+
         # By other names.
         os.symlink(directory, os.path.join(elsewhere, "link"))
         os.symlink(os.path.join(directory, "a file.nc"), os.path.join(elsewhere, "to the file"))

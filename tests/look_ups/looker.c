@@ -62,6 +62,37 @@ static int is_it_too(const char* name, const struct stat* status, int type, stru
   return is_it(name, status, type);
 }
 
+/* As a process sees it that does not wait. */
+static int is_there(void) { return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0; }
+
+/* Of a file that says that `path` is complete; it is removed when it is made. */
+static const char* marker(const char* ending) {
+  static char name[4200];
+  snprintf(name, sizeof name, "%s%s", path, ending);
+  return name;
+}
+
+static const char* marker_of_stem(void) {
+  static char name[4200];
+  snprintf(name, sizeof name, "%.*s_DONE", (int)strlen(path) - 3, path);
+  return name;
+}
+
+static int is_marked(int made, const char* name) {
+  const int there = made >= 0 && is_there();
+  if (made >= 0) unlink(name);
+  return there;
+}
+
+static int is_marked_by_stream(FILE* made, const char* name) { return is_marked(made == NULL ? -1 : 0, name); }
+
+static int is_marked_by_rename(void) {
+  char temporary[4300];
+  snprintf(temporary, sizeof temporary, "%s.temporary", path);
+  close(open(temporary, O_WRONLY | O_CREAT, 0600));
+  return is_marked(rename(temporary, marker(".success")), marker(".success"));
+}
+
 /* Looking at the directory does not wait for the file. */
 static int directory_is_there(void) {
   char directory[4096];
@@ -162,6 +193,16 @@ int main(int count, char** arguments) {
   CALL("creat", creat(path, 0600) >= 0 && unlink(path) == 0)
   CALL("symlink", symlink("nowhere", path) != 0)
   CALL("symlinkat", symlinkat("nowhere", AT_FDCWD, path) != 0)
+  CALL("marker_open", is_marked(open(marker(".done"), O_WRONLY | O_CREAT, 0600), marker(".done")))
+  CALL("marker_openat", is_marked(openat(AT_FDCWD, marker("-md5"), O_WRONLY | O_CREAT | O_TRUNC, 0600), marker("-md5")))
+  CALL("marker_creat", is_marked(creat(marker(".sha256"), 0600), marker(".sha256")))
+  CALL("marker_fopen", is_marked_by_stream(fopen(marker("_ok"), "w"), marker("_ok")))
+  CALL("marker_of_stem", is_marked_by_stream(fopen(marker_of_stem(), "a"), marker_of_stem()))
+  CALL("marker_mknod", is_marked(mknod(marker(".ready"), S_IFREG | 0600, 0), marker(".ready")))
+  CALL("marker_rename", is_marked_by_rename())
+  CALL("marker_symlink", is_marked(symlink("a file.nc", other), other))
+  CALL("marker_link", is_marked(link(path, other), other))
+  if (strcmp(arguments[1], "configured") == 0) return is_marked(open(marker(".flag"), O_WRONLY | O_CREAT, 0600), marker(".flag")) ? 0 : 1;
   CALL("directory", directory_is_there())
   CALL("handler", from_handler())
   CALL("fork", from_child())

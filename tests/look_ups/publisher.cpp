@@ -5,6 +5,7 @@
 //   closed   a moment after all ranks have closed it, which they have before the command
 //   alone    the same, but only the rank that starts the command has closed it so far
 //   open     when the command has ended: no rank has closed it
+//   failed   never: all ranks have closed it before the command, and a moment after it cannot be completed
 //   absent   when the command has ended: the rank that starts it has never had it open
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,8 @@
 #include <string>
 #include <thread>
 
+#include "drain/description.hpp"
+#include "pool/description.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
 #include "pool/test_pool.hpp"
@@ -33,6 +36,12 @@ void publish(pool::Pool& pool, const pool::OutputKey& key, const std::string& pa
   pool::futex_signal(pool.header().progress);
 }
 
+void fail(pool::Pool& pool, const pool::OutputKey& key) {
+  pool::fail(pool.slot(key.slot), 1, "no room", "");
+  pool.slot(key.slot).state.store(pool::OutputState::failed, std::memory_order_release);
+  pool::futex_signal(pool.header().progress);
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -40,11 +49,15 @@ int main(int, char** arguments) {
   pool::TestPool made(2);
   const pool::OutputKey key = made.claim_slot();
   pool::mark_path(made.pool.slot(key.slot), path);
+  drain::OutputDescription description;
+  description.display_path = path;
+  description.names = {path + ".part", path};
+  made.pool.slot(key.slot).description = pool::write_parts(made.pool, key, description.encode_names())->newest;
   const auto close = [&](int rank, std::uint32_t flags) { made.pool.rank_progress(key.slot, rank) = flags; };
-  const bool soon = when == "closed" || when == "alone";
+  const bool soon = when == "closed" || when == "alone" || when == "failed";
   if (soon) close(0, pool::rank_closed);
   if (when == "absent") close(0, pool::rank_closed | pool::rank_absent);
-  if (when == "closed") close(1, pool::rank_closed);
+  if (when == "closed" || when == "failed") close(1, pool::rank_closed);
 
   const pid_t child = fork();
   if (child == 0) {
@@ -56,7 +69,8 @@ int main(int, char** arguments) {
   }
   if (soon) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    publish(made.pool, key, path);
+    if (when == "failed") fail(made.pool, key);
+    else publish(made.pool, key, path);
   }
   int status = 0;
   waitpid(child, &status, 0);

@@ -55,6 +55,34 @@ TEST_F(Captured, AppearsWhenItIsClosed) {
   EXPECT_EQ(published(), letters);
 }
 
+// Run with GLEAN_CLOSE=durable.
+TEST_F(Captured, IsThereWhenItIsClosedDurably) {
+  const char* close = std::getenv("GLEAN_CLOSE");
+  if (close == nullptr || std::string(close) != "durable") GTEST_SKIP() << "needs GLEAN_CLOSE=durable";
+  for (const std::string text : {"first", "again"}) {
+    MPI_File file = create();
+    if (rank_ == ranks_ - 1) MPI_File_write_at(file, 0, text.data(), 5, MPI_CHAR, MPI_STATUS_IGNORE);
+    EXPECT_EQ(MPI_File_close(&file), MPI_SUCCESS);
+    EXPECT_EQ(seen_by_others(), text);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  // A handle of one rank alone, beside that of all.
+  MPI_File of_all = create(), own = create(MPI_COMM_SELF);
+  MPI_File_write_at(own, 5, "!", 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  EXPECT_EQ(MPI_File_close(&of_all), MPI_SUCCESS);
+  EXPECT_EQ(MPI_File_close(&own), MPI_SUCCESS);
+  EXPECT_EQ(published(), "again!");
+}
+
+TEST_F(Captured, ThatItCannotBePublishedIsAnErrorOfADurableClose) {
+  const char* close = std::getenv("GLEAN_CLOSE");
+  if (close == nullptr || std::string(close) != "durable") GTEST_SKIP() << "needs GLEAN_CLOSE=durable";
+  MPI_File file = create();
+  if (rank_ == 0) EXPECT_EQ(syscall(SYS_mkdirat, AT_FDCWD, path().c_str(), 0777), 0);   // as another program does
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_NE(error_class(MPI_File_close(&file)), MPI_SUCCESS);
+}
+
 TEST_F(Captured, AnOldFileStaysUntilOneThatWasCutToNothingIsComplete) {
   make("old");
   MPI_File file = create();

@@ -67,6 +67,60 @@ TEST_F(Outputs, LeaveTheOldFileUntouchedUntilThen) {
   EXPECT_EQ(count_of(content("a.nc"), 1.25), 2 * all());
 }
 
+// Replacing it would leave the other name with the old contents, and give it another owner.
+TEST_F(Outputs, AreWrittenInPlaceWhereReplacingLeavesATrace) {
+  if (rank_ == 0) {
+    std::ofstream(path("a.nc")) << "the old file";
+    std::filesystem::create_hard_link(path("a.nc"), path("another name"));
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (const char* mode : {"threaded", "passthrough"}) {
+    Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
+    Simple file(session, path("a.nc"));
+    file.whole_step(1.25);
+    file.out.close();
+    session.wait(Level::durable);
+
+    EXPECT_EQ(count_of(content("another name"), 1.25), 2 * all()) << mode;
+    EXPECT_EQ(others({"a.nc", "another name"}), std::vector<std::string>{}) << mode;
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+TEST_F(Outputs, KeepThePermissionsOfTheFileThatTheyReplace) {
+  for (const char* mode : {"threaded", "passthrough"}) {
+    if (rank_ == 0) {
+      std::ofstream(path("a.nc")) << "the old file";
+      std::filesystem::permissions(path("a.nc"), std::filesystem::perms{0640});
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
+    Simple file(session, path("a.nc"));
+    file.whole_step(1.25);
+    file.out.close();
+    session.wait(Level::durable);
+
+    EXPECT_EQ(std::filesystem::status(path("a.nc")).permissions(), std::filesystem::perms{0640}) << mode;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank_ == 0) std::filesystem::remove(path("a.nc"));
+  }
+}
+
+TEST_F(Outputs, AreThereWhenTheyAreClosedDurably) {
+  Session session(MPI_COMM_WORLD, with({{"close", "durable"}}));
+  Simple file(session, path("a.nc"));
+  file.whole_step(1.25);
+  file.out.close();
+  EXPECT_TRUE(exists("a.nc"));
+
+  Simple refused(session, path("b.nc"));
+  refused.whole_step(1.25);
+  refused.out.wait(Level::durable);
+  if (rank_ == 0) std::filesystem::create_directory(path("b.nc"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_THROW(refused.out.close(), Error) << "it cannot be published";
+}
+
 TEST_F(Outputs, AreInTheFileWhenTheyAreWrittenAndCountedWhenTheyAreDurable) {
   Session session(MPI_COMM_WORLD, with({}));
   Simple file(session, path("a.nc"));

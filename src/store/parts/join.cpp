@@ -171,6 +171,7 @@ Joined join(SystemCalls& calls, const std::vector<Part>& parts, const std::strin
   if (descriptor < 0) throw base::system_error(-descriptor, fmt::format("cannot create '{}'", output));
   calls.close(descriptor);
   try {
+    hand_on_permissions(names);
     File file(calls, names, base::DirectIo::off);
     Joining joining(calls, parts);
     joining.write_into(file);

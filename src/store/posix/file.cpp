@@ -40,11 +40,26 @@ Bytes direct_alignment(int descriptor) {
   return page;
 }
 
+constexpr mode_t permission_bits = 07777;
+
+// Of the file that is replaced; none if there is none, or the output is written in place.
+std::optional<mode_t> mode_of_replaced(const FileNames& names) {
+  struct stat replaced {};
+  if (names.working_path == names.final_path || stat(names.final_path.c_str(), &replaced) != 0) return std::nullopt;
+  return replaced.st_mode & permission_bits;
+}
+
 }  // namespace
+
+void hand_on_permissions(const FileNames& names) {
+  const auto mode = mode_of_replaced(names);
+  if (mode && chmod(names.working_path.c_str(), *mode) != 0) throw base::system_error(errno, message("set the permissions of", names));
+}
 
 File::File(SystemCalls& calls, FileNames names, base::DirectIo direct_io) : calls_(calls), names_(std::move(names)) {
   buffered_ = calls_.open(names_.working_path.c_str(), O_WRONLY | O_CLOEXEC, 0);
   if (buffered_ < 0) throw base::system_error(-buffered_, message("open", names_));
+  replaced_mode_ = mode_of_replaced(names_);
   if (direct_io == base::DirectIo::off) return;
 
   const Bytes alignment = direct_alignment(buffered_);
@@ -157,9 +172,11 @@ void File::publish() {
 
 void File::prepare_to_publish() {
   synchronize();
-  struct stat replaced {};
-  if (names_.working_path == names_.final_path || stat(names_.final_path.c_str(), &replaced) != 0) return;
-  if (fchmod(buffered_, replaced.st_mode & 07777) != 0) throw base::system_error(errno, message("set the permissions of", names_));
+  if (names_.working_path == names_.final_path) return;
+  const auto mode = mode_of_replaced(names_);
+  if (mode && mode != replaced_mode_ && fchmod(buffered_, *mode) != 0) {
+    throw base::system_error(errno, message("set the permissions of", names_));
+  }
 }
 
 void File::take_name() {
@@ -176,6 +193,7 @@ void File::keep_name() {
 void File::synchronize_directory() {
   const std::string directory = std::filesystem::path(names_.final_path).parent_path().string();
   const int descriptor = calls_.open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (descriptor == -EACCES && names_.working_path == names_.final_path) return;   // the name was there before
   if (descriptor < 0) throw base::system_error(-descriptor, message("publish", names_));
   const int result = calls_.fsync(descriptor);
   calls_.close(descriptor);

@@ -30,9 +30,10 @@ struct FileNames {
 };
 
 // Chooses both names for `path` and checks that publishing can work: the directory exists and can be
-// written, `path` is not a directory and not a read-only file (a file without any write permission bit is
-// read-only for root too), and with `refuse_existing` not there at all. A symbolic link is followed, so that
-// the link stays. `unique` tells this job's working file from another's. Throws not_found, permission, exists.
+// written, unless a file in it is written in place; `path` is not a directory and not a read-only file (a file
+// without any write permission bit is read-only for root too), and with `refuse_existing` not there at all.
+// A symbolic link is followed, so that the link stays. `unique` tells this job's working file from another's.
+// Throws not_found, permission, exists.
 [[nodiscard]] FileNames choose_names(const std::string& path, base::Publish publish, bool refuse_existing,
                                      const std::string& unique);
 
@@ -44,6 +45,9 @@ struct FileNames {
 [[nodiscard]] std::string resolved_path(const std::string& path);
 // Under which name the output is written that becomes `final_path`.
 [[nodiscard]] std::string working_path(const std::string& final_path, base::Publish publish, const std::string& unique);
+
+// Gives the working file, which exists, the permission bits of the file that it will replace, if there is one. Throws on failure. Local.
+void hand_on_permissions(const FileNames& names);
 
 class File {
  public:
@@ -72,7 +76,8 @@ class File {
   // fsync. After a failed one the file is never trusted again: every later call throws. Blocks.
   void synchronize();
   // synchronize, rename to the final name, fsync of the directory. A file that is replaced hands its permission
-  // bits on. Blocks.
+  // bits on if they are others than when this was opened: who has made the working file has given it those (hand_on_permissions()),
+  // and the program may have changed them since. Blocks.
   void publish();
   // The same in parts, of which only the second changes a name.
   void prepare_to_publish();
@@ -112,6 +117,7 @@ class File {
   std::atomic<bool> failed_ = false;      // an fsync did
   bool published_ = false;
   bool shared_ = false;
+  std::optional<mode_t> replaced_mode_;   // of the file that will be replaced, when this was opened
 };
 
 }  // namespace glean::store

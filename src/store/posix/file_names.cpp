@@ -52,14 +52,14 @@ fs::path check_directory(const fs::path& directory, const std::string& path) {
   if (!found) throw base::system_error(errno, cannot_write(path));
   const fs::path real(*found);
   if (!fs::is_directory(real)) throw base::system_error(ENOTDIR, cannot_write(path));
-  if (!writable(real, W_OK | X_OK)) throw base::system_error(errno, cannot_write(path));
   return real;
 }
 
-void check_existing(const fs::path& target, const std::string& path, bool refuse_existing) {
+// Returns whether there is one.
+bool check_existing(const fs::path& target, const std::string& path, bool refuse_existing) {
   struct stat status {};
   if (stat(target.c_str(), &status) != 0) {
-    if (errno == ENOENT) return;
+    if (errno == ENOENT) return false;
     throw base::system_error(errno, cannot_write(path));
   }
   if (S_ISDIR(status.st_mode)) throw Error(Errc::exists, cannot_write(path) + ": it is a directory");
@@ -72,6 +72,7 @@ void check_existing(const fs::path& target, const std::string& path, bool refuse
     throw Error(Errc::permission, cannot_write(path) + ": the file is read-only",
                 "make it writable or choose another name");
   }
+  return true;
 }
 
 // ".name.glean-UNIQUE.part"; a long name is cut and told from others by its hash.
@@ -128,7 +129,9 @@ FileNames choose_names(const std::string& path, base::Publish publish, bool refu
   }
   const fs::path directory = check_directory(target.parent_path(), path);
   const std::string final_path = (directory / target.filename()).string();
-  check_existing(final_path, path, refuse_existing);
+  const bool exists = check_existing(final_path, path, refuse_existing);
+  const bool makes_a_name = !exists || publish == base::Publish::rename;
+  if (makes_a_name && !writable(directory, W_OK | X_OK)) throw base::system_error(errno, cannot_write(path));
   const FileNames names{working_path(final_path, publish, unique), final_path};
   check_length(names.working_path, final_path);
   return names;
