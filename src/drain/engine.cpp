@@ -21,6 +21,7 @@
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "store/parts/part_index.hpp"
+#include "store/posix/unclosed.hpp"
 
 namespace glean::drain {
 namespace {
@@ -412,7 +413,10 @@ void Engine::publish_bytes(const Job& job) {
     return;
   }
   job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
-  publish(calls_, *file, {}, file->current_size(), job.output->checksums());
+  if (!job.output->is_published_unclosed()) return publish(calls_, *file, {}, file->current_size(), job.output->checksums());
+  job.output->checksums() = Checksums();
+  file->synchronize();
+  forget_sums(calls_, store::publish_unclosed(calls_, file->names()));
 }
 
 void Engine::enter_busy() {
