@@ -101,7 +101,7 @@ void print(const Result& result) {
     if (outcome != nullptr && outcome->state == "published") {
       if (!output.is_bytes) std::cout << fmt::format(" → published with {}", count(outcome->steps, "step"));
       else if (!output.closed && output.in_place) std::cout << " → all that was captured is in it";
-      else std::cout << " → published" << (outcome->unclosed_path.empty() ? "" : " as " + outcome->unclosed_path);
+      else std::cout << " → published" << (outcome->unclosed_path.empty() || outcome->unclosed_path == output.final_path ? "" : " as " + outcome->unclosed_path);
     } else if (outcome != nullptr) {
       std::cout << " → " << (outcome->state == "postponed" ? "not completed: " + outcome->note :
                              is_lost(result, output) ? "LOST: " + outcome->note :

@@ -17,6 +17,8 @@ RANKS = 4
 WRITER, LIBRARY, KINDS = os.environ["SYNCED_WRITER"], os.environ["LIBRARY"], os.environ["SYNCED_KINDS"].split()
 LAYERS = os.environ["MPI_IO"].split()
 OLD = b"an older file\n"
+# PnetCDF itself cuts a file that is there, before it opens it.
+REPLACING = [kind for kind in KINDS if kind != "pnetcdf"]
 
 
 def number_in(path):
@@ -106,18 +108,20 @@ class Synced(CommandTest):
                     self.assert_recovers(kind, "traj")
 
     def test_is_published_beside_a_file_that_was_there(self):
-        for kind in KINDS:
+        for kind in REPLACING:
             with self.subTest(kind):
                 self.kill_all(self.start(kind, old=True))
                 self.assert_recovers(kind, "traj.unclosed")
                 self.assertEqual((self.data / "traj").read_bytes(), OLD)
 
-    def test_is_published_by_the_first_rank_when_another_was_killed(self):
+    def test_is_published_by_the_first_rank_that_is_told_to_end(self):
         program = self.start("mpiio")
-        kill(self.numbers("rank")[2])   # mpirun ends the others
-        program.wait(60)
+        kill(program.pid, signal.SIGSTOP)   # or it would not wait for that rank for long
+        first, *others = self.numbers("rank")
+        for rank in others:
+            kill(rank)
+        kill(first, signal.SIGTERM)
         self.end(program)
-        self.assertIn("synchronized: published as", (self.directory / "log").read_text())
         self.assert_kept("mpiio", self.data / "traj")
         self.assert_nothing_is_left()
 
@@ -149,7 +153,7 @@ class Synced(CommandTest):
         for kind in KINDS:
             for launcher in ([], [*MPIRUN, "2"]):
                 with self.subTest(kind, alone=not launcher):
-                    old = bool(launcher)
+                    old = bool(launcher) and kind in REPLACING
                     self.kill_all(self.start(kind, old=old, GLEAN_TOPOLOGY_RANKS_PER_NODE="2"))
                     self.assert_recovers(kind, "traj.unclosed" if old else "traj", *launcher)
 
@@ -167,7 +171,7 @@ class Synced(CommandTest):
         (self.data / "never").touch()
         self.kill_all(self.start("mpiio"))
         run = self.glean("recover")
-        self.assertRegex(run.stdout, r"traj: not closed by [^,]*( and \d)? → removed\n")
+        self.assertRegex(run.stdout, r"traj: not closed by ranks [\d, ]* → removed\n")
         self.assertEqual(sorted(path.name for path in self.data.glob("*traj*")), [])
         self.assert_nothing_is_left()
 
