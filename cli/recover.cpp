@@ -97,11 +97,12 @@ void print(const Result& result) {
   for (const auto& output : found.outputs) {
     const std::string path = output.final_path.empty() ? "(unnamed)" : output.final_path;
     const auto* outcome = outcome_of(result, output);
+    const bool is_beside = outcome != nullptr && !outcome->unclosed_path.empty() && outcome->unclosed_path != output.final_path;
     std::cout << fmt::format("  {}: {}", path, describe(output));
     if (outcome != nullptr && outcome->state == "published") {
       if (!output.is_bytes) std::cout << fmt::format(" → published with {}", count(outcome->steps, "step"));
       else if (!output.closed && output.in_place) std::cout << " → all that was captured is in it";
-      else std::cout << " → published" << (outcome->unclosed_path.empty() || outcome->unclosed_path == output.final_path ? "" : " as " + outcome->unclosed_path);
+      else std::cout << " → published" << (is_beside ? " as " + outcome->unclosed_path : "");
     } else if (outcome != nullptr) {
       std::cout << " → " << (outcome->state == "postponed" ? "not completed: " + outcome->note :
                              is_lost(result, output) ? "LOST: " + outcome->note :
