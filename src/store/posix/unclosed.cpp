@@ -42,6 +42,8 @@ std::string unclosed_path(const std::string& final_path) {
   return (path.parent_path() / (name + suffix)).string();
 }
 
+bool is_unclosed_path(const std::string& path) { return path.ends_with(suffix); }
+
 std::string publish_unclosed(SystemCalls& calls, const FileNames& names) {
   struct stat file {}, old {};
   if (stat(names.working_path.c_str(), &file) != 0) throw base::system_error(errno, "cannot find '" + names.working_path + "'");

@@ -15,6 +15,7 @@ namespace glean::store {
 
 // "NAME.unclosed", in the same directory. A name that is too long for that is cut, and told from others by its hash.
 [[nodiscard]] std::string unclosed_path(const std::string& final_path);
+[[nodiscard]] bool is_unclosed_path(const std::string& path);
 
 // Gives the working file its final name, or, if a file is there, that of unclosed_path(), which may replace one of an earlier crash; makes
 // this durable, and returns the path. What is in the file is not made durable here. Throws; not_found: there is no working file.
