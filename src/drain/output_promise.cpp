@@ -23,11 +23,11 @@ bool OutputDrain::has_promised_bytes() const {
   return description_.is_bytes && promised != 0 && (pool_.is_shared() || promised <= pool::writes_begun(slot_) + 1);
 }
 
-// On several nodes as far as this one knows. Of an output of several files none: they are joined as far as all have steps.
+// Of an output of several files none: they are joined as far as all have steps.
 std::uint64_t OutputDrain::promised_steps() const {
-  if (description_.is_bytes || description_.is_part) return 0;
-  const std::uint64_t promised = slot_.steps_synchronized.load(std::memory_order_acquire);
-  return promised <= slot_.steps_written.load(std::memory_order_acquire) ? promised : 0;
+  const std::uint64_t promised = slot_.synchronized_writes.load(std::memory_order_acquire);
+  if (description_.is_bytes || description_.is_part || promised == 0) return 0;
+  return promised - 1 <= slot_.steps_synchronized.load(std::memory_order_acquire) ? promised - 1 : 0;
 }
 
 bool OutputDrain::is_left_unclosed() const {

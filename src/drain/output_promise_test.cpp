@@ -220,6 +220,7 @@ class PromisedSteps : public Promised {
     slot().synchronize_up_to = steps;
     pool::futex_signal(made_->pool.header().work);
     ASSERT_TRUE(eventually([&] { return slot().steps_synchronized >= steps; }));
+    slot().synchronized_writes = 1 + std::uint64_t{steps};   // all ranks have been told so
   }
   // Its header says how many steps there are.
   void expect_steps_in(const std::string& path, std::uint64_t steps) {

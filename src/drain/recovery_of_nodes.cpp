@@ -218,7 +218,7 @@ OutputTrace trace_of_published(const pool::Pool& pool, std::uint32_t index, cons
   trace.state = "published";
   trace.steps_dropped = verdict.steps.judged - verdict.steps.kept;   // all that were ended had been judged
   trace.steps = verdict.ended - trace.steps_dropped;
-  if (verdict.closed || verdict.synchronized_writes == 0) return trace;
+  if (verdict.closed || verdict.synchronized_writes == 0 || !names_of(pool, index).is_bytes) return trace;
   trace.unclosed_path = find_renamed(names_of(pool, index).names, pool.slot(index)).value_or("");
   if (!trace.unclosed_path.empty()) trace.note = "not closed; synchronized: published as '" + trace.unclosed_path + "'";
   return trace;
