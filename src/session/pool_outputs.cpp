@@ -359,7 +359,8 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
 // Of outputs that are open: by each rank, before any returns from waiting for it.
 void PoolOutputs::promise(const PoolOutput* only) {
   for (const auto& output : outputs_) {
-    if (output->failure || output->abandoned || output->closed || (only != nullptr && output.get() != only) || !is_current(*output)) continue;
+    const bool is_meant = only == nullptr || output.get() == only;
+    if (!is_meant || output->failure || output->abandoned || output->closed || !is_current(*output)) continue;
     pool::raise(pool_.slot(output->key.slot).synchronized_writes, std::uint64_t{output->steps_ended} + 1);
   }
 }
