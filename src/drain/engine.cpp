@@ -21,7 +21,6 @@
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "store/parts/part_index.hpp"
-#include "store/posix/unclosed.hpp"
 
 namespace glean::drain {
 namespace {
@@ -413,10 +412,8 @@ void Engine::publish_bytes(const Job& job) {
     return;
   }
   job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
-  if (!job.output->is_published_unclosed()) return publish(calls_, *file, {}, file->current_size(), job.output->checksums());
-  job.output->checksums() = Checksums();
-  file->synchronize();
-  forget_sums(calls_, store::publish_unclosed(calls_, file->names()));
+  if (job.output->is_unclosed()) return job.output->publish_unclosed();
+  publish(calls_, *file, {}, file->current_size(), job.output->checksums());
 }
 
 void Engine::enter_busy() {

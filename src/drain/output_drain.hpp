@@ -133,8 +133,9 @@ class OutputDrain {
   [[nodiscard]] Checksums& checksums() { return checksums_; }
   [[nodiscard]] const OutputTrace& trace() const { return trace_; }
   [[nodiscard]] pool::OutputSlot& slot() const { return slot_; }
-  // The file is published although not all ranks have closed it (output_promise.cpp).
-  [[nodiscard]] bool is_published_unclosed() const { return is_unclosed_; }
+  // Its file is published although not all ranks have closed it; the second without the lock (output_promise.cpp).
+  [[nodiscard]] bool is_unclosed() const { return is_unclosed_; }
+  void publish_unclosed();
 
  private:
   static constexpr std::uint64_t no_step = ~0ull;   // what belongs to the file as a whole

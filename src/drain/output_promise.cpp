@@ -36,6 +36,13 @@ bool OutputDrain::is_left_unclosed() const {
   return !pool::ranks_of_output(pool_, key_.slot).all_closed;
 }
 
+// Without checksums: they would be beside the final name before it is known whether the file gets that.
+void OutputDrain::publish_unclosed() {
+  checksums_ = Checksums();
+  file_->synchronize();
+  forget_sums(calls_, store::publish_unclosed(calls_, file_->names()));
+}
+
 // Without the lock. False: there is nothing to keep.
 bool OutputDrain::keep_promised() noexcept {
   if (superseded_ || dropped_ || is_in_place() || (!has_promised_bytes() && promised_steps() == 0)) return false;
