@@ -14,6 +14,7 @@
 #include "base/units.hpp"
 #include "cli/verification.hpp"
 #include "store/parts/part_index.hpp"
+#include "store/posix/unclosed.hpp"
 #include "store/sums/verify.hpp"
 
 namespace glean::cli {
@@ -79,6 +80,10 @@ Judgement judge(const std::string& path, Depth depth, bool sums_required, Header
   Judgement judgement;
   if (const auto part = store::parse_part_path(path); part && std::filesystem::exists(store::index_path(path))) {
     judgement.reason = fmt::format("it is a part of {}, see glean-join(1)", std::filesystem::path(part->path).filename().string());
+    return judgement;
+  }
+  if (store::is_unclosed_path(path)) {
+    judgement.reason = "not all ranks had closed it, see glean-recover(1)";
     return judgement;
   }
   try {

@@ -70,7 +70,9 @@ std::string describe(const drain::RemainingOutput& output) {
   if (!output.problem.empty()) return output.problem;
   const std::string waits = fmt::format(", {} wait", base::readable_bytes(output.waiting_bytes));
   const std::string behind = base::readable_ranks(output.ranks_behind);
-  if (output.is_bytes) return (output.closed ? "closed" : "written in place, not closed by " + behind) + waits;
+  if (output.is_bytes && output.closed) return "closed" + waits;
+  if (output.is_bytes && output.in_place) return "written in place, not closed by " + behind + waits;
+  if (output.is_bytes) return "not closed by " + behind + ", synchronized" + waits;
   std::string text = count(output.steps_complete, "complete step");
   if (!output.ranks_behind.empty()) text += fmt::format(", step {} not ended by {}", output.steps_complete, behind);
   if (!output.closed) text += ", not closed";
@@ -99,13 +101,16 @@ void print(const Result& result) {
   for (const auto& output : found.outputs) {
     const std::string path = output.final_path.empty() ? "(unnamed)" : output.final_path;
     const auto* outcome = outcome_of(result, output);
+    const bool is_beside = outcome != nullptr && !outcome->unclosed_path.empty() && outcome->unclosed_path != output.final_path;
     std::cout << fmt::format("  {}: {}", path, describe(output));
     if (outcome != nullptr && outcome->state == "published") {
       if (!output.is_bytes) std::cout << fmt::format(" → published with {}", count(outcome->steps, "step"));
-      else std::cout << (output.closed ? " → published" : " → all that was captured is in it");
+      else if (!output.closed && output.in_place) std::cout << " → all that was captured is in it";
+      else std::cout << " → published" << (is_beside ? " as " + outcome->unclosed_path : "");
     } else if (outcome != nullptr) {
       std::cout << " → " << (outcome->state == "postponed" ? "not completed: " + outcome->note :
                              is_lost(result, output) ? "LOST: " + outcome->note :
+                             !outcome->unclosed_path.empty() ? "what was synchronized is in " + outcome->unclosed_path :
                              outcome->state == "superseded" ? "removed: " + outcome->note :
                              outcome->state == "dropped" ? "removed: all of its steps were dropped" : "removed");
     } else if (result.state == "discarded") {
@@ -131,10 +136,12 @@ ordered_json to_json(const Result& result) {
                        {"steps_begun", output.steps_begun},
                        {"ranks_behind", output.ranks_behind},
                        {"closed", output.closed},
+                       {"synchronized", output.synchronized},
                        {"waiting_bytes", output.waiting_bytes},
                        {"problem", output.problem},
                        {"state", outcome != nullptr ? outcome->state : result.state},
                        {"steps", outcome != nullptr ? ordered_json(outcome->steps) : ordered_json(nullptr)},
+                       {"unclosed_path", outcome != nullptr ? outcome->unclosed_path : ""},
                        {"note", outcome != nullptr ? outcome->note : ""}});
   }
   const drain::Remains& found = result.found;

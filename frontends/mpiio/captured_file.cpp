@@ -235,11 +235,17 @@ void CapturedFile::get_size(MPI_File /*fh*/, MPI_Offset* size) {
 }
 
 void CapturedFile::sync(MPI_File /*fh*/) {
+  const std::uint64_t writes = output().writes_made();
   agree(session::caught([&] {
     flush();
     const std::lock_guard lock(session_.one_at_a_time());
     output().synchronize();
   }));
+  output().promise(writes);   // by each rank: so it is there before any returns
+}
+
+void CapturedFile::was_synchronized_aside() {
+  if (target_->output) output().promise(output().writes_made());
 }
 
 // --- what is asked for

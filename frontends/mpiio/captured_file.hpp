@@ -82,6 +82,8 @@ class CapturedFile {
 
   // The handle of the MPI library that has taken over for good; MPI_FILE_NULL as long as calls are captured.
   [[nodiscard]] MPI_File stepped_aside() const { return aside_.handle(); }
+  // That handle was. Local.
+  void was_synchronized_aside();
   [[nodiscard]] const std::string& path() const { return target_->path; }
   [[nodiscard]] MPI_File token() const { return token_.file(); }
   [[nodiscard]] Session& session() { return session_; }

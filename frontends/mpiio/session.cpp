@@ -110,7 +110,7 @@ void Session::wait_for_files() noexcept {
     next_word += 5;
   };
   const auto late = session::caught([&] {
-    const auto open_are_written = session::ByteOutput::write_open_in_place(core);
+    const auto open_are_written = session::ByteOutput::write_open_and_kept(core);
     pool::Draining draining{core.pool(), pool::no_rank};
     pool::OutputSet closed = draining.outputs().closed;
     session::wait_until(core, [&] {

@@ -26,8 +26,9 @@ int on_file(MPI_File fh, Call which, Captured captured, Original original) noexc
   const MPI_File aside = which == Call::get_amode ? MPI_FILE_NULL : file->stepped_aside();   // opened with another one
   (aside != MPI_FILE_NULL ? Session::passed_through() : Session::captured()).count(which);
   return call(*file, [&] {
-    if (aside != MPI_FILE_NULL) return succeeded(original(aside));
-    captured(*file);
+    if (aside == MPI_FILE_NULL) return captured(*file);
+    succeeded(original(aside));
+    if (which == Call::sync) file->was_synchronized_aside();
   });
 }
 

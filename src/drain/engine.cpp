@@ -446,6 +446,7 @@ void Engine::publish_bytes(const Job& job) {
     return;
   }
   slot.publishing_inode.store(file->inode(), std::memory_order_release);
+  if (job.output->is_unclosed()) return job.output->publish_unclosed();
   while (!publish(calls_, *file, {}, file->current_size(), job.output->checksums(),
                   [&](store::File&) { return takes_its_name(job); })) {
     if (slot.is_renamed == pool::is_removed_output) return job.output->found_removed();

@@ -199,18 +199,17 @@ bool OutputDrain::locks_name() {
 }
 
 // Of a file that not all ranks have closed it cannot be said whether it is what they meant. One that is written in place is there
-// whatever comes, so it gets all that was captured.
+// whatever comes, and one that was synchronized was promised: these get all that was captured.
 void OutputDrain::judge_bytes_without_ranks(bool all_closed) {
   steps_ended_ = steps_complete_ = steps_begun_ = 1;
   closed_here_ = true;
   if (pool_.is_shared()) all_closed = slot_.job_closed.load(std::memory_order_acquire) != 0;   // as the nodes have found together
-  const store::FileNames& names = file_ ? file_->names() : description_.names;   // others may have it open, too: then it is in place
-  const bool in_place = names.working_path == names.final_path;
-  trace_.had_complete_steps = all_closed || (in_place && pool::writes_begun(slot_) != 0);
+  is_unclosed_ = is_left_unclosed();
+  trace_.had_complete_steps = all_closed || is_unclosed_ || (is_in_place() && pool::writes_begun(slot_) != 0);
   if (all_closed || failed_ || postponed_) return;
   const std::vector<int> open = pool::ranks_with_output_open(pool_, key_.slot);
   const std::string why = (open.empty() ? "ranks of another node" : base::readable_ranks(open)) + " had not closed it when the job ended";
-  if (in_place) trace_.note = why + "; all that was captured is in it";
+  if (is_in_place() || is_unclosed_) trace_.note = why + "; all that was captured is in it";
   else fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' is not complete: " + why));
 }
 

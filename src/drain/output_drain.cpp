@@ -13,6 +13,7 @@
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
 #include "store/parts/part_index.hpp"
+#include "store/posix/unclosed.hpp"
 #include "store/sums/sidecar.hpp"
 
 namespace glean::drain {
@@ -430,6 +431,7 @@ void OutputDrain::published() {
   trace_.steps = steps_in_file();
   trace_.checksums = name_of(checksums_.state());
   trace_.durable_ns = base::now_ns();
+  if (is_unclosed_ && !removed_) tell_of_unclosed(store::find_unclosed(description_.names.final_path, slot_.working_inode.load()));
   slot_.steps_synchronized.store(steps_written_, std::memory_order_release);
   finish(removed_ ? "removed" : "published", pool::OutputState::published);
 }
@@ -438,6 +440,7 @@ void OutputDrain::discarded() {
   slot_.working_descriptor.store(0, std::memory_order_release);
   file_.reset();   // an open file would keep its space
   discarded_ = true;
+  if (kept_as_) tell_of_unclosed(kept_as_);
   slot_.discarded.store(1, std::memory_order_release);
   pool::futex_signal(pool_.header().progress);
 }
@@ -468,6 +471,7 @@ void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
 void OutputDrain::discard_file() noexcept {
   // All nodes come to that by themselves, and the program may have begun a file of that name anew when the last one does.
   if (dropped_ && !publishes()) return;
+  if (keep_promised()) return;
   const store::FileNames& names = description_.names;
   if (file_) file_->discard();
   else if (names.working_path != names.final_path) calls_.unlink(names.working_path.c_str());

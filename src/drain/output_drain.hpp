@@ -134,6 +134,9 @@ class OutputDrain {
   [[nodiscard]] Checksums& checksums() { return checksums_; }
   [[nodiscard]] const OutputTrace& trace() const { return trace_; }
   [[nodiscard]] pool::OutputSlot& slot() const { return slot_; }
+  // Its file is published although not all ranks have closed it; the second without the lock (output_promise.cpp).
+  [[nodiscard]] bool is_unclosed() const { return is_unclosed_; }
+  void publish_unclosed();
 
  private:
   static constexpr std::uint64_t no_step = ~0ull;   // what belongs to the file as a whole
@@ -205,6 +208,14 @@ class OutputDrain {
   void drop_writes();
   [[nodiscard]] bool locks_name();
   void judge_bytes_without_ranks(bool all_closed);
+  // -- output_promise.cpp: what the program was told is safe stays, whatever fails or dies
+  // It was there before, or others have it open, too, and it has its final name.
+  [[nodiscard]] bool is_in_place() const;
+  [[nodiscard]] bool has_promised_bytes() const;
+  [[nodiscard]] std::uint64_t promised_steps() const;
+  [[nodiscard]] bool is_left_unclosed() const;
+  [[nodiscard]] bool keep_promised() noexcept;
+  void tell_of_unclosed(const std::optional<std::string>& path);
   // -- output_epochs.cpp: of bytes that several nodes write
   [[nodiscard]] bool is_epoch_open(std::uint64_t epoch);
   void saw_epoch(const pool::WriteStamp& write);
@@ -330,6 +341,8 @@ class OutputDrain {
   bool postponed_ = false;
   bool superseded_ = false;
   bool removed_ = false;
+  bool is_unclosed_ = false;
+  std::optional<std::string> kept_as_;   // of a failed output, what was promised is
   bool judged_ = false;
   bool space_returned_ = false;
   OutputTrace trace_;

@@ -16,6 +16,7 @@
 #include "pool/futex.hpp"
 #include "pool/name_log.hpp"
 #include "pool/published.hpp"
+#include "store/posix/unclosed.hpp"
 
 namespace glean::drain {
 
@@ -110,12 +111,12 @@ void OutputDrain::open_file() {
   store::FileNames names = description_.names;
   const std::uint64_t inode = slot_.publishing_inode.load(std::memory_order_acquire);
   struct stat status {};
-  if (inode != 0 && stat(names.working_path.c_str(), &status) != 0 && errno == ENOENT &&
-      stat(names.final_path.c_str(), &status) == 0 && status.st_ino == inode) {
-    // It was renamed, but perhaps not for good.
-    names.working_path = names.final_path;
+  const bool is_renamed = inode != 0 && stat(names.working_path.c_str(), &status) != 0 && errno == ENOENT;
+  if (const auto published = is_renamed ? store::find_unclosed(names.final_path, inode) : std::nullopt) {
+    // Perhaps not for good.
+    names.working_path = names.final_path = *published;
     fixed_filled_ = true;
-  } else if (ranks_ == Ranks::gone && is_newer(names.final_path, names.working_path)) {
+  } else if (ranks_ == Ranks::gone && !is_left_unclosed() && is_newer(names.final_path, names.working_path)) {
     superseded_ = true;
     return fail(base::Error(base::Errc::exists, "a newer '" + trace_.path + "' was written after the job had ended"));
   }

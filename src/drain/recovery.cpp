@@ -71,7 +71,9 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     output.is_bytes = names.is_bytes;
     if (output.is_bytes) output.ranks_behind = pool::ranks_with_output_open(pool, key.slot);
     const bool has_final_name = pool::have_others(slot) && pool::leads_to_file_of(slot, names.names.final_path);
-    const bool in_place = names.is_bytes && (names.names.working_path == names.names.final_path || has_final_name);
+    output.in_place = names.is_bytes && (names.names.working_path == names.names.final_path || has_final_name);
+    output.synchronized = output.is_bytes && slot.synchronized_writes.load(std::memory_order_acquire) != 0;
+    const bool is_kept = output.closed || output.in_place || output.synchronized;
     if (names.nodes_drop) {   // what has been judged: the nodes may find more together
       const auto kept = pool::kept_before(slot, std::min<std::uint64_t>(steps, pool::verdict_of(slot).judged));
       output.steps_complete = static_cast<std::uint32_t>(kept);
@@ -82,7 +84,7 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     else if (ranks.any_abandoned) output.problem = "the application has given it up";
     else if (now && now->is_removed) output.problem = "the application has removed it";
     else if (slot.error != 0 && !pool::is_kept(slot)) output.problem = pool::message_of(slot);
-    else if (output.is_bytes && !output.closed && !in_place) output.problem = "not closed by " + base::readable_ranks(output.ranks_behind);
+    else if (output.is_bytes && !is_kept) output.problem = "not closed by " + base::readable_ranks(output.ranks_behind);
     else if (!output.is_bytes && steps == 0 && !output.closed) output.problem = "it has no complete step";
   } catch (const base::Error& error) {
     output.problem = error.what();
@@ -101,7 +103,7 @@ std::optional<RemainingOutput> find_whole_in_place(const pool::Pool& pool, std::
   if (slot.state != pool::OutputState::open || slot.is_bytes == 0 || slot.error_claimed != 0 || slot.error != 0) return std::nullopt;
   if (slot.writes_written != pool::writes_begun(slot)) return std::nullopt;
   auto output = look_at_output(pool, {index, slot.generation});
-  if (output.closed || !output.problem.empty()) return std::nullopt;   // that a new one is open is a problem
+  if (output.closed || !output.in_place || !output.problem.empty()) return std::nullopt;
   return output;
 }
 

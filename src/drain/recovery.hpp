@@ -25,6 +25,8 @@ struct RemainingOutput {
                                      // bytes: that have not closed it
   bool closed = false;               // by all ranks
   bool is_bytes = false;             // without steps
+  bool in_place = false;             // of bytes, written into a file that was there
+  bool synchronized = false;         // of bytes, by MPI_File_sync: it is published although not all ranks have closed it
   base::Bytes waiting_bytes = 0;     // captured, and not in the file
   std::string problem;               // why it cannot be completed; empty: it can
 };
@@ -59,8 +61,8 @@ struct Recovered {
   std::vector<std::string> hidden;     // the same where other files have these names: where they are now
   bool pool_removed = false;   // false: something was postponed, and the pool still holds it
 };
-// For whoever drains `pool` when its ranks are gone, or soon will be: completes what is whole, removes the working files of
-// what is not, and then the pool. `waiting` is called about once a second. Blocks.
+// For whoever drains `pool` when its ranks are gone, or soon will be: completes what is whole or was promised, removes the working files
+// of what is not, and then the pool. `waiting` is called about once a second. Blocks.
 [[nodiscard]] Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::function<void()>& waiting = [] {});
 // The same in the log, for a process that nobody looks at.
 void log(const Recovered& recovered);

@@ -59,6 +59,19 @@ class KilledJob {
     pool::Recorder recorder(pools_[index(node)]->pool, rank, 30, [] { return "a rank"; });
     static_cast<void>(recorder.take_number(keys_[node][file], 1));
   }
+  // Ranks of that node were told so.
+  void synchronize(int node, File file) {
+    pool::OutputSlot& slot = pools_[index(node)]->pool.slot(keys_[node][file].slot);
+    slot.synchronized_writes = 1 + pool::writes_begun(slot);
+  }
+  // Node 0 has published it, although not all had closed it, and has forgotten it.
+  void publish_beside(File file) {
+    struct stat status {};
+    std::filesystem::rename(path(file) + ".part", path(file) + ".unclosed");
+    ASSERT_EQ(stat((path(file) + ".unclosed").c_str(), &status), 0);
+    for (int node = 0; node < node_count; ++node) pools_[index(node)]->pool.slot(keys_[node][file].slot).working_inode = status.st_ino;
+    pools_[0]->pool.slot(keys_[0][file].slot).state = pool::OutputState::published;
+  }
   void close() { progress_ = 1 | pool::rank_closed; }
   // As the drains of the job have done.
   void open_files() {
@@ -111,8 +124,8 @@ class KilledJob {
   }
 
   // What is at that place of the file; -1: there is none.
-  [[nodiscard]] int byte(File file, Bytes at) const {
-    std::ifstream stream(path(file), std::ios::binary);
+  [[nodiscard]] int byte(File file, Bytes at, const char* beside = "") const {
+    std::ifstream stream(path(file) + beside, std::ios::binary);
     stream.seekg(static_cast<std::streamoff>(at));
     return stream.get();
   }
@@ -196,6 +209,45 @@ TEST(RecoveryOfBytes, AWriteThatNobodyHasRecordedKeepsNoNodeWaiting) {
   job.write(1, 0, x, 0, 3);
   job.recover();
   EXPECT_EQ(job.byte(x, 0), 3);   // in place it gets all that was captured, closed or not
+}
+
+TEST(RecoveryOfBytes, WhatOneNodeWasToldIsSynchronizedIsPublishedWithWhatAllHave) {
+  KilledJob job(Place::new_file);
+  job.write(0, 0, x, 0, 1);
+  job.write(1, 0, x, 5000, 2);
+  job.write(1, 0, y, 0, 3);
+  job.synchronize(1, x);
+  job.next_epoch();
+  job.write(0, 1, x, 0, 4);
+  job.replace(x, "precious");
+
+  for (const OutputTrace& output : job.recover()) {
+    const bool is_x = output.path.ends_with("x");
+    EXPECT_EQ(output.state, is_x ? "published" : "failed") << output.note;
+    EXPECT_EQ(output.unclosed_path, is_x ? output.path + ".unclosed" : "");
+  }
+
+  EXPECT_EQ(job.byte(x, 0), 'p');
+  EXPECT_EQ(job.byte(x, 0, ".unclosed"), 4);
+  EXPECT_EQ(job.byte(x, 5000, ".unclosed"), 2);
+  EXPECT_EQ(job.byte(y, 0), -1);
+}
+
+TEST(RecoveryOfBytes, AnotherNodeFindsWhatTheFirstHasPublishedUnclosed) {
+  KilledJob job(Place::new_file);
+  job.synchronize(0, x);
+  job.synchronize(1, x);
+  job.replace(x, "precious");
+  job.publish_beside(x);
+
+  int found = 0;
+  for (const OutputTrace& output : job.recover()) {
+    if (!output.path.ends_with("x")) continue;
+    EXPECT_EQ(output.state, "published") << output.note;
+    EXPECT_EQ(output.unclosed_path, output.path + ".unclosed");
+    ++found;
+  }
+  EXPECT_EQ(found, 1);
 }
 
 TEST(RecoveryOfBytes, AFileThatHasGotTheNameOfOneInPlaceStaysAsItIs) {

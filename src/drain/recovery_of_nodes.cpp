@@ -21,6 +21,7 @@
 #include "pool/leaked_chunks.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "pool/verdicts.hpp"
+#include "store/posix/unclosed.hpp"
 #include "transport/local_messages.hpp"
 
 namespace glean::drain {
@@ -85,10 +86,9 @@ OutputDescription names_of(const pool::Pool& pool, std::uint32_t index) {
 
 bool is_in_place(const store::FileNames& names) { return !names.final_path.empty() && names.working_path == names.final_path; }
 
-// The file that this node has written into has got its final name.
-bool is_renamed(const store::FileNames& names, const pool::OutputSlot& slot) {
-  struct stat status {};
-  return !is_in_place(names) && stat(names.final_path.c_str(), &status) == 0 && status.st_ino == slot.working_inode;
+// Where the file is that this node has written into, if it has got its final name, or that of one that was not closed.
+std::optional<std::string> find_renamed(const store::FileNames& names, const pool::OutputSlot& slot) {
+  return is_in_place(names) ? std::nullopt : store::find_unclosed(names.final_path, slot.working_inode);
 }
 
 json view_of(const pool::Pool& pool, std::uint32_t index) {
@@ -101,7 +101,8 @@ json view_of(const pool::Pool& pool, std::uint32_t index) {
           {"drops", decisions.drops}, {"node", pool.header().node}, {"output", slot.job_output.load()}, {"ended", ranks.steps_ended},
           {"begun", ranks.most_ended}, {"closed", ranks.all_closed},
           {"part_durable", slot.part_durable.load()}, {"inode", slot.publishing_inode.load()},
-          {"in_place", is_in_place(names)}, {"renamed", is_renamed(names, slot)},
+          {"in_place", is_in_place(names)}, {"renamed", find_renamed(names, slot).has_value()},
+          {"synchronized_writes", slot.synchronized_writes.load()},
           {"error", slot.error.load() != 0 ? pool::message_of(slot) : std::string()}};
 }
 
@@ -115,7 +116,7 @@ json views_of(const pool::Pool& pool) {
 
 // What all nodes together know, in every node's slot: the drains go by it.
 struct Verdict {
-  std::uint64_t ended = pool::rank_steps, begun = 0, inode = 0;
+  std::uint64_t ended = pool::rank_steps, begun = 0, inode = 0, synchronized_writes = 0;
   bool closed = true, all_durable = true, has_root = false, in_place = false, renamed = false;
   std::set<int> nodes;
   std::string error;
@@ -175,6 +176,8 @@ std::map<std::uint64_t, Verdict> judge(const json& views) {
     verdict.has_root = verdict.has_root || view["node"] == 0;
     if (view["node"] == 0) verdict.inode = view["inode"].get<std::uint64_t>();
     if (verdict.error.empty()) verdict.error = view["error"].get<std::string>();
+    // Of any node: what died with the others may have been told.
+    verdict.synchronized_writes = std::max(verdict.synchronized_writes, view["synchronized_writes"].get<std::uint64_t>());
     join_steps(verdict, view);
   }
   for (auto& [output, verdict] : verdicts) judge_steps(verdict);
@@ -196,6 +199,7 @@ void prepare(pool::OutputSlot& slot, const Verdict& verdict, int nodes) {
   slot.job_steps_begun = verdict.begun;
   pool::set_verdict(slot, verdict.steps, verdict.last_kept);
   slot.job_closed = verdict.closed ? 1 : 0;
+  slot.synchronized_writes = verdict.synchronized_writes;
   slot.publishing_inode = verdict.inode;
   slot.steps_sent = slot.job_steps = slot.job_parts_durable = slot.part_durable = slot.job_published = slot.job_postponed = 0;
 }
@@ -214,6 +218,9 @@ OutputTrace trace_of_published(const pool::Pool& pool, std::uint32_t index, cons
   trace.state = "published";
   trace.steps_dropped = verdict.steps.judged - verdict.steps.kept;   // all that were ended had been judged
   trace.steps = verdict.ended - trace.steps_dropped;
+  if (verdict.closed || verdict.synchronized_writes == 0 || !names_of(pool, index).is_bytes) return trace;
+  trace.unclosed_path = find_renamed(names_of(pool, index).names, pool.slot(index)).value_or("");
+  if (!trace.unclosed_path.empty()) trace.note = "not closed; synchronized: published as '" + trace.unclosed_path + "'";
   return trace;
 }
 

@@ -21,6 +21,7 @@ struct OutputTrace {
   // superseded, a newer file is there.
   std::string state = "open";
   std::string note;                // what is missing, or why it failed
+  std::string unclosed_path;       // where its file is although not all ranks have closed it, or it has failed; empty: as always
   base::Bytes bytes = 0;           // written into the file
   base::Bytes request_bytes = 0;   // of a write at most
   int aggregators = 0;             // of each I/O group

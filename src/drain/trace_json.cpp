@@ -24,7 +24,7 @@ static void from_json(const nlohmann::json& json, Forecast& forecast) {
   if (json.contains("rate")) forecast.bytes_per_second = json.at("rate").get<double>();
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OutputTrace, path, state, note, bytes, request_bytes, aggregators,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OutputTrace, path, state, note, unclosed_path, bytes, request_bytes, aggregators,
                                    steps, steps_dropped, checksums, range_errors,
                                    first_capture_ns, last_capture_ns, written_ns, durable_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EndOfJobTrace, end_realtime_ns, hurried_ns, added_threads, warnings, worst)

@@ -17,8 +17,8 @@ DrainTrace example() {
   trace.requests = {6, 7, 8, 9};
   trace.request_sizes[7] = 10;
   trace.intervals = {{11, 12}, {13, 14}};
-  trace.outputs.push_back({"a.nc", "published", "", 15, 31, 32, 16, 30, "recorded", 17, 18, 19, 20, 21});
-  trace.outputs.push_back({"b \"quoted\".nc", "failed", "disk\nfull", 0, 0, 0, 0, 0, "off", 0, 0, 0, 0, 0});
+  trace.outputs.push_back({"a.nc", "published", "", "", 15, 31, 32, 16, 30, "recorded", 17, 18, 19, 20, 21});
+  trace.outputs.push_back({"b \"quoted\".nc", "failed", "disk\nfull", "a.unclosed", 0, 0, 0, 0, 0, "off", 0, 0, 0, 0, 0});
   trace.end_of_job = {22, 23, 24, 25, {26, 27.5, 28, 29.5}};
   return trace;
 }
@@ -53,6 +53,7 @@ TEST(TraceJson, ComesBackWhole) {
   EXPECT_EQ(output.durable_ns, 21U);
   EXPECT_EQ(trace.outputs[1].path, "b \"quoted\".nc");
   EXPECT_EQ(trace.outputs[1].note, "disk\nfull");
+  EXPECT_EQ(trace.outputs[1].unclosed_path, "a.unclosed");
   EXPECT_EQ(trace.end_of_job.end_realtime_ns, 22U);
   EXPECT_EQ(trace.end_of_job.hurried_ns, 23U);
   EXPECT_EQ(trace.end_of_job.added_threads, 24);

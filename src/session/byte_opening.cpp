@@ -206,14 +206,16 @@ bool is_current(const pool::Pool& pool, pool::OutputKey key) {
 
 bool is_closed_by_all(const pool::Pool& pool, std::uint32_t index) { return pool::ranks_of_output(pool, index).all_closed; }
 
-std::vector<pool::OutputKey> open_in_place(const pool::Pool& pool) {
+std::vector<pool::OutputKey> open_and_kept(const pool::Pool& pool) {
   std::vector<pool::OutputKey> keys;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool.slot(index);
     if (!is_open(slot) || slot.is_bytes == 0 || slot.error.load(std::memory_order_acquire) != 0 || is_closed_by_all(pool, index)) continue;
     const pool::OutputKey key{index, slot.generation.load(std::memory_order_acquire)};
     const auto description = pool::read_description(pool, key);
-    if (description.complete && is_written_in_place(drain::OutputDescription::decode_names(description.bytes).names)) keys.push_back(key);
+    if (!description.complete) continue;
+    const bool is_promised = slot.synchronized_writes.load(std::memory_order_acquire) != 0;
+    if (is_promised || is_written_in_place(drain::OutputDescription::decode_names(description.bytes).names)) keys.push_back(key);
   }
   return keys;
 }

@@ -23,8 +23,9 @@ namespace glean::session {
 [[nodiscard]] bool any_is_open(const pool::Pool& pool);
 // By all ranks of the node.
 [[nodiscard]] bool is_closed_by_all(const pool::Pool& pool, std::uint32_t index);
-// Those of bytes that are written in place, have not failed, and that not all ranks of the node have closed.
-[[nodiscard]] std::vector<pool::OutputKey> open_in_place(const pool::Pool& pool);
+// Those of bytes that not all ranks of the node have closed, and that are kept if that stays so: they have not failed, and are written in
+// place or were synchronized.
+[[nodiscard]] std::vector<pool::OutputKey> open_and_kept(const pool::Pool& pool);
 
 // Whether a file is that of the slot: any is, until the drain has opened its own. Local.
 [[nodiscard]] bool is_working_file(const pool::OutputSlot& slot, const struct stat& status);

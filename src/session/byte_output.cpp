@@ -197,9 +197,9 @@ void ByteOutput::finish_all(Core& core) {
   wait_until(core, is_done, "what all ranks have closed");
 }
 
-std::function<bool()> ByteOutput::write_open_in_place(Core& core) {
+std::function<bool()> ByteOutput::write_open_and_kept(Core& core) {
   std::vector<CapturedSoFar> all;
-  for (const pool::OutputKey key : open_in_place(core.pool())) {
+  for (const pool::OutputKey key : open_and_kept(core.pool())) {
     all.emplace_back(core, key, pool::least_phase(core.pool(), key.slot)).want_written();
   }
   tell_drain(core);
@@ -376,6 +376,10 @@ void ByteOutput::synchronize() {
   const int error = change_working_file([](int file) { return fsync(file) == 0 ? 0 : errno; });
   if (error != 0) throw base::system_error(error, "cannot synchronize '" + path_ + "'");
 }
+
+std::uint64_t ByteOutput::writes_made() const { return pool::writes_begun(slot_); }
+
+void ByteOutput::promise(std::uint64_t writes) { pool::raise(slot_.synchronized_writes, writes + 1); }
 
 std::optional<base::Bytes> ByteOutput::size_in_file() const {
   const auto path = find_working_file();

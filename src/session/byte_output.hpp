@@ -80,9 +80,9 @@ class ByteOutput {
   // Takes one_at_a_time() itself.
   [[nodiscard]] static std::unique_ptr<KeptName> keep_open(Core& core, const std::string& final_path, Content content,
                                                            const std::function<bool()>& gives_up);
-  // What ranks of the node have captured so far of files that are written in place and open is to be written, as far as that depends on
-  // no rank. What is returned says whether it is. Local.
-  [[nodiscard]] static std::function<bool()> write_open_in_place(Core& core);
+  // What ranks of the node have captured so far of open files that are kept if they are never closed is to be written, as far as that
+  // depends on no rank: those in place, and those that were synchronized. What is returned says whether it is. Local.
+  [[nodiscard]] static std::function<bool()> write_open_and_kept(Core& core);
   // Those of the node that not all ranks have closed have failed. Local.
   static void fail_open(Core& core, const std::string& why);
 
@@ -136,6 +136,10 @@ class ByteOutput {
   [[nodiscard]] bool has_its_name() const;
   // What is in the file is on the storage then. Local, blocks.
   void synchronize();
+  // How many writes ranks of this node have made so far. Local.
+  [[nodiscard]] std::uint64_t writes_made() const;
+  // All ranks have synchronized it, and are told so next: with so many writes it is kept, whichever ranks do not come to close it. Local.
+  void promise(std::uint64_t writes);
   // Of the file with all that was captured so far up to this phase. Local; on one node it waits only if others are in later ones, on
   // several it flushes. `phase`: of wait_for_ranks().
   [[nodiscard]] base::Bytes size(std::uint32_t phase);

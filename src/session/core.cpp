@@ -357,7 +357,7 @@ void Core::leave() noexcept {
     for (const std::string& text : outputs_->wait_alone(deadline_seconds_)) base::log(base::LogLevel::error, "{}", text);
     ByteOutput::finish_all(*this);
     if (outputs_->any_incomplete()) throw base::Error(base::Errc::timeout, "not all that was closed is complete");
-    if (!open_in_place(*pool_).empty()) drain_->end_without_ranks("files were open when the program ended");
+    if (!open_and_kept(*pool_).empty()) drain_->end_without_ranks("files were open when the program ended");
   });
   if (error) base::log(base::LogLevel::error, "leaving the session: {}", error->what());
   if (error && drain_) drain_->leave_unfinished("the session ends before everything is written");

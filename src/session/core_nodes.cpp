@@ -128,7 +128,7 @@ void Core::part_from_nodes() {
   if (exchange_thread_) {
     const auto late = caught([&] { ByteOutput::finish_all(*this); });
     if (late) return drain_->end_without_ranks(late->what());
-    if (!open_in_place(*pool_).empty()) return drain_->end_without_ranks("files were open when the program ended");
+    if (!open_and_kept(*pool_).empty()) return drain_->end_without_ranks("files were open when the program ended");
     ByteOutput::fail_open(*this, fmt::format("rank {} has left the session before the output was complete", rank_));
     return;
   }

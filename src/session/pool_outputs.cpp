@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
 #include "session/agreement.hpp"
@@ -350,8 +351,18 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
     verdict.timed_out = other.code() == base::Errc::timeout && !verdict.drain_is_lost;
     verdict.error = joined(verdict.error, other);
   }
+  if (level == Level::durable && trouble[1] == 0) promise(only);
   forget_finished();
   return verdict;
+}
+
+// Of outputs that are open: by each rank, before any returns from waiting for it.
+void PoolOutputs::promise(const PoolOutput* only) {
+  for (const auto& output : outputs_) {
+    const bool is_meant = only == nullptr || output.get() == only;
+    if (!is_meant || output->failure || output->abandoned || output->closed || !is_current(*output)) continue;
+    pool::raise(pool_.slot(output->key.slot).synchronized_writes, std::uint64_t{output->steps_ended} + 1);
+  }
 }
 
 std::vector<std::string> PoolOutputs::wait_alone(double deadline_seconds) {

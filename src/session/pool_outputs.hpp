@@ -124,6 +124,7 @@ class PoolOutputs {
   [[nodiscard]] std::optional<base::Error> wait_until(PoolOutput& output, Patience& patience, Condition holds);
   void ask_for_durable_steps(PoolOutput& output);
   [[nodiscard]] bool is_published(const PoolOutput& output) const;   // given that it has not failed
+  void promise(const PoolOutput* only);
   // By another node, which may not have said so yet. A system call.
   [[nodiscard]] bool is_renamed(const PoolOutput& output) const;
   [[nodiscard]] bool reached(const PoolOutput& output, Level level) const;

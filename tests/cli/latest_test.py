@@ -150,6 +150,11 @@ class Latest(WrittenTest):
         working = self.copy(file, ".chk_2.nc.glean-7-8.part", 9999, with_sums=False)
         self.assertEqual(self.latest("chk_*.nc", ".chk_*", working, self.sidecar(file)), (0, "chk_1.nc"))
 
+    def test_refuses_what_not_all_ranks_had_closed(self):
+        file = self.family(1, GLEAN_CHECKSUMS="true")[0]
+        self.copy(file, "chk_2.nc.unclosed", 9999, with_sums=False)
+        self.assertEqual(self.latest("chk_*"), (0, "chk_1.nc"))
+
     def test_none_exits_with_1_and_says_why(self):
         for file in self.family(7):
             file.write_bytes(b"")

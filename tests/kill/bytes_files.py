@@ -21,6 +21,7 @@ class Generation:
     manner: str     # fresh, replace, remove, update, append (files_program.hpp)
     members: range  # ranks
     steps: int
+    syncs: list     # those steps
     whole: pathlib.Path   # what it is, bare
     digest: bytes
 
@@ -57,6 +58,13 @@ class Generation:
         first = self.opening + (self.manner == "replace")
         return all(progress[rank][1] > first for rank in self.members) and not self.may_be_closed(progress)
 
+    def synced(self, progress):
+        """How many steps were safe: all ranks had come out of a sync after them."""
+        return max((step for step in self.syncs if all(progress[rank][1] > step for rank in self.members)), default=0)
+
+    def may_be_synced(self, progress):
+        return any(progress[rank][0] > step for step in self.syncs for rank in self.members)
+
     def is_removing(self, progress):
         return self.manner == "remove" and progress[self.members[0]][0] > 0
 
@@ -69,9 +77,10 @@ def of_writer(directory, seed, ranks):
     files.finish(Job(directory, "files_writer", ranks, ["--references", directory, seed]))
     generations = []
     for index, line in enumerate(lines.stdout.splitlines()):
-        name, manner, first, members, steps = line.split()
+        name, manner, first, members, steps, *syncs = line.split()
         whole = directory / f".{index}"
-        generations.append(Generation(name, index, manner, range(int(first), int(first) + int(members)), int(steps), whole,
+        generations.append(Generation(name, index, manner, range(int(first), int(first) + int(members)), int(steps),
+                                      [int(step) for each in syncs for step in each.split(",") if step], whole,
                                       files.digest(whole.read_bytes())))
     return generations
 
@@ -92,6 +101,27 @@ class Name:
         return max((i for i, each in enumerate(self.generations) if each.is_closed(self.progress[each.index])), default=-1)
 
     def problem(self, recovered):
+        """Of the name, and of what lies beside it because not all had closed it."""
+        newest = self.newest()
+        following = self.generations[newest + 1] if newest + 1 < len(self.generations) else None
+        beside = self.path.with_name(self.path.name + ".unclosed")
+        problem = self._problem_under_the_name(recovered)
+        if beside.exists():
+            if following is None or following.is_in_place or not following.may_be_synced(self.progress[following.index]):
+                return problem or f"was never synchronized, and there is {beside.name}"
+            return problem or self._problem_unclosed(newest + 1, beside)
+        if problem or not recovered or following is None or following.is_in_place:
+            return problem
+        progress = self.progress[following.index]
+        if following.synced(progress) == 0 or following.is_closed(progress):
+            return ""
+        held = self.path.read_bytes() if self.path.exists() else b""
+        if following.may_be_closed(progress) and files.digest(held) == following.digest:
+            return ""
+        why = self._problem_unclosed(newest + 1, self.path) if self.path.exists() else "there is none"
+        return why and f"was synchronized, and is nowhere: {why}"
+
+    def _problem_under_the_name(self, recovered):
         newest = self.newest()
         following = self.generations[newest + 1] if newest + 1 < len(self.generations) else None
         if not self.path.exists():
@@ -111,7 +141,22 @@ class Name:
                 why = self._problem_in_place(place, recovered)
                 if not why:
                     return ""
+        if following is not None and not following.is_in_place and self._nothing_was_there(newest, following):
+            why = self._problem_unclosed(newest + 1, self.path)
         return why
+
+    def _nothing_was_there(self, newest, following):
+        return (newest < 0 and not self.had_old) or following.is_removing(self.progress[following.index])
+
+    def _problem_unclosed(self, place, path):
+        """Of a file that not all had closed, which was synchronized: what was captured is in it, or, if it has failed, what was safe."""
+        generation = self.generations[place]
+        progress = self.progress[generation.index]
+        if not generation.may_be_synced(progress):
+            return "was never synchronized"
+        safe = generation.synced(progress)
+        all_of_it = self._check(generation, path, "", True, progress)
+        return all_of_it and self._check(generation, path, "", True, [(begun, min(ended, safe)) for begun, ended in progress])
 
     def _may_be_missing(self, newest, recovered):
         if any(each.is_removing(self.progress[each.index]) for each in self.generations[max(newest + 1, 0):]):
@@ -125,11 +170,14 @@ class Name:
     def _problem_in_place(self, place, recovered):
         generation = self.generations[place]
         base = self.generations[place - 1].whole if place > 0 else self.old
-        progress = [f"{begun}:{ended}" for begun, ended in self.progress[generation.index]]
-        run = subprocess.run([str(program("files_writer")), "--check", str(self.path), str(base), str(generation.index),
-                              str(self.which.seed), str(self.which.ranks), "captured" if recovered else "begun", *progress],
-                             capture_output=True, text=True)
-        return "" if run.returncode == 0 else f"in place: {run.stdout.strip()}{run.stderr.strip()}"
+        why = self._check(generation, self.path, str(base), recovered, self.progress[generation.index])
+        return why and f"in place: {why}"
+
+    def _check(self, generation, path, base, captured, progress):
+        run = subprocess.run([str(program("files_writer")), "--check", str(path), base, str(generation.index),
+                              str(self.which.seed), str(self.which.ranks), "captured" if captured else "begun",
+                              *(f"{begun}:{ended}" for begun, ended in progress)], capture_output=True, text=True)
+        return "" if run.returncode == 0 else f"{run.stdout.strip()}{run.stderr.strip()}"
 
 
 def problems_of(directory, which, bounds, old_names, recovered):
@@ -144,5 +192,6 @@ def problems_of(directory, which, bounds, old_names, recovered):
                                for each in mine.generations)
             problems.append(f"{name} {why}; begun and ended were {states}")
     surplus = {path.name for path in directory.iterdir() if not path.name.startswith(".")} - names.keys()
+    surplus -= {name + ".unclosed" for name in names}   # were looked at
     surplus = {name for name in surplus if not OPEN_MPI_LOCK.search(name)}
     return problems + [f"{name} should not be there" for name in sorted(surplus)]

@@ -6,7 +6,8 @@
 //   mpirun -n R files_writer DIRECTORY WITNESS SEED       the program of that seed, as soon as there is a file WITNESS.go
 //   mpirun -n R files_writer --references DIRECTORY SEED  step by step; keeps what generation N holds when it is closed as .N, and
 //                                                         fails where that is not what files_program says
-//   files_writer --list SEED R                            one line for each generation: name, manner, first member, members, steps
+//   files_writer --list SEED R                            one line for each generation: name, manner, first member, members, steps, and
+//                                                         which of these are syncs, with commas
 //   files_writer --check PATH BASE N SEED R captured|begun BEGUN:ENDED...
 //       whether the file can be there, after ranks have come so far in generation N, which began with the file BASE ('' for none)
 #include <mpi.h>
@@ -255,8 +256,12 @@ void go(const std::vector<std::string>& arguments) {
 int list(const Program& program) {
   static constexpr const char* manners[] = {"fresh", "replace", "remove", "update", "append"};
   for (const Generation& generation : program.generations) {
-    std::printf("%s %s %d %d %zu\n", generation.name.c_str(), manners[static_cast<int>(generation.manner)], generation.first_member,
+    std::printf("%s %s %d %d %zu ", generation.name.c_str(), manners[static_cast<int>(generation.manner)], generation.first_member,
                 generation.members, generation.steps.size());
+    for (std::size_t step = 0; step < generation.steps.size(); ++step) {
+      if (generation.steps[step].kind == Kind::sync) std::printf("%zu,", step);
+    }
+    std::printf("\n");
   }
   return 0;
 }

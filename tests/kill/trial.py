@@ -187,7 +187,8 @@ class Trial:
         for name in job.program.must_be_named(bounds) if recovery_is_alone else []:
             # A rank that lived a moment longer than the drain may have failed to write, and has failed the file with that.
             reason = r"((written in place, )?not closed by rank|rank \d+: .* are gone)"
-            if not re.search(rf"/{name}: {reason}.*→ (removed|all that was captured is in it)", said):
+            end = "(removed|all that was captured is in it|published|what was synchronized is in)"
+            if not re.search(rf"/{name}: {reason}.*→ {end}", said):
                 self.blame("lost", f"{name} was open, and glean recover does not say what has become of it")
         self.result.recovered += len(job.published() - self.published)
         self.nothing_is_left(job)

@@ -253,6 +253,38 @@ TEST_F(Errors, OfARankThatAbandonsReachTheOthers) {
   }
 }
 
+TEST_F(Errors, OfARankThatAbandonsLeaveTheStepsThatAreDurable) {
+  if (size_ < 2) GTEST_SKIP() << "needs two ranks";
+  for (const std::string kept : {"a.nc", "a.nc.unclosed"}) {   // the second time there is a file
+    Session session(MPI_COMM_WORLD, with({}));
+    std::optional<Simple> file;
+    file.emplace(session, path("a.nc"));
+    file->whole_step(1);
+    file->whole_step(2);
+    file->out.wait(Level::durable);
+    file->step(3);
+    if (rank_ == last()) {
+      file.reset();
+    } else {
+      file->out.end_step();
+      file->out.close();
+    }
+    EXPECT_ERROR(session.close(), Errc::invalid_state, "abandoned by " + last_rank());
+    MPI_Barrier(MPI_COMM_WORLD);
+
+    Session reader(MPI_COMM_WORLD, with({}));
+    Input in = reader.open_input(path(kept));
+    EXPECT_EQ(in.steps(), 2U);
+    std::vector<double> values(8 * static_cast<std::size_t>(size_));
+    for (const std::uint64_t step : {0, 1}) {
+      in.read(in.find_variable("record"), step, {{0}, {values.size()}}, values);
+      EXPECT_EQ(values, std::vector<double>(values.size(), static_cast<double>(step + 1)));
+    }
+    reader.close();
+  }
+  EXPECT_EQ(others({"a.nc", "a.nc.unclosed"}), std::vector<std::string>{});
+}
+
 TEST_F(Errors, OfMisuseLeaveTheSessionUsable) {
   Session session(MPI_COMM_WORLD, with({}));
   Simple file(session, path("a.nc"));

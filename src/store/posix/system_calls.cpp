@@ -44,6 +44,14 @@ int SystemCalls::punch_hole(int descriptor, off_t offset, off_t size) {
 
 int SystemCalls::rename(const char* from, const char* to) { return or_errno(::rename(from, to)); }
 
+// Where the file system cannot do it at once, a file that is killed in the middle has both names.
+int SystemCalls::rename_new(const char* from, const char* to) {
+  const int result = or_errno(::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE));
+  if (result != -EINVAL && result != -ENOSYS && result != -EOPNOTSUPP) return result;
+  const int linked = or_errno(::link(from, to));
+  return linked == 0 ? unlink(from) : linked;
+}
+
 int SystemCalls::unlink(const char* path) { return or_errno(::unlink(path)); }
 
 ssize_t SystemCalls::result_of_write(int, std::size_t, off_t, ssize_t result) { return result; }
