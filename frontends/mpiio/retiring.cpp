@@ -68,7 +68,7 @@ class Change {
 
   [[nodiscard]] bool removes(const Name& name) {
     if (of(outputs_.open, name) != 0) return false;   // Look finds the working file
-    if (const auto kept = find_kept(name)) return remove_output(*kept, name);
+    if (const auto kept = find(name, session::Unfinished::kept)) return remove_output(kept->key, name);
     if (const pool::OutputSet closed = of(outputs_.closed, name); closed != 0 && is_unpublished(name)) {
       if (remove_unpublished(name)) return true;
       wait(closed);
@@ -86,14 +86,15 @@ class Change {
     if (is_there && S_ISDIR(status.st_mode)) return false;
     const bool replaces = lstat(to.path.data(), &replaced) == 0;
     if (replaces && S_ISDIR(replaced.st_mode)) return false;
-    if (const pool::OutputSet closed = of(outputs_.closed, from); closed != 0) {
-      if (is_unpublished(from) || is_in_place(from)) {
-        if (rename_unpublished(from, to)) return true;
-        wait(closed);
-      }
+    if (const auto kept = find(from, session::Unfinished::kept)) return rename_unpublished(*kept, from, to);
+    if (const pool::OutputSet closed = of(outputs_.closed, from); closed != 0 && (is_unpublished(from) || is_in_place(from))) {
+      const auto found = find(from, session::Unfinished::on_its_way);
+      if (found && rename_unpublished(*found, from, to)) return true;
+      wait(closed);
     }
     if (lstat(from.path.data(), &status) != 0) return false;   // the call says so
-    if (const pool::OutputSet closed = of(outputs_.closed, to); closed != 0 && is_unpublished(to) && !remove_unpublished(to)) wait(closed);
+    if (const auto kept = find(to, session::Unfinished::kept)) give_up_replaced(*kept, to);
+    if (const pool::OutputSet closed = of(outputs_.closed, to); closed != 0 && is_unpublished(to) && !remove_unpublished(to, Taken::yes)) wait(closed);
     if (lstat(to.path.data(), &replaced) != 0 || !is_worth_keeping(replaced) || before(replaced).is_empty()) return false;
     if (status.st_ino == replaced.st_ino && status.st_dev == replaced.st_dev) return false;
     NameLog log(pool().name(), NameLog::Make::yes);
@@ -109,6 +110,7 @@ class Change {
   void wait_for_all() { wait(outputs_.closed); }
 
  private:
+  enum class Taken { no, yes };   // the name of an output, by another file
   [[nodiscard]] const pool::Pool& pool() const { return look_ups_.draining.pool(); }
   [[nodiscard]] pool::OutputSet of(pool::OutputSet outputs, const Name& name) const {
     return look_ups_.draining.of(outputs, name.mark(), Names::files);
@@ -146,12 +148,15 @@ class Change {
 
   // -- outputs that are closed and not published: only a rank may change what the pool says of them, and on one node only
 
-  [[nodiscard]] std::optional<session::FoundOutput> find_closed(const Name& name) const {
+  [[nodiscard]] std::optional<session::FoundOutput> find(const Name& name, session::Unfinished which) const {
     std::optional<session::FoundOutput> found;
     const Session* session = Session::current();
     if (session == nullptr || pool().is_shared() || session::OneAtATime::is_taken_here()) return found;
-    static_cast<void>(session::caught([&] { found = session::find_output(pool(), std::string(name.text())); }));
+    static_cast<void>(session::caught([&] { found = session::find_output(pool(), std::string(name.text()), which); }));
     return found && found->is_closed ? found : std::nullopt;
+  }
+  [[nodiscard]] std::optional<session::FoundOutput> find_closed(const Name& name) const {
+    return find(name, session::Unfinished::on_its_way);
   }
   // The drain has given it its name already, and just keeps it.
   [[nodiscard]] bool has_its_name(const session::FoundOutput& output, const Name& name) const {
@@ -171,8 +176,7 @@ class Change {
   }
   [[nodiscard]] bool is_current(pool::OutputKey key) const {
     const pool::OutputSlot& slot = pool().slot(key.slot);
-    return slot.state.load(std::memory_order_acquire) == pool::OutputState::open && slot.generation.load() == key.generation &&
-           !pool::is_kept(slot);
+    return slot.state.load(std::memory_order_acquire) == pool::OutputState::open && slot.generation.load() == key.generation;
   }
   // The change of an output's name, in the log and in its slot. With the log locked.
   [[nodiscard]] bool note(NameLog& log, pool::OutputKey key, std::string_view path, std::string_view working_path) {
@@ -188,12 +192,12 @@ class Change {
     return true;
   }
   // What it would have replaced goes with it.
-  [[nodiscard]] bool remove_unpublished(const Name& name) {
+  [[nodiscard]] bool remove_unpublished(const Name& name, Taken taken = Taken::no) {
     const auto found = find_closed(name);
     if (!found || found->working_path == name.text()) return false;
     NameLog log(pool().name(), NameLog::Make::yes);
     if (!log.is_there() || !is_current(found->key) || has_its_name(*found, name)) return false;
-    if (!give_up(log, found->key, name)) return false;
+    if (!give_up(log, found->key, name, taken)) return false;
     remove_replaced(log, name);
     return true;
   }
@@ -202,19 +206,15 @@ class Change {
     NameLog log(pool().name(), NameLog::Make::yes);
     return log.is_there() && give_up(log, key, name);
   }
-  [[nodiscard]] std::optional<pool::OutputKey> find_kept(const Name& name) const {
-    if (Session::current() == nullptr || pool().is_shared()) return std::nullopt;
-    for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-      const pool::OutputSlot& slot = pool().slot(index);
-      if (pool::is_kept(slot) && slot.path_mark.load() == name.mark()) return pool::OutputKey{index, slot.generation.load()};
-    }
-    return std::nullopt;
+  void give_up_replaced(const session::FoundOutput& output, const Name& name) {
+    NameLog log(pool().name(), NameLog::Make::yes);
+    if (log.is_there() && is_current(output.key)) static_cast<void>(give_up(log, output.key, name, Taken::yes));
   }
   // An output is not published; but as long as others that were closed are not durable it may be the last that is complete.
-  [[nodiscard]] bool give_up(NameLog& log, pool::OutputKey key, const Name& name) {
+  [[nodiscard]] bool give_up(NameLog& log, pool::OutputKey key, const Name& name, Taken taken = Taken::no) {
     pool::OutputSlot& slot = pool().slot(key.slot);
     const auto others = look_ups_.draining.closed_before(slot.working_device.load(), key.slot);
-    if (others.has_failed) {
+    if (others.has_failed && taken == Taken::no) {
       say_that_it_stays(name.path.data());
       return true;
     }
@@ -222,7 +222,9 @@ class Change {
     NameChange change{.kind = NameChange::Kind::removed, .state = NameChange::State::waiting, .fence = others.fence, .output = key};
     std::memcpy(change.path.data(), name.path.data(), name.length + 1);
     if (!pool::hidden_path(name.text(), look_ups_.job.data(), log.next_number(), change.hidden)) return false;
-    if (!log.write(log.count(), change) || !note(log, key, change.hidden.data(), {})) return false;
+    // Where others have failed it stays under the hidden name.
+    if (!others.has_failed && !log.write(log.count(), change)) return false;
+    if (!note(log, key, change.hidden.data(), {})) return false;
     slot.path_mark.store(0, std::memory_order_release);
     return true;
   }
@@ -232,17 +234,17 @@ class Change {
     if (is_worth_keeping(status) && retire(log, name, status, NameChange::Kind::removed, nullptr)) return;
     syscall(SYS_unlinkat, AT_FDCWD, name.path.data(), 0);
   }
-  [[nodiscard]] bool rename_unpublished(const Name& from, const Name& to) {
-    const auto found = find_closed(from);
-    if (!found || !can_move(found->working_path, to)) return false;
-    const auto replaced_output = find_closed(to);
-    const bool in_place = found->working_path == from.text();
+  [[nodiscard]] bool rename_unpublished(const session::FoundOutput& output, const Name& from, const Name& to) {
+    if (!can_move(output.working_path, to)) return false;
+    const std::array<std::optional<session::FoundOutput>, 2> replaced = {find_closed(to), find(to, session::Unfinished::kept)};
+    const bool in_place = output.working_path == from.text();
     NameLog log(pool().name(), NameLog::Make::yes);
-    if (!log.is_there() || !is_current(found->key) || (!in_place && has_its_name(*found, from))) return false;
-    if (!note(log, found->key, to.text(), in_place ? to.text() : std::string_view{})) return false;
-    if (replaced_output && is_current(replaced_output->key) && !has_its_name(*replaced_output, to)) {
-      static_cast<void>(give_up(log, replaced_output->key, to));
+    if (!log.is_there() || !is_current(output.key) || (!in_place && has_its_name(output, from))) return false;
+    for (const auto& other : replaced) {
+      if (!other || !is_current(other->key) || has_its_name(*other, to)) continue;
+      static_cast<void>(give_up(log, other->key, to, Taken::yes));
     }
+    if (!note(log, output.key, to.text(), in_place ? to.text() : std::string_view{})) return false;
     if (!in_place) {
       remove_replaced(log, from);
       return true;

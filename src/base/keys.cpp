@@ -28,6 +28,7 @@ constexpr Names<Mode, 4> mode_names{{{"threaded", Mode::threaded},
                                      {"collective", Mode::collective},
                                      {"passthrough", Mode::passthrough}}};
 constexpr Names<Publish, 2> publish_names{{{"rename", Publish::rename}, {"in-place", Publish::in_place}}};
+constexpr Names<Replace, 2> replace_names{{{"rename", Replace::rename}, {"in-place", Replace::in_place}}};
 constexpr Names<RangeRule, 2> range_names{{{"error", RangeRule::error}, {"fill", RangeRule::fill}}};
 constexpr Names<WhenFull, 4> full_names{{{"block", WhenFull::block},
                                          {"spill", WhenFull::spill},
@@ -168,6 +169,10 @@ constexpr auto table = std::to_array<Key>({
      "Files that an unmodified program reads as soon as it has written them: captured, or as MPI-IO would if that is faster.",
      [](Settings& s, std::string_view text) { return assign_name(read_back_names, s.output.read_back, text); },
      [](const Settings& s) { return print_name(read_back_names, s.output.read_back); }},
+    {"replace", Scope::output, "rename or in-place",
+     "A file that an unmodified program cuts to nothing: it stays until the new one is complete, or is written again, with room for one.",
+     [](Settings& s, std::string_view text) { return assign_name(replace_names, s.output.replace, text); },
+     [](const Settings& s) { return print_name(replace_names, s.output.replace); }},
     {"close", Scope::output, "captured or durable",
      "What closing a file waits for: nothing, or until it is published and on the storage; what fails then is the close's error.",
      [](Settings& s, std::string_view text) { return assign_name(close_names, s.output.close, text); },

@@ -15,6 +15,8 @@ namespace glean::base {
 enum class Mode { passthrough, collective, threaded, dedicated };   // docs/modes.md
 [[nodiscard]] constexpr bool captures(Mode mode) { return mode == Mode::threaded || mode == Mode::dedicated; }
 enum class Publish { rename, in_place };   // when a file appears under its final name
+// A file that is there, and that an unmodified program cuts to nothing: it stays until the new one is complete, or is cut and written again.
+enum class Replace { rename, in_place };
 enum class RangeRule { error, fill };      // a value that the external type cannot hold
 // What a put does when the pool is full. drop: whole steps, before they are begun.
 enum class WhenFull { block, spill, synchronous, drop };
@@ -34,6 +36,7 @@ struct OutputSettings {
   WhenFull full = WhenFull::block;
   ReadBack read_back = ReadBack::compare;
   Close close = Close::captured;
+  Replace replace = Replace::rename;
   friend bool operator==(const OutputSettings&, const OutputSettings&) = default;
 };
 
@@ -86,7 +89,7 @@ struct Rule {
 };
 
 struct Settings {
-  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`, `full`, `read_back`, `close`
+  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`, `full`, `read_back`, `close`, `replace`
   PoolSettings pool;
   SpillSettings spill;
   DrainSettings drain;

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "base/error.hpp"
+#include "pool/description.hpp"
 #include "topology/text.hpp"
 
 namespace glean::drain {
@@ -181,6 +182,20 @@ OutputDescription OutputDescription::decode(std::span<const std::byte> bytes) {
   description.share = take_share(bytes);
   description.layout = store::FileLayout::decode(bytes);
   return description;
+}
+
+store::FileNames current_names(const pool::Pool& pool, pool::OutputKey output) {
+  const bool is_renamed = pool.slot(output.slot).is_renamed.load(std::memory_order_acquire) != 0;
+  return current_names(pool, output, pool::NameLog(is_renamed ? pool.name() : std::string(), pool::NameLog::Make::no));
+}
+
+store::FileNames current_names(const pool::Pool& pool, pool::OutputKey output, const pool::NameLog& log) {
+  store::FileNames names = OutputDescription::decode_names(pool::read_description(pool, output).bytes).names;
+  const bool is_renamed = pool.slot(output.slot).is_renamed.load(std::memory_order_acquire) != 0;
+  const auto now = is_renamed ? pool::new_name_in(log, output) : std::nullopt;
+  if (now) names.final_path = now->final_path;
+  if (now && !now->working_path.empty()) names.working_path = now->working_path;
+  return names;
 }
 
 }  // namespace glean::drain

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "plan/file_share.hpp"
+#include "pool/name_log.hpp"
+#include "pool/pool.hpp"
 #include "store/layout.hpp"
 #include "store/posix/file.hpp"
 
@@ -36,5 +38,11 @@ struct OutputDescription {
   [[nodiscard]] static OutputDescription decode(std::span<const std::byte> bytes);
   friend bool operator==(const OutputDescription&, const OutputDescription&) = default;
 };
+
+// Where an output is and is to appear now: the program may have renamed it since it was closed. An empty final path: it has removed it.
+// Throws io when it is not described. Local.
+[[nodiscard]] store::FileNames current_names(const pool::Pool& pool, pool::OutputKey output);
+// The same by a process that has locked the log of names.
+[[nodiscard]] store::FileNames current_names(const pool::Pool& pool, pool::OutputKey output, const pool::NameLog& log);
 
 }  // namespace glean::drain

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drain/engine.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -355,12 +357,41 @@ void Engine::finish_job(const Job& job, const base::Error* error) {
   after_change(output);
 }
 
+// A file has appeared: outputs that the storage has refused are later than it (OutputDrain::open_file), or it has taken the place of one.
+void Engine::tell_kept(const pool::NameLog& log, const std::string& final_path) const {
+  if (ranks_ == Ranks::gone || !pool::any_is_kept(pool_)) return;
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    pool::OutputSlot& slot = pool_.slot(index);
+    if (!pool::is_kept(slot)) continue;
+    try {
+      const store::FileNames names = current_names(pool_, {index, slot.generation}, log);
+      if (names.final_path == final_path) slot.is_renamed = pool::is_removed_output;
+      else utimensat(AT_FDCWD, names.working_path.c_str(), nullptr, 0);
+    } catch (const base::Error&) {
+      // Recovery says what is wrong with it.
+    }
+  }
+}
+
+// An output of the same name that was written before must not come after it. Without ranks such ones are completed together.
+bool Engine::waits_for_older(const Job& job) {
+  if (ranks_ == Ranks::working || job.kind != Job::Kind::publish) return false;
+  const std::lock_guard lock(mutex_);
+  const OutputTrace& own = job.output->trace();
+  const auto& path = job.output->description().names.final_path;
+  const bool waits = std::any_of(outputs_.begin(), outputs_.end(), [&](const auto& each) {
+    const OutputDrain& other = *each.second;
+    return &other != job.output && other.description().is_bytes && !other.failed() && other.description().names.final_path == path &&
+           other.trace().first_capture_ns < own.first_capture_ns;
+  });
+  if (waits) jobs_.push_back(job);
+  return waits;
+}
+
 // Files that the program has removed may be about to go, and with them what the storage lacks. The job is done again when one more output
 // has ended.
 bool Engine::waits_for_room(const Job& job, const base::Error& error) {
-  const OutputDrain& output = *job.output;
-  const bool waits = error.code() == base::Errc::no_space && job.kind == Job::Kind::window && output.description().is_bytes &&
-                     !output.failed() && !output.postponed() && room_may_come(pool_, output.key());
+  const bool waits = error.code() == base::Errc::no_space && job.kind == Job::Kind::window && job.output->waits_for_room();
   if (waits) without_room_.push_back(job);
   return waits;
 }
@@ -368,9 +399,7 @@ bool Engine::waits_for_room(const Job& job, const base::Error& error) {
 void Engine::try_again_with_room() {
   if (without_room_.empty()) return;
   const bool any_has_ended = std::exchange(ended_when_room_was_lacking_, trace_.outputs.size()) != trace_.outputs.size();
-  const auto is_over = [&](const Job& job) {
-    return any_has_ended || job.output->failed() || job.output->postponed() || !room_may_come(pool_, job.output->key());
-  };
+  const auto is_over = [&](const Job& job) { return any_has_ended || !job.output->waits_for_room(); };
   const auto first = std::stable_partition(without_room_.begin(), without_room_.end(), [&](const Job& job) { return !is_over(job); });
   std::move(first, without_room_.end(), std::back_inserter(jobs_));
   without_room_.erase(first, without_room_.end());
@@ -395,6 +424,7 @@ void Engine::perform(Job job) {
       steps_in_file = job.output->steps_in_file();
     }
     if (description.is_bytes) {
+      if (waits_for_older(job)) return;
       publish_bytes(job);
       return finish_job(job, nullptr);
     }
@@ -469,6 +499,7 @@ bool Engine::takes_its_name(const Job& job) {
     return false;
   }
   file.take_name();
+  tell_kept(log, file.names().final_path);
   return true;
 }
 

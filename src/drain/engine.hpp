@@ -20,6 +20,7 @@
 #include "drain/patience.hpp"
 #include "drain/worker.hpp"
 #include "plan/node_plan.hpp"
+#include "pool/name_log.hpp"
 
 namespace glean::drain {
 
@@ -74,6 +75,8 @@ class Engine {
   [[nodiscard]] bool takes_its_name(const Job& job);
   [[nodiscard]] bool waits_for_room(const Job& job, const base::Error& error);
   void try_again_with_room();
+  void tell_kept(const pool::NameLog& log, const std::string& final_path) const;
+  [[nodiscard]] bool waits_for_older(const Job& job);
   void adopt_outputs();
   void adopt(pool::OutputKey key);
   void relieve_if_full();

@@ -128,7 +128,7 @@ TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
     std::mt19937 random(3);
     plan::NodePlan plan = pool::small_plan();
     plan.drain_threads = 1 + which % 2;
-    plan.pool_bytes = full == base::WhenFull::block ? 256 * base::KiB : 200 * base::KiB;
+    plan.pool_bytes = full == base::WhenFull::block ? 288 * base::KiB : 232 * base::KiB;
     pool::TestPool made(2, plan);
     FailingCalls calls(fault.kind, which, fault.error);
     if (full == base::WhenFull::spill) made.spill_to(directory.string(), 64 * base::MiB);

@@ -87,7 +87,7 @@ TEST_P(EngineWithThreads, WritesEveryFileAsAnObviousWriterWould) {
     plan.drain_threads = GetParam();
     plan.request_bytes = (4 * base::KiB) << random() % 4;
     plan.depth = 1 + static_cast<int>(random() % 3);
-    if (round % 2 == 0) plan.pool_bytes = 200 * base::KiB + static_cast<Bytes>(ranks) * 16 * base::KiB;   // pressure
+    if (round % 2 == 0) plan.pool_bytes = 232 * base::KiB + static_cast<Bytes>(ranks) * 16 * base::KiB;   // pressure
     auto outputs = random_outputs(random, directory, ranks, 3);
     for (auto& output : outputs) {
       if (random() % 3 == 0) output.description.direct_io = base::DirectIo::off;
@@ -133,7 +133,7 @@ TEST(Engine, KeepsUpWithAnOutputThatStaysOpenLongerThanTheJournalIs) {
 
 TEST(Engine, WritesDataManyTimesThePoolWithinOneStep) {
   plan::NodePlan plan = pool::small_plan();
-  plan.pool_bytes = 184 * base::KiB;   // a dozen chunks
+  plan.pool_bytes = 216 * base::KiB;   // a dozen chunks
   plan.request_bytes = 64 * base::KiB;
   OneRank one(plan);
   ASSERT_LT(one.made.pool.header().chunk_count, 12u);

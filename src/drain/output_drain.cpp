@@ -20,6 +20,7 @@ namespace glean::drain {
 namespace {
 
 constexpr int jobs_max = 4096;            // in flight, beyond which no more steps are staged
+constexpr std::uint64_t longest_wait_for_room_ns = 3'000'000'000;
 constexpr Bytes windows_unasked = 1024;   // to fill, beyond which the storage is asked first
 
 }  // namespace
@@ -200,14 +201,26 @@ void OutputDrain::queue_window(std::map<std::uint64_t, Window>::iterator it) {
   gathered_.erase(it);
 }
 
+// Files that the program has removed may be about to go, and with them what the storage lacks. Outputs that wait for each other give up when
+// nothing has been written for a while.
+bool OutputDrain::waits_for_room() {
+  if (!description_.is_bytes || failed_ || postponed_ || !room_may_come(pool_, key_)) return false;
+  const std::uint64_t now = base::now_ns(), written = pool_.header().written_bytes.load(std::memory_order_relaxed);
+  if (lacks_room_since_ns_ == 0 || written != written_when_room_lacked_) {
+    lacks_room_since_ns_ = now;
+    written_when_room_lacked_ = written;
+  }
+  return now - lacks_room_since_ns_ < longest_wait_for_room_ns;
+}
+
 bool OutputDrain::reserve() {
   const Bytes unreserved = std::exchange(unreserved_bytes_, 0);
   try {
     file_->reserve(highest_end_, unreserved);
+    lacks_room_since_ns_ = 0;
     return true;
   } catch (const base::Error& error) {
-    // Files that the program has removed may be about to go: then it is tried again.
-    const bool waits = description_.is_bytes && error.code() == base::Errc::no_space && room_may_come(pool_, key_);
+    const bool waits = error.code() == base::Errc::no_space && waits_for_room();
     if (waits) unreserved_bytes_ += unreserved;
     else storage_failed(error);
     return false;

@@ -99,6 +99,8 @@ class OutputDrain {
   void finish_failed();           // all ranks have left it, or the drain ends
   void job_began() { ++jobs_in_flight_; }   // that is not in the queue
   void job_ended() { --jobs_in_flight_; }
+  // The storage is full, and room may come: it is to be tried again.
+  [[nodiscard]] bool waits_for_room();
   // First failure wins; what was captured is dropped as soon as no job uses it.
   void fail(const base::Error& error);
   // The same, but when nobody waits for it any more and the storage may come back, everything stays for another try.
@@ -333,6 +335,7 @@ class OutputDrain {
   bool last_job_queued_ = false;
   bool failed_ = false;
   bool discarded_ = false;
+  std::uint64_t lacks_room_since_ns_ = 0, written_when_room_lacked_ = 0;
   bool follows_nothing_ = false;   // that is not durable
   bool abandoned_ = false;
   bool failed_elsewhere_ = false;   // said by its slot: a put, or another node

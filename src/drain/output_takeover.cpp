@@ -118,7 +118,7 @@ void OutputDrain::open_file() {
     fixed_filled_ = true;
   } else if (ranks_ == Ranks::gone && !is_left_unclosed() && is_newer(names.final_path, names.working_path)) {
     superseded_ = true;
-    return fail(base::Error(base::Errc::exists, "a newer '" + trace_.path + "' was written after the job had ended"));
+    return fail(base::Error(base::Errc::exists, "a newer '" + names.final_path + "' was written after the job had ended"));
   }
   const bool may_be_anothers = names.working_path == names.final_path;
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
@@ -285,6 +285,8 @@ void OutputDrain::tell_names(Ending ending) {
 
 void OutputDrain::leave_for_later() {
   tell_names(Ending::kept);
+  // What has been written so far is no newer (open_file).
+  if (file_) futimens(file_->buffered_descriptor(), nullptr);
   slot_.discarded.store(pool::kept_for_recovery, std::memory_order_release);
   pool::futex_signal(pool_.header().progress);
 }

@@ -232,16 +232,21 @@ Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::funct
   }
   recovered.pool_removed = std::none_of(recovered.outputs.begin(), recovered.outputs.end(),
                                         [](const OutputTrace& output) { return output.state == "postponed"; });
+  if (recovered.pool_removed) {
+    restore_names(pool, calls, recovered);
+    pool.remove();
+  }
+  return recovered;
+}
+
+void restore_names(const pool::Pool& pool, store::SystemCalls& calls, Recovered& recovered) {
   const auto add = [&](const std::vector<std::string>& restored, const std::vector<std::string>& hidden) {
     recovered.restored.insert(recovered.restored.end(), restored.begin(), restored.end());
     recovered.hidden.insert(recovered.hidden.end(), hidden.begin(), hidden.end());
   };
   for (const OutputTrace& output : recovered.outputs) add(output.restored, output.hidden);
-  if (!recovered.pool_removed) return recovered;
   const Retired left = restore_all(pool, calls);
   add(left.restored, left.hidden);
-  pool.remove();
-  return recovered;
 }
 
 bool remove_if_finished(const std::string& name) {

@@ -64,7 +64,9 @@ struct Recovered {
 // For whoever drains `pool` when its ranks are gone, or soon will be: completes what is whole or was promised, removes the working files
 // of what is not, and then the pool. `waiting` is called about once a second. Blocks.
 [[nodiscard]] Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::function<void()>& waiting = [] {});
-// The same in the log, for a process that nobody looks at.
+// Before a pool goes: files that no output of it will settle get their names back, and `recovered` says which have theirs again. Local.
+void restore_names(const pool::Pool& pool, store::SystemCalls& calls, Recovered& recovered);
+// What it says in the log, for a process that nobody looks at.
 void log(const Recovered& recovered);
 // For whoever drains when the session is closed: outputs that the storage has refused are tried once more. What it refuses again stays, is
 // said, and is left as a note for `glean run`. False: then the pool must stay. Blocks.

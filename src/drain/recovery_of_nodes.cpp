@@ -271,7 +271,7 @@ void run(std::vector<Part>& parts, Companions& companions, const std::function<v
 }
 
 Recovered finish(Part& part) {
-  Recovered recovered{std::move(part.published_before)};
+  Recovered recovered{.outputs = std::move(part.published_before), .restored = {}, .hidden = {}};
   bool any_postponed = false;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = part.pool->slot(index);
@@ -287,7 +287,10 @@ Recovered finish(Part& part) {
   part.exchange.reset();
   part.engine.reset();
   recovered.pool_removed = !any_postponed;
-  if (recovered.pool_removed) part.pool->remove();
+  if (!recovered.pool_removed) return recovered;
+  store::SystemCalls calls;
+  restore_names(*part.pool, calls, recovered);
+  part.pool->remove();
   return recovered;
 }
 

@@ -11,7 +11,6 @@
 
 #include "base/error.hpp"
 #include "drain/description.hpp"
-#include "pool/description.hpp"
 #include "pool/name_log.hpp"
 #include "pool/published.hpp"
 
@@ -25,14 +24,6 @@ struct Move {
   store::FileNames from, to;
 };
 
-store::FileNames names_of(const pool::Pool& pool, pool::OutputKey key) {
-  store::FileNames names = OutputDescription::decode_names(pool::read_description(pool, key).bytes).names;
-  const auto now = pool::new_name_of(pool, key);
-  if (now) names.final_path = now->final_path;   // empty: the program has removed it
-  if (now && !now->working_path.empty()) names.working_path = now->working_path;
-  return names;
-}
-
 std::vector<Move> plan_moves(const pool::Pool& pool, const fs::path& directory) {
   std::vector<Move> moves;
   std::set<std::string> taken;
@@ -41,7 +32,7 @@ std::vector<Move> plan_moves(const pool::Pool& pool, const fs::path& directory) 
     if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
     Move move{{index, slot.generation}, {}, {}};
     try {
-      move.from = names_of(pool, move.output);
+      move.from = current_names(pool, move.output);
     } catch (const base::Error&) {
       continue;   // recovery names it
     }

@@ -50,6 +50,17 @@ void rename_output(const pool::Pool& pool, pool::NameLog& log, pool::OutputKey o
   pool::futex_signal(pool.header().work);
 }
 
+// Another output is to appear there.
+bool is_name_of_another(const pool::Pool& pool, const NameChange& change) {
+  const std::uint64_t mark = pool::path_mark(change.path.data());
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool.slot(index);
+    const bool is_other = index != change.output.slot && slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
+    if (is_other && slot.path_mark.load(std::memory_order_acquire) == mark) return true;
+  }
+  return false;
+}
+
 bool is_unpublished(const NameChange& change) { return change.output.generation != 0; }
 
 // It is published, under its hidden name.
@@ -65,6 +76,11 @@ void note_file(NameChange& change) {
 void restore(const pool::Pool& pool, pool::NameLog& log, NameChange& change, store::SystemCalls& calls, Retired& retired) {
   change.state = NameChange::State::free;
   if (is_unpublished(change)) {
+    if (is_name_of_another(pool, change)) {
+      change.state = NameChange::State::stays;
+      retired.hidden.emplace_back(change.hidden.data());
+      return;
+    }
     retired.restored.emplace_back(change.path.data());
     return rename_output(pool, log, change.output, change.path.data());
   }
@@ -159,7 +175,8 @@ bool room_may_come(const pool::Pool& pool, pool::OutputKey output) noexcept {
   NameChange change;
   for (std::uint64_t number = 0; number < log.count(); ++number) {
     if (!log.read(number, change) || change.state != NameChange::State::waiting || !is_retired(change)) continue;
-    if (change.fence[output.slot] != output.generation && !pool::is_empty(change.fence)) return true;
+    const bool is_own = change.output == output || change.fence[output.slot] == output.generation;
+    if (!is_own && !pool::is_empty(change.fence)) return true;
   }
   return false;
 }

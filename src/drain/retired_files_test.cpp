@@ -158,8 +158,8 @@ TEST_F(RetiredFiles, AreLetGoOnlyIfTheyAreTheFilesThatWereRemoved) {
   make_file("old", "the old one");
   const auto key = write_and_close("new", "the new one");
   const std::string hidden = retire("old", closed_so_far());
-  fs::remove(hidden);
-  std::ofstream(hidden) << "another";
+  make_file("another", "another");   // now: its inode must be another one
+  fs::rename(directory_ / "another", hidden);
 
   Engine engine(made_.pool, pool::small_plan(), disk_);
 

@@ -31,7 +31,7 @@ constexpr Bytes journals[] = {128 * base::KiB, 2 * base::KiB};
 plan::NodePlan tight_plan(Bytes journal_bytes) {
   plan::NodePlan plan = pool::small_plan();
   plan.journal_bytes_per_rank = journal_bytes;
-  plan.pool_bytes = 640 * base::KiB;   // few chunks: steps are written before they are complete
+  plan.pool_bytes = 672 * base::KiB;   // few chunks: steps are written before they are complete
   return plan;
 }
 

@@ -88,7 +88,7 @@ TEST(MakePlan, RefusesABudgetThatIsTooSmallAndNamesTheSmallestThatWorks) {
 TEST(MakePlan, WorksWithTheSmallestBudgetForEveryNumberOfRanks) {
   const auto node = node_with(64 * GiB, 32 * GiB);
   for (int ranks = 1; ranks <= 256; ++ranks) {
-    const Bytes smallest = std::max<Bytes>(static_cast<Bytes>(ranks) * 128 * KiB, 192 * KiB);
+    const Bytes smallest = std::max<Bytes>(static_cast<Bytes>(ranks) * 128 * KiB, 224 * KiB);
     const auto plan = plan_node(node, {.ranks_on_node = ranks}, with_budget(smallest));
 
     const Bytes room = plan.pool_bytes - outputs_table(static_cast<Bytes>(ranks)) - static_cast<Bytes>(ranks) * plan.journal_bytes_per_rank;

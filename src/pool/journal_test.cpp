@@ -64,7 +64,7 @@ base::Error error_of(Action action) {
 
 TEST(Journal, HandsEveryRecordOverInOrderWhileItsRingGoesRoundAndRecordsRetireInAnyOrder) {
   plan::NodePlan plan = small_plan();
-  plan.pool_bytes = 256 * base::KiB;
+  plan.pool_bytes = 288 * base::KiB;
   plan.journal_bytes_per_rank = 4 * base::KiB;
   TestPool made(1, plan);
   constexpr std::uint64_t records = 20'000;

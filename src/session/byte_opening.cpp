@@ -230,19 +230,15 @@ bool is_working_file(const pool::OutputSlot& slot, const std::string& path) {
   return stat(path.c_str(), &status) == 0 && is_working_file(slot, status);
 }
 
-std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string& final_path) {
+std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string& final_path, Unfinished which) {
   std::optional<FoundOutput> closed;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool.slot(index);
-    if (!is_open(slot) || pool::is_kept(slot)) continue;
+    if (!is_open(slot) || pool::is_kept(slot) != (which == Unfinished::kept)) continue;
     const pool::OutputKey key{index, slot.generation.load(std::memory_order_acquire)};
     try {
-      auto names = drain::OutputDescription::decode_names(pool::read_description(pool, key).bytes).names;
-      if (const auto now = pool::new_name_of(pool, key)) {
-        if (now->is_removed) continue;
-        names.final_path = now->final_path;
-        if (!now->working_path.empty()) names.working_path = now->working_path;
-      }
+      auto names = drain::current_names(pool, key);
+      if (names.final_path.empty()) continue;   // the program has removed it
       const bool is_of_name = names.final_path == final_path;
       if (!is_of_name && (slot.is_bytes == 0 || !pool::leads_to_file_of(slot, final_path))) continue;   // nor another name of that file
       // In this order: it may just be made, and what is closed be published.

@@ -39,7 +39,10 @@ struct FoundOutput {
 };
 // The output that becomes that file and is not finished, if there is one: not one that is open and whose file has been removed, or renamed;
 // and one that is open rather than one that is closed. Local.
-[[nodiscard]] std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string& final_path);
+// kept: those that the storage has refused instead.
+enum class Unfinished { on_its_way, kept };
+[[nodiscard]] std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string& final_path,
+                                                     Unfinished which = Unfinished::on_its_way);
 
 // Waits as long as anything is written. Throws timeout when nothing is, and io when it cannot come to that any more. Local, blocks.
 void wait_until(Core& core, const std::function<bool()>& holds, const std::string& what);

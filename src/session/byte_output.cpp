@@ -354,6 +354,7 @@ std::string ByteOutput::working_path() const { return find_working_file().value_
 bool ByteOutput::has_its_name() const { return own_name().has_value(); }
 
 bool ByteOutput::can_be_replaced() const {
+  if (core_->settings().for_output(path_).replace == base::Replace::in_place) return false;
   std::optional<std::string> why;
   const auto failed = caught([&] { why = store::why_written_in_place(path_); });   // the directory is gone
   if (why) core_->warn_in_place(path_, *why);
