@@ -20,7 +20,6 @@ namespace glean::drain {
 namespace {
 
 constexpr int jobs_max = 4096;            // in flight, beyond which no more steps are staged
-constexpr std::uint64_t longest_wait_for_room_ns = 3'000'000'000;
 constexpr Bytes windows_unasked = 1024;   // to fill, beyond which the storage is asked first
 
 }  // namespace
@@ -201,32 +200,6 @@ void OutputDrain::queue_window(std::map<std::uint64_t, Window>::iterator it) {
   gathered_.erase(it);
 }
 
-// Files that the program has removed may be about to go, and with them what the storage lacks. Outputs that wait for each other give up when
-// nothing has been written for a while.
-bool OutputDrain::waits_for_room() {
-  if (!description_.is_bytes || failed_ || postponed_ || !room_may_come(pool_, key_)) return false;
-  const std::uint64_t now = base::now_ns(), written = pool_.header().written_bytes.load(std::memory_order_relaxed);
-  if (lacks_room_since_ns_ == 0 || written != written_when_room_lacked_) {
-    lacks_room_since_ns_ = now;
-    written_when_room_lacked_ = written;
-  }
-  return now - lacks_room_since_ns_ < longest_wait_for_room_ns;
-}
-
-bool OutputDrain::reserve() {
-  const Bytes unreserved = std::exchange(unreserved_bytes_, 0);
-  try {
-    file_->reserve(highest_end_, unreserved);
-    lacks_room_since_ns_ = 0;
-    return true;
-  } catch (const base::Error& error) {
-    const bool waits = error.code() == base::Errc::no_space && waits_for_room();
-    if (waits) unreserved_bytes_ += unreserved;
-    else storage_failed(error);
-    return false;
-  }
-}
-
 void OutputDrain::relieve(Relief relief) {
   if (gathered_.empty() || failed_ || postponed_ || !may_change_file() || !reserve()) return;
   for (auto it = gathered_.begin(); it != gathered_.end();) {
@@ -384,27 +357,6 @@ void OutputDrain::progress() {
   if (pool_.is_shared()) tell_other_nodes();
   const bool is_whole = steps_written_ == steps_staged_ && steps_staged_ == steps_complete_ && steps_complete_ == all_steps();
   if (all_closed_ && is_whole) complete();
-}
-
-// The program has removed it after it had closed it. There is no error.
-void OutputDrain::give_up_removed() {
-  failed_ = removed_ = true;
-  waiting_bytes_ = 0;
-  gathered_.clear();
-  const auto mine = [this](const Job& job) { return job.output == this; };
-  jobs_in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
-  std::erase_if(jobs_, mine);
-}
-
-bool OutputDrain::may_change_file() {
-  if (follows_nothing_ || failed_ || postponed_) return !failed_ && !postponed_;
-  const pool::Before before = pool::what_is_before(pool_, key_.slot);
-  follows_nothing_ = before == pool::Before::durable;
-  if (before == pool::Before::kept) {
-    storage_failed(base::Error(base::Errc::io, "'" + trace_.path + "' is not written: what was closed before it was opened is not "
-                               "durable"));
-  }
-  return follows_nothing_;
 }
 
 // A step that not all ranks have ended would be published in part.

@@ -246,49 +246,4 @@ void OutputDrain::judge_without_ranks(const pool::RanksOfOutput& ranks) {
   }
 }
 
-// Ranks say that they have closed a file before they look whether it has failed: in this order either all of them have closed it, or the
-// last one finds the failure, and tells the program.
-bool OutputDrain::may_be_kept() {
-  if (ranks_ == Ranks::gone) return true;
-  if (!description_.is_bytes || pool_.is_shared() || removed_) return false;
-  const pool::RanksOfOutput ranks = pool::ranks_of_output(pool_, key_.slot);
-  return ranks.all_closed && !ranks.any_abandoned && slot_.told.load() == 0;
-}
-
-void OutputDrain::storage_failed(const base::Error& error) {
-  const bool is_lost = failed_ || error.code() == base::Errc::not_found || (file_ != nullptr && !file_->is_trusted());
-  if (is_lost) return fail(error);
-  if (ranks_ == Ranks::working) {
-    pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
-    if (!may_be_kept()) return fail(error);
-    base::log(base::LogLevel::error, "{}; what was captured of it stays in memory for `glean recover`", error.what());
-  }
-  trace_.state = "postponed";
-  trace_.note = error.what();
-  postponed_ = true;
-  if (pool_.is_shared()) slot_.job_postponed.store(1, std::memory_order_release);
-  waiting_bytes_ = 0;
-  gathered_.clear();
-  const auto mine = [this](const Job& job) { return job.output == this; };
-  jobs_in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
-  std::erase_if(jobs_, mine);
-  parcels_.forget(key_);
-  finished_ = jobs_in_flight_ == 0;
-  if (finished_) leave_for_later();
-}
-
-void OutputDrain::tell_names(Ending ending) {
-  Retired retired = settle_names(pool_, calls_, key_, ending);
-  trace_.restored = std::move(retired.restored);
-  trace_.hidden = std::move(retired.hidden);
-}
-
-void OutputDrain::leave_for_later() {
-  tell_names(Ending::kept);
-  // What has been written so far is no newer (open_file).
-  if (file_) futimens(file_->buffered_descriptor(), nullptr);
-  slot_.discarded.store(pool::kept_for_recovery, std::memory_order_release);
-  pool::futex_signal(pool_.header().progress);
-}
-
 }  // namespace glean::drain

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How files without steps appear: under which name, after which others, and what happens where the storage has no room for them.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/log.hpp"
+#include "drain/engine.hpp"
+#include "pool/epochs.hpp"
+#include "pool/name_log.hpp"
+#include "pool/other_handles.hpp"
+#include "pool/published.hpp"
+
+namespace glean::drain {
+
+// As long as ranks have made it.
+void Engine::publish_bytes(const Job& job) {
+  store::File* file = job.output->file();
+  if (job.kind == Job::Kind::synchronize) return file->synchronize();
+  pool::OutputSlot& slot = job.output->slot();
+  const bool was_in_place = job.output->description().names.working_path == job.output->description().names.final_path;
+  const bool has_no_writes = !pool_.is_shared() && pool::writes_begun(slot) == 0;
+  if (was_in_place && has_no_writes) return;
+  if (pool::have_others(slot)) {
+    file->follow_final_name();
+    job.output->checksums() = Checksums();   // they may go on writing it
+  }
+  const store::FileNames& names = file->names();
+  const bool is_in_place = names.working_path == names.final_path;
+  file->follow_directory();
+  if (!file->has_its_name()) {   // removed, or renamed by itself
+    job.output->checksums() = Checksums();
+    const bool is_removed = file->is_removed();
+    if (is_removed || !is_in_place) job.output->found_removed();
+    if (!is_removed && !is_in_place) {
+      base::log(base::LogLevel::warning, "'{}' does not appear: '{}' is not there any more, but the file has another name",
+                names.final_path, names.working_path);
+    }
+    if (!is_removed) file->synchronize();
+    return;
+  }
+  slot.publishing_inode.store(file->inode(), std::memory_order_release);
+  if (job.output->is_unclosed()) return job.output->publish_unclosed();
+  while (!publish(calls_, *file, {}, file->current_size(), job.output->checksums(),
+                  [&](store::File&) { return takes_its_name(job); })) {
+    if (slot.is_renamed == pool::is_removed_output) return job.output->found_removed();
+  }
+  if (has_no_writes && slot.other_handles.load() == 0) pool::remember_untouched(pool_.header(), {file->device(), file->inode()});
+}
+
+// The program may rename it up to now, and removes or renames it under its new name afterwards. False: it has another final name, or none,
+// since it was looked at.
+bool Engine::takes_its_name(const Job& job) {
+  store::File& file = *job.output->file();
+  const pool::NameLog log(pool_.name(), pool::NameLog::Make::no);
+  const auto now = pool::new_name_in(log, job.output->key());
+  if (now && now->is_removed) {
+    file.discard();
+    return false;
+  }
+  if (now && now->final_path != file.names().final_path) {
+    file.become(now->final_path);
+    return false;
+  }
+  file.take_name();
+  tell_kept(log, file.names().final_path);
+  return true;
+}
+
+// A file has appeared: outputs that the storage has refused are later than it (OutputDrain::open_file), or it has taken the place of one.
+void Engine::tell_kept(const pool::NameLog& log, const std::string& final_path) const {
+  if (ranks_ == Ranks::gone || !pool::any_is_kept(pool_)) return;
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    pool::OutputSlot& slot = pool_.slot(index);
+    if (!pool::is_kept(slot)) continue;
+    try {
+      const store::FileNames names = current_names(pool_, {index, slot.generation}, log);
+      if (names.final_path == final_path) slot.is_renamed = pool::is_removed_output;
+      else utimensat(AT_FDCWD, names.working_path.c_str(), nullptr, 0);
+    } catch (const base::Error&) {
+      // Recovery says what is wrong with it.
+    }
+  }
+}
+
+// An output of the same name that was written before must not come after it. Without ranks such ones are completed together.
+bool Engine::waits_for_older(const Job& job) {
+  if (ranks_ == Ranks::working || job.kind != Job::Kind::publish) return false;
+  const std::lock_guard lock(mutex_);
+  const OutputTrace& own = job.output->trace();
+  const auto& path = job.output->description().names.final_path;
+  const bool waits = std::any_of(outputs_.begin(), outputs_.end(), [&](const auto& each) {
+    const OutputDrain& other = *each.second;
+    return &other != job.output && other.description().is_bytes && !other.failed() && other.description().names.final_path == path &&
+           other.trace().first_capture_ns < own.first_capture_ns;
+  });
+  if (waits) jobs_.push_back(job);
+  return waits;
+}
+
+// Files that the program has removed may be about to go, and with them what the storage lacks. The job is done again when one more output
+// has ended.
+bool Engine::waits_for_room(const Job& job, const base::Error& error) {
+  const bool waits = error.code() == base::Errc::no_space && job.kind == Job::Kind::window && job.output->waits_for_room();
+  if (waits) without_room_.push_back(job);
+  return waits;
+}
+
+void Engine::try_again_with_room() {
+  if (without_room_.empty()) return;
+  const bool any_has_ended = std::exchange(ended_when_room_was_lacking_, trace_.outputs.size()) != trace_.outputs.size();
+  const auto is_over = [&](const Job& job) { return any_has_ended || !job.output->waits_for_room(); };
+  const auto first = std::stable_partition(without_room_.begin(), without_room_.end(), [&](const Job& job) { return !is_over(job); });
+  std::move(first, without_room_.end(), std::back_inserter(jobs_));
+  without_room_.erase(first, without_room_.end());
+}
+
+}  // namespace glean::drain

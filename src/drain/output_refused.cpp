@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// An output that the storage refuses, or that is not to be written yet or at all: what was closed before it is not durable, the storage has no room,
+// the program has removed it.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "drain/output_drain.hpp"
+#include "drain/retired_files.hpp"
+#include "pool/futex.hpp"
+#include "pool/published.hpp"
+
+namespace glean::drain {
+namespace {
+
+constexpr std::uint64_t longest_wait_for_room_ns = 3'000'000'000;
+
+}  // namespace
+
+// Files that the program has removed may be about to go, and with them what the storage lacks. Outputs that wait for each other give up when
+// nothing has been written for a while.
+bool OutputDrain::waits_for_room() {
+  if (!description_.is_bytes || failed_ || postponed_ || !room_may_come(pool_, key_)) return false;
+  const std::uint64_t now = base::now_ns(), written = pool_.header().written_bytes.load(std::memory_order_relaxed);
+  if (lacks_room_since_ns_ == 0 || written != written_when_room_lacked_) {
+    lacks_room_since_ns_ = now;
+    written_when_room_lacked_ = written;
+  }
+  return now - lacks_room_since_ns_ < longest_wait_for_room_ns;
+}
+
+bool OutputDrain::reserve() {
+  const Bytes unreserved = std::exchange(unreserved_bytes_, 0);
+  try {
+    file_->reserve(highest_end_, unreserved);
+    lacks_room_since_ns_ = 0;
+    return true;
+  } catch (const base::Error& error) {
+    const bool waits = error.code() == base::Errc::no_space && waits_for_room();
+    if (waits) unreserved_bytes_ += unreserved;
+    else storage_failed(error);
+    return false;
+  }
+}
+
+// The program has removed it after it had closed it. There is no error.
+void OutputDrain::give_up_removed() {
+  failed_ = removed_ = true;
+  waiting_bytes_ = 0;
+  gathered_.clear();
+  const auto mine = [this](const Job& job) { return job.output == this; };
+  jobs_in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
+  std::erase_if(jobs_, mine);
+}
+
+bool OutputDrain::may_change_file() {
+  if (follows_nothing_ || failed_ || postponed_) return !failed_ && !postponed_;
+  const pool::Before before = pool::what_is_before(pool_, key_.slot);
+  follows_nothing_ = before == pool::Before::durable;
+  if (before == pool::Before::kept) {
+    storage_failed(base::Error(base::Errc::io, "'" + trace_.path + "' is not written: what was closed before it was opened is not "
+                               "durable"));
+  }
+  return follows_nothing_;
+}
+
+// Ranks say that they have closed a file before they look whether it has failed: in this order either all of them have closed it, or the
+// last one finds the failure, and tells the program.
+bool OutputDrain::may_be_kept() {
+  if (ranks_ == Ranks::gone) return true;
+  if (!description_.is_bytes || pool_.is_shared() || removed_) return false;
+  const pool::RanksOfOutput ranks = pool::ranks_of_output(pool_, key_.slot);
+  return ranks.all_closed && !ranks.any_abandoned && slot_.told.load() == 0;
+}
+
+void OutputDrain::storage_failed(const base::Error& error) {
+  const bool is_lost = failed_ || error.code() == base::Errc::not_found || (file_ != nullptr && !file_->is_trusted());
+  if (is_lost) return fail(error);
+  if (ranks_ == Ranks::working) {
+    pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
+    if (!may_be_kept()) return fail(error);
+    base::log(base::LogLevel::error, "{}; what was captured of it stays in memory for `glean recover`", error.what());
+  }
+  trace_.state = "postponed";
+  trace_.note = error.what();
+  postponed_ = true;
+  if (pool_.is_shared()) slot_.job_postponed.store(1, std::memory_order_release);
+  waiting_bytes_ = 0;
+  gathered_.clear();
+  const auto mine = [this](const Job& job) { return job.output == this; };
+  jobs_in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
+  std::erase_if(jobs_, mine);
+  parcels_.forget(key_);
+  finished_ = jobs_in_flight_ == 0;
+  if (finished_) leave_for_later();
+}
+
+void OutputDrain::tell_names(Ending ending) {
+  Retired retired = settle_names(pool_, calls_, key_, ending);
+  trace_.restored = std::move(retired.restored);
+  trace_.hidden = std::move(retired.hidden);
+}
+
+void OutputDrain::leave_for_later() {
+  tell_names(Ending::kept);
+  // What has been written so far is no newer (open_file).
+  if (file_) futimens(file_->buffered_descriptor(), nullptr);
+  slot_.discarded.store(pool::kept_for_recovery, std::memory_order_release);
+  pool::futex_signal(pool_.header().progress);
+}
+
+}  // namespace glean::drain
