@@ -260,7 +260,9 @@ TEST(RecoveryOfBytes, AFileThatHasGotTheNameOfOneInPlaceStaysAsItIs) {
   for (const OutputTrace& output : job.recover()) {
     const bool is_x = output.path.ends_with("x");
     EXPECT_EQ(output.state, is_x ? "failed" : "published") << output.note;
-    if (is_x) EXPECT_NE(output.note.find("another file has its name"), std::string::npos) << output.note;
+    if (is_x) {
+      EXPECT_NE(output.note.find("another file has its name"), std::string::npos) << output.note;
+    }
   }
 
   EXPECT_EQ(job.byte(x, 0), 'p');
