@@ -289,8 +289,12 @@ std::vector<std::string> chosen_pools(const RecoverOptions& options, drain::Comp
 void restore_in(const std::vector<std::string>& directories, store::SystemCalls& calls) {
   for (const std::string& directory : directories) {
     const drain::Retired retired = drain::restore_in(directory, calls, drain::OfHosts::any);
-    for (const std::string& path : retired.restored) std::cout << fmt::format("{}: removed by a job that is gone; it is there again\n", path);
-    for (const std::string& path : retired.hidden) std::cout << fmt::format("{}: stays under this name, because another file has its own\n", path);
+    for (const std::string& path : retired.restored) {
+      std::cout << fmt::format("{}: removed by a job that is gone; it is there again\n", path);
+    }
+    for (const std::string& path : retired.hidden) {
+      std::cout << fmt::format("{}: stays under this name, because another file has its own\n", path);
+    }
   }
 }
 
@@ -352,8 +356,9 @@ bool needs_others(const RecoverOptions& options) {
 void add_recover(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<RecoverOptions>();
   CLI::App* verb = app.add_subcommand("recover", "Complete what jobs have left that ended early, in this node's memory");
-  verb->add_option("POOL", options->pools, "Only these, by name (default: all that no process uses); a directory: where files that a job has "
-                                           "removed get their names back if its pool is gone");
+  verb->add_option("POOL", options->pools,
+                   "Only these, by name (default: all that no process uses); a directory: where files that a job has removed get their "
+                   "names back if its pool is gone");
   auto* dry_run = verb->add_flag("--dry-run", options->dry_run, "Only say what is there");
   verb->add_flag("--discard", options->discard, "Remove what is there, with the data")->excludes(dry_run);
   verb->add_option("--to", options->to, "Let the files appear in this directory instead of their own: where there is room")

@@ -170,7 +170,8 @@ void restore_what_is_hidden() {
     store::SystemCalls calls;
     const drain::Retired retired = drain::restore_in(".", calls, drain::OfHosts::this_one);
     for (const std::string& path : retired.restored) {
-      std::cerr << fmt::format("glean: '{}', which an earlier job has removed, is there again: what it had closed before may be lost\n", path);
+      std::cerr << fmt::format("glean: '{}', which an earlier job has removed, is there again: what it had closed before may be lost\n",
+                               path);
     }
   } catch (const base::Error&) {
     // The directory cannot be listed.
@@ -248,7 +249,8 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_c
   verb->add_flag("--check", options->check, "Do not run it: only say what would not be captured, and why");
   verb->prefix_command();
   verb->footer("The command follows: glean run [OPTIONS] [--] COMMAND [ARGUMENT...]\n"
-               "Exit code: that of the command; 1 when it is 0 and a file that was closed is not published; 2 when the configuration is wrong, 126 or 127 when the command cannot be run;\n"
+               "Exit code: that of the command; 1 when that is 0 and a file that was closed is not published;\n"
+               "2 when the configuration is wrong, 126 or 127 when the command cannot be run;\n"
                "with --check 1 when something would not be captured.");
   verb->callback([verb, options, command, &exit_code] {
     options->command = whole_command(verb->remaining(), command);

@@ -209,8 +209,10 @@ GLEAN_MAKING(int, creat, (const char* path, mode_t mode), (path, mode), true, tr
 GLEAN_MAKING(int, creat64, (const char* path, mode_t mode), (path, mode), true, true)
 GLEAN_MAKING(FILE*, fopen, (const char* path, const char* mode), (path, mode), makes(mode), cuts(mode))
 GLEAN_MAKING(FILE*, fopen64, (const char* path, const char* mode), (path, mode), makes(mode), cuts(mode))
-GLEAN_MAKING(FILE*, freopen, (const char* path, const char* mode, FILE* stream), (path, mode, stream), makes(mode), path != nullptr && cuts(mode))
-GLEAN_MAKING(FILE*, freopen64, (const char* path, const char* mode, FILE* stream), (path, mode, stream), makes(mode), path != nullptr && cuts(mode))
+GLEAN_MAKING(FILE*, freopen, (const char* path, const char* mode, FILE* stream), (path, mode, stream), makes(mode),
+             path != nullptr && cuts(mode))
+GLEAN_MAKING(FILE*, freopen64, (const char* path, const char* mode, FILE* stream), (path, mode, stream), makes(mode),
+             path != nullptr && cuts(mode))
 
 GLEAN_PATH(int, stat, (const char* path, struct stat* status), noexcept, (path, status))
 GLEAN_PATH(int, stat64, (const char* path, struct stat64* status), noexcept, (path, status))

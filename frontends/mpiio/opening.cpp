@@ -218,9 +218,10 @@ int open_past(Session& session, MPI_Comm comm, const std::string& filename, int 
   const bool may_be_captured = session.core()->has_pool() && !is_working_file(filename);
   const std::string path = Session::absolute(filename.substr(prefix_of(filename)));
   if (may_be_captured) static_cast<void>(working_path(session, path));
-  if (may_be_captured && (amode & kinds_of_access) != MPI_MODE_RDONLY) wait_to_cut("MPI_File_open", AT_FDCWD, path.c_str());   // or overwritten
+  const bool may_be_written = may_be_captured && (amode & kinds_of_access) != MPI_MODE_RDONLY;
+  if (may_be_written) wait_to_cut("MPI_File_open", AT_FDCWD, path.c_str());   // or overwritten
   const int code = open_original(comm, filename, amode, info, fh);
-  if (code != MPI_SUCCESS || !may_be_captured || (amode & kinds_of_access) == MPI_MODE_RDONLY) return code;
+  if (code != MPI_SUCCESS || !may_be_written) return code;
   if (auto passed = PassedHandle::of(session.core(), comm, path)) session.add(*fh, {nullptr, nullptr, std::move(passed)});
   return code;
 }

@@ -74,9 +74,8 @@ class Change {
       wait(closed);
     }
     struct stat status {};
-    if (lstat(name.path.data(), &status) != 0 || !is_worth_keeping(status) || before(status).is_empty()) return false;
-    NameLog log(pool().name(), NameLog::Make::yes);
-    return retire(log, name, status, NameChange::Kind::removed, nullptr);
+    if (lstat(name.path.data(), &status) != 0 || !is_worth_keeping(status)) return false;
+    return retire_or_wait(name, status, NameChange::Kind::removed, nullptr);
   }
 
   [[nodiscard]] bool renames(const Name& from, const Name& to) {
@@ -94,11 +93,11 @@ class Change {
     }
     if (lstat(from.path.data(), &status) != 0) return false;   // the call says so
     if (const auto kept = find(to, session::Unfinished::kept)) give_up_replaced(*kept, to);
-    if (const pool::OutputSet closed = of(outputs_.closed, to); closed != 0 && is_unpublished(to) && !remove_unpublished(to, Taken::yes)) wait(closed);
-    if (lstat(to.path.data(), &replaced) != 0 || !is_worth_keeping(replaced) || before(replaced).is_empty()) return false;
+    const pool::OutputSet replaced_outputs = of(outputs_.closed, to);
+    if (replaced_outputs != 0 && is_unpublished(to) && !remove_unpublished(to, Taken::yes)) wait(replaced_outputs);
+    if (lstat(to.path.data(), &replaced) != 0 || !is_worth_keeping(replaced)) return false;
     if (status.st_ino == replaced.st_ino && status.st_dev == replaced.st_dev) return false;
-    NameLog log(pool().name(), NameLog::Make::yes);
-    return retire(log, to, replaced, NameChange::Kind::replaced, from.path.data());
+    return retire_or_wait(to, replaced, NameChange::Kind::replaced, from.path.data());
   }
 
   void cut(const struct stat& status) {
@@ -118,6 +117,21 @@ class Change {
   void wait(pool::OutputSet outputs) { wait_for(look_ups_, outputs, told_); }
   [[nodiscard]] pool::Draining::ClosedBefore before(const struct stat& status) const {
     return look_ups_.draining.closed_before(status.st_dev);
+  }
+
+  // Where it cannot be hidden (its name is too long, the log cannot be written) what was closed before is waited for.
+  [[nodiscard]] bool retire_or_wait(const Name& name, const struct stat& status, NameChange::Kind kind, const char* from) {
+    if (before(status).is_empty()) return false;
+    {
+      NameLog log(pool().name(), NameLog::Make::yes);
+      if (retire(log, name, status, kind, from)) return true;
+    }
+    const auto closed = before(status);
+    if (closed.is_empty()) return false;
+    wait(outputs_of(closed.fence));
+    const bool stays = kind == NameChange::Kind::removed && before(status).has_failed;
+    if (stays) say_that_it_stays(name.path.data());
+    return stays;
   }
 
   // The file gets a hidden name, which a record tells; `from`: and that file gets its name. False: the call is to be made as it is.

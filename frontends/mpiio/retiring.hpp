@@ -15,8 +15,8 @@ namespace glean::mpiio {
 [[nodiscard]] bool removes_now(const char* call, int directory, const char* path) noexcept;
 // The same of rename(), renameat() and renameat2() without flags.
 [[nodiscard]] bool renames_now(const char* call, int from_directory, const char* from, int to_directory, const char* to) noexcept;
-// Before the program cuts a file to nothing, or to another length. Blocks where the session may have written it and what it closed before is
-// not durable.
+// Before the program cuts a file to nothing, or to another length. Blocks where the session may have written it and what it closed
+// before is not durable.
 void wait_to_cut(const char* call, int directory, const char* path) noexcept;
 [[nodiscard]] bool cuts(int open_flags);
 [[nodiscard]] bool cuts(const char* fopen_mode);

@@ -9,7 +9,8 @@ namespace glean::base {
 
 inline constexpr char run_directory_variable[] = "GLEAN_RUN_DIRECTORY";
 
-// Appends the text to the file; does nothing where there is no such directory, the note cannot be written, or the file is longer than 64 KiB.
+// Appends the text to the file; does nothing where there is no such directory, the note cannot be written, or the file is longer than
+// 64 KiB.
 // Local, any thread.
 void leave_note(std::string_view file, std::string_view text) noexcept;
 

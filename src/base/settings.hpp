@@ -15,7 +15,7 @@ namespace glean::base {
 enum class Mode { passthrough, collective, threaded, dedicated };   // docs/modes.md
 [[nodiscard]] constexpr bool captures(Mode mode) { return mode == Mode::threaded || mode == Mode::dedicated; }
 enum class Publish { rename, in_place };   // when a file appears under its final name
-// A file that is there, and that an unmodified program cuts to nothing: it stays until the new one is complete, or is cut and written again.
+// A file that is there and that an unmodified program cuts to nothing: it stays until the new one is complete, or is written again.
 enum class Replace { rename, in_place };
 enum class RangeRule { error, fill };      // a value that the external type cannot hold
 // What a put does when the pool is full. drop: whole steps, before they are begun.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// An output that the storage refuses, or that is not to be written yet or at all: what was closed before it is not durable, the storage has no room,
-// the program has removed it.
+// An output that the storage refuses, or that is not to be written yet or at all: what was closed before it is not durable, the
+// storage has no room, the program has removed it.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ constexpr std::uint64_t longest_wait_for_room_ns = 3'000'000'000;
 
 }  // namespace
 
-// Files that the program has removed may be about to go, and with them what the storage lacks. Outputs that wait for each other give up when
-// nothing has been written for a while.
+// Files that the program has removed may be about to go, and with them what the storage lacks. Outputs that wait for each other give up
+// when nothing has been written for a while.
 bool OutputDrain::waits_for_room() {
   if (!description_.is_bytes || failed_ || postponed_ || !room_may_come(pool_, key_)) return false;
   const std::uint64_t now = base::now_ns(), written = pool_.header().written_bytes.load(std::memory_order_relaxed);

@@ -291,9 +291,9 @@ bool try_what_is_kept(pool::Pool& pool, store::SystemCalls& calls) {
   const Recovered recovered = complete(pool, calls);
   for (const OutputTrace& output : recovered.outputs) {
     if (output.state == "published") continue;
+    const bool is_kept = output.state == "postponed";
     const std::string text = fmt::format("'{}' is not published: {}{}", output.path, output.note,
-                                         output.state == "postponed" ? "; it is in memory, and `glean recover` completes it when that is mended"
-                                                                     : "");
+                                         is_kept ? "; it is in memory, and `glean recover` completes it when that is mended" : "");
     base::log(base::LogLevel::error, "{}", text);
     base::leave_note(base::unpublished_note, text + "\n");
   }

@@ -95,11 +95,12 @@ struct Claimed {
   bool takes_back = false;   // the file that is there
 };
 
+std::string unique_text() { return fmt::format("{}-{}", getpid(), base::now_ns()); }
+
 // What is there already and is kept may be where no other file can be made.
 store::FileNames names_of(const std::string& path, ByteOutput::Existing existing) {
   const bool in_place = existing == ByteOutput::Existing::keep && access(path.c_str(), F_OK) == 0;
-  return store::choose_names(path, in_place ? base::Publish::in_place : base::Publish::rename, false,
-                             fmt::format("{}-{}", getpid(), base::now_ns()));
+  return store::choose_names(path, in_place ? base::Publish::in_place : base::Publish::rename, false, unique_text());
 }
 
 // A slot with the names of the output in it; nothing while an earlier one of that name drains. `chosen`: by another node; otherwise what
@@ -114,7 +115,7 @@ std::optional<Claimed> try_claim(Core& core, drain::OutputDescription& descripti
   const bool exists = access(description.names.final_path.c_str(), F_OK) == 0;
   const bool takes_back = !chosen && existing == ByteOutput::Existing::keep && exists && is_still_new(core, description.names.final_path);
   if (takes_back) {
-    description.names = store::choose_names(description.display_path, base::Publish::rename, false, fmt::format("{}-{}", getpid(), base::now_ns()));
+    description.names = store::choose_names(description.display_path, base::Publish::rename, false, unique_text());
   } else if (!chosen && existing == ByteOutput::Existing::keep && exists != is_written_in_place(description.names)) {
     description.names = names_of(description.display_path, existing);
   }

@@ -13,7 +13,6 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
-#include "drain/checksums.hpp"
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
@@ -22,7 +21,6 @@
 #include "session/byte_opening.hpp"
 #include "session/core.hpp"
 #include "store/posix/file_space.hpp"
-#include "store/posix/replaceable.hpp"
 
 namespace glean::session {
 
@@ -114,32 +112,6 @@ void write_up_to(Core& core, pool::OutputKey key, std::uint32_t phase, const std
   const WaitsForWrites waits(core.pool().slot(key.slot));
   tell_drain(core);
   wait_until(core, [&] { return captured.is_written(); }, "'" + path + "'");
-}
-
-bool ByteOutput::can_capture(const Core& core, MPI_Comm comm) {
-  int between_groups = 0;
-  MPI_Comm_test_inter(comm, &between_groups);
-  return between_groups == 0 && core.has_pool() && core.parts().count == 1 && are_in_session(core, comm);
-}
-
-bool ByteOutput::are_on_all_nodes(const Core& core, MPI_Comm comm) {
-  int nodes = members_of(core, comm).leads ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, comm);
-  return nodes == core.nodes().count();
-}
-
-std::optional<ByteOutput::UntoldFailure> ByteOutput::untold_failure(const Core& core) {
-  const std::uint32_t index = pool::untold_failure(core.pool());
-  if (index == pool::output_slots) return std::nullopt;
-  const std::uint32_t error = core.pool().slot(index).error.load(std::memory_order_acquire);
-  return UntoldFailure{index, error == 0 ? base::Errc::io : static_cast<base::Errc>(error - 1)};
-}
-
-void ByteOutput::told(const Core& core, const UntoldFailure& failure) { core.pool().slot(failure.slot).told.store(1); }
-
-void ByteOutput::forget_checksums(const std::string& path) {
-  store::SystemCalls calls;
-  drain::forget_sums(calls, path);
 }
 
 std::unique_ptr<ByteOutput> ByteOutput::open(std::shared_ptr<Core> core, MPI_Comm comm, const std::string& path, Existing existing) {
@@ -353,14 +325,6 @@ std::string ByteOutput::working_path() const { return find_working_file().value_
 
 bool ByteOutput::has_its_name() const { return own_name().has_value(); }
 
-bool ByteOutput::can_be_replaced() const {
-  if (core_->settings().for_output(path_).replace == base::Replace::in_place) return false;
-  std::optional<std::string> why;
-  const auto failed = caught([&] { why = store::why_written_in_place(path_); });   // the directory is gone
-  if (why) core_->warn_in_place(path_, *why);
-  return !failed && !why;
-}
-
 // `change` returns 0 or what failed, and so does this.
 template <class Change>
 int ByteOutput::change_working_file(Change change) const {
@@ -405,10 +369,6 @@ base::Bytes ByteOutput::size(std::uint32_t phase) {
 void ByteOutput::begin_change(By by) {
   if (by == By::mpi && (slot_.other_handles.load() & pool::written_past_it) == 0) slot_.other_handles.fetch_or(pool::written_past_it);
   if (is_in_place_ && !std::exchange(changed_, true) && has_its_name()) forget_checksums(working_path_);
-}
-
-bool ByteOutput::may_change_file() const {
-  return !is_in_place_ || pool::what_is_before(core_->pool(), key_.slot) == pool::Before::durable;
 }
 
 void ByteOutput::resize(base::Bytes size) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * rotate SCHEME GENERATIONS BYTES WITNESS: a program that keeps its last checkpoints, in one of the ways in which programs do that. All bytes of
- * a generation are the same. Rank 0 says in WITNESS what it has closed without an error, and what it is about to drop:
+ * rotate SCHEME GENERATIONS BYTES WITNESS: a program that keeps its last checkpoints, in one of the ways in which programs do that.
+ * All bytes of a generation are the same. Rank 0 says in WITNESS what it has closed without an error, and what it is about to drop:
  *   closed G | failed G | dropping G */
 #include <fcntl.h>
 #include <mpi.h>

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What is asked about files of bytes before something is done to them.
+#include <mpi.h>
+
+#include "drain/checksums.hpp"
+#include "pool/published.hpp"
+#include "session/agreement.hpp"
+#include "session/byte_opening.hpp"
+#include "session/core.hpp"
+#include "store/posix/replaceable.hpp"
+
+namespace glean::session {
+
+bool ByteOutput::can_capture(const Core& core, MPI_Comm comm) {
+  int between_groups = 0;
+  MPI_Comm_test_inter(comm, &between_groups);
+  return between_groups == 0 && core.has_pool() && core.parts().count == 1 && are_in_session(core, comm);
+}
+
+bool ByteOutput::are_on_all_nodes(const Core& core, MPI_Comm comm) {
+  int nodes = members_of(core, comm).leads ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, comm);
+  return nodes == core.nodes().count();
+}
+
+std::optional<ByteOutput::UntoldFailure> ByteOutput::untold_failure(const Core& core) {
+  const std::uint32_t index = pool::untold_failure(core.pool());
+  if (index == pool::output_slots) return std::nullopt;
+  const std::uint32_t error = core.pool().slot(index).error.load(std::memory_order_acquire);
+  return UntoldFailure{index, error == 0 ? base::Errc::io : static_cast<base::Errc>(error - 1)};
+}
+
+void ByteOutput::told(const Core& core, const UntoldFailure& failure) { core.pool().slot(failure.slot).told.store(1); }
+
+void ByteOutput::forget_checksums(const std::string& path) {
+  store::SystemCalls calls;
+  drain::forget_sums(calls, path);
+}
+
+bool ByteOutput::can_be_replaced() const {
+  if (core_->settings().for_output(path_).replace == base::Replace::in_place) return false;
+  std::optional<std::string> why;
+  const auto failed = caught([&] { why = store::why_written_in_place(path_); });   // the directory is gone
+  if (why) core_->warn_in_place(path_, *why);
+  return !failed && !why;
+}
+
+bool ByteOutput::may_change_file() const {
+  return !is_in_place_ || pool::what_is_before(core_->pool(), key_.slot) == pool::Before::durable;
+}
+
+}  // namespace glean::session
