@@ -171,6 +171,7 @@ std::optional<std::string> why_written_in_place(const std::string& path) {
   const std::string directory = real.substr(0, real.rfind('/') + 1);
   FileInPlace place{.user = geteuid(), .group = getegid()};
   if (stat(real.c_str(), &place.file) != 0 || stat(directory.c_str(), &place.directory) != 0) return std::nullopt;
+  if (!S_ISREG(place.file.st_mode)) return std::nullopt;   // which the caller refuses
   place.can_write_directory = faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
   if (auto trace = trace_of_replacing(place)) return trace;
   // Who may only write it does not see values, and then they differ.
