@@ -196,6 +196,16 @@ void wait_for_its_end(Result& result, double seconds) {
   }
 }
 
+// Of a file that was to appear in another directory.
+std::string where_it_is(const std::string& final_path, const std::string& to) {
+  if (to.empty()) return final_path;
+  const std::filesystem::path path(final_path), directory(to);
+  for (const auto& place : {directory / path.parent_path().filename() / path.filename(), directory / path.filename()}) {
+    if (std::filesystem::exists(place)) return place.string();
+  }
+  return final_path;
+}
+
 Result treat(const std::string& pool, const RecoverOptions& options, store::SystemCalls& calls) {
   Result result;
   result.found = drain::look_at(pool);
@@ -232,6 +242,7 @@ Result treat(const std::string& pool, const RecoverOptions& options, store::Syst
       if (++seconds % 10 == 0) std::cerr << fmt::format("glean: still writing what is in {} ({} s)\n", pool.substr(1), seconds);
     }, options.to);
     result.outputs = std::move(recovered.outputs);
+    for (auto& output : result.found.outputs) output.final_path = where_it_is(output.final_path, options.to);
     result.restored = std::move(recovered.restored);
     result.hidden = std::move(recovered.hidden);
     result.state = recovered.pool_removed ? "recovered" : "unfinished";
@@ -240,7 +251,8 @@ Result treat(const std::string& pool, const RecoverOptions& options, store::Syst
     // Another one was quicker, or it cannot be read.
     const bool busy = error.code() == base::Errc::invalid_state || error.code() == base::Errc::not_found;
     result.state = busy ? "in use" : "unfinished";
-    result.problem = std::string(error.what()) + (busy ? "" : "; --discard removes it");
+    const bool is_taken = error.code() == base::Errc::exists;   // a name in the directory of --to
+    result.problem = std::string(error.what()) + (busy ? "" : is_taken ? "; " + error.hint() : "; --discard removes it");
   }
   return result;
 }
@@ -280,7 +292,7 @@ std::vector<std::string> chosen_pools(const RecoverOptions& options, drain::Comp
     for (std::string pool; std::getline(lines, pool);) anywhere.insert(pool);
   }
   for (const std::string& pool : missing) {
-    if (!anywhere.contains(pool)) throw base::Error(base::Errc::not_found, "there is no pool '" + pool + "'");
+    if (!anywhere.contains(pool)) throw base::Error(base::Errc::not_found, "there is no pool '" + pool + "', and no such directory");
   }
   return here;
 }

@@ -303,7 +303,8 @@ bool has_only_hidden_files(int directory, const char* path) {
     for (long at = 0; at < bytes;) {
       const auto* entry = reinterpret_cast<const dirent64*>(entries.data() + at);
       const std::string_view name = entry->d_name;
-      const bool hidden = is_hidden(entry->d_name);
+      const bool is_working_file = name.starts_with('.') && name.find(".glean-") != name.npos && name.ends_with(".part");
+      const bool hidden = is_working_file || is_hidden(entry->d_name);
       any = any || hidden;
       only = only && (hidden || name == "." || name == "..");
       at += entry->d_reclen;

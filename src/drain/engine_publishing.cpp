@@ -28,6 +28,8 @@ void Engine::publish_bytes(const Job& job) {
     file->follow_final_name();
     job.output->checksums() = Checksums();   // they may go on writing it
   }
+  const auto moved = pool::new_name_of(pool_, job.output->key());
+  if (moved && !moved->is_removed && !moved->working_path.empty()) file->was_moved(moved->final_path);
   const store::FileNames& names = file->names();
   const bool is_in_place = names.working_path == names.final_path;
   file->follow_directory();
@@ -61,7 +63,8 @@ bool Engine::takes_its_name(const Job& job) {
     file.discard();
     return false;
   }
-  if (now && now->final_path != file.names().final_path) {
+  const bool is_in_place = file.names().working_path == file.names().final_path;   // it has been moved, and stays where it is
+  if (now && !is_in_place && now->final_path != file.names().final_path) {
     file.become(now->final_path);
     return false;
   }

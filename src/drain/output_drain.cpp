@@ -426,9 +426,11 @@ void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
   space_returned_ = true;
   finished_ = true;
   // Of bytes nobody comes to see what became of them, but other nodes that know of them.
-  tell_names(trace_.state == "published" || trace_.state == "removed" ? Ending::durable : Ending::failed);
+  const Ending ending = trace_.state == "published" || trace_.state == "removed" ? Ending::durable : Ending::failed;
+  tell_names(ending);
   if (description_.is_bytes && slot_.job_output.load(std::memory_order_acquire) == 0) state = pool::OutputState::free;
-  slot_.state.store(state, std::memory_order_release);   // the slot may be another output's from now on
+  slot_.state.store(state);   // the slot may be another output's from now on
+  settle_names(pool_, calls_, key_, ending);   // once more: of what a rank has removed that still found it on its way
   for (const std::uint32_t chunk : std::exchange(description_chunks_, {})) pool_.drop_reference(chunk);
   pool::futex_signal(pool_.header().progress);
 }

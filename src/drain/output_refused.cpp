@@ -109,7 +109,8 @@ void OutputDrain::leave_for_later() {
   tell_names(Ending::kept);
   // What has been written so far is no newer (open_file).
   if (file_) futimens(file_->buffered_descriptor(), nullptr);
-  slot_.discarded.store(pool::kept_for_recovery, std::memory_order_release);
+  slot_.discarded.store(pool::kept_for_recovery);
+  settle_names(pool_, calls_, key_, Ending::kept);   // once more, as in finish()
   pool::futex_signal(pool_.header().progress);
 }
 

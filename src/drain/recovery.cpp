@@ -290,7 +290,7 @@ bool try_what_is_kept(pool::Pool& pool, store::SystemCalls& calls) {
   if (!pool::any_is_kept(pool)) return true;
   const Recovered recovered = complete(pool, calls);
   for (const OutputTrace& output : recovered.outputs) {
-    if (output.state == "published") continue;
+    if (output.state == "published" || output.state == "removed") continue;
     const bool is_kept = output.state == "postponed";
     const std::string text = fmt::format("'{}' is not published: {}{}", output.path, output.note,
                                          is_kept ? "; it is in memory, and `glean recover` completes it when that is mended" : "");

@@ -36,14 +36,18 @@ std::vector<Move> plan_moves(const pool::Pool& pool, const fs::path& directory) 
     } catch (const base::Error&) {
       continue;   // recovery names it
     }
-    const fs::path final_path = directory / fs::path(move.from.final_path).filename();
-    if (move.from.final_path.empty() || final_path == move.from.final_path) continue;
-    if (!taken.insert(final_path.string()).second || fs::exists(final_path)) {
-      throw base::Error(base::Errc::exists, "'" + final_path.string() + "' is there already, and another file is to have that name",
-                        "choose another directory");
+    const fs::path before(move.from.final_path);
+    fs::path final_path = directory / before.filename();
+    if (before.empty() || final_path == before) continue;
+    const auto is_free = [&] { return !taken.contains(final_path.string()) && !fs::exists(final_path); };
+    if (!is_free()) final_path = directory / before.parent_path().filename() / before.filename();   // two directories of one job, perhaps
+    if (!is_free()) {
+      throw base::Error(base::Errc::exists, "'" + before.string() + "' cannot be completed as '" + final_path.string() +
+                                                "': there is another file of that name", "name another directory; nothing was changed");
     }
+    taken.insert(final_path.string());
     const bool in_place = move.from.working_path == move.from.final_path;
-    const fs::path working = in_place ? final_path : directory / fs::path(move.from.working_path).filename();
+    const fs::path working = in_place ? final_path : final_path.parent_path() / fs::path(move.from.working_path).filename();
     move.to = {working.string(), final_path.string()};
     moves.push_back(std::move(move));
   }
@@ -68,6 +72,7 @@ void move_outputs_to(pool::Pool& pool, const std::string& directory, store::Syst
   const fs::path place = fs::canonical(directory, error);
   if (error || !fs::is_directory(place)) throw base::Error(base::Errc::not_found, "there is no directory '" + directory + "'");
   for (const Move& move : plan_moves(pool, place)) {
+    fs::create_directories(fs::path(move.to.final_path).parent_path());
     copy_durably(move.from.working_path, move.to.working_path);
     pool::NameLog log(pool.name(), pool::NameLog::Make::yes);
     pool::NameChange change{.kind = pool::NameChange::Kind::renamed, .state = pool::NameChange::State::waiting, .output = move.output};

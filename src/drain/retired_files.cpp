@@ -171,6 +171,11 @@ Retired restore_all(const pool::Pool& pool, store::SystemCalls& calls) noexcept 
 }
 
 bool room_may_come(const pool::Pool& pool, pool::OutputKey output) noexcept {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {   // outputs that the program has removed, and that are about to go
+    const pool::OutputSlot& slot = pool.slot(index);
+    const bool is_going = slot.is_renamed == pool::is_removed_output && slot.state == pool::OutputState::open && !pool::is_kept(slot);
+    if (index != output.slot && is_going) return true;
+  }
   pool::NameLog log(pool.name(), pool::NameLog::Make::no);
   NameChange change;
   for (std::uint64_t number = 0; number < log.count(); ++number) {

@@ -18,7 +18,7 @@ namespace glean::session {
 
 namespace {
 
-constexpr int turns_between_looks = 16;   // at messages: others of this core may be all that is missing
+constexpr int turns_between_messages = 16;   // at messages: others of this core may be all that is missing
 constexpr std::uint64_t first_word_ns = 5'000'000'000;
 constexpr base::Bytes most_of_record = 256;
 constexpr double most_of_journal = 0.75;
@@ -90,7 +90,7 @@ std::optional<std::uint32_t> Pace::wait(std::uint32_t slot, const GivesUp& gives
   for (int turn = 1; !are_there(); ++turn) {
     if (gives_up()) return std::nullopt;
     sched_yield();
-    if (turn % turns_between_looks != 0) continue;
+    if (turn % turns_between_messages != 0) continue;
     int found = 0;
     PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
     const std::uint64_t now = base::now_ns();

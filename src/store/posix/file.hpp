@@ -83,6 +83,8 @@ class File {
   void prepare_to_publish();
   void take_name();
   void keep_name();
+  // The program has given it another name, under which it is written in place.
+  void was_moved(const std::string& path) { names_ = {path, path}; }
   // Where it is to appear from now on.
   void become(std::string final_path) { names_.final_path = std::move(final_path); }
   // False once an fsync has failed.
