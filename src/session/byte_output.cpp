@@ -121,6 +121,11 @@ std::unique_ptr<ByteOutput> ByteOutput::open(std::shared_ptr<Core> core, MPI_Com
 
 std::optional<std::string> ByteOutput::find_open(const Core& core, const std::string& path) {
   if (!any_is_open(core.pool())) return std::nullopt;
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && status.st_nlink > 1) {   // by another name it is known when the drain has opened it
+    pool::Draining draining(core.pool(), core.nodes().rank());
+    draining.wait_until_opened(draining.outputs().open, 1);
+  }
   const auto found = find_output(core.pool(), store::resolved_path(path));
   return found && !found->is_closed ? std::optional(found->working_path) : std::nullopt;
 }
