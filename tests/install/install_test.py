@@ -12,6 +12,7 @@ import unittest
 BUILD = os.environ["BUILD"]
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
 README = CONSUMER.parents[2] / "README.md"
+SETTINGS = CONSUMER.parents[2] / "docs/configuration.md"
 
 
 def run(*command, cwd=None, **variables):
@@ -66,9 +67,9 @@ class Installed(unittest.TestCase):
         run("mpirun", "--oversubscribe", "--bind-to", "none", "-n", 2, program, cwd=self.directory)
         self.assertIn(b"temperature", (self.directory / "heat.nc").read_bytes())
 
-    def test_the_readme_has_every_key_with_its_default(self):
+    def test_the_page_has_every_key_with_its_default(self):
         keys = json.loads(run(self.prefix / "bin/glean", "config", "--keys", "--json"))
-        rows = re.findall(r"^\| `(\S+)` \| `(GLEAN_\S+)` \| (?:`(\S+)`)? ?\|", README.read_text(encoding="utf-8"), re.M)
+        rows = re.findall(r"^\| `(\S+)` \| `(GLEAN_\S+)` \| (?:`(\S+)`)? ?\|", SETTINGS.read_text(encoding="utf-8"), re.M)
         self.assertEqual(rows, [(key["key"], key["environment"], key["default"]) for key in keys])
 
     def test_only_public_headers_are_there(self):
