@@ -182,7 +182,9 @@ void restore_what_is_hidden() {
 std::vector<std::string> read_unpublished(const std::string& directory) {
   std::vector<std::string> lines;
   std::ifstream file(directory + "/" + base::unpublished_note);
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  for (std::string line; std::getline(file, line);) {   // several nodes may say the same
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  }
   return lines;
 }
 

@@ -278,7 +278,8 @@ void OutputDrain::fail(const base::Error& error) {
   pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
   // Ranks that had closed it by then have been told that all is well.
   if (description_.is_bytes && ranks_ == Ranks::working && slot_.told.load() == 0 && pool::ranks_of_output(pool_, key_.slot).all_closed) {
-    base::leave_note(base::unpublished_note, trace_.note + "\n");
+    base::leave_note(base::unpublished_note,
+                     "'" + trace_.path + "' is not published, and what was captured of it is lost: " + trace_.note + "\n");
   }
   gathered_.clear();
   const auto mine = [this](const Job& job) { return job.output == this; };
