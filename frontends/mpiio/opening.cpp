@@ -229,13 +229,13 @@ int open_past(Session& session, MPI_Comm comm, const std::string& filename, int 
 // Where a file is that is only read: what is on its way under that name is there then. Local.
 std::string path_to_read(Session& session, const std::string& filename) {
   const std::string path = Session::absolute(filename);
-  if (session.core()->has_pool()) static_cast<void>(pool::forget_untouched(session.core()->pool().header(), path));
   std::string working = path;
   say(filename, session::caught([&] {
         working = working_path(session, path);
         const std::lock_guard lock(session.one_at_a_time());
         if (working == path) ByteOutput::finish(*session.core(), path);
       }));
+  if (session.core()->has_pool()) static_cast<void>(pool::forget_untouched(session.core()->pool().header(), path));
   return working == path ? filename : working;
 }
 
