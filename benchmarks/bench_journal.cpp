@@ -16,7 +16,7 @@
 
 #include "base/error.hpp"
 #include "measure.hpp"
-#include "pool/capture.hpp"
+#include "capture/copy.hpp"
 #include "pool/journal.hpp"
 
 using namespace glean::benchmarks;
@@ -93,10 +93,10 @@ class Contenders {
     const double begin = now_seconds();
     pieces.next = static_cast<std::size_t>(-1);
     for (std::uint64_t put = 0; put < size_.puts; ++put) {
-      const pool::Source source = source_of(put);
+      const glean::capture::Source source = source_of(put);
       for (std::uint64_t done = 0; done < elements();) {
         const std::uint64_t now = pieces.room((elements() - done) * sizeof(double)) / sizeof(double);
-        pool::copy_elements(source, done, now, pool_.at(pool_.offset_of_chunk(pieces.chunks[pieces.next]) + pieces.used));
+        glean::capture::copy_elements(source, done, now, pool_.at(pool_.offset_of_chunk(pieces.chunks[pieces.next]) + pieces.used));
         pieces.used += now * sizeof(double);
         done += now;
       }
@@ -114,12 +114,12 @@ class Contenders {
       const double begin = now_seconds();
       for (std::uint64_t put = 0; put < size_.puts; ++put) {
         box_.start[0] = put;
-        const pool::Source source = source_of(put);
+        const glean::capture::Source source = source_of(put);
         for (std::uint64_t done = 0; done < elements();) {
           const std::uint64_t wanted = (elements() - done) * sizeof(double);
           const auto room = recorder.reserve(wanted, std::min(wanted, chunk_bytes / 32));
           const std::uint64_t now = room.bytes / sizeof(double);
-          pool::copy_elements(source, done, now, room.data);
+          glean::capture::copy_elements(source, done, now, room.data);
           recorder.commit_put(room, now * sizeof(double),
                               {{0, 1}, 0, 0, glean::mesh::Type::float64, &box_, done, now});
           done += now;
@@ -139,7 +139,7 @@ class Contenders {
 
  private:
   [[nodiscard]] std::uint64_t elements() const { return size_.put_bytes / sizeof(double); }
-  [[nodiscard]] pool::Source source_of(std::uint64_t put) const {
+  [[nodiscard]] glean::capture::Source source_of(std::uint64_t put) const {
     return {reinterpret_cast<const std::byte*>(values_.data() + put * elements()), sizeof(double), box_.count, {}};
   }
 

@@ -18,11 +18,11 @@
 #include <string>
 #include <vector>
 
-#include "drain/description.hpp"
-#include "drain/recovery.hpp"
+#include "service/recovery.hpp"
+#include "store/description.hpp"
 #include "fio.hpp"
 #include "measure.hpp"
-#include "pool/capture.hpp"
+#include "capture/copy.hpp"
 #include "pool/journal.hpp"
 
 using namespace glean::benchmarks;
@@ -50,8 +50,8 @@ struct Options {
 
 double value_at(std::uint64_t element) { return static_cast<double>(element) * 0.25; }
 
-drain::OutputDescription description_of(const Options& options) {
-  drain::OutputDescription description;
+glean::store::OutputDescription description_of(const Options& options) {
+  glean::store::OutputDescription description;
   description.display_path = options.file();
   description.names = {options.file() + ".part", options.file()};
   description.layout.header_bytes = header_bytes;
@@ -74,7 +74,7 @@ void capture(pool::Pool& memory, int rank, pool::OutputKey key, const Options& o
     for (std::uint64_t i = 0; i < piece_elements; ++i) values[i] = value_at(first + done + i);
     const glean::mesh::Box box{{first + done}, {piece_elements}};
     const auto room = recorder.reserve(MiB, MiB);
-    pool::copy_elements({reinterpret_cast<const std::byte*>(values.data()), sizeof(double), box.count, {}}, 0, piece_elements,
+    glean::capture::copy_elements({reinterpret_cast<const std::byte*>(values.data()), sizeof(double), box.count, {}}, 0, piece_elements,
                         room.data);
     recorder.commit_put(room, MiB, {key, 0, 0, glean::mesh::Type::float64, &box, 0, piece_elements});
   }
@@ -147,7 +147,7 @@ Times recover(const Options& options) {
   const std::string name = leave_pool(options);
   glean::store::SystemCalls calls;
   const double begin = now_seconds(), cpu = cpu_seconds();
-  const auto recovered = drain::recover(name, calls, [] {});
+  const auto recovered = glean::service::recover(name, calls, [] {});
   const Times times{now_seconds() - begin, cpu_seconds() - cpu};
   if (!recovered.pool_removed || recovered.outputs.size() != 1 || recovered.outputs[0].state != "published") {
     throw std::runtime_error("it was not recovered");

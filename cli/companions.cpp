@@ -32,7 +32,7 @@
 namespace glean::cli {
 namespace {
 
-class MpiCompanions final : public drain::Companions {
+class MpiCompanions final : public service::Companions {
  public:
   MpiCompanions() {
     MPI_Init(nullptr, nullptr);
@@ -147,7 +147,7 @@ double deadline_seconds() {
 constexpr char mpi_is_up = 'u', is_single = 's';
 
 // What the child does once it has MPI: the work, and to end.
-[[noreturn]] void work_in_child(int descriptor, const Launcher& launcher, const std::function<int(drain::Companions&)>& work) {
+[[noreturn]] void work_in_child(int descriptor, const Launcher& launcher, const std::function<int(service::Companions&)>& work) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Of the two fences in its MPI_Init Open MPI 4.1 may leave the second one too early under Slurm's PMIx, and crashes where a message comes
   // before the first one has ended (12 of 100 starts with Slurm 22.05): with this there is one.
@@ -193,7 +193,7 @@ std::optional<char> wait_for_word(int descriptor, const Launcher& launcher) {
 // An MPI library that cannot start ends its process, and an MPI library waits for ever for processes that do not come. So this process
 // starts MPI in a child.
 // Its exit code, or nothing where there is no MPI among them: then `why`.
-std::optional<int> work_with_others(const Launcher& launcher, const std::function<int(drain::Companions&)>& work, std::string& why) {
+std::optional<int> work_with_others(const Launcher& launcher, const std::function<int(service::Companions&)>& work, std::string& why) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw base::system_error(errno, "cannot make a pipe");
   std::cout.flush();
@@ -220,7 +220,7 @@ std::optional<int> work_with_others(const Launcher& launcher, const std::functio
 
 }  // namespace
 
-int with_companions(bool needs_others, const std::function<int(drain::Companions&, const std::string&)>& work) {
+int with_companions(bool needs_others, const std::function<int(service::Companions&, const std::string&)>& work) {
   const Launcher launcher = find_launcher([](const char* variable) { return std::getenv(variable); });
   std::string why_alone;
   if (launcher.count > 1) {
@@ -230,11 +230,11 @@ int with_companions(bool needs_others, const std::function<int(drain::Companions
     if (launcher.lacks_pmi) {
       why_alone = fmt::format("MPI cannot be started among the {}: {}", launcher.describe(), launcher.advice());
     } else if (is_together) {
-      const auto together = [&](drain::Companions& companions) { return work(companions, ""); };
+      const auto together = [&](service::Companions& companions) { return work(companions, ""); };
       if (const auto status = work_with_others(launcher, together, why_alone)) return *status;
     }
   }
-  return work(*drain::nobody_else(), why_alone);
+  return work(*service::nobody_else(), why_alone);
 }
 
 }  // namespace glean::cli

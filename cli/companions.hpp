@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "drain/recovery_of_nodes.hpp"
+#include "service/recovery_of_nodes.hpp"
 
 namespace glean::cli {
 
@@ -14,6 +14,6 @@ namespace glean::cli {
 // others, in a child process, which does the work. Behind a shell or the like it is started only if this one `needs_others`, because
 // what runs there next could not start MPI any more. `work` also gets why it is alone although there are others; empty: there
 // are none. What it throws where others may be waiting ends all of them.
-[[nodiscard]] int with_companions(bool needs_others, const std::function<int(drain::Companions&, const std::string& why_alone)>& work);
+[[nodiscard]] int with_companions(bool needs_others, const std::function<int(service::Companions&, const std::string& why_alone)>& work);
 
 }  // namespace glean::cli

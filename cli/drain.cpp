@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "cli/verbs.hpp"
-#include "drain/serve.hpp"
+#include "service/serve.hpp"
 
 namespace glean::cli {
 namespace {
@@ -59,7 +59,7 @@ int drain_in_background(const std::string& pool) {
   setsid();
   const Messages messages("glean-drain." + pool.substr(pool.find('.') + 1) + ".log");
   try {
-    return drain::serve(pool) == 0 ? success : found_a_failure;
+    return service::serve(pool) == 0 ? success : found_a_failure;
   } catch (const std::exception& error) {
     base::log(base::LogLevel::error, "{}", error.what());
     return found_a_failure;

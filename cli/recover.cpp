@@ -22,9 +22,9 @@
 #include "base/units.hpp"
 #include "cli/companions.hpp"
 #include "cli/verbs.hpp"
-#include "drain/recovery.hpp"
 #include "drain/retired_files.hpp"
 #include "pool/pool.hpp"
+#include "service/recovery.hpp"
 
 namespace glean::cli {
 namespace {
@@ -42,7 +42,7 @@ struct RecoverOptions {
 
 // What became of a pool.
 struct Result {
-  drain::Remains found;
+  service::Remains found;
   std::vector<drain::OutputTrace> outputs;
   std::vector<std::string> restored, hidden;   // drain::Recovered
   std::string state;     // found, recovered, drained, discarded, in use, unfinished
@@ -66,7 +66,7 @@ std::string age_text(double seconds) {
   return seconds < 172'800 ? fmt::format("{:.0f} h", seconds / 3600) : fmt::format("{:.0f} days", seconds / 86'400);
 }
 
-std::string describe(const drain::RemainingOutput& output) {
+std::string describe(const service::RemainingOutput& output) {
   if (!output.problem.empty()) return output.problem;
   const std::string waits = fmt::format(", {} wait", base::readable_bytes(output.waiting_bytes));
   const std::string behind = base::readable_ranks(output.ranks_behind);
@@ -79,7 +79,7 @@ std::string describe(const drain::RemainingOutput& output) {
   return text + waits;
 }
 
-const drain::OutputTrace* outcome_of(const Result& result, const drain::RemainingOutput& output) {
+const drain::OutputTrace* outcome_of(const Result& result, const service::RemainingOutput& output) {
   for (const auto& trace : result.outputs) {
     if (trace.path == output.path) return &trace;
   }
@@ -87,13 +87,13 @@ const drain::OutputTrace* outcome_of(const Result& result, const drain::Remainin
 }
 
 // Complete steps that are in no file.
-bool is_lost(const Result& result, const drain::RemainingOutput& output) {
+bool is_lost(const Result& result, const service::RemainingOutput& output) {
   const auto* outcome = outcome_of(result, output);
   return outcome != nullptr && outcome->state == "failed" && outcome->had_complete_steps && output.problem.empty();
 }
 
 void print(const Result& result) {
-  const drain::Remains& found = result.found;
+  const service::Remains& found = result.found;
   const std::string node = found.nodes > 1 ? fmt::format(", node {} of {}", found.node, found.nodes) : "";
   std::cout << fmt::format("{} on {}: {}{}, {}, {} old\n", found.pool.substr(1), host_name(),
                            found.job.empty() ? "unknown job" : found.job, node, base::readable_bytes(found.pool_bytes),
@@ -144,7 +144,7 @@ ordered_json to_json(const Result& result) {
                        {"unclosed_path", outcome != nullptr ? outcome->unclosed_path : ""},
                        {"note", outcome != nullptr ? outcome->note : ""}});
   }
-  const drain::Remains& found = result.found;
+  const service::Remains& found = result.found;
   return {{"pool", found.pool},       {"host", host_name()},     {"job", found.job},
           {"age_seconds", found.age_seconds}, {"bytes", found.pool_bytes}, {"ranks", found.ranks},
           {"nodes", found.nodes}, {"node", found.node},
@@ -180,7 +180,7 @@ void wait_for_its_end(Result& result, double seconds) {
       return;
     }
     if (*user == 0) {
-      result.found = drain::look_at(pool);
+      result.found = service::look_at(pool);
       return;
     }
     const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -208,7 +208,7 @@ std::string where_it_is(const std::string& final_path, const std::string& to) {
 
 Result treat(const std::string& pool, const RecoverOptions& options, store::SystemCalls& calls) {
   Result result;
-  result.found = drain::look_at(pool);
+  result.found = service::look_at(pool);
   result.state = "found";
   // Of a pool that nobody has named, and whose ranks live, it is not known that its job is about to end.
   const bool is_awaited = !options.wait.empty() && (!result.found.ranks_live || !options.pools.empty());
@@ -232,13 +232,13 @@ Result treat(const std::string& pool, const RecoverOptions& options, store::Syst
   if (options.dry_run || with_others) return result;
   try {
     if (options.discard) {
-      drain::discard(pool, calls);
+      service::discard(pool, calls);
       result.state = "discarded";
       result.problem.clear();
       return result;
     }
     int seconds = 0;
-    auto recovered = drain::recover(pool, calls, [&] {
+    auto recovered = service::recover(pool, calls, [&] {
       if (++seconds % 10 == 0) std::cerr << fmt::format("glean: still writing what is in {} ({} s)\n", pool.substr(1), seconds);
     }, options.to);
     result.outputs = std::move(recovered.outputs);
@@ -258,7 +258,7 @@ Result treat(const std::string& pool, const RecoverOptions& options, store::Syst
 }
 
 // Pools of jobs of several nodes, with the processes on the other nodes.
-void recover_with_others(std::vector<Result>& results, store::SystemCalls& calls, drain::Companions& companions) {
+void recover_with_others(std::vector<Result>& results, store::SystemCalls& calls, service::Companions& companions) {
   std::vector<std::string> pools;
   for (const Result& result : results) {
     if (result.found.nodes > 1 && result.state == "found") pools.push_back(result.found.pool);
@@ -267,7 +267,7 @@ void recover_with_others(std::vector<Result>& results, store::SystemCalls& calls
   const auto waiting = [&] {
     if (++seconds % 10 == 0) std::cerr << fmt::format("glean: still completing what is in the pools of several nodes ({} s)\n", seconds);
   };
-  for (auto& of_pool : drain::recover_nodes(pools, companions, calls, waiting)) {
+  for (auto& of_pool : service::recover_nodes(pools, companions, calls, waiting)) {
     const auto result = std::find_if(results.begin(), results.end(), [&](const Result& each) { return each.found.pool == of_pool.pool; });
     result->outputs = std::move(of_pool.recovered.outputs);
     result->problem = of_pool.problem;
@@ -279,8 +279,8 @@ void recover_with_others(std::vector<Result>& results, store::SystemCalls& calls
 }
 
 // Those that are here. Each of the named ones has to be somewhere: a job of several nodes has one on each. Collective.
-std::vector<std::string> chosen_pools(const RecoverOptions& options, drain::Companions& companions) {
-  if (options.pools.empty()) return drain::pool_names();
+std::vector<std::string> chosen_pools(const RecoverOptions& options, service::Companions& companions) {
+  if (options.pools.empty()) return service::pool_names();
   std::vector<std::string> here, missing;
   for (const std::string& name : options.pools) {
     const std::string pool = name.starts_with('/') ? name : "/" + name;
@@ -310,7 +310,7 @@ void restore_in(const std::vector<std::string>& directories, store::SystemCalls&
   }
 }
 
-int recover(const RecoverOptions& options, drain::Companions& companions, const std::string& why_alone) {
+int recover(const RecoverOptions& options, service::Companions& companions, const std::string& why_alone) {
   store::SystemCalls calls;
   std::vector<Result> results;
   bool all_done = true, in_vain = false;
@@ -359,8 +359,8 @@ int recover(const RecoverOptions& options, drain::Companions& companions, const 
 bool needs_others(const RecoverOptions& options) {
   if (options.dry_run || options.discard) return false;
   if (!options.pools.empty()) return true;
-  const auto pools = drain::pool_names();
-  return std::any_of(pools.begin(), pools.end(), [](const std::string& pool) { return drain::look_at(pool).nodes > 1; });
+  const auto pools = service::pool_names();
+  return std::any_of(pools.begin(), pools.end(), [](const std::string& pool) { return service::look_at(pool).nodes > 1; });
 }
 
 }  // namespace
@@ -392,7 +392,7 @@ void add_recover(CLI::App& app, int& exit_code) {
                                              [](const std::string& name) { return !std::filesystem::is_directory(name); });
     const std::vector<std::string> directories(first, options->pools.end());
     options->pools.erase(first, options->pools.end());
-    exit_code = with_companions(needs_others(*options), [&](drain::Companions& companions, const std::string& why_alone) {
+    exit_code = with_companions(needs_others(*options), [&](service::Companions& companions, const std::string& why_alone) {
       return recover(*options, companions, why_alone);
     });
     store::SystemCalls calls;   // now: a pool that is still there knows more

@@ -6,7 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "pool/capture.hpp"
+#include "capture/copy.hpp"
 #include "unmodified/cases.hpp"
 
 namespace glean::benchmarks {
@@ -58,7 +58,7 @@ std::vector<Case> copy_cases(const Ranks& ranks, bool quick) {
       reduce();   // all begin, and end, together, as with a file
       for (std::size_t i = 0; i < shape.copies; ++i) {
         if (shape.reduces) reduce();
-        pool::copy_bytes(target->begin() + i * bytes, source->data(), bytes);
+        capture::copy_bytes(target->begin() + i * bytes, source->data(), bytes);
       }
       reduce();
     };

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "pool/capture.hpp"
+#include "capture/copy.hpp"
 
 namespace glean::mpiio {
 namespace {
@@ -15,7 +15,7 @@ template <class Size>
 void copy_row(std::uintptr_t memory, std::byte* stream, const Loop& row, Size block_bytes) {
   for (std::uint64_t i = 0; i < row.count; ++i, memory += static_cast<std::uintptr_t>(row.stride), stream += block_bytes) {
     if constexpr (std::is_same_v<Size, Bytes>) {
-      pool::copy_bytes(stream, reinterpret_cast<const std::byte*>(memory), block_bytes);
+      capture::copy_bytes(stream, reinterpret_cast<const std::byte*>(memory), block_bytes);
     } else {
       std::memcpy(stream, reinterpret_cast<const void*>(memory), block_bytes);
     }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "drain/random_variable.hpp"
+#include "store/random_variable.hpp"
 
 namespace glean::drain {
 namespace {
@@ -16,15 +16,15 @@ using base::Bytes;
 TEST(Claims, FindOverlapsAndHolesAsElementByElementComparisonDoes) {
   std::mt19937 random(4);
   for (int round = 0; round < 3000; ++round) {
-    const auto variable = random_variable(random, mesh::Type::int16);
+    const auto variable = store::random_variable(random, mesh::Type::int16);
     const std::uint64_t record = random() % 3;
     Claims claims(variable.shape);
     std::vector<int> owner(mesh::elements_of(variable.shape), -1);
 
     for (int rank = 0; rank < 12; ++rank) {
-      const mesh::Box box = random_box(random, variable.shape);
+      const mesh::Box box = store::random_box(random, variable.shape);
       std::vector<int> owners;
-      for (const auto position : positions(box, variable.shape)) {
+      for (const auto position : store::positions(box, variable.shape)) {
         if (owner[position] >= 0) owners.push_back(owner[position]);
       }
       const auto earlier = claims.add(box, rank);
@@ -33,7 +33,7 @@ TEST(Claims, FindOverlapsAndHolesAsElementByElementComparisonDoes) {
         ASSERT_NE(std::find(owners.begin(), owners.end(), earlier->rank), owners.end());
         ASSERT_TRUE(earlier->box.intersects(box));
       } else {
-        for (const auto position : positions(box, variable.shape)) owner[position] = rank;
+        for (const auto position : store::positions(box, variable.shape)) owner[position] = rank;
       }
     }
 

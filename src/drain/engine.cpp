@@ -16,10 +16,10 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/signals_blocked.hpp"
+#include "drain/retired_files.hpp"
 #include "drain/worker.hpp"
 #include "pool/description.hpp"
 #include "pool/epochs.hpp"
-#include "drain/retired_files.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
 #include "store/parts/part_index.hpp"
@@ -73,7 +73,7 @@ std::unique_ptr<Worker> Engine::make_worker() {
   if (!writer) writer = store::make_pwrite_writer(calls_);
   return std::make_unique<Worker>(
       plan_, calls_, std::move(writer),
-      [this](const Job& job, const Assembled& assembled) {
+      [this](const Job& job, const store::Assembled& assembled) {
         if (assembled.range_errors == 0) return true;
         const std::lock_guard lock(mutex_);
         job.output->range_error(assembled);

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/log.hpp"
+#include "drain/current_names.hpp"
 #include "drain/engine.hpp"
 #include "pool/epochs.hpp"
 #include "pool/name_log.hpp"

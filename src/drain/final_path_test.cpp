@@ -6,9 +6,9 @@
 #include <array>
 #include <string>
 
-#include "drain/description.hpp"
 #include "pool/description.hpp"
 #include "pool/test_pool.hpp"
+#include "store/description.hpp"
 
 namespace glean::drain {
 namespace {
@@ -17,7 +17,7 @@ class FinalPath : public testing::Test {
  protected:
   // In chunks of 4 KiB.
   void describe(const std::string& path) {
-    OutputDescription description;
+    store::OutputDescription description;
     description.display_path = path.substr(1);
     description.names = {path.substr(0, path.rfind('/')) + "/.working.part", path};
     auto bytes = description.encode_names();

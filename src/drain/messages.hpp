@@ -5,14 +5,10 @@
 
 #include "base/error.hpp"
 #include "drain/claims.hpp"
-#include "drain/window.hpp"
 
 namespace glean::drain {
 
 [[nodiscard]] base::Error overlap_error(const store::VariableLayout& variable, std::uint64_t step,
                                         const mesh::Box& box, int rank, const Claims::Claim& earlier);
-
-// Names the variable, the element, its value and who put it.
-[[nodiscard]] base::Error out_of_range_error(const Assembled& assembled, std::uint64_t before = 0);
 
 }  // namespace glean::drain

@@ -75,10 +75,10 @@ void OutputDrain::on_bytes(const pool::Record& record, pool::JournalReader& jour
     return settle_writes();
   }
   auto pending = std::make_unique<PendingPiece>(PendingPiece{
-      Piece(mesh::PatternPart(*pattern, record.first_element, record.elements)), &record, &journal,
-      pool_.job_rank(record, journal.rank()), 0, &byte_variable(),
-      store::converter(mesh::Type::uint8, mesh::Type::uint8, store::Format::cdf5),
-      record.place == pool::PayloadPlace::pool ? pool_.at(record.payload_offset) : nullptr, 1, record.elements});
+      {store::Piece(mesh::PatternPart(*pattern, record.first_element, record.elements)), &byte_variable(),
+       store::converter(mesh::Type::uint8, mesh::Type::uint8, store::Format::cdf5),
+       record.place == pool::PayloadPlace::pool ? pool_.at(record.payload_offset) : nullptr, 1},
+      &record, &journal, pool_.job_rank(record, journal.rank()), 0, record.elements});
   ++next_write_;
   unwritten_writes_.emplace(record.step, pending.get());
   if (stamp.epoch <= open_phase_) gather_write(*pending);

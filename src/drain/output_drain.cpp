@@ -15,6 +15,7 @@
 #include "store/parts/part_index.hpp"
 #include "store/posix/unclosed.hpp"
 #include "store/sums/sidecar.hpp"
+#include "store/windows/range_error.hpp"
 
 namespace glean::drain {
 namespace {
@@ -47,8 +48,7 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
   if (postponed_) return;
   if (failed_) return retire(record, journal);
   const auto& variables = description_.layout.variables;
-  const mesh::Box box{{record.box(), record.box() + record.dimensions},
-                      {record.box() + record.dimensions, record.box() + 2 * record.dimensions}};
+  const mesh::Box box = pool::box_of(record);
   try {
     if (description_.is_bytes) return on_bytes(record, journal);
     const auto refuse = [&] { throw base::Error(base::Errc::io, "damaged journal record of '" + trace_.path + "'"); };
@@ -66,10 +66,9 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     const auto convert = store::converter(memory, variable.external, description_.layout.format);
     if (convert == nullptr) refuse();
     auto pending = std::make_unique<PendingPiece>(PendingPiece{
-        Piece(variable, record_in_file(variable, record.step), box, record.first_element, record.elements), &record,
-        &journal, pool_.job_rank(record, journal.rank()), record.step, &variable,
-        convert, record.place == pool::PayloadPlace::pool ? pool_.at(record.payload_offset) : nullptr,
-        mesh::size_of(memory), 0});
+        {store::Piece(variable, record_in_file(variable, record.step), box, record.first_element, record.elements), &variable, convert,
+         record.place == pool::PayloadPlace::pool ? pool_.at(record.payload_offset) : nullptr, mesh::size_of(memory)},
+        &record, &journal, pool_.job_rank(record, journal.rank()), record.step, 0});
     if (record.origin != pool::Origin::node) claim(kept_put(pool_, record, journal.rank()));
     if (record.first_element == 0) unreserved_bytes_ += box.elements() * mesh::size_of(variable.external);
     pending->unwritten_bytes = pending->piece.file_bytes();
@@ -115,7 +114,7 @@ void OutputDrain::gather(PendingPiece& pending) {
     const Extent extent_of_window{index * request_bytes_, (index + 1) * request_bytes_};
     const Bytes up_to_end = pending.piece.bytes_before(extent_of_window.end);
     if (is_mine(index)) {
-      Window& window = gathered_[index];
+      store::Window& window = gathered_[index];
       window.extent = extent_of_window;
       window.may_overlap = description_.is_bytes;
       window.parts.push_back({&pending, up_to_end - before});
@@ -156,7 +155,7 @@ void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
     settled_end_ = std::max(settled_end_, hole.end);
     for (std::uint64_t index = hole.begin / request_bytes_; index * request_bytes_ < hole.end; ++index) {
       if (!is_mine(index)) continue;
-      Window& window = gathered_[index];
+      store::Window& window = gathered_[index];
       window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
       window.fills.push_back({&layout, hole, step});
       const Bytes bytes = std::min(hole.end, window.extent.end) - std::max(hole.begin, window.extent.begin);
@@ -188,15 +187,15 @@ void OutputDrain::look_at_ranks() {
   take_moved();   // only now it can be told what of it has to be undone
 }
 
-void OutputDrain::queue(Job::Kind kind, std::shared_ptr<Window> window) {
+void OutputDrain::queue(Job::Kind kind, std::shared_ptr<store::Window> window) {
   ++jobs_in_flight_;
   jobs_.push_back({.kind = kind, .output = this, .window = std::move(window)});
 }
 
-void OutputDrain::queue_window(std::map<std::uint64_t, Window>::iterator it) {
+void OutputDrain::queue_window(std::map<std::uint64_t, store::Window>::iterator it) {
   // What comes later must not be in the file before it.
   if (description_.is_bytes && !windows_on_their_way_.insert(it->first).second) return;
-  queue(Job::Kind::window, std::make_shared<Window>(std::move(it->second)));
+  queue(Job::Kind::window, std::make_shared<store::Window>(std::move(it->second)));
   gathered_.erase(it);
 }
 
@@ -240,7 +239,7 @@ void OutputDrain::stage_steps() {
   }
 }
 
-void OutputDrain::window_done(const Window& window) {
+void OutputDrain::window_done(const store::Window& window) {
   const std::uint64_t now = base::now_ns();
   if (description_.is_bytes) is_written(window.extent.begin / request_bytes_);
   trace_.written_ns = now;
@@ -249,7 +248,7 @@ void OutputDrain::window_done(const Window& window) {
   waiting_bytes_ -= std::min(waiting_bytes_, window.bytes);
   pool_.header().written_bytes.fetch_add(window.bytes, std::memory_order_relaxed);
   for (const auto& fill : window.fills) --unwritten_[fill.step];
-  for (const auto& part : window.parts) part_written(*part.pending, part.bytes);
+  for (const auto& part : window.parts) part_written(PendingPiece::of(*part.typed), part.bytes);
 }
 
 void OutputDrain::part_written(PendingPiece& pending, Bytes bytes) {
@@ -289,11 +288,14 @@ void OutputDrain::fail(const base::Error& error) {
   pool::futex_signal(pool_.header().progress);
 }
 
-void OutputDrain::range_error(const Assembled& assembled) {
+void OutputDrain::range_error(const store::Assembled& assembled) {
   if (assembled.range_errors == 0) return;
   trace_.range_errors += assembled.range_errors;
   slot_.range_errors.fetch_add(assembled.range_errors, std::memory_order_relaxed);
-  if (description_.layout.range == base::RangeRule::error) fail(out_of_range_error(assembled));
+  if (description_.layout.range == base::RangeRule::error) {
+    const store::RangeError& first = assembled.first_range_error;
+    fail(store::out_of_range_error(first, PendingPiece::of(*first.typed).elements()));
+  }
 }
 
 void OutputDrain::retire(const pool::Record& record, pool::JournalReader& journal) {

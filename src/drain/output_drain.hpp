@@ -21,17 +21,18 @@
 #include "base/error.hpp"
 #include "drain/checksums.hpp"
 #include "drain/claims.hpp"
-#include "drain/description.hpp"
 #include "drain/kept_puts.hpp"
 #include "drain/parcel.hpp"
+#include "drain/pending_piece.hpp"
 #include "drain/retired_files.hpp"
 #include "drain/spill.hpp"
 #include "drain/trace.hpp"
-#include "drain/window.hpp"
 #include "plan/file_share.hpp"
 #include "pool/description.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "pool/verdicts.hpp"
+#include "store/description.hpp"
+#include "store/windows/window.hpp"
 
 namespace glean::drain {
 
@@ -41,7 +42,7 @@ struct Job {
   enum class Kind { window, read, synchronize, publish, discard };
   Kind kind = Kind::window;
   OutputDrain* output = nullptr;
-  std::shared_ptr<Window> window;
+  std::shared_ptr<store::Window> window;
   std::uint64_t steps = 0;   // synchronize: how many it has made durable
   // read: a parcel as long as its output has not failed, and what is read of it
   Parcel* parcel = nullptr;
@@ -51,11 +52,6 @@ using Jobs = std::deque<Job>;
 
 // Whether the ranks still capture. `gone`: they do not and will not.
 enum class Ranks { working, gone };
-
-// Where the records of a file are, and what is before them; the rest is not set.
-[[nodiscard]] plan::FileDomains extents_of(const store::FileLayout& layout);
-// Who writes which request of an output, where there are several nodes.
-[[nodiscard]] std::optional<plan::FileWriters> writers_of(const pool::Pool& pool, const OutputDescription& description);
 
 class OutputDrain {
  public:
@@ -89,7 +85,7 @@ class OutputDrain {
   [[nodiscard]] Bytes moved_bytes() const { return moved_chunks_.size() * pool_.header().chunk_bytes; }   // of the pool
 
   // -- results of jobs
-  void window_done(const Window& window);
+  void window_done(const store::Window& window);
   void synchronized(std::uint64_t steps);
   void found_removed() { removed_ = true; }   // by the program: there is nothing to publish
   void published();
@@ -106,7 +102,7 @@ class OutputDrain {
   // The same, but when nobody waits for it any more and the storage may come back, everything stays for another try.
   void storage_failed(const base::Error& error);
   // Counts values out of range, and fails the output where the rule says so.
-  void range_error(const Assembled& assembled);
+  void range_error(const store::Assembled& assembled);
 
   // Moves the output on: steps staged, written, synchronised, published. Call after every change.
   void progress();
@@ -132,7 +128,7 @@ class OutputDrain {
   [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written
   [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
   [[nodiscard]] std::uint64_t steps_in_file() const { return kept_before(steps_written_); }
-  [[nodiscard]] const OutputDescription& description() const { return description_; }
+  [[nodiscard]] const store::OutputDescription& description() const { return description_; }
   [[nodiscard]] Checksums& checksums() { return checksums_; }
   [[nodiscard]] const OutputTrace& trace() const { return trace_; }
   [[nodiscard]] pool::OutputSlot& slot() const { return slot_; }
@@ -151,8 +147,8 @@ class OutputDrain {
   void gather_fill(std::uint32_t variable, std::uint64_t step);
   // -- output_part.cpp: of several files, each is filled where its own ranks may put
   [[nodiscard]] std::vector<Extent> holes_to_fill(std::uint32_t variable, std::uint64_t record, const Claims& claimed);
-  void queue_window(std::map<std::uint64_t, Window>::iterator it);
-  void queue(Job::Kind kind, std::shared_ptr<Window> window = nullptr);
+  void queue_window(std::map<std::uint64_t, store::Window>::iterator it);
+  void queue(Job::Kind kind, std::shared_ptr<store::Window> window = nullptr);
   void drop_everything();
   // -- output_takeover.cpp: for the drain that would come after this one, and after the one before
   void take_over(const pool::DescriptionInPool& description);
@@ -253,7 +249,7 @@ class OutputDrain {
   pool::OutputKey key_;
   pool::OutputSlot& slot_;
   store::SystemCalls& calls_;
-  OutputDescription description_;
+  store::OutputDescription description_;
   std::unique_ptr<store::File> file_;
   Bytes request_bytes_;
   Jobs& jobs_;
@@ -265,7 +261,7 @@ class OutputDrain {
   Checksums checksums_;
   std::vector<std::uint32_t> description_chunks_;
   std::unordered_map<const pool::Record*, std::unique_ptr<PendingPiece>> pieces_;
-  std::map<std::uint64_t, Window> gathered_;   // by index
+  std::map<std::uint64_t, store::Window> gathered_;   // by index
   std::map<std::pair<std::uint32_t, std::uint64_t>, Claims> claims_;
   std::map<std::uint64_t, std::uint64_t> unwritten_;   // pieces and fills of a step
   std::uint64_t steps_ended_ = 0;                      // by all ranks of the node; without ranks: what is kept

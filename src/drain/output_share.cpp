@@ -9,32 +9,6 @@
 
 namespace glean::drain {
 
-plan::FileDomains extents_of(const store::FileLayout& layout) {
-  plan::FileDomains domains{.fixed_begin = layout.header_bytes};
-  for (const auto& variable : layout.variables) {
-    if (variable.per_step()) {
-      domains.record_begin = domains.record_bytes == 0 ? variable.begin_bytes : std::min(domains.record_begin, variable.begin_bytes);
-      domains.record_bytes = variable.record_stride_bytes;
-    } else {
-      domains.fixed_end = std::max(domains.fixed_end, variable.begin_bytes + variable.record_bytes());
-    }
-  }
-  for (const auto& variable : layout.variables) {
-    if (variable.per_step()) domains.record_variables.push_back(variable.begin_bytes - domains.record_begin);
-    else domains.fixed_variables.push_back(variable.begin_bytes - std::min(variable.begin_bytes, domains.fixed_begin));
-  }
-  std::sort(domains.record_variables.begin(), domains.record_variables.end());
-  std::sort(domains.fixed_variables.begin(), domains.fixed_variables.end());
-  return domains;
-}
-
-std::optional<plan::FileWriters> writers_of(const pool::Pool& pool, const OutputDescription& description) {
-  if (!pool.is_shared() || description.is_bytes) return std::nullopt;   // of bytes each node writes what it has
-  plan::FileDomains domains = extents_of(description.layout);
-  domains.in_turn = description.is_part;
-  return plan::FileWriters(description.share, domains);
-}
-
 void OutputDrain::take_share() {
   if (description_.is_bytes) return;
   const plan::FileShare& share = description_.share;
@@ -44,7 +18,7 @@ void OutputDrain::take_share() {
   if (share.request_bytes != 0) request_bytes_ = share.request_bytes;
   trace_.request_bytes = request_bytes_;
   trace_.aggregators = share.aggregators;
-  writers_ = writers_of(pool_, description_);
+  if (pool_.is_shared()) writers_ = description_.writers();
 }
 
 bool OutputDrain::is_mine(std::uint64_t window) {
@@ -72,8 +46,7 @@ void OutputDrain::hand_over(PendingPiece& pending, std::uint64_t window, Extent 
     Parcel parcel{.output = key_, .record = &record, .step = record.step, .variable = record.variable,
                   .job_rank = pending.job_rank, .memory = static_cast<mesh::Type>(record.memory_type), .box = {}, .first_element = first,
                   .node = node, .payload = {}, .spilled_by = {}, .block = {}};
-    parcel.box.start.assign(record.box(), record.box() + record.dimensions);
-    parcel.box.count.assign(record.box() + record.dimensions, record.box() + 2 * record.dimensions);
+    parcel.box = pool::box_of(record);
     parcel.first = is_first_to(parcel);
     if (is_spilled) parcel.spilled_by = pending.journal->rank();
     parcels.push_back(std::move(parcel));

@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/units.hpp"
 #include "drain/messages.hpp"
 #include "drain/output_drain.hpp"
-#include "base/log.hpp"
 #include "drain/retired_files.hpp"
 #include "pool/futex.hpp"
 #include "pool/name_log.hpp"
@@ -46,12 +46,12 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
     pool::DescriptionInPool kept = pool::read_kept(pool_, key_);
     moved_chunks_ = std::move(kept.chunks);
     if (!kept.bytes.empty()) moved_before_ = decode_kept_puts(kept.bytes);
-    description_ = OutputDescription::decode_names(description.bytes);
+    description_ = store::OutputDescription::decode_names(description.bytes);
     trace_.path = description_.display_path;
     if (!description.complete) {
       throw base::Error(base::Errc::io, "'" + trace_.path + "' was just being opened when the job ended");
     }
-    description_ = OutputDescription::decode(description.bytes);
+    description_ = store::OutputDescription::decode(description.bytes);
     follow_new_name();
     // Its one step is closing it, which is judged anew.
     if (description_.is_bytes) steps_staged_ = steps_written_ = steps_synchronized_ = 0;
@@ -172,7 +172,7 @@ void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& jou
 bool OutputDrain::take_claim(const KeptPut& put) {
   const auto& variable = description_.layout.variables[put.variable];
   if (kept_for(put) != no_step && put.step < steps_written_) return false;
-  const Piece piece(variable, record_in_file(variable, put.step), put.box, put.first, put.elements);
+  const store::Piece piece(variable, record_in_file(variable, put.step), put.box, put.first, put.elements);
   if (ranks_ == Ranks::gone && !pool_.is_shared() && piece.file_extent().end > file_->current_size()) {
     throw base::Error(base::Errc::io, "what was put of '" + variable.name + "' of '" + trace_.path + "' is not in the file");
   }
@@ -194,16 +194,16 @@ bool OutputDrain::undo(const KeptPut& put) {
   if (variable.per_step() || variable.fill) return false;
   auto zeros = std::make_unique<store::VariableLayout>(variable);
   zeros->fill_value = {};
-  const Piece piece(variable, 0, put.box, put.first, put.elements);
+  const store::Piece piece(variable, 0, put.box, put.first, put.elements);
   claim(put);   // zeros must not go where complete steps have put something
   // What lies behind the end of the file reads as nothing anyway.
   const Bytes file_bytes = file_->current_size();
-  piece.for_each_run({0, file_bytes}, [&](Piece::Run run) {
+  piece.for_each_run({0, file_bytes}, [&](store::Piece::Run run) {
     const Bytes end = run.file_offset + run.elements * mesh::size_of(variable.external);
     const Extent extent{run.file_offset, std::min(file_bytes, end)};
     for (std::uint64_t index = extent.begin / request_bytes_; index * request_bytes_ < extent.end; ++index) {
       if (!is_mine(index)) continue;
-      Window& window = gathered_[index];
+      store::Window& window = gathered_[index];
       window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
       window.fills.push_back({zeros.get(), extent, no_step});
       const Bytes inside = std::min(extent.end, window.extent.end) - std::max(extent.begin, window.extent.begin);

@@ -36,8 +36,9 @@ Worker::Worker(const plan::NodePlan& plan, store::SystemCalls& calls, std::uniqu
   }
 }
 
-Assembled Worker::assemble_job(const Job& job, std::byte* buffer) {
-  return assemble(*job.window, buffer, [&](const PendingPiece& pending) {
+store::Assembled Worker::assemble_job(const Job& job, std::byte* buffer) {
+  return store::assemble(*job.window, buffer, [&](const store::TypedPiece& typed) {
+    const PendingPiece& pending = PendingPiece::of(typed);
     try {
       return spill_->read(*pending.record, pending.journal->rank(), spilled_);
     } catch (const DamagedSpill& error) {
@@ -49,7 +50,7 @@ Assembled Worker::assemble_job(const Job& job, std::byte* buffer) {
 void Worker::write(const Job& job) {
   while (free_buffers_.empty()) reap(store::Writer::Reap::block);
   std::byte* buffer = free_buffers_.back();
-  Assembled assembled;
+  store::Assembled assembled;
   try {
     assembled = assemble_job(job, buffer);
   } catch (const base::Error& error) {
@@ -57,7 +58,7 @@ void Worker::write(const Job& job) {
   }
   if (!inspect_(job, assembled)) return done_(job, nullptr);
 
-  const OutputDescription& description = job.output->description();
+  const store::OutputDescription& description = job.output->description();
   if (description.checksums && !description.is_bytes) {   // which are written again and by others: they are read back
     job.window->sums = store::checksums_of(assembled.runs, buffer, job.window->extent.begin);
   }

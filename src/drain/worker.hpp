@@ -21,7 +21,7 @@ class Worker {
   // Says how a job ended: error is null on success.
   using Done = std::function<void(const Job&, const base::Error* error)>;
   // Sees what was assembled before it is written; false: do not write it.
-  using Inspect = std::function<bool(const Job&, const Assembled&)>;
+  using Inspect = std::function<bool(const Job&, const store::Assembled&)>;
 
   Worker(const plan::NodePlan& plan, store::SystemCalls& calls, std::unique_ptr<store::Writer> writer, Inspect inspect,
          Done done, SpillFiles* spill = nullptr);
@@ -48,7 +48,7 @@ class Worker {
     Bytes bytes;
     void operator()(std::byte* memory) const;
   };
-  [[nodiscard]] Assembled assemble_job(const Job& job, std::byte* buffer);
+  [[nodiscard]] store::Assembled assemble_job(const Job& job, std::byte* buffer);
   void reap(store::Writer::Reap how);
   void replace_writer(const base::Error& error);
 

@@ -15,6 +15,13 @@
 
 namespace glean::pool {
 
+// Of a put, as its record says it.
+[[nodiscard]] inline mesh::Box box_of(const Record& record) {
+  const std::uint64_t* const start = record.box();
+  const std::uint64_t* const count = start + record.dimensions;
+  return {{start, count}, {count, count + record.dimensions}};
+}
+
 // Tells who is missing when a wait for pool space passes its deadline.
 using WaitDiagnosis = std::function<std::string()>;
 

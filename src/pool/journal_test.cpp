@@ -15,8 +15,8 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "pool/futex.hpp"
 #include "pool/description.hpp"
+#include "pool/futex.hpp"
 #include "pool/test_pool.hpp"
 
 namespace glean::pool {

@@ -3,10 +3,14 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <cstring>
 
 namespace glean::pool {
+
+std::uint64_t checksum_of(const SpillFileHeader& header) { return XXH3_64bits(&header, offsetof(SpillFileHeader, checksum)); }
+std::uint64_t checksum_of(const SpillBlock& block) { return XXH3_64bits(&block, offsetof(SpillBlock, checksum)); }
 
 bool take_spill_budget(PoolHeader& header, Bytes bytes) {
   std::uint64_t used = header.spilled_bytes.load(std::memory_order_relaxed);

@@ -42,6 +42,10 @@ struct SpillBlock {
 };
 static_assert(sizeof(SpillBlock) == 128);
 
+// What stands in `checksum`.
+[[nodiscard]] std::uint64_t checksum_of(const SpillFileHeader& header);
+[[nodiscard]] std::uint64_t checksum_of(const SpillBlock& block);
+
 // What a payload takes in the file.
 [[nodiscard]] constexpr Bytes spill_bytes(Bytes payload_bytes) {
   return base::align_up(sizeof(SpillBlock) + payload_bytes, spill_alignment);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Of outputs that may drop, on several nodes: which steps are in the file. Each node decides for itself whether it would keep a
-// step (pool/dropping.hpp); it is kept if all of them would. What that comes to is known later, and is the step's verdict.
+// step (capture/dropping.hpp); it is kept if all of them would. What that comes to is known later, and is the step's verdict.
 //
 // Steps are those of the program here, also in records and in RankProgress; the records of the file count those that are kept.
 #pragma once
@@ -10,9 +10,24 @@
 #include <optional>
 #include <vector>
 
-#include "pool/dropping.hpp"
+#include "pool/pool.hpp"
 
 namespace glean::pool {
+
+// What the ranks of this node have decided about a step that may be dropped.
+enum class DropDecision : std::uint64_t { none, keep, drop };
+
+// What OutputSlot::decisions holds.
+struct Decision {
+  std::uint64_t step = 0;
+  std::uint64_t asked = 0;   // ranks that know it
+  DropDecision what = DropDecision::none;
+
+  static Decision of(std::uint64_t word) {
+    return {word >> 18, word >> 2 & 0xffff, static_cast<DropDecision>(word & 3)};
+  }
+  [[nodiscard]] std::uint64_t word() const { return step << 18 | asked << 2 | static_cast<std::uint64_t>(what); }
+};
 
 // Of the steps before `judged`, how many are kept.
 struct Verdict {

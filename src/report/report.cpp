@@ -199,8 +199,8 @@ Bytes Report::captured_bytes() const {
   return bytes;
 }
 
-drain::Ladder::Figures Report::ladder() const {
-  drain::Ladder::Figures sum;
+capture::Ladder::Figures Report::ladder() const {
+  capture::Ladder::Figures sum;
   for (const auto& rank : ranks) {
     sum.waits += rank.ladder.waits;
     sum.spilled_pieces += rank.ladder.spilled_pieces;

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "pool/capture.hpp"
+#include "capture/copy.hpp"
 #include "session/core.hpp"
 #include "session/output_name.hpp"
 #include "store/pnetcdf/definitions.hpp"
@@ -41,7 +41,7 @@ class Backend {
   virtual void begin_step(std::uint64_t) {}
   // Takes one box of a variable. Local. The box is not empty and lies in the variable.
   virtual void put(std::uint32_t variable, std::uint64_t step, const mesh::Box& box, mesh::Type memory,
-                   const pool::Source& source) = 0;
+                   const capture::Source& source) = 0;
   // This rank has put what it has for the step.
   virtual void end_step(std::uint64_t step) = 0;
   // `misuse`: why this rank should not have called; it takes part all the same. Collective; throws on all ranks or none.

@@ -15,7 +15,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
-#include "drain/description.hpp"
+#include "drain/current_names.hpp"
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
 #include "pool/name_log.hpp"
@@ -23,6 +23,7 @@
 #include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "session/agreement.hpp"
+#include "store/description.hpp"
 
 namespace glean::session {
 namespace {
@@ -105,7 +106,7 @@ store::FileNames names_of(const std::string& path, ByteOutput::Existing existing
 
 // A slot with the names of the output in it; nothing while an earlier one of that name drains. `chosen`: by another node; otherwise what
 // the names are is found here.
-std::optional<Claimed> try_claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing) {
+std::optional<Claimed> try_claim(Core& core, store::OutputDescription& description, bool chosen, ByteOutput::Existing existing) {
   const OpeningLock lock(core.pool());
   if (const auto earlier = find_output(core.pool(), description.names.final_path)) {
     if (earlier->is_closed || has_closed(core, earlier->key)) return std::nullopt;   // who has not yet will: that is collective
@@ -145,8 +146,8 @@ void require_one_view(const std::string& path) {
   throw base::Error(base::Errc::unsupported, "several nodes write it, and their caches of NFS do not agree");
 }
 
-drain::OutputDescription description_of(Core& core, const std::string& path) {
-  drain::OutputDescription description;
+store::OutputDescription description_of(Core& core, const std::string& path) {
+  store::OutputDescription description;
   description.display_path = path;
   description.is_bytes = true;
   description.checksums = core.settings().for_output(path).checksums;
@@ -174,7 +175,7 @@ bool are_all_in(MPI_Comm comm, MPI_Comm in) {
   return std::find(ranks.begin(), ranks.end(), MPI_UNDEFINED) == ranks.end();
 }
 
-Claimed claim(Core& core, drain::OutputDescription& description, bool chosen, ByteOutput::Existing existing, const Members& members) {
+Claimed claim(Core& core, store::OutputDescription& description, bool chosen, ByteOutput::Existing existing, const Members& members) {
   std::optional<Claimed> claimed;
   wait_until(core, [&] { return (claimed = try_claim(core, description, chosen, existing)).has_value(); },
              "the output '" + description.display_path + "' before this one");
@@ -216,7 +217,7 @@ std::vector<pool::OutputKey> open_and_kept(const pool::Pool& pool) {
     const auto description = pool::read_description(pool, key);
     if (!description.complete) continue;
     const bool is_promised = slot.synchronized_writes.load(std::memory_order_acquire) != 0;
-    if (is_promised || is_written_in_place(drain::OutputDescription::decode_names(description.bytes).names)) keys.push_back(key);
+    if (is_promised || is_written_in_place(store::OutputDescription::decode_names(description.bytes).names)) keys.push_back(key);
   }
   return keys;
 }
@@ -318,7 +319,7 @@ void make_output(Core& core, const Members& members, const std::string& path, By
   if (core.settings().for_output(path).full == base::WhenFull::drop) {
     core.notice(Core::Notice::no_dropping_of_bytes);
   }
-  drain::OutputDescription description = description_of(core, path);
+  store::OutputDescription description = description_of(core, path);
   description.names = names_of(path, existing);
   const std::string& working = description.names.working_path;
   if (working.size() >= made.working_path.size()) throw base::Error(base::Errc::invalid_argument, "the name of '" + path + "' is too long");
@@ -352,7 +353,7 @@ void make_output(Core& core, const Members& members, const std::string& path, By
 
 pool::OutputKey join_output(Core& core, const Members& members, const std::string& path, const Proposed& made) {
   const std::lock_guard lock(core.one_at_a_time());
-  drain::OutputDescription description = description_of(core, path);
+  store::OutputDescription description = description_of(core, path);
   description.names = {made.working_path.data(), made.final_path.data()};
   const pool::OutputKey key = claim(core, description, true, ByteOutput::Existing::keep, members).key;
   try {
@@ -373,7 +374,7 @@ MadeOutput open_output(Core& core, MPI_Comm comm, const std::string& path, ByteO
     make_output(core, members_of(core, comm), path, existing, proposed);
     key = {static_cast<std::uint32_t>(proposed.slot), static_cast<std::uint32_t>(proposed.generation)};
   });
-  const auto names = drain::OutputDescription::decode_names(pool::read_description(core.pool(), made).bytes).names;
+  const auto names = store::OutputDescription::decode_names(pool::read_description(core.pool(), made).bytes).names;
   return {made, is_written_in_place(names), names.working_path};
 }
 

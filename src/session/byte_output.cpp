@@ -256,7 +256,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
     };
     wait_for_drain(is_written, "' as far as this write");
   };
-  const pool::CopyOut copy = [&](base::Bytes begin, base::Bytes count, std::byte* target) { copy_out(first + begin, {target, count}); };
+  const capture::CopyOut copy = [&](base::Bytes begin, base::Bytes count, std::byte* target) { copy_out(first + begin, {target, count}); };
   const auto error = caught([&] {
     set_box(place);
     core_->ladder().write({key_, full_, phase, &place, &box_, wait_until_written}, copy);

@@ -12,7 +12,7 @@
 
 #include "base/job_end.hpp"
 #include "base/log.hpp"
-#include "drain/recovery.hpp"
+#include "service/recovery.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "session/byte_opening.hpp"
@@ -22,6 +22,12 @@
 namespace glean::session {
 namespace {
 
+// As MPI does where it waits.
+void poll_messages() {
+  int found = 0;
+  PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+}
+
 // Unique on the node for as long as the pool lives; `glean doctor` looks for the prefix.
 std::string new_pool_name() {
   return "/glean." + std::to_string(getuid()) + "." + std::to_string(getpid()) + "." + std::to_string(base::now_ns());
@@ -30,9 +36,9 @@ std::string new_pool_name() {
 // A job that was aborted when all its files were complete has left nothing that anybody wants.
 void look_for_remains() {
   std::vector<std::string> left;
-  for (const std::string& pool : drain::pool_names()) {
-    if (drain::remove_if_finished(pool)) continue;
-    const auto remains = drain::look_at(pool);
+  for (const std::string& pool : service::pool_names()) {
+    if (service::remove_if_finished(pool)) continue;
+    const auto remains = service::look_at(pool);
     if (remains.in_use_by != 0 || !remains.problem.empty()) continue;   // or another session is just making it
     left.push_back(pool.substr(1));
   }
@@ -176,8 +182,8 @@ void Core::set_up_pool() {
     outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, nodes_->rank(), deadline_seconds_, past_, keep_draining);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, nodes_->rank(), deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
-    pace_ = std::make_unique<Pace>(*pool_, *recorder_, nodes_->rank());
-    ladder_ = std::make_unique<drain::Ladder>(*pool_, *recorder_, nodes_->rank(), rank_calls_);
+    pace_ = std::make_unique<capture::Pace>(*pool_, *recorder_, nodes_->rank(), [] { poll_messages(); });
+    ladder_ = std::make_unique<capture::Ladder>(*pool_, *recorder_, nodes_->rank(), rank_calls_);
     if (!with_writers_) start_drain();
   });
   agree(comm_, failed);
@@ -372,7 +378,7 @@ Statistics Core::statistics() const {
   statistics.captured_bytes = figures_.captured_bytes;
   statistics.puts = figures_.puts;
   statistics.steps_dropped = figures_.steps_dropped + (outputs_ && !closed_ ? outputs_->steps_dropped_by_nodes() : 0);
-  const drain::Ladder::Figures ladder = ladder_ ? ladder_->figures() : figures_.ladder;
+  const capture::Ladder::Figures ladder = ladder_ ? ladder_->figures() : figures_.ladder;
   statistics.spilled_bytes = ladder.spilled_bytes;
   statistics.synchronous_bytes = ladder.synchronous_bytes;
   statistics.pool_budget_bytes = pool_budget_bytes_;

@@ -15,22 +15,22 @@
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
-#include "drain/ladder.hpp"
+#include "capture/ladder.hpp"
 #include "glean/glean.hpp"
-#include "drain/exchange.hpp"
+#include "capture/pace.hpp"
+#include "nodes/exchange.hpp"
 #include "plan/collective.hpp"
 #include "plan/node_plan.hpp"
 #include "pool/journal.hpp"
 #include "report/report.hpp"
-#include "session/past_outputs.hpp"
 #include "session/call_watch.hpp"
 #include "session/exchange_thread.hpp"
 #include "session/file_plans.hpp"
 #include "session/node_drain.hpp"
 #include "session/nodes.hpp"
 #include "session/one_at_a_time.hpp"
-#include "session/pace.hpp"
 #include "session/parts.hpp"
+#include "session/past_outputs.hpp"
 #include "session/pool_outputs.hpp"
 #include "transport/mpi/messages.hpp"
 
@@ -84,10 +84,10 @@ class Core {
   [[nodiscard]] pool::Pool& pool() { return *pool_; }
   [[nodiscard]] const pool::Pool& pool() const { return *pool_; }
   [[nodiscard]] pool::Recorder& recorder() { return *recorder_; }
-  [[nodiscard]] Pace& pace() { return *pace_; }
+  [[nodiscard]] capture::Pace& pace() { return *pace_; }
   // Where several threads of the program call: held by whoever uses an output of bytes, and never while waiting for other ranks.
   [[nodiscard]] OneAtATime& one_at_a_time() { return one_at_a_time_; }
-  [[nodiscard]] drain::Ladder& ladder() { return *ladder_; }
+  [[nodiscard]] capture::Ladder& ladder() { return *ladder_; }
   [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }
   // Where there is a pool: that this rank is in a collective call.
   [[nodiscard]] std::unique_ptr<InCall> in_call(Call call) {
@@ -195,10 +195,10 @@ class Core {
   double begin_realtime_seconds_ = 0;
   std::unique_ptr<pool::Pool> pool_;
   std::unique_ptr<pool::Recorder> recorder_;
-  std::unique_ptr<Pace> pace_;
+  std::unique_ptr<capture::Pace> pace_;
   OneAtATime one_at_a_time_;
   store::SystemCalls rank_calls_;
-  std::unique_ptr<drain::Ladder> ladder_;
+  std::unique_ptr<capture::Ladder> ladder_;
   PastOutputs past_;
   std::unique_ptr<PoolOutputs> outputs_;
   // On the leader of a node.
@@ -206,7 +206,7 @@ class Core {
   std::unique_ptr<CallWatch> watch_;
   // And where there are several.
   std::unique_ptr<transport::Messages> messages_;
-  std::unique_ptr<drain::Exchange> exchange_;
+  std::unique_ptr<nodes::Exchange> exchange_;
   std::unique_ptr<ExchangeThread> exchange_thread_;   // instead, where the program knows nothing of it
   std::function<void()> meanwhile_;
   std::vector<Backend*> direct_;

@@ -54,7 +54,7 @@ void Core::join_nodes() {
   }
   if (!nodes_->leads()) return;
   messages_ = transport::make_mpi_messages(nodes_->leaders());
-  exchange_ = std::make_unique<drain::Exchange>(*pool_, drain_->engine(), *messages_);
+  exchange_ = std::make_unique<nodes::Exchange>(*pool_, drain_->engine(), *messages_);
   outputs_->set_exchange(exchange_.get());
 }
 

@@ -11,8 +11,8 @@
 
 #include "base/log.hpp"
 #include "base/units.hpp"
-#include "drain/serve.hpp"
 #include "pool/futex.hpp"
+#include "service/serve.hpp"
 #include "session/agreement.hpp"
 #include "session/core.hpp"
 
@@ -103,9 +103,9 @@ void Core::serve_as_writer() {
     with_writers_.reset();
   };
   const auto failed = caught([&] {
-    const drain::OtherNodes others{transport::make_mpi_messages(comm_), deadline_seconds_, [this] { leave_together(); }};
+    const service::OtherNodes others{transport::make_mpi_messages(comm_), deadline_seconds_, [this] { leave_together(); }};
     Questions questions(with_writers_->self(), deadline_seconds_);
-    const int status = drain::serve(pool.text, [&] { tell(std::nullopt); }, others,
+    const int status = service::serve(pool.text, [&] { tell(std::nullopt); }, others,
                                     [&](pool::Pool& drained) { questions.look(drained); });
     if (status != 0) base::log(base::LogLevel::error, "not all that the ranks had captured could be completed");
   });

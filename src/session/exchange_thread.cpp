@@ -61,7 +61,7 @@ ExchangeThread::ExchangeThread(pool::Pool& pool, drain::Engine& engine, const No
   failed = caught([&] {
     messages_ = transport::make_tcp_messages(std::move(*door), nodes.self(), nodes.count(), addresses, key,
                                              std::min(deadline_seconds, meeting_seconds));
-    exchange_ = std::make_unique<drain::Exchange>(pool, engine, *messages_);
+    exchange_ = std::make_unique<nodes::Exchange>(pool, engine, *messages_);
   });
   agree(nodes.leaders(), failed);
   const base::SignalsBlocked blocked;

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "drain/exchange.hpp"
+#include "nodes/exchange.hpp"
 #include "session/nodes.hpp"
 
 namespace glean::session {
@@ -36,7 +36,7 @@ class ExchangeThread {
 
   pool::Pool& pool_;
   std::unique_ptr<transport::Messages> messages_;
-  std::unique_ptr<drain::Exchange> exchange_;
+  std::unique_ptr<nodes::Exchange> exchange_;
   std::atomic<bool> ends_{false}, has_ended_{false}, others_may_end_{false}, holds_any_{false};
   std::thread thread_;
 };

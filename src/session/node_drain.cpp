@@ -17,10 +17,10 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/signals_blocked.hpp"
-#include "drain/serve.hpp"
-#include "drain/recovery.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
+#include "service/recovery.hpp"
+#include "service/serve.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 
@@ -150,7 +150,7 @@ void NodeDrain::end_without_ranks(const char* why) {
   const bool alone = wait_for(pool_, grace_seconds, [&] { return !others_live(); });
   engine_->stop(drain::Engine::Unfinished::leave);
   // A rank that lives may be writing into a step that would be undone.
-  if (alone) drain::log(drain::complete(pool_, calls_));
+  if (alone) service::log(service::complete(pool_, calls_));
   else if (is_anything_left) base::log(base::LogLevel::warning, "other ranks live on: `glean recover` completes what is left");
 }
 
@@ -224,7 +224,7 @@ void NodeDrain::finish() {
   pool_.header().session_state.store(pool::SessionState::closed, std::memory_order_release);
   if (engine_) {
     engine_->stop();
-    keeps_some_ = !pool_.is_shared() && !drain::try_what_is_kept(pool_, calls_);
+    keeps_some_ = !pool_.is_shared() && !service::try_what_is_kept(pool_, calls_);
     return;
   }
   pool::futex_signal(pool_.header().progress);
@@ -232,7 +232,7 @@ void NodeDrain::finish() {
     base::log(base::LogLevel::warning, "the helper process {} does not end", pool_.drainer());
   }
   const auto error = caught([&] {
-    if (const auto trace = drain::trace_left_in(pool_)) of_helper_ = *trace;
+    if (const auto trace = service::trace_left_in(pool_)) of_helper_ = *trace;
   });
   if (error) base::log(base::LogLevel::warning, "{}", error->what());
 }

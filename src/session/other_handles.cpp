@@ -17,12 +17,12 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "drain/description.hpp"
 #include "pool/description.hpp"
 #include "pool/epochs.hpp"
 #include "pool/other_handles.hpp"
 #include "pool/published.hpp"
 #include "session/byte_opening.hpp"
+#include "store/description.hpp"
 
 namespace glean::session {
 namespace {
@@ -46,7 +46,7 @@ class Sharing {
     if (pool_.is_shared()) tell_all_nodes();
     write_captured();
     if (!is_there()) return found_.working_path;
-    const auto names = drain::OutputDescription::decode_names(pool::read_description(pool_, key_).bytes).names;
+    const auto names = store::OutputDescription::decode_names(pool::read_description(pool_, key_).bytes).names;
     if (names.working_path == names.final_path) return found_.working_path;
     if (!publish_name(names)) return found_.working_path;
     if (is_new) base::log(base::LogLevel::info, "'{}' is opened once more while it is open: it is written in place from now on", path_);

@@ -59,9 +59,9 @@ class PassthroughBackend final : public Backend {
   }
 
   void put(std::uint32_t variable, std::uint64_t step, const mesh::Box& box, mesh::Type memory,
-           const pool::Source& source) override {
+           const capture::Source& source) override {
     std::vector<std::byte> packed(box.elements() * source.element_bytes);
-    pool::copy_elements(source, 0, box.elements(), packed.data());
+    capture::copy_elements(source, 0, box.elements(), packed.data());
     bytes_ += packed.size();
     if (file_) file_->put(static_cast<int>(variable), step, box, memory, std::move(packed));
   }

@@ -418,7 +418,7 @@ std::string PoolOutputs::diagnose(const PoolOutput& output) const {
   // Of the other nodes one rank is known, or none if they have not said anything yet.
   const auto add = [&](std::vector<int>& these, std::uint32_t job_rank) {
     const int rank = static_cast<int>(job_rank);
-    if (job_rank != drain::Standing::no_rank && !pool_.is_of_this_node(rank)) these.push_back(rank);
+    if (job_rank != nodes::Standing::no_rank && !pool_.is_of_this_node(rank)) these.push_back(rank);
   };
   const bool job_is_behind = pool_.is_shared() && slot.job_steps_ended.load() < output.steps_ended;
   const bool job_is_open = pool_.is_shared() && output.closed && slot.job_closed.load() == 0;

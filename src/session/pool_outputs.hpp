@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "drain/exchange.hpp"
+#include "nodes/exchange.hpp"
 #include "glean/glean.hpp"
 #include "pool/journal.hpp"
 #include "pool/ranks_of_output.hpp"
@@ -50,7 +50,7 @@ class PoolOutputs {
   PoolOutputs& operator=(const PoolOutputs&) = delete;
 
   // On the leader of one of several nodes. nullptr: no more.
-  void set_exchange(const drain::Exchange* exchange) { exchange_ = exchange; }
+  void set_exchange(const nodes::Exchange* exchange) { exchange_ = exchange; }
 
   // A slot for a new output that becomes `final_path`. Leaders only. Blocks while all slots are in use, and while an
   // earlier output of that name drains: the later one must win. Throws timeout, and invalid_state when the earlier one
@@ -148,7 +148,7 @@ class PoolOutputs {
   double deadline_seconds_;
   std::function<void()> keep_draining_;   // called while waiting
   PastOutputs& past_;
-  const drain::Exchange* exchange_ = nullptr;
+  const nodes::Exchange* exchange_ = nullptr;
   std::uint64_t steps_dropped_ = 0;   // by nodes, of outputs that are finished
   std::vector<std::shared_ptr<PoolOutput>> outputs_;
 };

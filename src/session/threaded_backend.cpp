@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "base/log.hpp"
-#include "drain/description.hpp"
+#include "capture/dropping.hpp"
 #include "pool/description.hpp"
-#include "pool/dropping.hpp"
 #include "pool/verdicts.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
+#include "store/description.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/pnetcdf/create.hpp"
 
@@ -71,7 +71,7 @@ class ThreadedBackend final : public Backend {
     if (!may_drop()) return;
     // A file without records is kept or dropped as a whole. What fixed variables say of all records must be in it.
     if (step == 0 || has_records_) {
-      keeps_step_ = pool::keep_step(core_->pool(), core_->nodes().rank(),
+      keeps_step_ = capture::keep_step(core_->pool(), core_->nodes().rank(),
                                     {output_->key, step, step_bytes_, step != 0 || !keeps_first_step()}, core_->deadline_seconds(),
                                     [this] { return core_->outputs().diagnose(); }, [this] { core_->keep_draining(); });
     }
@@ -81,7 +81,7 @@ class ThreadedBackend final : public Backend {
   }
 
   void put(std::uint32_t variable, std::uint64_t step, const mesh::Box& box, mesh::Type memory,
-           const pool::Source& source) override {
+           const capture::Source& source) override {
     if (may_drop() && step != 0 && has_records_ && !is_record_[variable]) {
       throw base::Error(base::Errc::invalid_state, "'" + opening_.path + "' may drop steps, and a variable without steps is put "
                         "in step " + std::to_string(step), "put it in the first step, which is always kept, or choose another \"full\"");
@@ -186,7 +186,7 @@ class ThreadedBackend final : public Backend {
     const auto bytes = core_->description_from_root(described_);
     if (bytes.empty()) return;
     if (core_->is_root()) return core_->open_on_this_node(as_key(word));
-    const auto description = drain::OutputDescription::decode(bytes);
+    const auto description = store::OutputDescription::decode(bytes);
     const pool::OutputKey key = core_->outputs().claim_slot(description.names.final_path);
     try {
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
@@ -203,7 +203,7 @@ class ThreadedBackend final : public Backend {
     const auto& names = opening_.names;
     const pool::OutputKey key = core_->outputs().claim_slot(names.final_path);
     try {
-      drain::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
+      store::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
                                            opening_.settings.full == base::WhenFull::synchronous, is_part(), by_nodes()};
       // Before there is a file: whoever comes after a killed process knows what to remove.

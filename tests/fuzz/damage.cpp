@@ -195,7 +195,7 @@ class Damage {
   void put_layout(std::size_t output) {
     const Bytes offset = scene_.outputs[output].layout_offset;
     if (offset == 0) return;
-    drain::OutputDescription description;
+    store::OutputDescription description;
     description.layout = layouts_[output];
     const std::vector<std::byte> bytes = description.encode_layout();
     auto part = at<pool::DescriptionPart>(offset);

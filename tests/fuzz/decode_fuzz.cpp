@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "drain/description.hpp"
+#include "store/description.hpp"
 #include "store/sums/sidecar.hpp"
 #include "store/sums/verify.hpp"
 
@@ -52,11 +52,11 @@ void repair_sidecar(std::vector<std::byte>& bytes) {
 }
 
 void read_description(const std::vector<std::byte>& bytes) {
-  const auto description = drain::OutputDescription::decode(bytes);
+  const auto description = store::OutputDescription::decode(bytes);
   auto again = description.encode_names();
   const auto layout = description.encode_layout();
   again.insert(again.end(), layout.begin(), layout.end());
-  expect(drain::OutputDescription::decode(again) == description, "a description changes when it is written down");
+  expect(store::OutputDescription::decode(again) == description, "a description changes when it is written down");
 }
 
 void read_layout(const std::vector<std::byte>& bytes) {

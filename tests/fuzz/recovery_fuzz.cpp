@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "damage.hpp"
-#include "drain/recovery.hpp"
+#include "service/recovery.hpp"
 
 namespace glean::fuzz {
 namespace {
@@ -44,11 +44,11 @@ class SharedImage {
 
 void recover(const Damaged& damaged) {
   const SharedImage pool(damaged.image);
-  const drain::Remains remains = drain::look_at(pool.name());
+  const service::Remains remains = service::look_at(pool.name());
   MemoryStorage storage(damaged.scene->descriptions(), damaged.scene->file_bytes, damaged.fault);
   int seconds = 0;
   try {
-    static_cast<void>(drain::recover(pool.name(), storage, [&] {
+    static_cast<void>(service::recover(pool.name(), storage, [&] {
       if (++seconds == 10) stop("recovery does not end");
     }));
   } catch (const base::Error&) {

@@ -27,8 +27,8 @@ plan::NodePlan tiny_plan() {
   return plan;
 }
 
-drain::OutputDescription description_of(const std::string& name) {
-  drain::OutputDescription description{name, {"/fuzz/." + name + ".part", "/fuzz/" + name}, base::DirectIo::automatic, {}};
+store::OutputDescription description_of(const std::string& name) {
+  store::OutputDescription description{name, {"/fuzz/." + name + ".part", "/fuzz/" + name}, base::DirectIo::automatic, {}};
   std::array<std::byte, 8> fill{};
   fill[0] = std::byte{0x40};
   auto& layout = description.layout;
@@ -89,7 +89,7 @@ class Maker {
   }
 
   void drain_what_there_is() {
-    std::vector<drain::OutputDescription> descriptions;
+    std::vector<store::OutputDescription> descriptions;
     for (const auto& output : outputs_) descriptions.push_back(output.description);
     MemoryStorage storage(descriptions);
     drain::Engine engine(made_.pool, made_.pool.plan(), storage);
@@ -156,8 +156,8 @@ const Scene& Scene::of(Kind kind) {
   return scenes[static_cast<std::size_t>(kind)];
 }
 
-std::vector<drain::OutputDescription> Scene::descriptions() const {
-  std::vector<drain::OutputDescription> descriptions;
+std::vector<store::OutputDescription> Scene::descriptions() const {
+  std::vector<store::OutputDescription> descriptions;
   for (const Output& output : outputs) descriptions.push_back(output.description);
   return descriptions;
 }

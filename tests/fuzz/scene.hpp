@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "drain/description.hpp"
 #include "pool/pool.hpp"
+#include "store/description.hpp"
 
 namespace glean::fuzz {
 
@@ -25,7 +25,7 @@ struct Scene {
   static const Scene& of(Kind kind);
 
   struct Output {
-    drain::OutputDescription description;
+    store::OutputDescription description;
     pool::OutputKey key;
     Bytes layout_offset = 0;   // of the DescriptionPart that holds the layout; 0: there is none
   };
@@ -37,7 +37,7 @@ struct Scene {
   Bytes ring_bytes = 0;
   Bytes chunk_bytes = 0;
 
-  [[nodiscard]] std::vector<drain::OutputDescription> descriptions() const;
+  [[nodiscard]] std::vector<store::OutputDescription> descriptions() const;
 };
 
 }  // namespace glean::fuzz

@@ -26,7 +26,7 @@ constexpr int calls_max = 5000;        // then the disk is full
 
 }  // namespace
 
-MemoryStorage::MemoryStorage(const std::vector<drain::OutputDescription>& outputs, Bytes file_bytes, StorageFault fault)
+MemoryStorage::MemoryStorage(const std::vector<store::OutputDescription>& outputs, Bytes file_bytes, StorageFault fault)
     : fault_(fault) {
   for (const auto& output : outputs) {
     const auto& [working, final_path] = output.names;

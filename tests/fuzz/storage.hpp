@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "drain/description.hpp"
+#include "store/description.hpp"
 
 namespace glean::fuzz {
 
@@ -26,7 +26,7 @@ struct StorageFault {
 class MemoryStorage : public store::SystemCalls {
  public:
   // The working files of `outputs` are there, as long as their headers and `file_bytes` at least.
-  explicit MemoryStorage(const std::vector<drain::OutputDescription>& outputs, Bytes file_bytes = 0, StorageFault fault = {});
+  explicit MemoryStorage(const std::vector<store::OutputDescription>& outputs, Bytes file_bytes = 0, StorageFault fault = {});
   ~MemoryStorage() override;
   MemoryStorage(const MemoryStorage&) = delete;
   MemoryStorage& operator=(const MemoryStorage&) = delete;

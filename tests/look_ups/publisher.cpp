@@ -15,11 +15,11 @@
 #include <string>
 #include <thread>
 
-#include "drain/description.hpp"
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
 #include "pool/test_pool.hpp"
+#include "store/description.hpp"
 
 using namespace glean;
 
@@ -49,7 +49,7 @@ int main(int, char** arguments) {
   pool::TestPool made(2);
   const pool::OutputKey key = made.claim_slot();
   pool::mark_path(made.pool.slot(key.slot), path);
-  drain::OutputDescription description;
+  store::OutputDescription description;
   description.display_path = path;
   description.names = {path + ".part", path};
   made.pool.slot(key.slot).description = pool::write_parts(made.pool, key, description.encode_names())->newest;

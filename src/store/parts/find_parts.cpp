@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "store/posix/input_file.hpp"
 #include "store/parts/join.hpp"
+#include "store/posix/input_file.hpp"
 
 namespace glean::store {
 namespace {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How far this rank may be ahead of others in the collective calls on outputs of bytes. What it has captured ahead of them stays in the
+// pool until they have come (pool/phases.hpp): they must find room there, too. Who waits here has asked for nothing that others wait for,
+// and does not hold Core::one_at_a_time(). Waiting is what the calls of MPI-IO may do anyway; but threads of a program may come to
+// the calls on several files in an order that differs from rank to rank. So where several threads have come here, each waits before each
+// write, and for the ranks of its own file only: nothing is captured ahead of others then.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "pool/journal.hpp"
+#include "pool/pool.hpp"
+
+namespace glean::capture {
+
+class Pace {
+ public:
+  // Both must live as long. `rank`: of the node. `poll` lets messages of this rank go on: others may need them to come.
+  Pace(pool::Pool& pool, const pool::Recorder& recorder, int rank, std::function<void()> poll);
+
+  // Of this rank.
+  [[nodiscard]] std::uint32_t phase(std::uint32_t slot) const;
+  // This rank begins, or ends, a collective call on that output. Any thread.
+  void enter_phase(std::uint32_t slot);
+  // Before this rank captures so many bytes for that output in so many writes: blocks until others have come as far, in all outputs, if it
+  // would have more than its share of half of the chunks, or of its journal, ahead of them. Any thread.
+  void keep(std::uint32_t slot, base::Bytes bytes, std::uint64_t writes);
+  // Until all ranks of that output have come as far as this one: to the phase that is returned. Blocks, and says so every now and then.
+  // Any thread.
+  std::uint32_t wait_for_ranks(std::uint32_t slot) const;
+  // The same, or nothing if `gives_up` is true before.
+  [[nodiscard]] std::optional<std::uint32_t> wait_for_ranks(std::uint32_t slot, const std::function<bool()>& gives_up) const;
+
+ private:
+  void saw_thread();
+  [[nodiscard]] bool has_several_threads() const { return has_several_threads_.load(std::memory_order_relaxed); }
+  template <class GivesUp> std::optional<std::uint32_t> wait(std::uint32_t slot, const GivesUp& gives_up) const;
+
+  pool::Pool& pool_;
+  const pool::Recorder& recorder_;
+  int rank_;
+  std::function<void()> poll_;
+  std::uint64_t share_;                      // chunks
+  std::atomic<std::uint64_t> before_ = 0;    // chunks that it had taken when all had come as far
+  std::atomic<std::thread::id> first_thread_{};
+  std::atomic<bool> has_several_threads_ = false;
+};
+
+}  // namespace glean::capture

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nodes/exchange.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "pool/futex.hpp"
+#include "pool/verdicts.hpp"
+
+namespace glean::nodes {
+namespace {
+
+constexpr std::size_t parcels_in_flight = 16;   // of a node, so that heads do not pile up at a slow one
+constexpr int arrivals_at_once = 256;
+constexpr std::uint64_t between_names_ns = 100'000'000;   // who is last is told again at most so often
+
+void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+mesh::Box box_of(const ParcelHead& head, std::span<const std::byte> bytes) {
+  bytes = bytes.subspan(sizeof head);
+  const std::size_t extent_bytes = head.dimensions * sizeof(std::uint64_t);
+  if (bytes.size() != 2 * extent_bytes) throw base::Error(base::Errc::io, "a message of another node is cut off");
+  mesh::Box box;
+  box.start.resize(head.dimensions);
+  box.count.resize(head.dimensions);
+  if (extent_bytes == 0) return box;   // of a variable without dimensions
+  std::memcpy(box.start.data(), bytes.data(), extent_bytes);
+  std::memcpy(box.count.data(), bytes.data() + extent_bytes, extent_bytes);
+  return box;
+}
+
+}  // namespace
+
+Exchange::Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages& messages)
+    : pool_(pool), engine_(engine), messages_(messages),
+      recorder_(pool, static_cast<int>(pool.header().ranks), 0, [] { return std::string(); }) {
+  if (messages.self() != 0) parent_ = (messages.self() - 1) / 2;
+  for (int child = 2 * messages.self() + 1; child <= 2 * messages.self() + 2 && child < messages.peers(); ++child) {
+    children_.push_back(child);
+  }
+}
+
+Exchange::~Exchange() { wait_for_space(false); }
+
+void Exchange::take_up_outputs() {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool_.slot(index);
+    if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
+    const std::uint64_t job_output = slot.job_output.load(std::memory_order_acquire);
+    if (job_output != 0 && is_to_come(job_output)) take_up(job_output, {index, slot.generation.load(std::memory_order_acquire)});
+  }
+}
+
+void Exchange::take_up(std::uint64_t job_output, pool::OutputKey key) {
+  SharedOutput output;
+  output.job_output = job_output;
+  output.key = key;
+  for (const int child : children_) output.children.emplace(child, std::nullopt);
+  outputs_.push_back(std::move(output));
+  for (auto& early : std::exchange(early_, {})) on_message(early.peer, std::move(early.head));
+}
+
+Exchange::SharedOutput* Exchange::find(std::uint64_t job_output) {
+  for (auto& output : outputs_) {
+    if (output.job_output == job_output) return &output;
+  }
+  return nullptr;
+}
+
+// The output of a message: a node that is ahead speaks of outputs that this one is just opening.
+bool Exchange::is_to_come(std::uint64_t job_output) {
+  return find(job_output) == nullptr && over_[job_output % pool::output_slots] <= job_output >> 32;
+}
+
+// Not put off by recovery: what it has keeps its place in the pool then.
+bool Exchange::wants(std::uint64_t job_output) {
+  const SharedOutput* output = find(job_output);
+  return output != nullptr && pool_.slot(output->key.slot).job_postponed.load(std::memory_order_acquire) == 0;
+}
+
+bool Exchange::progress() {
+  take_up_outputs();
+  bool moved = complete_transfers();
+  moved = take_arrivals() || moved;
+  moved = take_in() || moved;
+  moved = send_parcels() || moved;
+  moved = ask() || moved;
+  return tell_standings() || moved;
+}
+
+// --- parcels
+
+bool Exchange::send_parcels() {
+  bool moved = false;
+  while (on_their_way_.size() < parcels_in_flight) {
+    auto parcel = engine_.next_parcel();
+    if (!parcel) break;
+    const std::uint64_t number = ++tokens_;
+    ParcelHead head;
+    head.variable = parcel->variable;
+    head.number = number;
+    head.job_output = pool_.slot(parcel->output.slot).job_output.load(std::memory_order_acquire);
+    head.step = parcel->step;
+    head.job_rank = static_cast<std::uint32_t>(parcel->job_rank);
+    head.first_element = parcel->first_element;
+    head.elements = parcel->elements;
+    head.body_bytes = parcel->payload.size();
+    head.dimensions = static_cast<std::uint16_t>(parcel->box.count.size());
+    head.memory_type = static_cast<std::uint8_t>(parcel->memory);
+    head.first = parcel->first ? 1 : 0;
+    std::vector<std::byte> bytes;
+    append(bytes, bytes_of(head));
+    append(bytes, std::as_bytes(std::span(parcel->box.start)));
+    append(bytes, std::as_bytes(std::span(parcel->box.count)));
+    messages_.send(parcel->node, bytes, parcel->payload, number);
+    on_their_way_.emplace(number, std::move(*parcel));
+    moved = true;
+  }
+  return moved;
+}
+
+bool Exchange::take_arrivals() {
+  int count = 0;
+  for (; count < arrivals_at_once; ++count) {
+    auto arrival = messages_.arrival();
+    if (!arrival) break;
+    on_message(arrival->peer, std::move(arrival->head));
+  }
+  return count != 0;
+}
+
+void Exchange::on_message(int peer, std::vector<std::byte> head) {
+  switch (head_of<MessageKind>(head)) {
+    case MessageKind::parcel:
+    case MessageKind::sums: incoming_.push_back({peer, std::move(head)}); return;
+    case MessageKind::receipt: {
+      const auto receipt = head_of<ReceiptHead>(head);
+      if (sums_have_arrived(receipt.number)) return;
+      const auto parcel = on_their_way_.extract(receipt.number);
+      using Answer = drain::Engine::Answer;
+      if (!parcel.empty()) engine_.answered(parcel.mapped(), receipt.taken != 0 ? Answer::arrived : Answer::refused);
+      return;
+    }
+    case MessageKind::standing: {
+      const auto said = head_of<StandingHead>(head);
+      if (SharedOutput* output = find(said.job_output)) output->children[peer] = said.standing;
+      else if (is_to_come(said.job_output)) early_.push_back({peer, std::move(head)});
+      return;
+    }
+    case MessageKind::verdict: {
+      const auto said = head_of<StandingHead>(head);
+      if (SharedOutput* output = find(said.job_output)) apply(*output, said.standing);
+      return;   // never early: it is said when all nodes have added the output
+    }
+    case MessageKind::failure:
+      if (is_to_come(head_of<FailureHead>(head).job_output)) early_.push_back({peer, std::move(head)});
+      else on_failure(peer, head);
+      return;
+    case MessageKind::question: return on_question(head_of<QuestionHead>(head));
+    case MessageKind::answer: return on_answer(head_of<AnswerHead>(head));
+  }
+  throw base::Error(base::Errc::io, "a message of another node cannot be understood");
+}
+
+// In the order in which they came; what finds no room waits, and with it those after it, until the drain has made some.
+bool Exchange::take_in() {
+  bool moved = false;
+  for (; !incoming_.empty(); incoming_.pop_front(), moved = true) {
+    const Incoming& next = incoming_.front();
+    if (head_of<MessageKind>(next.head) == MessageKind::sums) {
+      take_in_sums(std::move(incoming_.front()));
+      continue;
+    }
+    const auto head = head_of<ParcelHead>(next.head);
+    if (is_to_come(head.job_output)) break;
+    if (head.body_bytes > pool_.header().chunk_bytes) throw base::Error(base::Errc::io, "a message of another node is too long");
+    Receiving receiving;
+    std::byte* target = nullptr;
+    const bool wanted = wants(head.job_output);
+    if (wanted) receiving.held = recorder_.try_hold(head.body_bytes, head.dimensions);
+    wait_for_space(wanted && !receiving.held);
+    if (wanted && !receiving.held) break;
+    if (receiving.held) {
+      target = receiving.held->room.data;
+    } else {   // there may never be room for it again
+      receiving.body.resize(head.body_bytes);
+      target = receiving.body.data();
+    }
+    const std::uint64_t token = ++tokens_;
+    messages_.receive_body(next.peer, {target, head.body_bytes}, token);
+    receiving.incoming = std::move(incoming_.front());
+    receiving_.emplace(token, std::move(receiving));
+  }
+  return moved;
+}
+
+void Exchange::wait_for_space(bool wait) {
+  if (waits_for_space_ == wait) {
+    if (wait) pool::futex_signal(pool_.header().work);
+    return;
+  }
+  waits_for_space_ = wait;
+  auto& waiting = pool_.header().waiting_for_space;
+  if (wait) waiting.fetch_add(1, std::memory_order_seq_cst);
+  else waiting.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool Exchange::complete_transfers() {
+  bool moved = false;
+  for (const std::uint64_t token : messages_.completed()) {
+    moved = true;
+    // What was sent waits for its receipt: only then does another process of this machine have it.
+    if (const auto received = receiving_.extract(token); !received.empty()) commit(received.mapped());
+  }
+  return moved;
+}
+
+void Exchange::commit(const Receiving& received) {
+  if (head_of<MessageKind>(received.incoming.head) == MessageKind::sums) return commit_sums(received);
+  const auto head = head_of<ParcelHead>(received.incoming.head);
+  const SharedOutput* output = find(head.job_output);   // none: it has failed here, or is put off, and everybody has been told
+  const bool taken = received.held && output != nullptr;
+  if (taken) {
+    const mesh::Box box = box_of(head, received.incoming.head);
+    recorder_.commit_held(*received.held,
+                          {output->key, head.step, head.variable, static_cast<mesh::Type>(head.memory_type), &box,
+                           head.first_element, head.elements,
+                           head.first != 0 ? pool::Origin::node_first : pool::Origin::node,
+                           static_cast<int>(head.job_rank)});
+    recorder_.ring_the_drain();
+  } else if (received.held) {
+    recorder_.drop_held(*received.held);
+  }
+  messages_.send(received.incoming.peer, bytes_of(ReceiptHead{.taken = taken ? 1U : 0U, .number = head.number}));
+}
+
+// --- how far everybody is
+
+Standing Exchange::own_standing(const SharedOutput& output) const {
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const auto get = [](const auto& word) { return word.load(std::memory_order_acquire); };
+  Standing mine{.steps_ended = pool::rank_steps, .closed = 1};
+  // Before what it speaks of.
+  if (output.sums_are == SharedOutput::SumsAre::there) mine.part_durable = get(slot.part_durable);
+  mine.steps_synchronized = get(slot.steps_synchronized);
+  mine.steps_sent = get(slot.steps_sent);
+  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
+    const std::uint32_t progress = get(pool_.rank_progress(output.key.slot, rank));
+    const std::uint64_t steps = progress & pool::rank_steps;
+    const auto job_rank = static_cast<std::uint32_t>(pool_.job_rank(rank));
+    if (rank == 0 || steps < mine.steps_ended) mine.last_rank = job_rank;
+    mine.steps_ended = std::min(mine.steps_ended, steps);
+    mine.steps_begun = std::max(mine.steps_begun, steps);
+    if ((progress & pool::rank_closed) != 0) continue;
+    mine.closed = 0;
+    mine.open_rank = std::min(mine.open_rank, job_rank);
+  }
+  mine.synchronize_up_to = get(slot.synchronize_up_to);
+  mine.records = get(slot.records);
+  mine.highest_end = get(slot.highest_end);
+  mine.postponed = get(slot.job_postponed);
+  add_epochs(slot, mine);
+  const auto decisions = pool::decisions_of(slot);
+  mine.steps_decided = decisions.decided;
+  mine.drops = decisions.drops;
+  if (parent_) return mine;
+  const pool::OutputState state = get(slot.state);
+  mine.published = state == pool::OutputState::published ? 1 : 0;
+  mine.dropped = state == pool::OutputState::abandoned && get(slot.error) == 0 ? 1 : 0;
+  return mine;
+}
+
+bool Exchange::tell_standings() {
+  bool moved = false;
+  for (SharedOutput& output : outputs_) {
+    pool::OutputSlot& slot = pool_.slot(output.key.slot);
+    if (slot.error.load(std::memory_order_acquire) != 0 && !output.told_of_failure) tell_of_failure(output, -1);
+    send_sums(output);
+    moved = tell_standing(output) || moved;
+    const bool open = slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
+    const bool known = output.told_of_failure || output.told_of_end;
+    output.over = known && (!open || slot.job_postponed.load(std::memory_order_acquire) != 0);
+    if (!output.over) continue;
+    over_[output.job_output % pool::output_slots] = (output.job_output >> 32) + 1;
+    if (open) continue;   // postponed: whoever tries again has to know which it is
+    slot.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
+    if (slot.is_bytes.load(std::memory_order_acquire) != 0) slot.state.store(pool::OutputState::free, std::memory_order_release);
+    pool::futex_signal(pool_.header().progress);
+  }
+  std::erase_if(outputs_, [](const SharedOutput& output) { return output.over; });
+  return moved;
+}
+
+// Nothing before all have said something: what is said is true of every node.
+bool Exchange::tell_standing(SharedOutput& output) {
+  Standing standing = own_standing(output);
+  for (const auto& [child, said] : output.children) {
+    if (!said) return false;
+    standing.join(*said);
+  }
+  const std::uint64_t now = base::now_ns();
+  const bool is_news = !output.said || !output.said->is_as_far_as(standing);
+  if (!is_news && (output.said == standing || now - output.said_ns <= between_names_ns)) return false;
+  output.said = standing;
+  output.said_ns = now;
+  if (parent_) {
+    messages_.send(*parent_, bytes_of(StandingHead{.kind = MessageKind::standing, .job_output = output.job_output,
+                                                   .standing = standing}));
+  } else {
+    apply(output, standing);
+  }
+  return true;
+}
+
+// What is true of all nodes, here and below.
+void Exchange::apply(SharedOutput& output, const Standing& of_all) {
+  for (const int child : children_) {
+    messages_.send(child, bytes_of(StandingHead{.kind = MessageKind::verdict, .job_output = output.job_output,
+                                                .standing = of_all}));
+  }
+  output.told_of_end = of_all.published != 0 || of_all.dropped != 0 || of_all.postponed != 0;
+  pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const auto set = [](auto& word, auto value) { word.store(value, std::memory_order_release); };
+  // Every verdict comes to every node, in their order: what it has not judged yet, no node has.
+  pool::judge(slot, {of_all.steps_decided, of_all.drops});
+  set(slot.job_steps, of_all.steps_sent);
+  set(slot.job_steps_ended, of_all.steps_ended);
+  set(slot.job_steps_begun, of_all.steps_begun);
+  set(slot.job_steps_synchronized, of_all.steps_synchronized);
+  set(slot.job_records, of_all.records);
+  set(slot.job_highest_end, of_all.highest_end);
+  set(slot.job_parts_durable, of_all.part_durable);
+  set(slot.job_closed, of_all.closed);
+  set(slot.job_last_rank, of_all.last_rank);
+  set(slot.job_open_rank, of_all.open_rank);
+  set(slot.job_published, std::max(of_all.published, of_all.dropped));
+  apply_epochs(slot, of_all);
+  if (of_all.postponed != 0) set(slot.job_postponed, of_all.postponed);   // this node may just have put it off
+  std::uint64_t wanted = slot.synchronize_up_to.load(std::memory_order_relaxed);
+  while (wanted < of_all.synchronize_up_to && !slot.synchronize_up_to.compare_exchange_weak(wanted, of_all.synchronize_up_to)) {}
+  pool::futex_signal(pool_.header().work);
+  pool::futex_signal(pool_.header().progress);
+}
+
+// Along the tree, away from where it was heard of.
+void Exchange::tell_of_failure(SharedOutput& output, int except) {
+  output.told_of_failure = true;
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const std::string what = pool::message_of(slot), hint = slot.hint.data();
+  std::vector<std::byte> bytes;
+  append(bytes, bytes_of(FailureHead{.error = slot.error.load(std::memory_order_acquire) - 1, .job_output = output.job_output,
+                                     .what_bytes = static_cast<std::uint32_t>(what.size()),
+                                     .hint_bytes = static_cast<std::uint32_t>(hint.size())}));
+  append(bytes, std::as_bytes(std::span(what)));
+  append(bytes, std::as_bytes(std::span(hint)));
+  if (parent_ && *parent_ != except) messages_.send(*parent_, bytes);
+  for (const int child : children_) {
+    if (child != except) messages_.send(child, bytes);
+  }
+}
+
+void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
+  const auto head = head_of<FailureHead>(bytes);
+  SharedOutput* output = find(head.job_output);
+  if (output == nullptr) return;
+  bytes = bytes.subspan(sizeof head);
+  if (bytes.size() != std::size_t{head.what_bytes} + head.hint_bytes) {
+    throw base::Error(base::Errc::io, "a message of another node is cut off");
+  }
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  pool::fail(pool_.slot(output->key.slot), head.error, {text, head.what_bytes}, {text + head.what_bytes, head.hint_bytes});
+  // Unless the drain just fails it, too, and has not said yet why: then that is told.
+  const bool is_said = pool_.slot(output->key.slot).error.load(std::memory_order_acquire) != 0;
+  if (is_said && !output->told_of_failure) tell_of_failure(*output, peer);
+  pool::futex_signal(pool_.header().work);
+}
+
+std::string Exchange::diagnose() const {
+  std::vector<std::string> texts;
+  if (!on_their_way_.empty()) {
+    std::map<int, int> parcels;
+    for (const auto& [number, parcel] : on_their_way_) ++parcels[parcel.node];
+    for (const auto& [node, count] : parcels) texts.push_back(fmt::format("node {} has not taken {} of this node's parcels", node, count));
+  }
+  if (!incoming_.empty()) texts.push_back(fmt::format("{} parcels of other nodes wait for room in the pool", incoming_.size()));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+}  // namespace glean::nodes

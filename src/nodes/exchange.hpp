@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How the nodes of a session complete an output together: each sends what another one writes, and they tell each other how
+// far they are, along a tree.
+//
+// Nothing here waits. Nodes may be at different outputs and steps; a node never waits for another but to end what needs both.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drain/engine.hpp"
+#include "nodes/standing.hpp"
+#include "pool/journal.hpp"
+#include "transport/messages.hpp"
+
+namespace glean::nodes {
+
+using base::Bytes;
+
+class Exchange {
+ public:
+  // Of the node that `messages.self()` is. Everything must outlive it.
+  Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages& messages);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  // Moves on whatever can move without waiting. True: something has. An output takes part from when its slot says which one it
+  // is on all nodes (`job_output`) until no node needs anything of it any more, when the slot says 0 again. Local, does not block.
+  bool progress();
+  // Of those that it has seen, this node or another still needs something. Local.
+  [[nodiscard]] bool holds_any() const { return !outputs_.empty() || is_moving(); }
+  // MPI may still read from the pool or write to it, or will when room is made. Local.
+  [[nodiscard]] bool is_moving() const {
+    return !on_their_way_.empty() || !sums_on_their_way_.empty() || !receiving_.empty() || !incoming_.empty();
+  }
+  // What has not arrived, and which nodes are behind. Local.
+  [[nodiscard]] std::string diagnose() const;
+
+ private:
+  struct SharedOutput {
+    std::uint64_t job_output = 0;
+    pool::OutputKey key;
+    std::map<int, std::optional<Standing>> children;   // by node, as they have said last
+    std::optional<Standing> said;           // to the parent; on the root to the children
+    std::uint64_t said_ns = 0;
+    // Of the part of this node, checksums for the root: before it hears that the part is durable.
+    enum class SumsAre { not_taken, leaving, there } sums_are = SumsAre::not_taken;
+    drain::Engine::Sums sums;                      // that have not left
+    bool told_of_failure = false;
+    bool told_of_end = false;               // that it is published, or postponed
+    bool over = false;                      // everybody who has to know of its end has been told
+  };
+  struct Incoming {
+    int peer = 0;
+    std::vector<std::byte> head;
+  };
+  struct Receiving {
+    Incoming incoming;
+    std::optional<pool::Recorder::Held> held;   // none: the output needs nothing any more
+    std::vector<std::byte> body;                // then, and of checksums
+  };
+  struct SumsOnTheirWay {
+    std::uint64_t job_output = 0;
+    std::vector<store::StridedSum> sums;
+  };
+
+  void take_up_outputs();
+  void take_up(std::uint64_t job_output, pool::OutputKey key);
+  bool complete_transfers();
+  bool take_arrivals();
+  bool take_in();
+  bool send_parcels();
+  bool tell_standings();
+  bool tell_standing(SharedOutput& output);
+  void on_message(int peer, std::vector<std::byte> head);
+  void commit(const Receiving& received);
+  // -- exchange_sums.cpp
+  void send_sums(SharedOutput& output);
+  void send_next_sums(SharedOutput& output);
+  bool sums_have_arrived(std::uint64_t number);
+  void take_in_sums(Incoming incoming);
+  void commit_sums(const Receiving& received);
+  [[nodiscard]] Standing own_standing(const SharedOutput& output) const;
+  void apply(SharedOutput& output, const Standing& of_all);
+  // -- exchange_epochs.cpp: of bytes
+  void add_epochs(const pool::OutputSlot& slot, Standing& mine) const;
+  void apply_epochs(pool::OutputSlot& slot, const Standing& of_all);
+  // -- exchange_questions.cpp: of ranks, about shared pointers
+  bool ask();
+  void on_question(const QuestionHead& question);
+  void on_answer(const AnswerHead& answer);
+  void tell_of_failure(SharedOutput& output, int except);
+  void on_failure(int peer, std::span<const std::byte> head);
+  [[nodiscard]] SharedOutput* find(std::uint64_t job_output);
+  [[nodiscard]] bool is_to_come(std::uint64_t job_output);
+  [[nodiscard]] bool wants(std::uint64_t job_output);
+  void wait_for_space(bool wait);
+
+  pool::Pool& pool_;
+  drain::Engine& engine_;
+  transport::Messages& messages_;
+  std::optional<int> parent_;
+  std::vector<int> children_;
+  std::vector<SharedOutput> outputs_;
+  pool::Recorder recorder_;                        // of what other nodes send; it never waits
+  std::deque<Incoming> early_;                     // about outputs that are to come
+  std::array<std::uint64_t, pool::output_slots> over_{};   // 1 + generation of the last output of each slot of the root that is
+  std::deque<Incoming> incoming_;                  // parcels whose bodies wait for room
+  std::map<std::uint64_t, Receiving> receiving_;   // by token
+  std::map<std::uint64_t, drain::Parcel> on_their_way_;   // by number
+  std::map<std::uint64_t, SumsOnTheirWay> sums_on_their_way_;   // by number
+  std::vector<std::uint64_t> asked_;               // by rank of the node: the number of its last question that has left
+  std::uint64_t tokens_ = 0;
+  bool waits_for_space_ = false;
+};
+
+}  // namespace glean::nodes

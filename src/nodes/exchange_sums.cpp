@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Checksums of what each node has written, on their way to the root, which publishes them with the file. Straight there: on the
+// way along the tree every node would hold those of all below it, and the root has to hold all of them anyway.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "nodes/exchange.hpp"
+
+namespace glean::nodes {
+namespace {
+
+constexpr std::size_t sums_at_once = 1024;   // of an output; the next follow when these have arrived
+constexpr int root = 0;
+
+}  // namespace
+
+void Exchange::send_sums(SharedOutput& output) {
+  using SumsAre = SharedOutput::SumsAre;
+  if (output.sums_are != SumsAre::not_taken) return;
+  if (pool_.slot(output.key.slot).part_durable.load(std::memory_order_acquire) == 0) return;
+  auto sums = parent_ ? engine_.take_sums(output.key) : std::nullopt;
+  output.sums_are = sums && (!sums->sums.empty() || sums->lost) ? SumsAre::leaving : SumsAre::there;
+  if (output.sums_are == SumsAre::there) return;
+  output.sums = std::move(*sums);
+  send_next_sums(output);
+}
+
+void Exchange::send_next_sums(SharedOutput& output) {
+  auto& left = output.sums.sums;
+  const auto begin = left.end() - static_cast<std::ptrdiff_t>(std::min(left.size(), sums_at_once));
+  const std::uint64_t number = ++tokens_;
+  const auto& sent = sums_on_their_way_[number] = {output.job_output, {begin, left.end()}};
+  left.erase(begin, left.end());
+  const auto body = std::as_bytes(std::span(sent.sums));
+  const SumsHead head{.lost = output.sums.lost ? 1U : 0U, .number = number, .job_output = output.job_output, .body_bytes = body.size()};
+  if (body.empty()) messages_.send(root, bytes_of(head));
+  else messages_.send(root, bytes_of(head), body, number);
+}
+
+// Or nobody needs them there, because the output has failed or is put off; then its end comes from there, too.
+bool Exchange::sums_have_arrived(std::uint64_t number) {
+  const auto sent = sums_on_their_way_.extract(number);
+  if (sent.empty()) return false;
+  if (SharedOutput* output = find(sent.mapped().job_output)) {
+    if (output->sums.sums.empty()) output->sums_are = SharedOutput::SumsAre::there;
+    else send_next_sums(*output);
+  }
+  return true;
+}
+
+void Exchange::take_in_sums(Incoming incoming) {
+  const auto head = head_of<SumsHead>(incoming.head);
+  if (head.body_bytes > sums_at_once * sizeof(store::StridedSum) || head.body_bytes % sizeof(store::StridedSum) != 0) {
+    throw base::Error(base::Errc::io, "a message of another node is cut off");
+  }
+  const int peer = incoming.peer;
+  Receiving receiving{.incoming = std::move(incoming), .held = {}, .body = std::vector<std::byte>(head.body_bytes)};
+  if (head.body_bytes == 0) return commit_sums(receiving);
+  const std::uint64_t token = ++tokens_;
+  std::vector<std::byte>& body = (receiving_[token] = std::move(receiving)).body;
+  messages_.receive_body(peer, body, token);
+}
+
+void Exchange::commit_sums(const Receiving& received) {
+  const auto head = head_of<SumsHead>(received.incoming.head);
+  const bool wanted = wants(head.job_output);
+  if (wanted) {
+    drain::Engine::Sums sums{std::vector<store::StridedSum>(received.body.size() / sizeof(store::StridedSum)), head.lost != 0};
+    if (!received.body.empty()) std::memcpy(sums.sums.data(), received.body.data(), received.body.size());
+    engine_.add_sums(find(head.job_output)->key, sums);
+  }
+  messages_.send(received.incoming.peer, bytes_of(ReceiptHead{.taken = wanted ? 1U : 0U, .number = head.number}));
+}
+
+}  // namespace glean::nodes

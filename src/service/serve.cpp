@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "service/serve.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "drain/engine.hpp"
+#include "drain/trace_json.hpp"
+#include "nodes/exchange.hpp"
+#include "pool/futex.hpp"
+#include "service/recovery.hpp"
+
+namespace glean::service {
+namespace {
+
+using Meanwhile = std::function<void(pool::Pool&)>;
+
+constexpr std::uint64_t look_ns = 50'000'000;
+constexpr std::uint64_t shortest_nap_ns = 100'000, longest_nap_ns = 2'000'000;   // while other nodes may send something
+constexpr double parting_seconds = 5;   // nothing has moved for so long: the ranks of other nodes do not come any more
+
+// Nobody captures any more, so the place of the data is free.
+void leave_trace(pool::Pool& pool, drain::DrainTrace trace) {
+  pool::PoolHeader& header = pool.header();
+  const Bytes room = header.chunk_count * header.chunk_bytes;
+  std::string text = drain::trace_to_json(trace);
+  if (text.size() > room) {
+    trace.intervals.clear();
+    text = drain::trace_to_json(trace);
+  }
+  if (text.size() > room) return;
+  std::memcpy(pool.at(header.chunks_offset), text.data(), text.size());
+  header.trace_bytes.store(text.size(), std::memory_order_release);
+}
+
+bool is_closed(const pool::Pool& pool) {
+  return pool.header().session_state.load(std::memory_order_acquire) == pool::SessionState::closed;
+}
+
+bool any_incomplete(const pool::Pool& pool) {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool.slot(index);
+    const bool is_open = slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
+    if (is_open && slot.error.load(std::memory_order_acquire) == 0) return true;
+  }
+  return false;
+}
+
+// What messages bring wakes nobody, so it looks for them: at once while data moves, and less often the longer nothing does.
+void exchange_until_the_end(pool::Pool& pool, drain::Engine& engine, nodes::Exchange& exchange, double deadline_seconds,
+                            const Meanwhile& meanwhile) {
+  pool::PoolHeader& header = pool.header();
+  std::uint64_t nap_ns = shortest_nap_ns, moved_ns = base::now_ns();
+  for (;;) {
+    const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
+    const bool closed = is_closed(pool), ends = closed || !any_rank_lives(pool);
+    engine.adopt_now();   // a rank waits for that
+    if (meanwhile) meanwhile(pool);
+    const bool moves = exchange.progress();
+    if (moves || !ends) moved_ns = base::now_ns();
+    const double still_seconds = base::seconds(base::now_ns() - moved_ns);
+    if (closed && (!exchange.holds_any() || still_seconds > deadline_seconds)) return;
+    if (ends && !closed && (!any_incomplete(pool) || still_seconds > parting_seconds)) return;
+    if (!moves) pool::futex_wait(header.progress, seen, nap_ns);
+    const bool is_busy = moves || exchange.is_moving() || header.progress.load(std::memory_order_acquire) != seen;
+    nap_ns = is_busy ? shortest_nap_ns : std::min(2 * nap_ns, exchange.holds_any() ? longest_nap_ns : look_ns);
+  }
+}
+
+int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void()>& started, const OtherNodes& others,
+                      const Meanwhile& meanwhile) {
+  store::SystemCalls calls;
+  bool is_left = false, is_moving = false;
+  {
+    drain::Engine engine(*pool, pool->plan(), calls);
+    pool::futex_signal(pool->header().progress);
+    if (started) started();
+    nodes::Exchange exchange(*pool, engine, *others.messages);
+    exchange_until_the_end(*pool, engine, exchange, others.deadline_seconds, meanwhile);
+    exchange.progress();   // tells of what has failed just now
+    const bool closed = is_closed(*pool);
+    if (closed && exchange.holds_any()) {
+      base::log(base::LogLevel::error, "the writer of node {}: nothing has come from other nodes for {}: {}", pool->header().node,
+                base::exact_seconds(others.deadline_seconds), exchange.diagnose());
+    }
+    if (closed) others.leave_together();
+    is_left = !closed && any_incomplete(*pool);
+    is_moving = exchange.is_moving();
+    engine.stop(is_left ? drain::Engine::Unfinished::leave : drain::Engine::Unfinished::discard);
+    if (closed) leave_trace(*pool, engine.trace());
+  }
+  if (is_left) {
+    base::log(base::LogLevel::warning, "the ranks of node {} are gone: `mpirun --map-by ppr:1:node glean recover` completes what all "
+              "ranks have captured", pool->header().node);
+  } else {
+    pool->remove();
+  }
+  if (is_moving) static_cast<void>(pool.release());   // MPI may still write to it
+  return is_left ? 1 : 0;
+}
+
+int serve_alone(pool::Pool& pool, const std::function<void()>& started, const Meanwhile& meanwhile) {
+  pool::PoolHeader& header = pool.header();
+  store::SystemCalls calls;
+  bool closed = false;
+  {
+    drain::Engine engine(pool, pool.plan(), calls);
+    pool::futex_signal(header.progress);   // whoever has started this process waits for it
+    if (started) started();
+    do {
+      const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
+      closed = is_closed(pool);
+      if (meanwhile) meanwhile(pool);
+      if (!closed) pool::futex_wait(header.progress, seen, look_ns);
+    } while (!closed && any_rank_lives(pool));
+    engine.stop(closed ? drain::Engine::Unfinished::discard : drain::Engine::Unfinished::leave);
+    if (closed && !try_what_is_kept(pool, calls)) return 1;
+    if (closed) leave_trace(pool, engine.trace());
+  }
+  if (closed) {
+    pool.remove();   // whoever has closed the session has it mapped, and may be killed before it removes the name
+    return 0;
+  }
+  base::log(base::LogLevel::warning, "the ranks of {} are gone: completing what they have captured", pool.name());
+  const Recovered recovered = complete(pool, calls);
+  log(recovered);
+  return recovered.pool_removed ? 0 : 1;
+}
+
+}  // namespace
+
+int serve(const std::string& name, const std::function<void()>& started, const OtherNodes& others,
+          const std::function<void(pool::Pool&)>& meanwhile) {
+  auto pool = std::make_unique<pool::Pool>(pool::Pool::attach(name));
+  if (!pool->claim_drain()) {
+    throw base::Error(base::Errc::invalid_state, "another process drains the pool '" + name + "'");
+  }
+  if (!pool->is_shared()) return serve_alone(*pool, started, meanwhile);
+  if (!others.messages) throw base::Error(base::Errc::unsupported, "other nodes belong to the pool '" + name + "', and are not here");
+  return serve_with_others(std::move(pool), started, others, meanwhile);
+}
+
+std::optional<drain::DrainTrace> trace_left_in(const pool::Pool& pool) {
+  const pool::PoolHeader& header = pool.header();
+  const Bytes bytes = header.trace_bytes.load(std::memory_order_acquire);
+  if (bytes == 0 || bytes > header.chunk_count * header.chunk_bytes) return std::nullopt;
+  const char* text = reinterpret_cast<const char*>(pool.at(header.chunks_offset));
+  return drain::trace_from_json({text, text + bytes});
+}
+
+}  // namespace glean::service

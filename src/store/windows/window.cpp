@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/windows/window.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace glean::store {
+namespace {
+
+class Assembly {
+ public:
+  Assembly(const Window& window, std::byte* buffer) : window_(window), buffer_(buffer) {}
+
+  void add(const TypedPiece& typed, const Load& load) {
+    payload_ = typed.payload != nullptr ? typed.payload : load(typed);
+    typed.piece.for_each_run(window_.extent, [&](Piece::Run run) { add_run(typed, run); });
+  }
+
+  void add_fill(const Window::FillPart& fill) {
+    const std::size_t size = mesh::size_of(fill.variable->external);
+    const Extent inside{std::max(fill.extent.begin, window_.extent.begin), std::min(fill.extent.end, window_.extent.end)};
+    std::byte* target = buffer_ + (inside.begin - window_.extent.begin);
+    const std::size_t phase = (inside.begin - fill.extent.begin) % size;
+    Bytes filled = std::min<Bytes>(size, inside.size());
+    for (Bytes i = 0; i < filled; ++i) target[i] = fill.variable->fill_value[(phase + i) % size];
+    // What is there repeats itself.
+    for (; filled < inside.size(); filled += std::min(filled, inside.size() - filled)) {
+      std::memcpy(target + filled, target, std::min(filled, inside.size() - filled));
+    }
+    cover(inside);
+  }
+
+  Assembled finish() {
+    // Without overlaps, as many bytes as the span is long mean that it has no holes.
+    if (total_ == last_ - first_ && !window_.may_overlap) {
+      assembled_.runs.assign(1, {first_, last_});
+    } else {
+      auto& runs = assembled_.runs;
+      std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+      std::size_t kept = 0;
+      for (std::size_t i = 1; i < runs.size(); ++i) {
+        if (runs[i].begin <= runs[kept].end) runs[kept].end = std::max(runs[kept].end, runs[i].end);
+        else runs[++kept] = runs[i];
+      }
+      runs.resize(kept + 1);
+    }
+    return std::move(assembled_);
+  }
+
+ private:
+  void add_run(const TypedPiece& typed, Piece::Run run) {
+    const std::size_t size = mesh::size_of(typed.variable->external);
+    cover({std::max(run.file_offset, window_.extent.begin),
+           std::min(run.file_offset + run.elements * size, window_.extent.end)});
+    if (run.file_offset < window_.extent.begin) {
+      add_cut_element(typed, run);
+      ++run.source, --run.elements, run.file_offset += size;
+    }
+    if (run.elements == 0) return;
+    if (run.file_offset + run.elements * size > window_.extent.end) {
+      --run.elements;
+      add_cut_element(typed, {run.source + run.elements, 1, run.file_offset + run.elements * size});
+    }
+    if (run.elements == 0) return;
+    convert(typed, run, buffer_ + (run.file_offset - window_.extent.begin));
+  }
+
+  // An element that the window's edge cuts: its other part belongs to the neighbour.
+  void add_cut_element(const TypedPiece& typed, const Piece::Run& run) {
+    std::array<std::byte, 8> element{};
+    // Both windows convert it, but only the one where it begins counts it.
+    const bool counts = run.file_offset >= window_.extent.begin;
+    convert(typed, {run.source, 1, run.file_offset}, element.data(), counts);
+    const std::size_t size = mesh::size_of(typed.variable->external);
+    for (std::size_t i = 0; i < size; ++i) {
+      const Bytes at = run.file_offset + i;
+      if (at >= window_.extent.begin && at < window_.extent.end) buffer_[at - window_.extent.begin] = element[i];
+    }
+  }
+
+  void convert(const TypedPiece& typed, const Piece::Run& run, std::byte* target, bool counts = true) {
+    const std::byte* source = payload_ + run.source * typed.memory_bytes;
+    const auto result = typed.convert(source, target, run.elements,
+                                        typed.variable->fill_value.data());
+    if (result.count == 0 || !counts) return;
+    if (assembled_.range_errors == 0) {
+      RangeError& first = assembled_.first_range_error;
+      first = {&typed, run.source + result.first, {}};
+      std::memcpy(first.value.data(), source + result.first * typed.memory_bytes, typed.memory_bytes);
+    }
+    assembled_.range_errors += result.count;
+  }
+
+  void cover(Extent extent) {
+    auto& runs = assembled_.runs;
+    if (runs.empty()) first_ = extent.begin;
+    first_ = std::min(first_, extent.begin);
+    last_ = std::max(last_, extent.end);
+    total_ += extent.size();
+    if (!runs.empty() && runs.back().end == extent.begin) runs.back().end = extent.end;
+    else runs.push_back(extent);
+  }
+
+  const Window& window_;
+  std::byte* buffer_;
+  const std::byte* payload_ = nullptr;   // of the piece that is added
+  Assembled assembled_;
+  Bytes first_ = 0, last_ = 0, total_ = 0;
+};
+
+}  // namespace
+
+Assembled assemble(const Window& window, std::byte* buffer, const Load& load) {
+  Assembly assembly(window, buffer);
+  for (const auto& fill : window.fills) assembly.add_fill(fill);
+  for (const auto& part : window.parts) assembly.add(*part.typed, load);
+  return assembly.finish();
+}
+
+}  // namespace glean::store

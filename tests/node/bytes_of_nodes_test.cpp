@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Outputs of bytes that ranks of several nodes write over one another, in rounds: what was written last is in the file.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <barrier>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "virtual_nodes.hpp"
+#include "pool/epochs.hpp"
+#include "pool/futex.hpp"
+#include "store/posix/temporary_directory.hpp"
+
+namespace glean::tests {
+namespace {
+
+constexpr Bytes shared_bytes = 600'000;
+
+struct Rank {
+  VirtualNode* node;
+  int self, node_rank;
+  pool::OutputKey key;
+};
+
+class BytesOfNodes : public testing::TestWithParam<unsigned> {
+ protected:
+  BytesOfNodes() {
+    int first = 0;
+    for (std::size_t n = 0; n < ranks_.size(); ++n) {
+      const pool::NodeShare share{"bytes", static_cast<int>(ranks_.size()), static_cast<int>(n)};
+      nodes_.push_back(std::make_unique<VirtualNode>(pool::small_plan(), ranks_[n], first, share, network_, calls_));
+      const pool::OutputKey key = open(*nodes_.back());
+      for (int rank = 0; rank < ranks_[n]; ++rank) members_.push_back({nodes_.back().get(), first + rank, rank, key});
+      first += ranks_[n];
+    }
+    for (auto& node : nodes_) exchanges_.emplace_back([&] {
+      while (!ends_) {
+        if (!node->exchange.progress()) usleep(100);
+      }
+    });
+  }
+  ~BytesOfNodes() override {
+    ends_ = true;
+    for (auto& thread : exchanges_) thread.join();
+  }
+
+  [[nodiscard]] pool::OutputKey open(VirtualNode& node) const {
+    const bool is_first = nodes_.size() == 1;
+    store::OutputDescription description;
+    description.display_path = directory_ / "file";
+    description.names = {directory_ / ".file.part", directory_ / "file"};
+    description.is_bytes = true;
+    if (is_first) store::write_text(description.names.working_path, "");
+    pool::Recorder recorder(node.made.pool, 0, 30, [] { return "opening"; });
+    const pool::OutputKey key = node.describe(recorder, description);
+    pool::OutputSlot& slot = node.made.pool.slot(key.slot);
+    slot.is_bytes = 1;
+    node.engine.adopt_now();
+    slot.job_output = 1;
+    return key;
+  }
+
+  // As MPI_Barrier is wrapped.
+  void synchronize(const Rank& rank, std::size_t round) {
+    std::atomic<std::uint64_t>& greatest = epochs_[round];
+    const std::uint64_t mine = pool::proposed_epoch(rank.node->made.pool);
+    std::uint64_t found = greatest.load();
+    while (found < mine && !greatest.compare_exchange_weak(found, mine)) {}
+    all_.arrive_and_wait();
+    pool::raise_epoch(rank.node->made.pool, greatest);
+  }
+
+  // What this rank has to see is in the file.
+  void flush(const Rank& rank) {
+    pool::OutputSlot& slot = rank.node->made.pool.slot(rank.key.slot);
+    const auto next = pool::WriteStamp::of(slot.writes_begun.load());
+    pool::raise(slot.wanted_epoch, next.epoch);
+    pool::raise(slot.write_up_to, next.number);
+    const std::uint64_t limit = base::now_ns() + 30'000'000'000;
+    while (slot.writes_written.load() < next.number || slot.job_written_epoch.load() < next.epoch) {
+      if (slot.error.load() != 0) return;
+      if (base::now_ns() > limit) throw base::Error(base::Errc::timeout, "it does not come into the file");
+      pool::futex_signal(rank.node->made.pool.header().work);
+      usleep(100);
+    }
+  }
+
+  static void write(capture::Ladder& ladder, const Rank& rank, base::WhenFull full, const mesh::Pattern& place, std::byte value) {
+    const auto words = place.encode();
+    const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
+    const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
+    const auto nobody_waits = [](const pool::WriteStamp&) { throw base::Error(base::Errc::io, "nobody waits for a turn"); };
+    ladder.write({rank.key, full, 0, &place, &box, nobody_waits},
+                 [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, value); });
+  }
+
+  // In each round every rank has a part of the file of its own, another one each time.
+  [[nodiscard]] mesh::Pattern place(int rank, std::size_t round) const {
+    const Bytes part = shared_bytes / members_.size();
+    const Bytes begin = (static_cast<Bytes>(rank) + round * 3) % members_.size() * part;
+    if (round % 3 == 1) return {.offset = begin + 7, .block_bytes = 100, .levels = {{part / 300, 250}}};
+    return {.offset = begin, .block_bytes = round % 3 == 0 ? part : 5000, .levels = {}};
+  }
+  static std::byte value(int rank, std::size_t round) { return std::byte(1 + (round * 7 + static_cast<std::size_t>(rank)) % 250); }
+
+  [[nodiscard]] std::vector<std::byte> expected(std::size_t rounds) const {
+    std::vector<std::byte> model(shared_bytes);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      for (const Rank& rank : members_) {
+        if (!writes(rank.self, round)) continue;
+        const auto pattern = place(rank.self, round);
+        pattern.for_each_run(0, pattern.bytes(), {0, shared_bytes}, [&](mesh::Pattern::Run run) {
+          std::fill_n(model.begin() + static_cast<std::ptrdiff_t>(run.file_offset), run.bytes, value(rank.self, round));
+        });
+      }
+    }
+    return model;
+  }
+  // Nodes may have nothing to write for long.
+  [[nodiscard]] bool writes(int rank, std::size_t round) const {
+    return (static_cast<std::size_t>(rank) * 5 + round + GetParam()) % 4 != 0;
+  }
+
+  void run_rank(const Rank& rank, std::size_t rounds, base::WhenFull full) {
+    pool::Recorder recorder(rank.node->made.pool, rank.node_rank, 30, [] { return "a rank"; });
+    store::SystemCalls calls;
+    capture::Ladder ladder(rank.node->made.pool, recorder, rank.node_rank, calls);
+    std::mt19937 random(GetParam() * 100 + static_cast<unsigned>(rank.self));
+    for (std::size_t round = 0; round < rounds; ++round) {
+      if (writes(rank.self, round)) write(ladder, rank, full, place(rank.self, round), value(rank.self, round));
+      if (random() % 4 == 0) usleep(static_cast<unsigned>(random() % 3000));
+      synchronize(rank, round);
+      if (round % 5 != 4) continue;
+      if (random() % 3 == 0) {
+        flush(rank);
+        const bool has_failed = rank.node->made.pool.slot(rank.key.slot).error.load() != 0;
+        if (!has_failed && contents(".file.part") != expected(round + 1)) {
+          throw base::Error(base::Errc::io, "what was written is not what is read");
+        }
+      }
+      all_.arrive_and_wait();   // nobody writes while others read
+    }
+    rank.node->made.pool.rank_progress(rank.key.slot, rank.node_rank) = 1 | pool::rank_closed;
+    recorder.ring_the_drain();
+  }
+
+  [[nodiscard]] std::vector<std::byte> contents(const std::string& name) const {
+    const std::string text = store::read_text(directory_ / name);
+    std::vector<std::byte> bytes(shared_bytes);
+    std::transform(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(text.size(), bytes.size())), bytes.begin(),
+                   [](char c) { return static_cast<std::byte>(c); });
+    return bytes;
+  }
+
+  std::vector<std::string> run(std::size_t rounds, base::WhenFull full) {
+    std::vector<std::string> errors;
+    std::mutex mutex;
+    std::vector<std::thread> threads;
+    for (const Rank& rank : members_) threads.emplace_back([&, rank] {
+      try {
+        run_rank(rank, rounds, full);
+      } catch (const base::Error& error) {
+        const std::lock_guard lock(mutex);
+        errors.push_back("rank " + std::to_string(rank.self) + ": " + error.what());
+        all_.arrive_and_drop();
+      }
+    });
+    for (auto& thread : threads) thread.join();
+    return errors;
+  }
+  [[nodiscard]] bool all_are_finished() const {
+    for (const auto& node : nodes_) {
+      if (node->made.pool.slot(members_.front().key.slot).state.load() != pool::OutputState::free) return false;
+    }
+    return true;
+  }
+  void expect_finished() const {
+    for (int i = 0; i < 30'000 && !all_are_finished(); ++i) usleep(1000);
+    EXPECT_TRUE(all_are_finished());
+  }
+
+  std::vector<int> ranks_{2, 1, 2};
+  store::TemporaryDirectory directory_;
+  store::SystemCalls calls_;
+  transport::LocalNetwork network_{3, GetParam()};
+  std::array<std::atomic<std::uint64_t>, 200> epochs_{};
+  std::barrier<> all_{5};
+  std::vector<std::unique_ptr<VirtualNode>> nodes_;
+  std::vector<Rank> members_;
+  std::atomic<bool> ends_{false};
+  std::vector<std::thread> exchanges_;
+};
+
+TEST_P(BytesOfNodes, LaterWritesStay) {
+  EXPECT_EQ(run(40, base::WhenFull::block), std::vector<std::string>{});
+  expect_finished();
+  EXPECT_EQ(contents("file"), expected(40));
+  EXPECT_NE(access((directory_ / ".file.part").c_str(), F_OK), 0);
+}
+
+TEST_P(BytesOfNodes, LaterWritesStayWhenPoolsAreFull) {
+  for (auto& node : nodes_) {
+    pool::Pool& pool = node->made.pool;
+    std::vector<std::uint32_t> taken;
+    while (const auto chunk = pool.take_chunk(pool::Pool::For::capture)) taken.push_back(*chunk);
+    for (int left = 0; left < 3 && !taken.empty(); ++left, taken.pop_back()) pool.drop_reference(taken.back());
+  }
+  EXPECT_EQ(run(30, base::WhenFull::synchronous), std::vector<std::string>{});
+  expect_finished();
+  EXPECT_EQ(contents("file"), expected(30));
+}
+
+TEST_P(BytesOfNodes, AFailureIsKnownEverywhere) {
+  pool::fail(nodes_[2]->made.pool.slot(members_.back().key.slot), static_cast<std::uint32_t>(base::Errc::io), "made to fail", "");
+  static_cast<void>(run(5, base::WhenFull::block));
+  expect_finished();
+  EXPECT_NE(access((directory_ / "file").c_str(), F_OK), 0);
+  EXPECT_NE(access((directory_ / ".file.part").c_str(), F_OK), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Delays, BytesOfNodes, testing::Range(1U, 7U));
+
+}  // namespace
+}  // namespace glean::tests

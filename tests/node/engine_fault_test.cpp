@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Every system call of the drain fails once, each in a run of its own.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <tuple>
+#include <vector>
+#include <mutex>
+#include <thread>
+
+#include "drain/engine.hpp"
+#include "virtual_ranks.hpp"
+#include "store/posix/temporary_directory.hpp"
+
+namespace glean::tests {
+namespace {
+
+enum class Call { open, write, read, fsync, ftruncate, allocate, punch_hole, rename, unlink };
+constexpr int short_write = 0;   // instead of an errno
+
+// Lets call number `which` of one kind fail; all others are made.
+class FailingCalls : public store::SystemCalls {
+ public:
+  FailingCalls(Call kind, int which, int error) : kind_(kind), which_(which), error_(error) {}
+  [[nodiscard]] bool has_failed() const {
+    const std::lock_guard lock(mutex_);
+    return seen_ > which_;
+  }
+
+  int open(const char* path, int flags, mode_t mode) override {
+    return fails(Call::open) ? -error_ : SystemCalls::open(path, flags, mode);
+  }
+  int fsync(int descriptor) override { return fails(Call::fsync) ? -error_ : SystemCalls::fsync(descriptor); }
+  int ftruncate(int descriptor, off_t size) override {
+    return fails(Call::ftruncate) ? -error_ : SystemCalls::ftruncate(descriptor, size);
+  }
+  int allocate(int descriptor, off_t offset, off_t size) override {
+    if (kind_ == Call::ftruncate) return -EOPNOTSUPP;   // so that there is one
+    return fails(Call::allocate) ? -error_ : SystemCalls::allocate(descriptor, offset, size);
+  }
+  ssize_t pread(int descriptor, void* data, std::size_t size, off_t offset) override {
+    return fails(Call::read) ? -error_ : SystemCalls::pread(descriptor, data, size, offset);
+  }
+  int punch_hole(int descriptor, off_t offset, off_t size) override {
+    return fails(Call::punch_hole) ? -error_ : SystemCalls::punch_hole(descriptor, offset, size);
+  }
+  int rename(const char* from, const char* to) override {
+    return fails(Call::rename) ? -error_ : SystemCalls::rename(from, to);
+  }
+  int unlink(const char* path) override { return fails(Call::unlink) ? -error_ : SystemCalls::unlink(path); }
+  ssize_t result_of_write(int, std::size_t size, off_t, ssize_t result) override {
+    if (!fails(Call::write)) return result;
+    return error_ == short_write ? static_cast<ssize_t>(size / 2) : -error_;
+  }
+
+ private:
+  bool fails(Call kind) {
+    const std::lock_guard lock(mutex_);
+    return kind == kind_ && seen_++ == which_;
+  }
+
+  const Call kind_;
+  const int which_;
+  const int error_;
+  mutable std::mutex mutex_;
+  int seen_ = 0;
+};
+
+struct Fault {
+  const char* name;
+  Call kind;
+  int error;
+  bool survived;   // nothing is lost by it
+};
+
+// Each with every rung of the ladder, whose writes may fail as well.
+class EngineUnderFaults : public testing::TestWithParam<std::tuple<Fault, base::WhenFull>> {};
+
+std::string rung_name(base::WhenFull full) {
+  if (full == base::WhenFull::synchronous) return "Synchronous";
+  return full == base::WhenFull::spill ? "Spill" : "";
+}
+
+// Takes most of the pool away, so that a rung is needed.
+class Squeeze {
+ public:
+  Squeeze(pool::Pool& pool, base::WhenFull full) : pool_(pool) {
+    if (full == base::WhenFull::block) return;
+    while (pool.header().used_chunks + 3 < pool.header().chunk_count) taken_.push_back(*pool.take_chunk());
+  }
+  ~Squeeze() {
+    for (const auto chunk : taken_) pool_.drop_reference(chunk);
+  }
+  Squeeze(const Squeeze&) = delete;
+  Squeeze& operator=(const Squeeze&) = delete;
+  [[nodiscard]] Bytes bytes() const { return taken_.size() * pool_.header().chunk_bytes; }
+
+ private:
+  pool::Pool& pool_;
+  std::vector<std::uint32_t> taken_;
+};
+
+// Either complete and published, or named as failed and invisible.
+void expect_all_or_nothing(pool::Pool& pool, const VirtualOutput& output, pool::OutputKey key, const Fault& fault) {
+  const auto& slot = pool.slot(key.slot);
+  const auto file = bytes_of_file(output.description.names.final_path);
+  if (slot.state == pool::OutputState::published) {
+    EXPECT_EQ(slot.error, 0u);
+    ASSERT_TRUE(file.has_value());
+  } else {
+    EXPECT_FALSE(fault.survived) << slot.message.data();
+    EXPECT_EQ(slot.state, pool::OutputState::failed);
+    EXPECT_NE(slot.error, 0u);
+    EXPECT_NE(std::string(slot.message.data()), "");
+  }
+  EXPECT_TRUE(!file || *file == output.file()) << "half-written";
+  EXPECT_TRUE(fault.kind == Call::unlink || !bytes_of_file(output.description.names.working_path));
+}
+
+TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
+  const auto [fault, full] = GetParam();
+  std::uint64_t taken = 0;   // of the rung
+  int which = 0;
+  for (bool reached = true; reached; ++which) {
+    ASSERT_LT(which, 500);
+    const store::TemporaryDirectory directory;
+    std::mt19937 random(3);
+    plan::NodePlan plan = pool::small_plan();
+    plan.drain_threads = 1 + which % 2;
+    plan.pool_bytes = full == base::WhenFull::block ? 288 * base::KiB : 232 * base::KiB;
+    pool::TestPool made(2, plan);
+    FailingCalls calls(fault.kind, which, fault.error);
+    if (full == base::WhenFull::spill) made.spill_to(directory.string(), 64 * base::MiB);
+    drain::Engine engine(made.pool, plan, calls);
+    VirtualRanks ranks(made, full, calls);
+    const Squeeze squeeze(made.pool, full);
+    std::vector<VirtualOutput> outputs, next;
+    for (const char* name : {"a.nc", "b.nc"}) outputs.push_back(VirtualOutput::random(random, 2, 2, directory / name));
+    next.push_back(VirtualOutput::random(random, 2, 1, directory / "next.nc"));
+
+    ASSERT_TRUE(ranks.run(outputs).empty()) << "call " << which;
+    const auto keys = ranks.keys();
+    ASSERT_TRUE(wait_until_finished(made.pool, keys)) << "call " << which;
+    reached = calls.has_failed();
+    ASSERT_TRUE(ranks.run(next).empty()) << "call " << which;
+    ASSERT_TRUE(wait_until_finished(made.pool, ranks.keys())) << "call " << which;
+    engine.stop();
+
+    SCOPED_TRACE("call " + std::to_string(which));
+    int failed = 0;
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      expect_all_or_nothing(made.pool, outputs[o], keys[o], fault);
+      failed += made.pool.slot(keys[o].slot).state == pool::OutputState::failed ? 1 : 0;
+    }
+    EXPECT_LE(failed, 1) << "one fault, one victim";
+    EXPECT_TRUE(!reached || made.pool.slot(ranks.keys()[0].slot).state == pool::OutputState::published);
+    EXPECT_EQ(made.pool.used_bytes(), squeeze.bytes());
+    EXPECT_TRUE(made.journals_are_empty());
+    taken += ranks.figures().synchronous_puts + ranks.figures().spilled_pieces;
+  }
+  const bool of_spilling = fault.kind == Call::read || fault.kind == Call::punch_hole;
+  const bool may_be_none = fault.kind == Call::unlink || (of_spilling && full != base::WhenFull::spill) ||
+                           (fault.kind == Call::ftruncate && full == base::WhenFull::synchronous);
+  const bool kept_up = of_spilling && taken == 0;
+  EXPECT_TRUE(which > 1 || may_be_none || kept_up) << "there was no such call";
+  // In one round the drain may keep up.
+  EXPECT_TRUE(full == base::WhenFull::block || taken > 0 || which == 1) << "the rung was never needed";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, EngineUnderFaults,
+    testing::Combine(testing::Values(Fault{"OpenFails", Call::open, EMFILE, false}, Fault{"WriteFails", Call::write, EIO, false},
+                    Fault{"WriteFindsTheDiskFull", Call::write, ENOSPC, false},
+                    Fault{"WriteIsShort", Call::write, short_write, true},
+                    Fault{"WriteIsInterrupted", Call::write, EINTR, true},
+                    Fault{"ReadFails", Call::read, EIO, false}, Fault{"ReadIsInterrupted", Call::read, EINTR, true},
+                    Fault{"PunchingFails", Call::punch_hole, EOPNOTSUPP, true},
+                    Fault{"FsyncFails", Call::fsync, EIO, false},
+                    Fault{"FtruncateFails", Call::ftruncate, EIO, false},
+                    Fault{"AllocateFails", Call::allocate, EIO, false},
+                    Fault{"AllocateFindsTheDiskFull", Call::allocate, ENOSPC, false},
+                    Fault{"AllocateIsInterrupted", Call::allocate, EINTR, true},
+                    Fault{"AllocateIsNotSupported", Call::allocate, EOPNOTSUPP, true},
+                    Fault{"RenameFails", Call::rename, EIO, false}, Fault{"UnlinkFails", Call::unlink, EIO, false}),
+                     testing::Values(base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill)),
+    [](const auto& test) { return std::string(std::get<0>(test.param).name) + rung_name(std::get<1>(test.param)); });
+
+TEST(EngineWithAFault, LosesAnOutputWhoseFsyncFailsInTheMiddleAndNeverTriesAgain) {
+  const store::TemporaryDirectory directory;
+  const auto plan = pool::small_plan();
+  pool::TestPool made(1, plan);
+  FailingCalls calls(Call::fsync, 0, EIO);
+  drain::Engine engine(made.pool, plan, calls);
+  VirtualRanks ranks(made);
+  auto recorder = ranks.recorder(0);
+  std::mt19937 random(4);
+  const auto output = VirtualOutput::random(random, 1, 2, directory / "lost.nc");
+  const auto key = ranks.open(recorder, output);
+  pool::OutputSlot& slot = made.pool.slot(key.slot);
+  slot.synchronize_up_to = 1;
+  for (std::uint32_t step = 0; step < 2; ++step) {
+    for (const auto& put : output.puts) {
+      if (put.step == step) VirtualRanks::put(made, recorder, key, output, put);
+    }
+    ranks.report(recorder, key, 0, step + 1);
+    while (step == 0 && slot.error == 0) std::this_thread::yield();
+  }
+  ranks.report(recorder, key, 0, 2 | pool::rank_closed);
+
+  ASSERT_TRUE(wait_until_finished(made.pool, {key}));
+  EXPECT_EQ(slot.state, pool::OutputState::failed);
+  EXPECT_EQ(bytes_of_file(output.description.names.final_path), std::nullopt);
+  EXPECT_EQ(bytes_of_file(output.description.names.working_path), std::nullopt);
+}
+
+}  // namespace
+}  // namespace glean::tests

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What becomes of files that a program has removed, replaced or renamed while what it closed before drains: with disks that are full.
+#include "drain/retired_files.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+
+#include "base/clock.hpp"
+#include "drain/engine.hpp"
+#include "service/recovery.hpp"
+#include "virtual_ranks.hpp"
+#include "pool/futex.hpp"
+#include "pool/published.hpp"
+#include "store/posix/temporary_directory.hpp"
+
+namespace glean::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+// No byte fits on the disk as long as it is full.
+struct FullDisk : store::SystemCalls {
+  std::atomic<bool> is_full = false;
+  int allocate(int descriptor, off_t offset, off_t size) override {
+    return is_full ? -ENOSPC : SystemCalls::allocate(descriptor, offset, size);
+  }
+  ssize_t result_of_write(int, std::size_t, off_t, ssize_t result) override { return is_full ? -ENOSPC : result; }
+};
+
+class RetiredFiles : public testing::Test {
+ protected:
+  RetiredFiles() : made_(1) {}
+
+  // As ranks do that have written `text` into a new file, or one in place, and closed it.
+  pool::OutputKey write_and_close(const std::string& name, const std::string& text, bool in_place = false) {
+    const pool::OutputKey key = made_.claim_slot();
+    made_.pool.slot(key.slot).is_bytes = 1;
+    store::OutputDescription description;
+    description.display_path = name;
+    description.is_bytes = true;
+    description.names.final_path = directory_ / name;
+    description.names.working_path = in_place ? description.names.final_path : directory_ / ("." + name + ".working");
+    if (!in_place) std::ofstream(description.names.working_path).flush();
+    pool::Recorder recorder(made_.pool, 0, 30, [] { return "a rank"; });
+    recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
+    recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
+    const auto words = mesh::Pattern{.offset = 0, .block_bytes = text.size(), .levels = {}}.encode();
+    const mesh::Box box{{words.begin(), words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2)},
+                        {words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2), words.end()}};
+    const auto room = recorder.reserve(text.size(), 1);
+    std::copy(text.begin(), text.end(), reinterpret_cast<char*>(room.data));
+    const std::uint64_t number = recorder.take_number(key, box.count.size()).number;
+    recorder.commit_put(room, room.bytes, {key, number, 0, mesh::Type::uint8, &box, 0, room.bytes});
+    made_.pool.rank_progress(key.slot, 0) = 1 | pool::rank_closed;
+    return key;
+  }
+  void make_file(const std::string& name, const std::string& text) const { std::ofstream(directory_ / name) << text; }
+  [[nodiscard]] std::string content(const std::string& name) const {
+    std::ifstream file(directory_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  [[nodiscard]] bool is_there(const std::string& name) const { return fs::exists(directory_ / name); }
+  // As the preloaded library does when the program removes it, or gives another file its name.
+  std::string retire(const std::string& name, const pool::Fence& fence, pool::NameChange::Kind kind = pool::NameChange::Kind::removed) {
+    const std::string path = directory_ / name;
+    struct stat status {};
+    EXPECT_EQ(stat(path.c_str(), &status), 0);
+    pool::NameLog log(made_.pool.name(), pool::NameLog::Make::yes);
+    pool::NameChange change{.kind = kind, .state = pool::NameChange::State::waiting, .device = status.st_dev, .inode = status.st_ino,
+                            .fence = fence, .output = {}};
+    path.copy(change.path.data(), change.path.size() - 1);
+    EXPECT_TRUE(pool::hidden_path(path, pool::hidden_job(made_.pool.name()), log.next_number(), change.hidden));
+    EXPECT_TRUE(log.write(log.count(), change));
+    if (kind == pool::NameChange::Kind::removed) fs::rename(path, change.hidden.data());
+    else fs::create_hard_link(path, change.hidden.data());
+    return change.hidden.data();
+  }
+  void rename_output(pool::OutputKey key, const std::string& name) {
+    pool::NameLog log(made_.pool.name(), pool::NameLog::Make::yes);
+    pool::NameChange change{.kind = pool::NameChange::Kind::renamed, .state = pool::NameChange::State::waiting, .output = key};
+    if (!name.empty()) (directory_ / name).copy(change.path.data(), change.path.size() - 1);
+    EXPECT_TRUE(log.write(log.count(), change));
+    made_.pool.slot(key.slot).is_renamed = name.empty() ? pool::is_removed_output : 1;
+  }
+  [[nodiscard]] pool::Fence closed_so_far() const { return pool::Draining(made_.pool, 0).closed_before(device()).fence; }
+  [[nodiscard]] std::uint64_t device() const {
+    struct stat status {};
+    stat((directory_ / ".").c_str(), &status);
+    return status.st_dev;
+  }
+  template <class Condition>
+  [[nodiscard]] bool comes(Condition condition) const {
+    const std::uint64_t limit = base::now_ns() + 60'000'000'000;
+    while (!condition() && base::now_ns() < limit) usleep(500);
+    return condition();
+  }
+  [[nodiscard]] bool is_free(pool::OutputKey key) const {
+    return comes([&] { return made_.pool.slot(key.slot).state == pool::OutputState::free; });
+  }
+  [[nodiscard]] bool becomes_kept(pool::OutputKey key) const {
+    return comes([&] { return pool::is_kept(made_.pool.slot(key.slot)); });
+  }
+
+  store::TemporaryDirectory directory_;
+  pool::TestPool made_;
+  FullDisk disk_;
+};
+
+TEST_F(RetiredFiles, AreLetGoWhenWhatWasClosedBeforeIsDurable) {
+  make_file("old", "the old one");
+  const auto key = write_and_close("new", "the new one");
+  const std::string hidden = retire("old", closed_so_far());
+
+  drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+
+  ASSERT_TRUE(is_free(key));
+  EXPECT_EQ(content("new"), "the new one");
+  EXPECT_FALSE(fs::exists(hidden));
+  EXPECT_EQ(pool::NameLog(made_.pool.name(), pool::NameLog::Make::no).count(), 0U);
+}
+
+TEST_F(RetiredFiles, GetTheirNamesBackWhenTheDiskIsFull) {
+  make_file("old", "the old one");
+  const auto key = write_and_close("new", "the new one");
+  const std::string hidden = retire("old", closed_so_far());
+  disk_.is_full = true;
+
+  drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+
+  ASSERT_TRUE(becomes_kept(key));
+  EXPECT_EQ(content("old"), "the old one");
+  EXPECT_FALSE(fs::exists(hidden));
+  EXPECT_FALSE(is_there("new"));
+}
+
+TEST_F(RetiredFiles, StayHiddenWhereAnotherFileHasTheirName) {
+  make_file("a", "the old one");
+  const auto key = write_and_close("new", "the new one");
+  const std::string hidden = retire("a", closed_so_far());
+  make_file("a", "made meanwhile");
+  disk_.is_full = true;
+
+  drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+
+  ASSERT_TRUE(becomes_kept(key));
+  EXPECT_EQ(content("a"), "made meanwhile");
+  EXPECT_TRUE(fs::exists(hidden));
+}
+
+TEST_F(RetiredFiles, AreLetGoOnlyIfTheyAreTheFilesThatWereRemoved) {
+  make_file("old", "the old one");
+  const auto key = write_and_close("new", "the new one");
+  const std::string hidden = retire("old", closed_so_far());
+  make_file("another", "another");   // now: its inode must be another one
+  fs::rename(directory_ / "another", hidden);
+
+  drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+
+  ASSERT_TRUE(is_free(key));
+  EXPECT_TRUE(fs::exists(hidden));
+}
+
+TEST_F(RetiredFiles, WaitForAllThatWasClosedBefore) {
+  make_file("old", "the old one");
+  const auto first = write_and_close("first", "1"), second = write_and_close("second", "2");
+  const std::string hidden = retire("old", closed_so_far());
+  const auto retired = drain::settle_names(made_.pool, disk_, first, drain::Ending::durable);
+  EXPECT_EQ(retired.let_go, 0);
+  EXPECT_TRUE(fs::exists(hidden));
+  EXPECT_EQ(drain::settle_names(made_.pool, disk_, second, drain::Ending::durable).let_go, 1);
+  EXPECT_FALSE(fs::exists(hidden));
+}
+
+TEST_F(RetiredFiles, WhatTheDiskRefusedIsCompletedWhenThereIsRoom) {
+  const auto key = write_and_close("new", "the new one");
+  disk_.is_full = true;
+  {
+    drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+    ASSERT_TRUE(becomes_kept(key));
+    engine.stop();
+  }
+  EXPECT_FALSE(service::try_what_is_kept(made_.pool, disk_));
+  EXPECT_TRUE(pool::exists(made_.pool.name()));
+  disk_.is_full = false;
+  EXPECT_TRUE(service::try_what_is_kept(made_.pool, disk_));
+  EXPECT_EQ(content("new"), "the new one");
+  EXPECT_FALSE(pool::exists(made_.pool.name()));
+}
+
+TEST_F(RetiredFiles, AnOutputAppearsUnderTheNameThatItWasGiven) {
+  make_file("restart", "the old one");
+  const auto key = write_and_close("restart.new", "the new one");
+  rename_output(key, "restart");
+
+  drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+
+  ASSERT_TRUE(is_free(key));
+  EXPECT_EQ(content("restart"), "the new one");
+  EXPECT_FALSE(is_there("restart.new"));
+}
+
+TEST_F(RetiredFiles, RecoveryFollowsTheNewName) {
+  const auto key = write_and_close("restart.new", "the new one");
+  rename_output(key, "restart");
+
+  const service::Recovered recovered = service::complete(made_.pool, disk_);
+
+  EXPECT_TRUE(recovered.pool_removed);
+  EXPECT_EQ(content("restart"), "the new one");
+  EXPECT_FALSE(is_there("restart.new"));
+}
+
+TEST_F(RetiredFiles, AnOutputThatWasRemovedDoesNotAppear) {
+  const auto key = write_and_close("new", "the new one");
+  rename_output(key, "");
+
+  drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+
+  ASSERT_TRUE(is_free(key));
+  EXPECT_FALSE(is_there("new"));
+  EXPECT_FALSE(is_there(".new.working"));
+}
+
+// As the preloaded library removes an output that is closed and not published, while others are on their way.
+TEST_F(RetiredFiles, AnOutputThatWasRemovedAppearsIfWhatWasClosedAfterItDoesNot) {
+  for (const bool fails : {false, true}) {
+    const auto first = write_and_close("first", "1"), second = write_and_close("second", "2");
+    pool::Fence fence{};
+    fence[second.slot] = second.generation;
+    pool::NameChange change{.kind = pool::NameChange::Kind::removed, .state = pool::NameChange::State::waiting, .fence = fence,
+                            .output = first};
+    (directory_ / "first").copy(change.path.data(), change.path.size() - 1);
+    const std::string hidden = directory_ / ".first.glean-0.1.2.host-1.removed";
+    hidden.copy(change.hidden.data(), change.hidden.size() - 1);
+    {
+      pool::NameLog log(made_.pool.name(), pool::NameLog::Make::yes);
+      ASSERT_TRUE(log.write(log.count(), change));
+    }
+    rename_output(first, ".first.glean-0.1.2.host-1.removed");
+    if (fails) {
+      static_cast<void>(drain::settle_names(made_.pool, disk_, second, drain::Ending::kept));
+      made_.pool.slot(second.slot).is_renamed = pool::is_removed_output;   // the drain gives it up
+      pool::NameLog log(made_.pool.name(), pool::NameLog::Make::yes);
+      pool::NameChange none{.kind = pool::NameChange::Kind::renamed, .state = pool::NameChange::State::waiting, .output = second};
+      ASSERT_TRUE(log.write(log.count(), none));
+    }
+    {
+      drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+      ASSERT_TRUE(is_free(first) && is_free(second));
+    }
+    EXPECT_EQ(is_there("first"), fails);
+    EXPECT_EQ(is_there("second"), !fails);
+    EXPECT_FALSE(fs::exists(hidden));
+    fs::remove(directory_ / "first");
+    fs::remove(directory_ / "second");
+  }
+}
+
+TEST_F(RetiredFiles, AFileInPlaceIsNotWrittenBeforeWhatWasClosedEarlierIsDurable) {
+  make_file("b", "bbbb");
+  const auto first = write_and_close("a", "aaaa");
+  const auto second = write_and_close("b", "BB", true);
+  made_.pool.slot(second.slot).follows[first.slot] = first.generation;
+  disk_.is_full = true;
+  {
+    drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+    ASSERT_TRUE(becomes_kept(first));
+    ASSERT_TRUE(becomes_kept(second));
+    engine.stop();
+  }
+  EXPECT_EQ(content("b"), "bbbb");
+  disk_.is_full = false;
+  EXPECT_TRUE(service::try_what_is_kept(made_.pool, disk_));
+  EXPECT_EQ(content("a"), "aaaa");
+  EXPECT_EQ(content("b"), "BBbb");
+}
+
+TEST_F(RetiredFiles, RecoveryGivesNamesBackThatNoOutputWillSettle) {
+  make_file("old", "the old one");
+  pool::Fence fence{};
+  fence[5] = 3;   // of an output that is not in the pool any more
+  static_cast<void>(retire("old", fence));
+
+  const service::Recovered recovered = service::complete(made_.pool, disk_);
+
+  EXPECT_EQ(content("old"), "the old one");
+  EXPECT_EQ(recovered.restored, std::vector<std::string>{directory_ / "old"});
+}
+
+TEST_F(RetiredFiles, GetTheirNamesBackWhenThePoolIsLost) {
+  const std::string pool = "/glean." + std::to_string(getuid()) + "." + std::to_string(getpid()) + ".1";
+  make_file(".old.glean-" + pool::hidden_job(pool) + "-1.removed", "the old one");
+  make_file(".else.glean-0.1.2.another-host-7.removed", "of a job elsewhere");
+  std::ofstream("/dev/shm" + pool).flush();
+  EXPECT_TRUE(drain::restore_in(directory_ / ".", disk_, drain::OfHosts::this_one).restored.empty());   // the job may be alive
+  fs::remove("/dev/shm" + pool);
+  EXPECT_EQ(drain::restore_in(directory_ / ".", disk_, drain::OfHosts::this_one).restored.size(), 1U);
+  EXPECT_EQ(content("old"), "the old one");
+  EXPECT_FALSE(is_there("else"));
+  EXPECT_EQ(drain::restore_in(directory_ / ".", disk_, drain::OfHosts::any).restored.size(), 1U);
+  EXPECT_EQ(content("else"), "of a job elsewhere");
+}
+
+}  // namespace
+}  // namespace glean::tests
