@@ -184,6 +184,33 @@ CASE(names_hard_links, "a file with two names loses one after the other") {
   }
 }
 
+CASE(names_link_open, "an open file gets another name: one that is free, its own, that of another open file") {
+  write_file("old", 1);
+  write_plain("plain", "plain\n");
+  MPI_File files[] = {open_file(MPI_COMM_WORLD, "new", MPI_MODE_CREATE | MPI_MODE_WRONLY), open_file(MPI_COMM_WORLD, "old", MPI_MODE_RDWR)};
+  barrier();
+  if (rank == 0) {
+    const char* pairs[][2] = {{"new", "second"}, {"new", "new"}, {"new", "old"}, {"old", "new"}, {"old", "old"}, {"plain", "new"},
+                              {"missing", "new"}, {"missing", "free"}};
+    for (int i = 0; i < (int)(sizeof pairs / sizeof *pairs); ++i) {
+      char from[4096];
+      snprintf(from, sizeof from, "%s", path(pairs[i][0]));
+      errno = 0;
+      const int result = link(from, path(pairs[i][1]));
+      say("link %s to %s: %d, errno %d", pairs[i][0], pairs[i][1], result, result == 0 ? 0 : errno);
+    }
+    say_there("new");
+  }
+  barrier();
+  CALL(MPI_File_write_at(files[0], rank, "a", 1, MPI_BYTE, MPI_STATUS_IGNORE));
+  for (int i = 0; i < 2; ++i) close_file(&files[i]);
+  if (rank == 0) {
+    say_file("new");
+    say_file("second");
+    say_list(".");
+  }
+}
+
 CASE(names_plain_over_new, "a plain file gets the name of one that has just been closed") {
   write_file("data", 1);
   if (rank == 0) {
