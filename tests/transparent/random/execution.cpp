@@ -2,10 +2,12 @@
 #include "execution.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace transparent {
@@ -50,6 +52,7 @@ std::vector<std::string> Execution::run() {
   MPI_Barrier(MPI_COMM_WORLD);
   for (int file = 0; file < files; ++file) prepare(file);
   MPI_Barrier(MPI_COMM_WORLD);
+  if (where_.room >= 0) fill_disk();
   for (int file = 0; file < files; ++file) open(file);
   tell(-1, opened_again);
   for (int number = 0; number < steps; ++number) {
@@ -87,6 +90,19 @@ void Execution::prepare(int file) {
   std::string bytes;
   for (int i = 0; i < plan.prefilled; ++i) bytes += static_cast<char>(prefilled_byte(i));
   std::ofstream(path(file), std::ios::binary) << bytes;
+}
+
+void Execution::fill_disk() {
+  if (rank_ == 0) {
+    const std::int64_t free = static_cast<std::int64_t>(std::filesystem::space(where_.directory).available);
+    const int descriptor = ::open((where_.directory + "/ballast").c_str(), O_WRONLY | O_CREAT, 0666);
+    if (descriptor < 0 || posix_fallocate(descriptor, 0, std::max<std::int64_t>(1, free - where_.room)) != 0) {
+      std::fputs("transparent_random: the disk cannot be filled\n", stderr);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    ::close(descriptor);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 void Execution::open(int file) {
@@ -144,7 +160,9 @@ void Execution::step(int number) {
       ok(MPI_File_set_atomicity(opened.handle, step.value), number, "set_atomicity");
       break;
     }
-    case StepKind::query: query(step); break;
+    case StepKind::query:
+      if (where_.witness == nullptr) query(step);   // of a file that is not open there is nothing to ask
+      break;
     case StepKind::names: names(step, number); break;
     case StepKind::second_handle: second_handle(step, number); break;
   }

@@ -27,6 +27,7 @@ struct Place {
   std::string directory;          // that of the scenario is in it
   bool leave = false;             // the files stay when it ends
   Witness* witness = nullptr;     // is told how far this rank is
+  std::int64_t room = -1;         // of the disk, once the files are there that were there before
 };
 
 class Execution {
@@ -63,6 +64,7 @@ class Execution {
   };
 
   void prepare(int file);
+  void fill_disk();
   void open(int file);
   void step(int number);
   void access(const Step& step, int number);

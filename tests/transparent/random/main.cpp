@@ -11,6 +11,7 @@
 #include <string>
 
 #include "execution.hpp"
+#include "survivors.hpp"
 
 namespace {
 
@@ -99,6 +100,25 @@ bool report(std::uint64_t seed, const std::vector<std::string>& failures, int ra
   return true;
 }
 
+// What is left of one that was killed, or met a full disk.
+int check(const Options& options) {
+  const auto scenario = simplified(transparent::draw_scenario(options.seed, options.ranks_before, options.types, options.names), options.simplify);
+  if (options.print) std::printf("%s", text_of(scenario, options.simplify).c_str());
+  const auto problems = transparent::Survivors(scenario, options.simplify, options.directory, options.check).check();
+  for (const std::string& problem : problems) std::printf("%s\n", problem.c_str());
+  return problems.empty() ? 0 : 1;
+}
+
+// One whose files stay, and which goes on after errors, as a program does that only says them.
+void leave(const Options& options, int rank, int ranks) {
+  const auto scenario = simplified(transparent::draw_scenario(options.seed, ranks, options.types, options.names), options.simplify);
+  transparent::Witness witness(options.witness, rank);
+  transparent::Execution execution(scenario, options.simplify, {options.directory, true, &witness, options.room}, options.care);
+  for (const std::string& failure : execution.run()) {
+    if (options.print) std::printf("%s\n", failure.c_str());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -111,6 +131,12 @@ int main(int argc, char** argv) {
     if (rank == 0) std::fprintf(stderr, "transparent_random: see the first lines of its main.cpp\n");
     MPI_Finalize();
     return 2;
+  }
+  if (!options.check.empty() || !options.witness.empty()) {
+    const int code = options.check.empty() ? 0 : check(options);
+    if (options.check.empty()) leave(options, rank, ranks);
+    MPI_Finalize();
+    return code;
   }
   const double start = MPI_Wtime();
   long cases = 0, failed = 0;
@@ -127,7 +153,7 @@ int main(int argc, char** argv) {
       if (options.print) std::printf("%s", text_of(scenario, options.simplify).c_str());
       std::fflush(stdout);
     }
-    transparent::Execution execution(scenario, options.simplify, {options.directory}, options.care);
+    transparent::Execution execution(scenario, options.simplify, {.directory = options.directory}, options.care);
     failed += report(seed, execution.run(), rank, ranks) ? 1 : 0;   // the same on all ranks
     compared += execution.bytes_compared();
   }

@@ -169,11 +169,28 @@ std::string Model::name_of(int file, int colour, int name) const {
   return transparent::name_of(file, colour, name == same_name ? same : name);
 }
 
-void Model::write(int file, int colour, std::int64_t offset, const std::vector<std::uint8_t>& bytes) {
-  Contents& contents = this->file(file).contents[static_cast<std::size_t>(colour)];
-  contents.grow(offset + static_cast<std::int64_t>(bytes.size()));
-  std::copy(bytes.begin(), bytes.end(), contents.bytes.begin() + offset);
-  std::fill_n(contents.defined.begin() + offset, bytes.size(), std::uint8_t{1});
+std::vector<std::uint8_t> second_data(const Scenario& scenario, const Step& step, int number, int colour) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(step.second.bytes));
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = data_byte(scenario.seed, number, colour, static_cast<std::int64_t>(i));
+  return bytes;
+}
+
+bool Model::may_open_twice(const SecondHandle& second, int file) const {   // the same for all colours
+  return directory_.find(name_of(file, 0, second.name)) == files_[static_cast<std::size_t>(file)].nodes.front();
+}
+
+void Model::write_twice(const Step& step, int number) {
+  synchronize(step.file);
+  if (!step.second.write) return;
+  std::vector<Contents>& all = file(step.file).contents;
+  for (int colour = 0; colour < static_cast<int>(all.size()); ++colour) {
+    Contents& contents = all[static_cast<std::size_t>(colour)];
+    const std::vector<std::uint8_t> bytes = second_data(scenario_, step, number, colour);
+    contents.grow(step.second.offset + step.second.bytes);
+    std::copy(bytes.begin(), bytes.end(), contents.bytes.begin() + step.second.offset);
+    std::fill_n(contents.defined.begin() + step.second.offset, bytes.size(), std::uint8_t{1});
+  }
+  synchronize(step.file);
 }
 
 void Model::set_size(int file, std::int64_t bytes) {

@@ -54,7 +54,9 @@ class Model {
   // The contents of a file are in the directory while it is closed. Opened under a name, it is the file that has this name then.
   void close(int file);
   void open(int file, int name);   // same_name: as it was opened last
-  void write(int file, int colour, std::int64_t offset, const std::vector<std::uint8_t>& bytes);   // of another handle
+  // Whether the name of a second handle is one of the open file, and what it writes; `step` is of that kind.
+  [[nodiscard]] bool may_open_twice(const SecondHandle& second, int file) const;
+  void write_twice(const Step& step, int number);
   void set_size(int file, std::int64_t bytes);
 
   [[nodiscard]] ModelFile& file(int number) { return files_[static_cast<std::size_t>(number)]; }
@@ -73,6 +75,7 @@ class Model {
   Directory directory_;
 };
 
+[[nodiscard]] std::vector<std::uint8_t> second_data(const Scenario& scenario, const Step& step, int number, int colour);
 [[nodiscard]] std::uint8_t data_byte(std::uint64_t seed, int step, int rank, std::int64_t index);
 [[nodiscard]] std::uint8_t prefilled_byte(std::int64_t index);
 

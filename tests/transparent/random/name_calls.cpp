@@ -208,13 +208,11 @@ void Execution::compare_published(int file, int number) {
 
 void Execution::second_handle(const Step& step, int number) {
   const SecondHandle& second = step.second;
-  const int colours = static_cast<int>(model_.file(step.file).nodes.size()), place = place_of(step.file);
+  const int place = place_of(step.file);
   Opened& opened = this->opened(step.file);
   int size = 1;
   MPI_Comm_size(opened.comm, &size);
-  const std::string name = model_.name_of(step.file, colour_of(step.file), second.name);
-  const int node = model_.file(step.file).nodes[static_cast<std::size_t>(colour_of(step.file))];
-  if (model_.directory().find(name) != node) return;   // another file, or none; the same in all communicators
+  if (!model_.may_open_twice(second, step.file)) return;   // another file, or none; the same in all communicators
   synchronize(step.file);
   const bool takes_part = second.comm == SecondComm::all || (second.comm == SecondComm::half && place % 2 == 0) ||
                           (second.comm == SecondComm::self && place == second.place % size);
@@ -225,13 +223,8 @@ void Execution::second_handle(const Step& step, int number) {
     MPI_Comm_free(&comm);
   }
   MPI_Barrier(opened.comm);
-  if (!second.write) return;
-  for (int colour = 0; colour < colours; ++colour) {
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(second.bytes));
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = data_byte(scenario_.seed, number, colour, static_cast<std::int64_t>(i));
-    model_.write(step.file, colour, second.offset, bytes);
-  }
-  synchronize(step.file);
+  model_.write_twice(step, number);
+  if (second.write) synchronize(step.file);
 }
 
 void Execution::use_second_handle(MPI_Comm comm, const Step& step, int number) {
@@ -256,8 +249,7 @@ void Execution::use_second_handle(MPI_Comm comm, const Step& step, int number) {
   int place = 0;
   MPI_Comm_rank(comm, &place);
   if (second.write && place == 0) {
-    std::vector<std::uint8_t> data(static_cast<std::size_t>(second.bytes));
-    for (std::size_t i = 0; i < data.size(); ++i) data[i] = data_byte(scenario_.seed, number, colour, static_cast<std::int64_t>(i));
+    const std::vector<std::uint8_t> data = second_data(scenario_, step, number, colour);
     ok(MPI_File_write_at(file, second.offset, data.data(), second.bytes, MPI_BYTE, MPI_STATUS_IGNORE), number, "write by a second handle");
   }
   ok(MPI_File_close(&file), number, "close of a second handle");
