@@ -246,6 +246,27 @@ CASE(names_in_place_moved, "a file that has just been written in place is rename
   }
 }
 
+CASE(names_in_place_gone, "a file that was there is opened, closed and at once removed or replaced") {
+  for (int i = 0; i < 30; ++i) {
+    if (rank == 0) {
+      write_plain("plain", "plain\n");
+      write_plain("other", "other\n");
+    }
+    barrier();
+    MPI_File file = open_file(MPI_COMM_WORLD, "plain", MPI_MODE_RDWR);
+    if (i % 2 == 1 && rank == 0) CALL(MPI_File_write_at(file, 3, "PLAIN", 5, MPI_BYTE, MPI_STATUS_IGNORE));
+    close_file(&file);
+    if (rank == ranks - 1) {
+      if (i < 24) drop("plain");
+      else move("other", "plain");
+    }
+    barrier();
+    if (rank == 0) say_there("plain");
+    if (rank == 0 && i >= 24) say_file("plain");
+    barrier();
+  }
+}
+
 CASE(names_cut, "a file is cut by other means when another one has been closed") {
   write_file("a", 1);
   if (rank == 0) say_file("a");

@@ -31,6 +31,7 @@ struct ModelFile {
   std::vector<int> names;           // under which they were opened
   std::vector<Sight> sights;        // of each rank
   bool written_since_sync = false;
+  bool has_been_linked = false;
 };
 
 // What a rank really does in a step, after everything that would be undefined has been left out.

@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -53,6 +54,12 @@ std::vector<std::string> names_in(const std::string& directory) {
   while (const dirent* entry = entries == nullptr ? nullptr : readdir(entries)) names.emplace_back(entry->d_name);
   if (entries != nullptr) closedir(entries);
   return names;
+}
+
+// GLEAN does not know a file that is written in place by its other hard links: what walks through names waits for all files.
+void wait_for_all(const std::string& directory) {
+  glob_t found{};
+  if (glob((directory + "/*").c_str(), 0, nullptr, &found) == 0) globfree(&found);
 }
 
 }  // namespace
@@ -102,6 +109,7 @@ void Execution::names(const Step& step, int number) {
         }
       }
       if (expected == 0) model_.directory().apply(call, from, to);
+      if (call.kind == NameCallKind::link) model_.file(step.file).has_been_linked = true;
     }
     event += 2;
     if (call.kind == NameCallKind::make && place == place_of(step.file)) compare_published(step.file, number);
@@ -139,6 +147,7 @@ int Execution::make(const NameCall& call, const std::string& from, const std::st
 void Execution::look(int file, Look look, int number) {
   const std::string base = base_name(file, colour_of(file));
   const auto& entries = model_.directory().entries();
+  if (model_.file(file).has_been_linked) wait_for_all(directory_);
   if (look == Look::list) {
     std::vector<std::string> found = names_in(directory_);
     std::sort(found.begin(), found.end());
