@@ -217,6 +217,8 @@ class Change {
     if (!found || found->working_path == name.text()) return false;
     NameLog log(pool().name(), NameLog::Make::yes);
     if (!log.is_there() || !is_current(found->key) || has_its_name(*found, name)) return false;
+    struct stat status {};
+    if (lstat(found->working_path.c_str(), &status) != 0) return false;   // it was removed while it was open
     if (!give_up(log, found->key, name, taken)) return false;
     remove_replaced(log, name);
     return true;

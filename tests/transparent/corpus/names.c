@@ -246,6 +246,19 @@ CASE(names_in_place_moved, "a file that has just been written in place is rename
   }
 }
 
+CASE(names_removed_twice, "a file is removed while it is open, and again when it is closed") {
+  for (int i = 0; i < 10; ++i) {
+    MPI_File file = open_file(MPI_COMM_WORLD, "gone", MPI_MODE_CREATE | MPI_MODE_WRONLY);
+    CALL(MPI_File_write_at(file, rank, "a", 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    barrier();
+    if (rank == 0) drop("gone");
+    barrier();
+    close_file(&file);
+    if (rank == ranks - 1) drop("gone");
+    barrier();
+  }
+}
+
 CASE(names_in_place_gone, "a file that was there is opened, closed and at once removed or replaced") {
   for (int i = 0; i < 30; ++i) {
     if (rank == 0) {
