@@ -60,6 +60,14 @@ std::vector<std::string> Execution::run() {
   }
   for (int file = 0; file < files; ++file) finish(file);
   MPI_Barrier(MPI_COMM_WORLD);
+  for (int file = 0; file < files; ++file) {
+    if (place_of(file) == 0) look(file, Look::list, -1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int file = 0; file < files && !where_.leave; ++file) {
+    if (place_of(file) == 0) remove_names(file);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
   if (rank_ == 0 && !where_.leave && rmdir(directory_.c_str()) != 0) failed(-1, "the directory is not empty in the end");
   return failures_;
 }
@@ -318,10 +326,6 @@ void Execution::finish(int file) {
   settle(file);
   complete_all(file);
   close(file, static_cast<int>(scenario_.steps.size()) + file);
-  if (place_of(file) == 0) {
-    look(file, Look::list, -1);
-    if (!where_.leave) remove_names(file);
-  }
   MPI_Comm_free(&opened(file).comm);
 }
 

@@ -148,7 +148,10 @@ void Execution::look(int file, Look look, int number) {
   const std::string base = base_name(file, colour_of(file));
   const auto& entries = model_.directory().entries();
   if (model_.file(file).has_been_linked) wait_for_all(directory_);
-  if (look == Look::list) {
+  // Under GLEAN on several nodes, who lists a directory waits for files of other communicators that are closed on this node only: two
+  // nodes may wait for each other.
+  const bool others_wait = scenario_.files[static_cast<std::size_t>(file)].who == Who::world || number < 0;
+  if (look == Look::list && others_wait) {
     std::vector<std::string> found = names_in(directory_);
     std::sort(found.begin(), found.end());
     for (const std::string& name : found) {

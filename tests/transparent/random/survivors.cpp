@@ -169,7 +169,8 @@ Survivors::Names Survivors::names_of(const Group& group) {
     Expected expected{.entry = entry->second, .contents = {}};
     if (const int node = entry->second.node; node >= 0) {
       expected.contents = model_.directory().contents(node);
-      expected.optional = spoiled_.contains(node) || (node == open_node && !closed_once_.contains(node));
+      const bool is_new = !closed_once_.contains(node) || expected.contents.bytes.empty();   // docs/transparent.md, "When a file is there"
+      expected.optional = spoiled_.contains(node) || (node == open_node && is_new);
       expected.whole = !spoiled_.contains(node) && node != open_node;
     }
     names.emplace(entry->first, std::move(expected));
