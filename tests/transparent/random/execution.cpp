@@ -163,8 +163,8 @@ void Execution::step(int number) {
       synchronize(step.file);
       break;
     case StepKind::atomicity: {
-      const ModelFile& file = model_.file(step.file);
-      if (model_.directory().links(file.nodes.front()) == 0) break;   // docs/transparent.md, "Limits"
+      const bool has_its_name = model_.directory().find(model_.name_of(step.file, 0, same_name)) == model_.file(step.file).nodes.front();
+      if (!has_its_name) break;   // docs/transparent.md, "Limits"
       ok(MPI_File_set_atomicity(opened.handle, step.value), number, "set_atomicity");
       break;
     }
