@@ -218,7 +218,8 @@ class Change {
     NameLog log(pool().name(), NameLog::Make::yes);
     if (!log.is_there() || !is_current(found->key) || has_its_name(*found, name)) return false;
     struct stat status {};
-    if (lstat(found->working_path.c_str(), &status) != 0) return false;   // it was removed while it was open
+    // It was removed while it was open, or has another name already, under which it stays.
+    if (lstat(found->working_path.c_str(), &status) != 0 || status.st_nlink > 1) return false;
     if (!give_up(log, found->key, name, taken)) return false;
     remove_replaced(log, name);
     return true;
@@ -257,7 +258,7 @@ class Change {
     syscall(SYS_unlinkat, AT_FDCWD, name.path.data(), 0);
   }
   [[nodiscard]] bool rename_unpublished(const session::FoundOutput& output, const Name& from, const Name& to) {
-    if (!can_move(output.working_path, to)) return false;
+    if (!can_move(output.working_path, to) || has_links(output.working_path)) return false;
     const std::array<std::optional<session::FoundOutput>, 2> replaced = {find_closed(to), find(to, session::Unfinished::kept)};
     const bool in_place = output.working_path == from.text();
     NameLog log(pool().name(), NameLog::Make::yes);
@@ -275,6 +276,10 @@ class Change {
     const bool replaces = lstat(to.path.data(), &status) == 0 && is_worth_keeping(status);
     if (!replaces || !retire(log, to, status, NameChange::Kind::replaced, from.path.data())) rename_file(from.path.data(), to.path.data());
     return true;
+  }
+  [[nodiscard]] static bool has_links(const std::string& path) {
+    struct stat status {};
+    return lstat(path.c_str(), &status) == 0 && status.st_nlink > 1;
   }
   // The drain will be able to do so.
   [[nodiscard]] static bool can_move(const std::string& working_path, const Name& to) {

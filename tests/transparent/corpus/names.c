@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { block = 200000 };
@@ -243,6 +244,49 @@ CASE(names_in_place_moved, "a file that has just been written in place is rename
   if (rank == ranks - 1) {
     say_there("a");
     say_file("b");
+  }
+}
+
+CASE(names_linked_while_open, "a file gets a second name while it is open; then one of them is renamed to the other, replaced or removed") {
+  for (int i = 0; i < 3; ++i) {
+    MPI_File file = open_file(MPI_COMM_WORLD, "new", MPI_MODE_CREATE | MPI_MODE_WRONLY);
+    if (rank == 0) {
+      char name[4096];
+      snprintf(name, sizeof name, "%s", path("new"));
+      say("link: %d", link(name, path("second")));
+      write_plain("plain", "plain\n");
+    }
+    barrier();
+    char bytes[1000];
+    fill(bytes, sizeof bytes, i + 1);
+    CALL(MPI_File_write_at_all(file, rank * 1000, bytes, sizeof bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    close_file(&file);
+    if (rank == ranks - 1) {
+      if (i == 0) move("new", "second"); /* they are one file: nothing happens */
+      if (i == 1) move("plain", "new");
+      if (i == 2) drop("new");
+      say_there("new");
+      say_list("."); /* which waits */
+      say_file("second");
+      drop("second");
+    }
+    barrier();
+  }
+}
+
+CASE(names_marker_of_renamed, "a file gets another name when it is closed, and then a marker") {
+  for (int i = 0; i < 5; ++i) {
+    write_file("new", i);
+    if (rank == ranks - 1) {
+      move("new", "restart.nc");
+      write_plain("restart.done", "done\n");
+      struct stat status;
+      const long result = syscall(SYS_newfstatat, AT_FDCWD, path("restart.nc"), &status, 0); /* as others see it */
+      say("restart.nc: %ld, %lld bytes", result, result == 0 ? (long long)status.st_size : 0LL);
+      drop("restart.done");
+      drop("restart.nc");
+    }
+    barrier();
   }
 }
 
