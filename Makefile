@@ -79,6 +79,7 @@ soak: setup
 	@GLEAN_SCHEDULES=5 build/bin/schedule_test --gtest_brief=1
 	@tests/fuzz/run 600
 	@GLEAN_POOL_BUDGET=64MiB tests/transparent/differential --preload build/lib/libglean_preload.so --seconds 300
+	@tests/in_own_shared_memory tests/transparent/differential --build build --kills 300 --full 300
 	@tests/pnetcdf/differential --program build/bin/pnetcdf_random --preload build/lib/libglean_preload.so --seconds 300
 
 sanitize: setup

@@ -56,6 +56,16 @@ Result failed() {
 bool makes(int flags) { return (flags & (O_CREAT | O_TRUNC)) != 0; }
 bool makes(const char* mode) { return mode != nullptr && (mode[0] == 'w' || mode[0] == 'a'); }
 
+bool has_name(int directory, const char* path) {
+  struct stat status {};
+  return fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int is_there_already() {
+  errno = EEXIST;
+  return -1;
+}
+
 Wanted opened(int flags) { return (flags & O_NOFOLLOW) != 0 ? Wanted::link_or_directory : Wanted::file_or_directory; }
 
 bool is_own(const void* caller) { return caller >= __ehdr_start && caller < etext; }
@@ -160,14 +170,14 @@ class Next {
                 if (is_program && (flags) == 0 && renames_now(#name, from_directory, from, to_directory, to)) return 0;              \
                 GLEAN_WAIT(#name, from_directory, from, Wanted::file_or_directory);                                                  \
                 GLEAN_WAIT(#name, to_directory, to, Wanted::file_or_directory))
-// Another name of a file that is open is one of its working file, which gets its own later.
+// Another name of a file that is open is one of its working file, which gets its own later. The name of one that is open is taken.
 #define GLEAN_LINKING(name, parameters, arguments, from_directory, to_directory, wanted)                                     \
   GLEAN_LOOK_UP(int, name, parameters, noexcept, arguments, GLEAN_MAKE(int, name, to_directory, to, true);                  \
-                const Look look(#name, from_directory, is_own(__builtin_return_address(0)) ? nullptr : from, wanted);       \
-                const bool is_led = look.path() != from;                                                                    \
-                if (is_led && look.path() != nullptr) from = look.path();                                                   \
-                const Look taken(#name, to_directory, is_led ? nullptr : to, Wanted::link);                                 \
-                if (taken.path() != nullptr) to = taken.path())
+                const bool is_program = !is_own(__builtin_return_address(0));                                               \
+                const bool is_taken = is_program && Look(#name, to_directory, to, Wanted::link).path() != to;               \
+                const Look look(#name, from_directory, is_program ? from : nullptr, wanted);                                \
+                if (look.path() != nullptr) from = look.path();                                                             \
+                if (is_taken && has_name(from_directory, from)) return is_there_already())
 
 // Those that make a file have one argument more.
 #define GLEAN_OPENING(name, prototype, parameters, directory, ...)                 \

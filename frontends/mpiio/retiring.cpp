@@ -26,6 +26,8 @@ using pool::NameChange;
 using pool::NameLog;
 using Names = pool::Draining::Names;
 
+constexpr double opening_seconds = 5;   // by the drain
+
 // A name of the file system, as the slot of an output has it.
 struct Name {
   Path path{};
@@ -68,6 +70,7 @@ class Change {
 
   [[nodiscard]] bool removes(const Name& name) {
     if (of(outputs_.open, name) != 0) return false;   // Look finds the working file
+    wait_until_opened(name);
     if (const auto kept = find(name, session::Unfinished::kept)) return remove_output(kept->key, name);
     if (const pool::OutputSet closed = of(outputs_.closed, name); closed != 0 && is_unpublished(name)) {
       if (remove_unpublished(name)) return true;
@@ -85,6 +88,7 @@ class Change {
     if (is_there && S_ISDIR(status.st_mode)) return false;
     const bool replaces = lstat(to.path.data(), &replaced) == 0;
     if (replaces && S_ISDIR(replaced.st_mode)) return false;
+    wait_until_opened(to);
     if (const auto kept = find(from, session::Unfinished::kept)) return rename_unpublished(*kept, from, to);
     if (const pool::OutputSet closed = of(outputs_.closed, from); closed != 0 && (is_unpublished(from) || is_in_place(from))) {
       const auto found = find(from, session::Unfinished::on_its_way);
@@ -114,6 +118,8 @@ class Change {
   [[nodiscard]] pool::OutputSet of(pool::OutputSet outputs, const Name& name) const {
     return look_ups_.draining.of(outputs, name.mark(), Names::files);
   }
+  // The drain finds what is written in place by its name, and only once.
+  void wait_until_opened(const Name& name) { look_ups_.draining.wait_until_opened(of(outputs_.closed, name), opening_seconds); }
   void wait(pool::OutputSet outputs) { wait_for(look_ups_, outputs, told_); }
   [[nodiscard]] pool::Draining::ClosedBefore before(const struct stat& status) const {
     return look_ups_.draining.closed_before(status.st_dev);
@@ -211,6 +217,9 @@ class Change {
     if (!found || found->working_path == name.text()) return false;
     NameLog log(pool().name(), NameLog::Make::yes);
     if (!log.is_there() || !is_current(found->key) || has_its_name(*found, name)) return false;
+    struct stat status {};
+    // It was removed while it was open, or has another name already, under which it stays.
+    if (lstat(found->working_path.c_str(), &status) != 0 || status.st_nlink > 1) return false;
     if (!give_up(log, found->key, name, taken)) return false;
     remove_replaced(log, name);
     return true;
@@ -249,7 +258,7 @@ class Change {
     syscall(SYS_unlinkat, AT_FDCWD, name.path.data(), 0);
   }
   [[nodiscard]] bool rename_unpublished(const session::FoundOutput& output, const Name& from, const Name& to) {
-    if (!can_move(output.working_path, to)) return false;
+    if (!can_move(output.working_path, to) || has_links(output.working_path)) return false;
     const std::array<std::optional<session::FoundOutput>, 2> replaced = {find_closed(to), find(to, session::Unfinished::kept)};
     const bool in_place = output.working_path == from.text();
     NameLog log(pool().name(), NameLog::Make::yes);
@@ -267,6 +276,10 @@ class Change {
     const bool replaces = lstat(to.path.data(), &status) == 0 && is_worth_keeping(status);
     if (!replaces || !retire(log, to, status, NameChange::Kind::replaced, from.path.data())) rename_file(from.path.data(), to.path.data());
     return true;
+  }
+  [[nodiscard]] static bool has_links(const std::string& path) {
+    struct stat status {};
+    return lstat(path.c_str(), &status) == 0 && status.st_nlink > 1;
   }
   // The drain will be able to do so.
   [[nodiscard]] static bool can_move(const std::string& working_path, const Name& to) {

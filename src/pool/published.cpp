@@ -174,13 +174,17 @@ OutputSet Draining::of(OutputSet outputs, std::uint64_t mark, Names names) const
 
 bool Draining::wait_for(OutputSet outputs, double seconds, void (*waiting)(void*, int), void* context) const noexcept {
   std::array<std::uint32_t, output_slots> generations{};
-  for_each(outputs, [&](std::uint32_t slot) { generations[slot] = pool_.slot(slot).generation.load(std::memory_order_acquire); });
+  OutputSet closed = 0;   // an open one has taken the slot of one that was closed, and its ranks may wait for this one
+  for_each(outputs, [&](std::uint32_t slot) {
+    generations[slot] = pool_.slot(slot).generation.load(std::memory_order_acquire);
+    if (is_closed(slot)) closed |= OutputSet{1} << slot;
+  });
   const std::uint64_t began = base::now_ns();
   std::uint64_t moved = began, written = 0;
   for (int told = 0;;) {
     const std::uint32_t seen = pool_.header().progress.load(std::memory_order_acquire);
     bool all_there = true;
-    for_each(outputs, [&](std::uint32_t index) {
+    for_each(closed, [&](std::uint32_t index) {
       const OutputSlot& slot = pool_.slot(index);
       all_there = all_there && (is_kept(slot) || slot.generation.load(std::memory_order_acquire) != generations[index] ||
                                 slot.state.load(std::memory_order_acquire) != OutputState::open);

@@ -101,6 +101,7 @@ TEST(Draining, WaitsForTheEndOfAnOutput) {
   for (const OutputState state : {OutputState::published, OutputState::failed, OutputState::abandoned}) {
     TestPool made(1);
     const OutputKey key = open_output(made, "/a/file");
+    close(made, key, 0);
     std::jthread drain([&] {
       usleep(20'000);
       end(made.pool, key, state);
@@ -114,6 +115,7 @@ TEST(Draining, WaitsForTheEndOfAnOutput) {
 TEST(Draining, DoesNotWaitForTheNextOutputInTheSamePlace) {
   TestPool made(1);
   const OutputKey key = open_output(made, "/a/file");
+  close(made, key, 0);
   std::jthread others([&] {
     usleep(20'000);
     end(made.pool, key, OutputState::free);
@@ -121,6 +123,20 @@ TEST(Draining, DoesNotWaitForTheNextOutputInTheSamePlace) {
   });
 
   EXPECT_TRUE(Draining(made.pool, 0).wait_for(only(key), 20, ignore, nullptr));
+}
+
+// One was closed when it was looked for, and has ended since.
+TEST(Draining, DoesNotWaitForAnOpenOneThatHasTakenThePlace) {
+  TestPool made(2);
+  const OutputKey before = open_output(made, "/a/file");
+  close(made, before, 0);
+  close(made, before, 1);
+  Draining draining(made.pool, 0);
+  const OutputSet outputs = draining.outputs().closed;
+  end(made.pool, before, OutputState::free);
+  ASSERT_TRUE(made.pool.open_slot(before.slot));
+
+  EXPECT_TRUE(draining.wait_for(outputs, 0.05, ignore, nullptr));
 }
 
 TEST(Name, IsKeptByOneAtATime) {
@@ -151,6 +167,7 @@ TEST(Name, OfTheNextOutputInTheSamePlaceIsLeftAlone) {
 TEST(Draining, GivesUpWhenNothingIsWritten) {
   TestPool made(1);
   const OutputKey key = open_output(made, "/a/file");
+  close(made, key, 0);
 
   EXPECT_FALSE(Draining(made.pool, 0).wait_for(only(key), 0.05, ignore, nullptr));
 }
@@ -158,6 +175,7 @@ TEST(Draining, GivesUpWhenNothingIsWritten) {
 TEST(Draining, SaysHowLongItHasWaited) {
   TestPool made(1);
   const OutputKey key = open_output(made, "/a/file");
+  close(made, key, 0);
   struct Told {
     TestPool& made;
     OutputKey key;

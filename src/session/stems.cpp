@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/stems.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <climits>
@@ -14,6 +15,11 @@ pool::OutputSet with_stem(const pool::Pool& pool, pool::OutputSet outputs, std::
   std::array<char, PATH_MAX> buffer;
   for (; outputs != 0; outputs &= outputs - 1) {
     const auto slot = static_cast<std::uint32_t>(std::countr_zero(outputs));
+    if (pool.slot(slot).is_renamed.load(std::memory_order_acquire) == 1) {   // its new name is in the log alone
+      const std::uint64_t directory = pool::path_mark(path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)));
+      if (pool.slot(slot).directory_mark.load(std::memory_order_relaxed) == directory) found |= pool::OutputSet{1} << slot;
+      continue;
+    }
     const pool::OutputKey key{slot, pool.slot(slot).generation.load(std::memory_order_acquire)};
     const std::string_view final_path = drain::final_path_of(pool, key, buffer);
     const bool begins = final_path.starts_with(path) && final_path.size() > path.size() && final_path[path.size()] == '.';

@@ -9,7 +9,8 @@
 
 namespace glean::session {
 
-// Those of `outputs` whose final path, without the last extension, is `path`. Local; no lock and no memory is taken.
+// Those of `outputs` whose final path, without the last extension, is `path`, and all that the program has renamed in its directory since
+// they were closed. Local; no lock and no memory is taken.
 [[nodiscard]] pool::OutputSet with_stem(const pool::Pool& pool, pool::OutputSet outputs, std::string_view path) noexcept;
 
 }  // namespace glean::session

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { block = 200000 };
@@ -184,6 +185,33 @@ CASE(names_hard_links, "a file with two names loses one after the other") {
   }
 }
 
+CASE(names_link_open, "an open file gets another name: one that is free, its own, that of another open file") {
+  write_file("old", 1);
+  write_plain("plain", "plain\n");
+  MPI_File files[] = {open_file(MPI_COMM_WORLD, "new", MPI_MODE_CREATE | MPI_MODE_WRONLY), open_file(MPI_COMM_WORLD, "old", MPI_MODE_RDWR)};
+  barrier();
+  if (rank == 0) {
+    const char* pairs[][2] = {{"new", "second"}, {"new", "new"}, {"new", "old"}, {"old", "new"}, {"old", "old"}, {"plain", "new"},
+                              {"missing", "new"}, {"missing", "free"}};
+    for (int i = 0; i < (int)(sizeof pairs / sizeof *pairs); ++i) {
+      char from[4096];
+      snprintf(from, sizeof from, "%s", path(pairs[i][0]));
+      errno = 0;
+      const int result = link(from, path(pairs[i][1]));
+      say("link %s to %s: %d, errno %d", pairs[i][0], pairs[i][1], result, result == 0 ? 0 : errno);
+    }
+    say_there("new");
+  }
+  barrier();
+  CALL(MPI_File_write_at(files[0], rank, "a", 1, MPI_BYTE, MPI_STATUS_IGNORE));
+  for (int i = 0; i < 2; ++i) close_file(&files[i]);
+  if (rank == 0) {
+    say_file("new");
+    say_file("second");
+    say_list(".");
+  }
+}
+
 CASE(names_plain_over_new, "a plain file gets the name of one that has just been closed") {
   write_file("data", 1);
   if (rank == 0) {
@@ -216,6 +244,82 @@ CASE(names_in_place_moved, "a file that has just been written in place is rename
   if (rank == ranks - 1) {
     say_there("a");
     say_file("b");
+  }
+}
+
+CASE(names_linked_while_open, "a file gets a second name while it is open; then one of them is renamed to the other, replaced or removed") {
+  for (int i = 0; i < 3; ++i) {
+    MPI_File file = open_file(MPI_COMM_WORLD, "new", MPI_MODE_CREATE | MPI_MODE_WRONLY);
+    if (rank == 0) {
+      char name[4096];
+      snprintf(name, sizeof name, "%s", path("new"));
+      say("link: %d", link(name, path("second")));
+      write_plain("plain", "plain\n");
+    }
+    barrier();
+    char bytes[1000];
+    fill(bytes, sizeof bytes, i + 1);
+    CALL(MPI_File_write_at_all(file, rank * 1000, bytes, sizeof bytes, MPI_BYTE, MPI_STATUS_IGNORE));
+    close_file(&file);
+    if (rank == ranks - 1) {
+      if (i == 0) move("new", "second"); /* they are one file: nothing happens */
+      if (i == 1) move("plain", "new");
+      if (i == 2) drop("new");
+      say_there("new");
+      say_list("."); /* which waits */
+      say_file("second");
+      drop("second");
+    }
+    barrier();
+  }
+}
+
+CASE(names_marker_of_renamed, "a file gets another name when it is closed, and then a marker") {
+  for (int i = 0; i < 5; ++i) {
+    write_file("new", i);
+    if (rank == ranks - 1) {
+      move("new", "restart.nc");
+      write_plain("restart.done", "done\n");
+      struct stat status;
+      const long result = syscall(SYS_newfstatat, AT_FDCWD, path("restart.nc"), &status, 0); /* as others see it */
+      say("restart.nc: %ld, %lld bytes", result, result == 0 ? (long long)status.st_size : 0LL);
+      drop("restart.done");
+      drop("restart.nc");
+    }
+    barrier();
+  }
+}
+
+CASE(names_removed_twice, "a file is removed while it is open, and again when it is closed") {
+  for (int i = 0; i < 10; ++i) {
+    MPI_File file = open_file(MPI_COMM_WORLD, "gone", MPI_MODE_CREATE | MPI_MODE_WRONLY);
+    CALL(MPI_File_write_at(file, rank, "a", 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    barrier();
+    if (rank == 0) drop("gone");
+    barrier();
+    close_file(&file);
+    if (rank == ranks - 1) drop("gone");
+    barrier();
+  }
+}
+
+CASE(names_in_place_gone, "a file that was there is opened, closed and at once removed or replaced") {
+  for (int i = 0; i < 30; ++i) {
+    if (rank == 0) {
+      write_plain("plain", "plain\n");
+      write_plain("other", "other\n");
+    }
+    barrier();
+    MPI_File file = open_file(MPI_COMM_WORLD, "plain", MPI_MODE_RDWR);
+    close_file(&file);
+    if (rank == ranks - 1) {
+      if (i < 24) drop("plain");
+      else move("other", "plain");
+    }
+    barrier();
+    if (rank == 0) say_there("plain");
+    if (rank == 0 && i >= 24) say_file("plain");
+    barrier();
   }
 }
 

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace transparent {
 namespace {
@@ -33,28 +37,45 @@ MPI_Datatype type_of(const Shape& shape, int leaf_bytes) {
 
 }  // namespace
 
-Execution::Execution(const Scenario& scenario, const Simplify& how, std::string directory, Care care)
-    : scenario_(scenario), how_(how), directory_(std::move(directory)), care_(care), model_(scenario_), opened_(scenario_.files.size()) {
+Execution::Execution(const Scenario& scenario, const Simplify& how, const Place& where, Care care)
+    : scenario_(scenario), how_(how), where_(where), directory_(where.directory + "/seed-" + std::to_string(scenario.seed)), care_(care),
+      model_(scenario_), opened_(scenario_.files.size()) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
 }
 
 std::vector<std::string> Execution::run() {
-  const int files = static_cast<int>(scenario_.files.size());
+  const int files = static_cast<int>(scenario_.files.size()), steps = static_cast<int>(scenario_.steps.size());
+  if (rank_ == 0) {
+    std::filesystem::remove_all(directory_);   // a run that did not come to its end has left it
+    std::filesystem::create_directory(directory_);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
   for (int file = 0; file < files; ++file) prepare(file);
   MPI_Barrier(MPI_COMM_WORLD);
+  if (where_.room >= 0) fill_disk();
   for (int file = 0; file < files; ++file) open(file);
-  for (int number = 0; number < static_cast<int>(scenario_.steps.size()); ++number) {
+  tell(-1, opened_again);
+  for (int number = 0; number < steps; ++number) {
     if (how_.keep.empty() || how_.keep.contains(number)) step(number);
   }
   for (int file = 0; file < files; ++file) finish(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int file = 0; file < files; ++file) {
+    if (place_of(file) == 0) look(file, Look::list, -1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int file = 0; file < files && !where_.leave; ++file) {
+    if (place_of(file) == 0) remove_names(file);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank_ == 0 && !where_.leave && rmdir(directory_.c_str()) != 0) failed(-1, "the directory is not empty in the end");
   return failures_;
 }
 
-std::string Execution::path(int file) const {
-  const Who who = scenario_.files[static_cast<std::size_t>(file)].who;
-  return directory_ + "/seed-" + std::to_string(scenario_.seed) + "-file-" + std::to_string(file) + "-" +
-         std::to_string(colour(who, rank_));
-}
+int Execution::colour_of(int file) const { return colour(scenario_.files[static_cast<std::size_t>(file)].who, rank_); }
+int Execution::place_of(int file) const { return place(scenario_.files[static_cast<std::size_t>(file)].who, rank_); }
+
+std::string Execution::path(int file) const { return path_of(model_.name_of(file, colour_of(file), same_name)); }
 
 void Execution::failed(int step, const std::string& what) {
   std::string text = "rank " + std::to_string(rank_);
@@ -64,6 +85,7 @@ void Execution::failed(int step, const std::string& what) {
 
 void Execution::ok(int code, int step, const char* call) {
   if (code == MPI_SUCCESS) return;
+  if (where_.witness != nullptr) where_.witness->tell_failure(step >= 0 ? scenario_.steps[static_cast<std::size_t>(step)].file : file_);
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(code, text, &length);
@@ -72,17 +94,29 @@ void Execution::ok(int code, int step, const char* call) {
 
 void Execution::prepare(int file) {
   const FilePlan& plan = scenario_.files[static_cast<std::size_t>(file)];
-  if (place(plan.who, rank_) != 0) return;
-  std::remove(path(file).c_str());   // a run that did not come to its end has left it
-  if (plan.prefilled == 0) return;
+  if (place(plan.who, rank_) != 0 || plan.prefilled == 0) return;
   std::string bytes;
   for (int i = 0; i < plan.prefilled; ++i) bytes += static_cast<char>(prefilled_byte(i));
   std::ofstream(path(file), std::ios::binary) << bytes;
 }
 
+void Execution::fill_disk() {
+  if (rank_ == 0) {
+    const std::int64_t free = static_cast<std::int64_t>(std::filesystem::space(where_.directory).available);
+    const int descriptor = ::open((where_.directory + "/ballast").c_str(), O_WRONLY | O_CREAT, 0666);
+    if (descriptor < 0 || posix_fallocate(descriptor, 0, std::max<std::int64_t>(1, free - where_.room)) != 0) {
+      std::fputs("transparent_random: the disk cannot be filled\n", stderr);
+      MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    ::close(descriptor);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 void Execution::open(int file) {
   const Who who = scenario_.files[static_cast<std::size_t>(file)].who;
   Opened& opened = this->opened(file);
+  file_ = file;
   if (opened.comm == MPI_COMM_NULL) MPI_Comm_split(MPI_COMM_WORLD, colour(who, rank_), rank_, &opened.comm);
   MPI_Info info = MPI_INFO_NULL;
   if (care_.barriers) {
@@ -96,6 +130,7 @@ void Execution::open(int file) {
 void Execution::step(int number) {
   const Step& step = scenario_.steps[static_cast<std::size_t>(number)];
   Opened& opened = this->opened(step.file);
+  file_ = step.file;
   settle(step.file);
   if (step.kind != StepKind::access) complete_all(step.file);
   switch (step.kind) {
@@ -115,10 +150,11 @@ void Execution::step(int number) {
       break;
     case StepKind::synchronize: synchronize(step.file); break;
     case StepKind::reopen:
-      ok(MPI_File_close(&opened.handle), number, "close");
-      MPI_Barrier(opened.comm);
-      model_.reopen(step.file);
+      close(step.file, number);
+      tell(number, opening_again);
+      model_.open(step.file, same_name);
       open(step.file);
+      tell(number, opened_again);
       break;
     case StepKind::set_size:
       synchronize(step.file);
@@ -126,8 +162,14 @@ void Execution::step(int number) {
       model_.set_size(step.file, step.value);
       synchronize(step.file);
       break;
-    case StepKind::atomicity: ok(MPI_File_set_atomicity(opened.handle, step.value), number, "set_atomicity"); break;
-    case StepKind::query: query(step); break;
+    case StepKind::atomicity:
+      if (model_.set_atomicity(step)) ok(MPI_File_set_atomicity(opened.handle, step.value), number, "set_atomicity");
+      break;
+    case StepKind::query:
+      if (where_.witness == nullptr) query(step);   // of a file that is not open there is nothing to ask
+      break;
+    case StepKind::names: names(step, number); break;
+    case StepKind::second_handle: second_handle(step, number); break;
   }
 }
 
@@ -277,33 +319,22 @@ void Execution::synchronize(int file) {
 }
 
 void Execution::finish(int file) {
-  Opened& opened = this->opened(file);
+  file_ = file;
   settle(file);
   complete_all(file);
-  ok(MPI_File_close(&opened.handle), -1, "close");
-  MPI_Barrier(opened.comm);
-  if (place(scenario_.files[static_cast<std::size_t>(file)].who, rank_) == 0) {
-    check_file(file);
-    ok(MPI_File_delete(path(file).c_str(), MPI_INFO_NULL), -1, "delete");
-  }
-  MPI_Comm_free(&opened.comm);
+  close(file, static_cast<int>(scenario_.steps.size()) + file);
+  MPI_Comm_free(&opened(file).comm);
 }
 
-void Execution::check_file(int file) {
-  std::ifstream stream(path(file), std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
-  const Contents& contents = model_.contents(file, rank_);
-  const std::string name = "the closed file " + std::to_string(file);
-  if (bytes.size() != contents.bytes.size()) {
-    return failed(-1, name + " has " + std::to_string(bytes.size()) + " bytes instead of " + std::to_string(contents.bytes.size()));
-  }
-  bytes_compared_ += static_cast<std::int64_t>(bytes.size());
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const auto found = static_cast<std::uint8_t>(bytes[i]);
-    if (contents.defined[i] != 0 && found != contents.bytes[i]) {
-      return failed(-1, name + ": byte " + std::to_string(i) + " is " + std::to_string(found) + " instead of " +
-                            std::to_string(contents.bytes[i]));
-    }
+void Execution::remove_names(int file) {
+  bool by_mpi = scenario_.seed % 2 == 0;
+  const std::string base = base_name(file, colour_of(file));
+  for (const auto& [name, entry] : model_.directory().entries()) {
+    if (!name.starts_with(base)) continue;
+    // A symbolic link that leads nowhere is nothing that all implementations of MPI-IO delete.
+    const bool removed = (by_mpi && entry.node >= 0 ? MPI_File_delete(path_of(name).c_str(), MPI_INFO_NULL) : unlink(path_of(name).c_str())) == 0;
+    if (!removed) failed(-1, name + " cannot be removed in the end");
+    by_mpi = !by_mpi;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goes through a scenario with MPI-IO, and compares everything that is read with the model.
+// Goes through a scenario with MPI-IO, and compares everything that is read with the model, and the names that are there.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <mpi.h>
 
 #include "model.hpp"
+#include "witness.hpp"
 
 namespace transparent {
 
@@ -21,9 +22,17 @@ struct Care {
   bool nonblocking_collective = true;   // romio321 of Open MPI 4.1.4 crashes in it
 };
 
+// Where a scenario runs, and what is left of it.
+struct Place {
+  std::string directory;          // that of the scenario is in it
+  bool leave = false;             // the files stay when it ends
+  Witness* witness = nullptr;     // is told how far this rank is
+  std::int64_t room = -1;         // of the disk, once the files are there that were there before
+};
+
 class Execution {
  public:
-  Execution(const Scenario& scenario, const Simplify& how, std::string directory, Care care);
+  Execution(const Scenario& scenario, const Simplify& how, const Place& where, Care care);
 
   // Collective over MPI_COMM_WORLD. Returns what was wrong on this rank.
   std::vector<std::string> run();
@@ -55,6 +64,7 @@ class Execution {
   };
 
   void prepare(int file);
+  void fill_disk();
   void open(int file);
   void step(int number);
   void access(const Step& step, int number);
@@ -69,20 +79,36 @@ class Execution {
   void query(const Step& step);
   void synchronize(int file);
   void finish(int file);
-  void check_file(int file);
+  void remove_names(int file);
+
+  // What is around the files: name_calls.cpp.
+  void close(int file, int number);
+  void names(const Step& step, int number);
+  int make(const NameCall& call, const std::string& from, const std::string& to);   // 0 or an errno; MPI's errors are EIO
+  void look(int file, Look look, int number);
+  void look_at(int file, const std::string& name, const Entry& entry, bool read, int number);
+  void compare_published(int file, int number);   // as those see it who do not wait
+  void second_handle(const Step& step, int number);
+  void use_second_handle(MPI_Comm comm, const Step& step, int number);
 
   static Memory memory_of(const Shape& shape, std::int64_t leaf_bytes, int count);
-  [[nodiscard]] std::string path(int file) const;
+  [[nodiscard]] std::string path(int file) const;   // under which it is open, or opened next
+  [[nodiscard]] std::string path_of(const std::string& name) const { return directory_ + "/" + name; }
+  [[nodiscard]] int colour_of(int file) const;
+  [[nodiscard]] int place_of(int file) const;
+  void tell(int number, int event) const { if (where_.witness != nullptr) where_.witness->tell(number, event); }
   [[nodiscard]] Opened& opened(int file) { return opened_[static_cast<std::size_t>(file)]; }
   void failed(int step, const std::string& what);
   void ok(int code, int step, const char* call);
 
   const Scenario& scenario_;
   const Simplify& how_;
-  std::string directory_;
+  Place where_;
+  std::string directory_;   // of the scenario
   Care care_;
   Model model_;
   int rank_ = 0;
+  int file_ = 0;   // of the call that is being made
   std::vector<Opened> opened_;
   std::vector<std::string> failures_;
   std::int64_t bytes_compared_ = 0;

@@ -2,12 +2,16 @@
 // Random programs that use MPI-IO, one after the other in one job, held to what the MPI standard says.
 //
 //   transparent_random DIRECTORY --seed FIRST [--cases N] [--seconds T] [--print] [--repeat] [what to leave out]
+//   transparent_random DIRECTORY --seed SEED --witness FILE [--room BYTES]: one, whose files stay, and which does not mind errors; on a
+//     disk that has so much room
+//   transparent_random DIRECTORY --seed SEED --check FILE --of RANKS: what is left of that (survivors.hpp)
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "execution.hpp"
+#include "survivors.hpp"
 
 namespace {
 
@@ -24,6 +28,10 @@ struct Options {
   Care care;
   Simplify simplify;
   transparent::Types types = transparent::Types::common;
+  transparent::Names names = transparent::Names::some;
+  std::string witness, check;
+  long room = -1;
+  int ranks_before = 0;
 };
 
 std::set<int> numbers_of(const char* text) {
@@ -44,6 +52,8 @@ bool parse(int argc, char** argv, Options& options) {
     else if (word == "--repeat") options.repeat = true;
     else if (word == "--strict") options.care.barriers = false;
     else if (word == "--no-nonblocking-collective") options.care.nonblocking_collective = false;
+    else if (word == "--no-names") options.names = transparent::Names::no;
+    else if (word == "--names") options.names = transparent::Names::all;
     else if (word == "--any-types") options.types = transparent::Types::any;
     else if (word == "--plain-memory") options.simplify.plain_memory = true;
     else if (word == "--plain-views") options.simplify.plain_views = true;
@@ -53,6 +63,10 @@ bool parse(int argc, char** argv, Options& options) {
     else if (word == "--cases") options.cases = std::atol(value), ++i;
     else if (word == "--seconds") options.seconds = std::atof(value), ++i;
     else if (word == "--count-max") options.simplify.count_max = std::atoi(value), ++i;
+    else if (word == "--witness") options.witness = value, ++i;
+    else if (word == "--check") options.check = value, ++i;
+    else if (word == "--room") options.room = std::atol(value), ++i;
+    else if (word == "--of") options.ranks_before = std::atoi(value), ++i;
     else if (word == "--keep") options.simplify.keep = numbers_of(value), ++i;
     else if (word == "--ranks") options.simplify.ranks = numbers_of(value), ++i;
     else return false;
@@ -86,6 +100,25 @@ bool report(std::uint64_t seed, const std::vector<std::string>& failures, int ra
   return true;
 }
 
+// What is left of one that was killed, or met a full disk.
+int check(const Options& options) {
+  const auto scenario = simplified(transparent::draw_scenario(options.seed, options.ranks_before, options.types, options.names), options.simplify);
+  if (options.print) std::printf("%s", text_of(scenario, options.simplify).c_str());
+  const auto problems = transparent::Survivors(scenario, options.simplify, options.directory, options.check).check();
+  for (const std::string& problem : problems) std::printf("%s\n", problem.c_str());
+  return problems.empty() ? 0 : 1;
+}
+
+// One whose files stay, and which goes on after errors, as a program does that only says them.
+void leave(const Options& options, int rank, int ranks) {
+  const auto scenario = simplified(transparent::draw_scenario(options.seed, ranks, options.types, options.names), options.simplify);
+  transparent::Witness witness(options.witness, rank);
+  transparent::Execution execution(scenario, options.simplify, {options.directory, true, &witness, options.room}, options.care);
+  for (const std::string& failure : execution.run()) {
+    if (options.print) std::printf("%s\n", failure.c_str());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -99,6 +132,12 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 2;
   }
+  if (!options.check.empty() || !options.witness.empty()) {
+    const int code = options.check.empty() ? 0 : check(options);
+    if (options.check.empty()) leave(options, rank, ranks);
+    MPI_Finalize();
+    return code;
+  }
   const double start = MPI_Wtime();
   long cases = 0, failed = 0;
   long long compared = 0;
@@ -108,13 +147,13 @@ int main(int argc, char** argv) {
     if (go_on == 0) break;
     if (options.repeat && failed > 0) break;
     const std::uint64_t seed = options.repeat ? options.seed : options.seed + static_cast<std::uint64_t>(cases);
-    const auto scenario = simplified(transparent::draw_scenario(seed, ranks, options.types), options.simplify);
+    const auto scenario = simplified(transparent::draw_scenario(seed, ranks, options.types, options.names), options.simplify);
     if (rank == 0 && !(options.repeat && cases > 0)) {
       std::printf("case %llu\n", static_cast<unsigned long long>(seed));   // so that a crash has a number
       if (options.print) std::printf("%s", text_of(scenario, options.simplify).c_str());
       std::fflush(stdout);
     }
-    transparent::Execution execution(scenario, options.simplify, options.directory, options.care);
+    transparent::Execution execution(scenario, options.simplify, {.directory = options.directory}, options.care);
     failed += report(seed, execution.run(), rank, ranks) ? 1 : 0;   // the same on all ranks
     compared += execution.bytes_compared();
   }

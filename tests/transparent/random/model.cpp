@@ -12,20 +12,6 @@ std::uint8_t data_byte(std::uint64_t seed, int step, int rank, std::int64_t inde
 
 std::uint8_t prefilled_byte(std::int64_t index) { return static_cast<std::uint8_t>(0x80 | (index % 101)); }
 
-void Contents::grow(std::int64_t bytes_min) {
-  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes_min, static_cast<std::int64_t>(bytes.size())));
-  bytes.resize(size, 0);
-  defined.resize(size, 0);
-  writer.resize(size, -1);
-  readers.resize(size, 0);
-}
-
-void Contents::synchronized() {
-  std::fill(writer.begin(), writer.end(), std::int8_t{-1});
-  std::fill(readers.begin(), readers.end(), 0U);
-  visible_bytes = static_cast<std::int64_t>(bytes.size());
-}
-
 std::int64_t Sight::byte_offset(std::int64_t offset) const {
   const std::int64_t data = offset * etype_bytes, size = flat.size();
   std::int64_t rest = data % size;
@@ -56,17 +42,19 @@ std::vector<Piece> Sight::places(std::int64_t offset, std::int64_t bytes) const 
 }
 
 Model::Model(const Scenario& scenario) : scenario_(scenario) {
-  for (const FilePlan& plan : scenario.files) {
-    ModelFile file;
-    file.contents.resize(static_cast<std::size_t>(colours(plan.who, scenario.ranks)));
-    for (Contents& contents : file.contents) {
-      contents.grow(plan.prefilled);
+  for (int number = 0; number < static_cast<int>(scenario.files.size()); ++number) {
+    const FilePlan& plan = scenario.files[static_cast<std::size_t>(number)];
+    const auto count = static_cast<std::size_t>(colours(plan.who, scenario.ranks));
+    for (int colour = 0; colour < static_cast<int>(count) && plan.prefilled > 0; ++colour) {
+      Contents& contents = directory_.contents(directory_.find_or_make(transparent::name_of(number, colour, 0)));
+      contents.cut(plan.prefilled, true);
       for (std::size_t i = 0; i < contents.bytes.size(); ++i) contents.bytes[i] = prefilled_byte(static_cast<std::int64_t>(i));
-      std::fill(contents.defined.begin(), contents.defined.end(), std::uint8_t{1});
-      contents.synchronized();
     }
-    file.sights.resize(static_cast<std::size_t>(scenario.ranks));
-    files_.push_back(std::move(file));
+    files_.push_back({.contents = std::vector<Contents>(count),
+                      .nodes = std::vector<int>(count),
+                      .names = std::vector<int>(count),
+                      .sights = std::vector<Sight>(static_cast<std::size_t>(scenario.ranks))});
+    open(number, 0);
   }
 }
 
@@ -158,20 +146,64 @@ void Model::synchronize(int file) {
   this->file(file).written_since_sync = false;
 }
 
-void Model::reopen(int file) {
+void Model::close(int file) {
   synchronize(file);
-  for (Sight& sight : this->file(file).sights) sight = {};
-  for (Contents& contents : this->file(file).contents) contents.shared_pointer = 0;
+  ModelFile& closed = this->file(file);
+  for (std::size_t colour = 0; colour < closed.nodes.size(); ++colour) directory_.contents(closed.nodes[colour]) = closed.contents[colour];
+}
+
+void Model::open(int file, int name) {
+  ModelFile& opened = this->file(file);
+  opened.has_been_atomic = false;
+  for (std::size_t colour = 0; colour < opened.nodes.size(); ++colour) {
+    if (name != same_name) opened.names[colour] = name;
+    opened.nodes[colour] = directory_.find_or_make(name_of(file, static_cast<int>(colour), same_name));
+    opened.contents[colour] = directory_.contents(opened.nodes[colour]);
+    opened.contents[colour].shared_pointer = 0;
+  }
+  synchronize(file);
+  for (Sight& sight : opened.sights) sight = {};
+}
+
+std::string Model::name_of(int file, int colour, int name) const {
+  const int same = files_[static_cast<std::size_t>(file)].names[static_cast<std::size_t>(colour)];
+  return transparent::name_of(file, colour, name == same_name ? same : name);
+}
+
+std::vector<std::uint8_t> second_data(const Scenario& scenario, const Step& step, int number, int colour) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(step.second.bytes));
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = data_byte(scenario.seed, number, colour, static_cast<std::int64_t>(i));
+  return bytes;
+}
+
+bool Model::may_open_twice(const SecondHandle& second, int file) const {   // the same for all colours
+  const ModelFile& opened = files_[static_cast<std::size_t>(file)];
+  return !opened.has_been_atomic && directory_.find(name_of(file, 0, second.name)) == opened.nodes.front();
+}
+
+bool Model::set_atomicity(const Step& step) {
+  ModelFile& opened = file(step.file);
+  if (directory_.find(name_of(step.file, 0, same_name)) != opened.nodes.front()) return false;
+  opened.has_been_atomic = opened.has_been_atomic || step.value != 0;
+  return true;
+}
+
+void Model::write_twice(const Step& step, int number) {
+  synchronize(step.file);
+  if (!step.second.write) return;
+  std::vector<Contents>& all = file(step.file).contents;
+  for (int colour = 0; colour < static_cast<int>(all.size()); ++colour) {
+    Contents& contents = all[static_cast<std::size_t>(colour)];
+    const std::vector<std::uint8_t> bytes = second_data(scenario_, step, number, colour);
+    contents.grow(step.second.offset + step.second.bytes);
+    std::copy(bytes.begin(), bytes.end(), contents.bytes.begin() + step.second.offset);
+    std::fill_n(contents.defined.begin() + step.second.offset, bytes.size(), std::uint8_t{1});
+  }
+  synchronize(step.file);
 }
 
 void Model::set_size(int file, std::int64_t bytes) {
-  for (Contents& contents : this->file(file).contents) {
-    const auto size = static_cast<std::size_t>(bytes);
-    contents.bytes.resize(size, 0);
-    contents.defined.resize(size, 0);
-    contents.writer.resize(size, -1);
-    contents.readers.resize(size, 0);
-  }
+  for (Contents& contents : this->file(file).contents) contents.cut(bytes, false);
   synchronize(file);
 }
 

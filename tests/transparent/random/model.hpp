@@ -7,22 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "directory.hpp"
 #include "scenario.hpp"
 
 namespace transparent {
-
-// A file of one communicator: contents, and who has touched a byte since the ranks last synchronized.
-struct Contents {
-  std::vector<std::uint8_t> bytes;
-  std::vector<std::uint8_t> defined;    // a byte that was never written may be anything
-  std::vector<std::int8_t> writer;      // -1: nobody
-  std::vector<std::uint32_t> readers;   // a bit for each rank
-  std::int64_t visible_bytes = 0;       // size of the file that all ranks know
-  std::int64_t shared_pointer = 0;      // in etypes
-
-  void grow(std::int64_t bytes_min);
-  void synchronized();
-};
 
 // How a rank sees a file.
 struct Sight {
@@ -38,9 +26,13 @@ struct Sight {
 };
 
 struct ModelFile {
-  std::vector<Contents> contents;   // of each colour
+  std::vector<Contents> contents;   // of each colour, while it is open
+  std::vector<int> nodes;           // that are open, of each colour
+  std::vector<int> names;           // under which they were opened
   std::vector<Sight> sights;        // of each rank
   bool written_since_sync = false;
+  bool has_been_linked = false;
+  bool has_been_atomic = false;     // since it was opened
 };
 
 // What a rank really does in a step, after everything that would be undefined has been left out.
@@ -61,10 +53,19 @@ class Model {
   std::vector<Action> access(const Step& step, int number);
   void set_view(const Step& step);
   void synchronize(int file);
-  void reopen(int file);
+  // The contents of a file are in the directory while it is closed. Opened under a name, it is the file that has this name then.
+  void close(int file);
+  void open(int file, int name);   // same_name: as it was opened last
+  // Whether the name of a second handle is one of the open file, and what it writes; `step` is of that kind.
+  [[nodiscard]] bool may_open_twice(const SecondHandle& second, int file) const;
+  void write_twice(const Step& step, int number);
+  // Whether the step is done; under GLEAN a file without its name cannot be set to atomic mode.
+  [[nodiscard]] bool set_atomicity(const Step& step);
   void set_size(int file, std::int64_t bytes);
 
   [[nodiscard]] ModelFile& file(int number) { return files_[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] Directory& directory() { return directory_; }
+  [[nodiscard]] std::string name_of(int file, int colour, int name) const;   // in the directory; also of same_name
   [[nodiscard]] Contents& contents(int file, int rank);
   [[nodiscard]] Sight& sight(int file, int rank) { return files_[static_cast<std::size_t>(file)].sights[static_cast<std::size_t>(rank)]; }
 
@@ -75,8 +76,10 @@ class Model {
 
   const Scenario& scenario_;
   std::vector<ModelFile> files_;
+  Directory directory_;
 };
 
+[[nodiscard]] std::vector<std::uint8_t> second_data(const Scenario& scenario, const Step& step, int number, int colour);
 [[nodiscard]] std::uint8_t data_byte(std::uint64_t seed, int step, int rank, std::int64_t index);
 [[nodiscard]] std::uint8_t prefilled_byte(std::int64_t index);
 

@@ -89,7 +89,7 @@ int size(Who who, int rank, int ranks) {
   return who == Who::world ? ranks : who == Who::self ? 1 : (ranks + 1 - rank % 2) / 2;
 }
 
-Scenario draw_scenario(std::uint64_t seed, int ranks, Types types) {
+Scenario draw_scenario(std::uint64_t seed, int ranks, Types types, Names names) {
   Random random(seed, types);
   Scenario scenario{.seed = seed, .ranks = ranks};
   for (int i = random.between(1, 3); i > 0; --i) {
@@ -97,6 +97,17 @@ Scenario draw_scenario(std::uint64_t seed, int ranks, Types types) {
     scenario.files.push_back({who, random.one_in(2) ? random.between(1, 20000) : 0});
   }
   for (int i = random.between(3, 24); i > 0; --i) scenario.steps.push_back(draw_step(random, scenario.files, ranks));
+  Random other(seed ^ 0x6e616d6573U, types);   // so that the other steps are the same with and without names
+  if (names == Names::no || (names == Names::some && other.one_in(3))) return scenario;
+  for (int i = other.between(1, 6); i > 0; --i) {
+    Step step;
+    step.file = other.between(0, static_cast<int>(scenario.files.size()) - 1);
+    step.kind = other.one_in(6) ? StepKind::second_handle : StepKind::names;
+    if (step.kind == StepKind::names) step.names = draw_names(other, largest(scenario.files[static_cast<std::size_t>(step.file)].who, ranks));
+    if (step.kind == StepKind::second_handle) step.second = draw_second_handle(other);
+    const int place = other.between(0, static_cast<int>(scenario.steps.size()));
+    scenario.steps.insert(scenario.steps.begin() + place, std::move(step));
+  }
   return scenario;
 }
 
@@ -140,11 +151,13 @@ std::string text_of(const Scenario& scenario, const Simplify& how) {
     if (!how.keep.empty() && !how.keep.contains(static_cast<int>(i))) continue;
     const Step& step = scenario.steps[i];
     static constexpr const char* names[] = {"MPI_File_set_view", "", "MPI_File_seek", "sync, barrier, sync", "close, open",
-                                            "MPI_File_set_size", "MPI_File_set_atomicity", "queries"};
+                                            "MPI_File_set_size", "MPI_File_set_atomicity", "queries", "names", "a second handle"};
     text += "step " + std::to_string(i) + ", file " + std::to_string(step.file) + ": ";
     text += step.kind == StepKind::access ? call_of(step) : names[static_cast<int>(step.kind)];
-    if (step.kind >= StepKind::set_size || step.kind == StepKind::seek) text += " " + std::to_string(step.value);
+    if (step.kind == StepKind::set_size || step.kind == StepKind::atomicity || step.kind == StepKind::query || step.kind == StepKind::seek) text += " " + std::to_string(step.value);
     if (step.kind == StepKind::view) text += ", etype of " + std::to_string(step.etype_bytes) + " bytes (the leaf)";
+    if (step.kind == StepKind::names) text += text_of(step.names);
+    if (step.kind == StepKind::second_handle) text += text_of(step.second);
     text += "\n";
     for (std::size_t rank = 0; rank < step.views.size(); ++rank) {
       text += "    rank " + std::to_string(rank) + " of the file: displacement " + std::to_string(step.views[rank].displacement) + ", " +

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "names.hpp"
 #include "shape.hpp"
 
 namespace transparent {
@@ -21,7 +22,7 @@ struct FilePlan {
   int prefilled = 0;   // bytes that are there before it is opened
 };
 
-enum class StepKind { view, access, seek, synchronize, reopen, set_size, atomicity, query };
+enum class StepKind { view, access, seek, synchronize, reopen, set_size, atomicity, query, names, second_handle };
 enum class Pointer { offset, individual, shared };
 enum class Timing { blocking, nonblocking, split };
 
@@ -51,12 +52,14 @@ struct Step {
   std::vector<Part> parts;   // of the ranks in the world
   // seek, set_size, atomicity
   int value = 0;
+  NamesPlan names = {};         // names
+  SecondHandle second = {};     // second_handle
 };
 
 struct Scenario {
   std::uint64_t seed = 0;
   int ranks = 1;
-  std::vector<FilePlan> files = {};
+  std::vector<FilePlan> files = {};   // a file is opened under its first name (names.hpp) to begin with
   std::vector<Step> steps = {};
 };
 
@@ -71,7 +74,7 @@ struct Simplify {
   std::set<int> ranks;         // that take part in accesses; empty: all
 };
 
-[[nodiscard]] Scenario draw_scenario(std::uint64_t seed, int ranks, Types types);
+[[nodiscard]] Scenario draw_scenario(std::uint64_t seed, int ranks, Types types, Names names);
 [[nodiscard]] Scenario simplified(Scenario scenario, const Simplify& how);   // dropped steps become steps without effect
 [[nodiscard]] std::string call_of(const Step& step);                        // such as MPI_File_write_at_all
 [[nodiscard]] std::string text_of(const Scenario& scenario, const Simplify& how);
