@@ -19,6 +19,8 @@
 #include "drain/exchange.hpp"
 #include "pool/description.hpp"
 #include "pool/leaked_chunks.hpp"
+#include "pool/postponed.hpp"
+#include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "pool/verdicts.hpp"
 #include "store/posix/unclosed.hpp"
@@ -91,6 +93,9 @@ std::optional<std::string> find_renamed(const store::FileNames& names, const poo
   return is_in_place(names) ? std::nullopt : store::find_unclosed(names.final_path, slot.working_inode);
 }
 
+// By the storage, when all ranks of the node had closed it: it is tried again.
+bool is_refused(const pool::OutputSlot& slot) { return pool::is_kept(slot) || pool::is_undecided(slot); }
+
 json view_of(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
   const store::FileNames names = names_of(pool, index).names;
@@ -103,7 +108,8 @@ json view_of(const pool::Pool& pool, std::uint32_t index) {
           {"part_durable", slot.part_durable.load()}, {"inode", slot.publishing_inode.load()},
           {"in_place", is_in_place(names)}, {"renamed", find_renamed(names, slot).has_value()},
           {"synchronized_writes", slot.synchronized_writes.load()},
-          {"error", slot.error.load() != 0 ? pool::message_of(slot) : std::string()}};
+          {"removed", slot.is_renamed.load() == pool::is_removed_output},
+          {"error", slot.error.load() != 0 && !is_refused(slot) ? pool::message_of(slot) : std::string()}};
 }
 
 json views_of(const pool::Pool& pool) {
@@ -117,7 +123,7 @@ json views_of(const pool::Pool& pool) {
 // What all nodes together know, in every node's slot: the drains go by it.
 struct Verdict {
   std::uint64_t ended = pool::rank_steps, begun = 0, inode = 0, synchronized_writes = 0;
-  bool closed = true, all_durable = true, has_root = false, in_place = false, renamed = false;
+  bool closed = true, all_durable = true, has_root = false, in_place = false, renamed = false, removed = false;
   std::set<int> nodes;
   std::string error;
   // Of steps that may have been dropped: as far as the node says that knows most, and what all have decided.
@@ -172,6 +178,7 @@ std::map<std::uint64_t, Verdict> judge(const json& views) {
     verdict.all_durable = verdict.all_durable && view["part_durable"] == 1;
     verdict.in_place = verdict.in_place || view["in_place"].get<bool>();
     verdict.renamed = verdict.renamed || view["renamed"].get<bool>();
+    verdict.removed = verdict.removed || view["removed"].get<bool>();
     verdict.nodes.insert(view["node"].get<int>());
     verdict.has_root = verdict.has_root || view["node"] == 0;
     if (view["node"] == 0) verdict.inode = view["inode"].get<std::uint64_t>();
@@ -187,6 +194,8 @@ std::map<std::uint64_t, Verdict> judge(const json& views) {
 // All that is left to do for an output, by all nodes or by this one, is in its slot.
 void prepare(pool::OutputSlot& slot, const Verdict& verdict, int nodes) {
   const auto fail = [&](const char* why) { pool::fail(slot, static_cast<std::uint32_t>(base::Errc::io), why, ""); };
+  if (is_refused(slot)) slot.error = slot.error_claimed = slot.discarded = 0;
+  if (verdict.removed) slot.is_renamed = pool::is_removed_output;   // the node where the file appeared that has replaced it knows that
   const bool everywhere = slot.job_output != 0 && static_cast<int>(verdict.nodes.size()) == nodes;
   if (slot.job_output == 0 || (verdict.has_root && !everywhere)) {
     fail("it was just being opened when the job ended");
@@ -275,7 +284,7 @@ Recovered finish(Part& part) {
   bool any_postponed = false;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = part.pool->slot(index);
-    any_postponed = any_postponed || (slot.state == pool::OutputState::open && slot.job_postponed != 0);
+    any_postponed = any_postponed || (slot.state == pool::OutputState::open && pool::postponed(slot) == pool::Postponed::yes);
   }
   // What was to be given up by this node alone.
   if (!any_postponed) part.engine->wait_until_idle();
