@@ -388,8 +388,9 @@ void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
   }
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   pool::OutputSlot& slot = pool_.slot(output->key.slot);
-  if (head.may_be_kept != 0) pool::move_on(slot, pool::Postponed::no, pool::Postponed::refused);
-  else if (slot.is_bytes != 0) pool::set_postponed(slot, pool::Postponed::failed);
+  const bool has_failed_here = slot.error_claimed.load() != 0;   // for another reason, where it has not been refused
+  if (head.may_be_kept != 0 && !has_failed_here) pool::move_on(slot, pool::Postponed::no, pool::Postponed::refused);
+  if (head.may_be_kept == 0 && slot.is_bytes != 0) pool::set_postponed(slot, pool::Postponed::failed);
   pool::fail(slot, head.error, {text, head.what_bytes}, {text + head.what_bytes, head.hint_bytes});
   // None where the drain just fails it, too, and has not said yet why: then that is told.
   if (const auto failure = failure_of(slot); failure > output->told_of_failure) tell_of_failure(*output, failure, peer);
