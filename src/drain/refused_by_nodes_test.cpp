@@ -15,6 +15,7 @@
 #include "drain/recovery_of_nodes.hpp"
 #include "drain/virtual_nodes.hpp"
 #include "pool/futex.hpp"
+#include "pool/name_log.hpp"
 #include "pool/postponed.hpp"
 #include "pool/published.hpp"
 #include "store/posix/temporary_directory.hpp"
@@ -153,6 +154,44 @@ TEST_F(RefusedByNodes, AllDisksMayBeFull) {
   for (int n = 0; n < nodes; ++n) close(n);
   ASSERT_TRUE(comes_on_all([](const auto& slot) { return pool::is_kept(slot); }));
   expect_recovered();
+}
+
+TEST_F(RefusedByNodes, OneThatTheProgramRemovesIsNotCompletedByAnyNode) {
+  disks_[1].is_full = true;
+  for (int n = 0; n < nodes; ++n) close(n);
+  ASSERT_TRUE(comes_on_all([](const auto& slot) { return pool::is_kept(slot); }));
+  slot(2).is_renamed = pool::is_removed_output;
+  for (const auto& pool : recover()) {
+    EXPECT_EQ(pool.problem, "");
+    EXPECT_TRUE(pool.recovered.pool_removed);
+    ASSERT_EQ(pool.recovered.outputs.size(), 1U);
+    EXPECT_EQ(pool.recovered.outputs[0].state, "removed");
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "file"));
+  EXPECT_FALSE(has_working_file());
+}
+
+// By a rank of node 2. Node 0 has seen since that another file took the old name.
+TEST_F(RefusedByNodes, OneThatTheProgramRenamesAppearsUnderTheNewName) {
+  disks_[1].is_full = true;
+  for (int n = 0; n < nodes; ++n) close(n);
+  ASSERT_TRUE(comes_on_all([](const auto& slot) { return pool::is_kept(slot); }));
+  {
+    pool::NameLog log(node(2).made.pool.name(), pool::NameLog::Make::yes);
+    pool::NameChange change{.kind = pool::NameChange::Kind::renamed, .state = pool::NameChange::State::waiting, .output = keys_[2]};
+    (directory_ / "another").copy(change.path.data(), change.path.size() - 1);
+    ASSERT_TRUE(log.write(log.count(), change));
+  }
+  slot(2).is_renamed = 1;
+  slot(0).is_renamed = pool::is_removed_output;
+  store::write_text(directory_ / "file", "the next one");
+  for (const auto& pool : recover()) {
+    ASSERT_EQ(pool.recovered.outputs.size(), 1U);
+    EXPECT_EQ(pool.recovered.outputs[0].state, "published") << pool.recovered.outputs[0].note;
+  }
+  EXPECT_EQ(store::read_text(directory_ / "file"), "the next one");
+  std::filesystem::rename(directory_ / "another", directory_ / "file");
+  EXPECT_TRUE(is_published());
 }
 
 // As a session does that ends before the others have said anything.
