@@ -114,6 +114,7 @@ int CapturedFile::wait_for(session::Publication& publication) {
     }
   }
   PMPI_Bcast(&code, 1, MPI_INT, 0, comm_);
+  if (code != MPI_SUCCESS) publication.told();
   return code;
 }
 

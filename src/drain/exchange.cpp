@@ -393,7 +393,9 @@ void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
   if (head.may_be_kept == 0 && slot.is_bytes != 0) pool::set_postponed(slot, pool::Postponed::failed);
   pool::fail(slot, head.error, {text, head.what_bytes}, {text + head.what_bytes, head.hint_bytes});
   // None where the drain just fails it, too, and has not said yet why: then that is told.
-  if (const auto failure = failure_of(slot); failure > output->told_of_failure) tell_of_failure(*output, failure, peer);
+  const auto failure = failure_of(slot);
+  const bool is_worse = failure == SharedOutput::Failure::failed && head.may_be_kept != 0;   // than the peer knows
+  if (failure > output->told_of_failure) tell_of_failure(*output, failure, is_worse ? -1 : peer);
   pool::futex_signal(pool_.header().work);
 }
 

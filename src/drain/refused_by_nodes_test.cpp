@@ -27,7 +27,7 @@ namespace {
 class RefusedByNodes : public testing::Test {
  protected:
   static constexpr int nodes = 3;
-  static constexpr std::size_t part_bytes = 10'000;   // of each node
+  static constexpr std::size_t part_bytes = 1000;   // of each node: no window is full, and nothing is written before it is closed
 
   struct Disk : store::SystemCalls {
     std::atomic<bool> is_full = false;
@@ -69,7 +69,7 @@ class RefusedByNodes : public testing::Test {
     const auto words = mesh::Pattern{.offset = index(n) * part_bytes, .block_bytes = part_bytes, .levels = {}}.encode();
     const mesh::Box box{{words[0]}, {words[1]}};
     for (std::size_t first = 0; first < part_bytes;) {
-      const auto room = recorder.reserve(std::min<std::size_t>(part_bytes - first, 2000), 1);
+      const auto room = recorder.reserve(std::min<std::size_t>(part_bytes - first, 200), 1);
       std::copy_n(bytes.begin(), room.bytes, room.data);
       const std::uint64_t number = recorder.take_number(keys_[index(n)], 1).number;
       recorder.commit_put(room, room.bytes, {keys_[index(n)], number, 0, mesh::Type::uint8, &box, first, room.bytes});
@@ -196,8 +196,8 @@ TEST_F(RefusedByNodes, OneThatTheProgramRenamesAppearsUnderTheNewName) {
 
 // As a session does that ends before the others have said anything.
 TEST_F(RefusedByNodes, NothingGoesBeforeTheNodesHaveDecided) {
-  for (int n = 0; n < nodes; ++n) close(n);
   disks_[0].is_full = true;
+  for (int n = 0; n < nodes; ++n) close(n);
   ASSERT_TRUE(comes({0}, [&] { return pool::postponed(slot(0)) == pool::Postponed::agreed; }));
   EXPECT_FALSE(pool::is_kept(slot(0)));
   node(0).engine.stop();
