@@ -74,7 +74,7 @@ figures: setup
 soak: setup
 	@$(MAKE) --no-print-directory build
 	@tests/kill/run --kills 1000 --json build/kills.json
-	@tests/in_own_shared_memory tests/rotation/run --build build --kills 1000 --full 200
+	@tests/in_own_shared_memory tests/rotation/run --build build --kills 1000 --full 200 --kills-of-nodes 100 --full-of-nodes 200
 	@tests/powercut/run --cuts 50
 	@GLEAN_SCHEDULES=5 build/bin/schedule_test --gtest_brief=1
 	@tests/fuzz/run 600

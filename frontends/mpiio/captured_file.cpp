@@ -26,8 +26,11 @@ class UntoldFailure {
   [[nodiscard]] int code() const {
     return found_ ? error_class(base::Error(found_->code, "")) : MPI_SUCCESS;
   }
-  // All ranks of the call return it.
-  void told() const {
+  // Of several nodes; 0: none.
+  [[nodiscard]] std::uint64_t job_output() const { return found_ ? found_->job_output : 0; }
+  // All ranks of the call return it. `job_output`: the greatest of all of them. Another one is told by a later call.
+  void told(std::uint64_t job_output) {
+    if (job_output != 0) found_ = {.job_output = job_output};
     if (found_) session::ByteOutput::told(core_, *found_);
   }
 
@@ -67,12 +70,12 @@ void CapturedFile::agree(std::optional<base::Error> mine) {
     const std::lock_guard lock(session_.one_at_a_time());
     code = error_class(output().failure());
   }
-  const UntoldFailure untold(session_);
-  code = std::max(code, untold.code());
-  PMPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm_);
-  if (code == MPI_SUCCESS) return;
-  untold.told();
-  fail(code);
+  UntoldFailure untold(session_);
+  std::uint64_t most[2] = {static_cast<std::uint64_t>(std::max(code, untold.code())), untold.job_output()};
+  PMPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX, comm_);
+  if (most[0] == MPI_SUCCESS) return;
+  untold.told(most[1]);
+  fail(static_cast<int>(most[0]));
 }
 
 // --- ending
@@ -85,18 +88,19 @@ void CapturedFile::close() {
   if (target_->output && session_.closes_durably(target_->path)) {
     publication.emplace(*session_.core(), target_->output->slot(), target_->path);
   }
-  std::uint64_t most[5] = {0, blocked_ns_, waited_ns_, FileComm::has_room() ? 0U : 1U, 0};
+  std::uint64_t most[6] = {0, blocked_ns_, waited_ns_, FileComm::has_room() ? 0U : 1U, 0, 0};
   most[0] = static_cast<std::uint64_t>(close_alone());
-  const UntoldFailure untold(session_);
+  UntoldFailure untold(session_);
+  most[5] = untold.job_output();
   most[0] = std::max(most[0], static_cast<std::uint64_t>(untold.code()));
   most[4] = publication && !target_->output ? 0U : 1U;
   // When a rank returns, all have closed the output: whoever opens the file then finds it complete, or waits for that.
-  PMPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_UINT64_T, MPI_MAX, comm_);
+  PMPI_Allreduce(MPI_IN_PLACE, most, 6, MPI_UINT64_T, MPI_MAX, comm_);
   if (most[0] == MPI_SUCCESS && most[4] == 0) most[0] = static_cast<std::uint64_t>(wait_for(*publication));
   file_comm_->ends(most[3] == 0 ? FileComm::End::spare : FileComm::End::freed);
   session_.read_back().add(target_->path, most[1], most[2], bytes);
   if (most[0] == MPI_SUCCESS) return;
-  untold.told();
+  untold.told(most[5]);
   fail(static_cast<int>(most[0]));
 }
 
@@ -110,6 +114,7 @@ int CapturedFile::wait_for(session::Publication& publication) {
     }
   }
   PMPI_Bcast(&code, 1, MPI_INT, 0, comm_);
+  if (code != MPI_SUCCESS) publication.told();
   return code;
 }
 

@@ -75,6 +75,7 @@ class Change {
     if (const pool::OutputSet closed = of(outputs_.closed, name); closed != 0 && is_unpublished(name)) {
       if (remove_unpublished(name)) return true;
       wait(closed);
+      if (const auto kept = find(name, session::Unfinished::kept)) return remove_output(kept->key, name);
     }
     struct stat status {};
     if (lstat(name.path.data(), &status) != 0 || !is_worth_keeping(status)) return false;
@@ -94,6 +95,7 @@ class Change {
       const auto found = find(from, session::Unfinished::on_its_way);
       if (found && rename_unpublished(*found, from, to)) return true;
       wait(closed);
+      if (const auto kept = find(from, session::Unfinished::kept)) return rename_unpublished(*kept, from, to);
     }
     if (lstat(from.path.data(), &status) != 0) return false;   // the call says so
     if (const auto kept = find(to, session::Unfinished::kept)) give_up_replaced(*kept, to);
@@ -166,12 +168,14 @@ class Change {
     return undo();
   }
 
-  // -- outputs that are closed and not published: only a rank may change what the pool says of them, and on one node only
+  // -- outputs that are closed and not published: only a rank may change what the pool says of them, and on one node only. On several nodes
+  // those that the storage has refused, with which nothing goes on before they are recovered: then the nodes tell each other
 
   [[nodiscard]] std::optional<session::FoundOutput> find(const Name& name, session::Unfinished which) const {
     std::optional<session::FoundOutput> found;
     const Session* session = Session::current();
-    if (session == nullptr || pool().is_shared() || session::OneAtATime::is_taken_here()) return found;
+    const bool is_for_all_nodes = pool().is_shared() && which != session::Unfinished::kept;
+    if (session == nullptr || is_for_all_nodes || session::OneAtATime::is_taken_here()) return found;
     static_cast<void>(session::caught([&] { found = session::find_output(pool(), std::string(name.text()), which); }));
     return found && found->is_closed ? found : std::nullopt;
   }
@@ -242,6 +246,7 @@ class Change {
       return true;
     }
     if (others.is_empty()) return note(log, key, {}, {});
+    if (pool().is_shared() && !others.has_failed) return true;   // it stays where it was, and is completed
     NameChange change{.kind = NameChange::Kind::removed, .state = NameChange::State::waiting, .fence = others.fence, .output = key};
     std::memcpy(change.path.data(), name.path.data(), name.length + 1);
     if (!pool::hidden_path(name.text(), look_ups_.job.data(), log.next_number(), change.hidden)) return false;

@@ -106,7 +106,7 @@ void Engine::stop(Unfinished unfinished) {
   workers_.clear();
   const std::lock_guard lock(mutex_);
   for (auto& [key, output] : outputs_) {
-    if (unfinished == Unfinished::discard) {
+    if (unfinished == Unfinished::discard && !output->undecided()) {
       output->fail(base::Error(base::Errc::invalid_state, "the drain has ended before '" +
                                                               output->description().display_path + "' was complete"));
       output->discard_file();

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include "base/log.hpp"
@@ -90,16 +91,32 @@ void Engine::tell_kept(const pool::NameLog& log, const std::string& final_path) 
   }
 }
 
+namespace {
+
+// Which of two outputs of one name was written before. Of several nodes: by when node 0 has made their working files
+// (.NAME.glean-PROCESS-TIME.part), since it may have nothing more of them.
+bool was_before(const pool::Pool& pool, const OutputDrain& one, const OutputDrain& other) {
+  const auto made_ns = [](const OutputDrain& output) {
+    const std::string& name = output.description().names.working_path;
+    const std::size_t dash = name.rfind('-');
+    return dash == name.npos || !name.ends_with(".part") ? 0 : std::strtoull(name.c_str() + dash + 1, nullptr, 10);
+  };
+  const auto first = made_ns(one), second = made_ns(other);
+  if (pool.is_shared() && first != 0 && second != 0) return first < second;
+  return one.trace().first_capture_ns < other.trace().first_capture_ns;
+}
+
+}  // namespace
+
 // An output of the same name that was written before must not come after it. Without ranks such ones are completed together.
 bool Engine::waits_for_older(const Job& job) {
   if (ranks_ == Ranks::working || job.kind != Job::Kind::publish) return false;
   const std::lock_guard lock(mutex_);
-  const OutputTrace& own = job.output->trace();
   const auto& path = job.output->description().names.final_path;
   const bool waits = std::any_of(outputs_.begin(), outputs_.end(), [&](const auto& each) {
     const OutputDrain& other = *each.second;
     return &other != job.output && other.description().is_bytes && !other.failed() && other.description().names.final_path == path &&
-           other.trace().first_capture_ns < own.first_capture_ns;
+           was_before(pool_, other, *job.output);
   });
   if (waits) jobs_.push_back(job);
   return waits;

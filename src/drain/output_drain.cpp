@@ -11,6 +11,7 @@
 #include "drain/messages.hpp"
 #include "drain/retired_files.hpp"
 #include "pool/futex.hpp"
+#include "pool/postponed.hpp"
 #include "pool/published.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/posix/unclosed.hpp"
@@ -45,6 +46,7 @@ Claims& OutputDrain::claims(std::uint32_t variable, std::uint64_t step) {
 }
 
 void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journal) {
+  if (undecided_) unread_.push_back({&record, &journal});
   if (postponed_) return;
   if (failed_) return retire(record, journal);
   const auto& variables = description_.layout.variables;
@@ -267,8 +269,9 @@ void OutputDrain::synchronized(std::uint64_t steps) {
 }
 
 void OutputDrain::fail(const base::Error& error) {
-  if (failed_) return;
+  if (failed_ || undecided_) return;
   failed_ = true;
+  if (description_.is_bytes && pool_.is_shared()) pool::set_postponed(slot_, pool::Postponed::failed);   // before the error
   // The first reason stays: another node may have removed the file for it.
   trace_.note = slot_.error.load(std::memory_order_acquire) != 0 ? pool::message_of(slot_) : error.what();
   waiting_bytes_ = 0;
@@ -307,6 +310,7 @@ void OutputDrain::drop_everything() {
   for (const auto& [record, pending] : pieces_) retire(*record, *pending->journal);
   pieces_.clear();
   drop_writes();
+  for (const Kept& each : std::exchange(unread_, {})) retire(*each.record, *each.journal);
   give_held_back();
   release_kept(no_step);
   claims_.clear();
@@ -315,14 +319,18 @@ void OutputDrain::drop_everything() {
 
 void OutputDrain::progress() {
   if (finished_) return;   // the slot may be another output's by now
+  if (undecided_) look_at_decision();
   if (postponed_) {
-    finished_ = jobs_in_flight_ == 0;
+    finished_ = jobs_in_flight_ == 0 && !undecided_;
     if (finished_) leave_for_later();
     return;
   }
   if (!failed_ && slot_.error.load(std::memory_order_acquire) != 0) {
     failed_elsewhere_ = pool_.is_shared();
-    fail(base::Error(base::Errc::invalid_state, pool::message_of(slot_)));   // a put has
+    const base::Error error(base::Errc::invalid_state, pool::message_of(slot_));
+    if (pool::is_undecided(slot_)) agree_to_keep(error);   // the storage of another node refuses it
+    else fail(error);                                      // a put has
+    if (postponed_) return;
   }
   if (description_.is_bytes && ranks_ == Ranks::gone) all_closed_ = !lacks_writes();
   if (!failed_ && slot_.is_renamed.load(std::memory_order_acquire) == pool::is_removed_output) give_up_removed();

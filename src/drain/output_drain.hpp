@@ -117,6 +117,8 @@ class OutputDrain {
   [[nodiscard]] bool is_left_by_all() const;
   [[nodiscard]] bool finished() const { return finished_; }   // nothing refers to it any more
   [[nodiscard]] bool postponed() const { return postponed_; }  // finished for this engine
+  // The storage refuses it, and the nodes have not decided whether it is kept: until then all that was captured stays.
+  [[nodiscard]] bool undecided() const { return undecided_; }
   [[nodiscard]] bool space_returned() { return std::exchange(space_returned_, false); }   // since the last call
   [[nodiscard]] pool::OutputKey key() const { return key_; }
   // Of the steps that are written, by all nodes.
@@ -153,7 +155,12 @@ class OutputDrain {
   // -- output_takeover.cpp: for the drain that would come after this one, and after the one before
   void take_over(const pool::DescriptionInPool& description);
   void follow_new_name();
+  // -- output_refused.cpp
   [[nodiscard]] bool may_be_kept();
+  void put_off(const base::Error& error);
+  void refuse(const base::Error& error);
+  void agree_to_keep(const base::Error& error);
+  void look_at_decision();
   void leave_for_later();
   void tell_names(Ending ending);
   void check_notes() const;
@@ -338,6 +345,8 @@ class OutputDrain {
   bool dropped_ = false;   // no step was kept
   bool finished_ = false;
   bool postponed_ = false;
+  bool undecided_ = false;   // and postponed until the nodes have decided
+  std::vector<Kept> unread_;   // records that came meanwhile
   bool superseded_ = false;
   bool removed_ = false;
   bool is_unclosed_ = false;

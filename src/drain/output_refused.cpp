@@ -12,6 +12,7 @@
 #include "drain/output_drain.hpp"
 #include "drain/retired_files.hpp"
 #include "pool/futex.hpp"
+#include "pool/postponed.hpp"
 #include "pool/published.hpp"
 
 namespace glean::drain {
@@ -72,31 +73,71 @@ bool OutputDrain::may_change_file() {
 // last one finds the failure, and tells the program.
 bool OutputDrain::may_be_kept() {
   if (ranks_ == Ranks::gone) return true;
-  if (!description_.is_bytes || pool_.is_shared() || removed_) return false;
+  if (!description_.is_bytes || removed_) return false;
   const pool::RanksOfOutput ranks = pool::ranks_of_output(pool_, key_.slot);
   return ranks.all_closed && !ranks.any_abandoned && slot_.told.load() == 0;
 }
 
 void OutputDrain::storage_failed(const base::Error& error) {
+  if (undecided_) return;
   const bool is_lost = failed_ || error.code() == base::Errc::not_found || (file_ != nullptr && !file_->is_trusted());
   if (is_lost) return fail(error);
+  if (ranks_ == Ranks::working && pool_.is_shared()) return refuse(error);
   if (ranks_ == Ranks::working) {
     pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
     if (!may_be_kept()) return fail(error);
     base::log(base::LogLevel::error, "{}; what was captured of it stays in memory for `glean recover`", error.what());
   }
+  if (pool_.is_shared()) pool::set_postponed(slot_, pool::Postponed::yes);
+  put_off(error);
+  finished_ = jobs_in_flight_ == 0;
+  if (finished_) leave_for_later();
+}
+
+// It is not written any more; all that was captured stays.
+void OutputDrain::put_off(const base::Error& error) {
   trace_.state = "postponed";
   trace_.note = error.what();
   postponed_ = true;
-  if (pool_.is_shared()) slot_.job_postponed.store(1, std::memory_order_release);
   waiting_bytes_ = 0;
   gathered_.clear();
   const auto mine = [this](const Job& job) { return job.output == this; };
   jobs_in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
   std::erase_if(jobs_, mine);
   parcels_.forget(key_);
-  finished_ = jobs_in_flight_ == 0;
-  if (finished_) leave_for_later();
+}
+
+// Of several nodes: the storage of this one refuses it. The error first, as on one node: either all ranks of the node have closed the output,
+// or the last one finds the failure.
+void OutputDrain::refuse(const base::Error& error) {
+  const bool has_failed = slot_.error_claimed.load() != 0 && !pool::is_undecided(slot_);   // for another reason
+  if (has_failed || !description_.is_bytes || slot_.job_output.load(std::memory_order_acquire) == 0) return fail(error);
+  if (slot_.error_claimed.load() == 0) base::log(base::LogLevel::error, "{}", error.what());
+  failed_elsewhere_ = true;   // and it is said
+  pool::move_on(slot_, pool::Postponed::no, pool::Postponed::refused);
+  pool::fail(slot_, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
+  agree_to_keep(error);
+}
+
+// This node's word on it. One that does not agree fails the output for all.
+void OutputDrain::agree_to_keep(const base::Error& error) {
+  if (!may_be_kept()) return fail(error);
+  put_off(error);
+  undecided_ = true;
+  pool::move_on(slot_, pool::Postponed::refused, pool::Postponed::agreed);
+  pool::futex_signal(pool_.header().progress);   // whoever talks to other nodes sleeps on it
+}
+
+// All nodes keep it, or it has failed on one of them.
+void OutputDrain::look_at_decision() {
+  const pool::Postponed what = pool::postponed(slot_);
+  if (what == pool::Postponed::yes) {
+    undecided_ = false;
+    if (publishes()) base::log(base::LogLevel::error, "'{}': what was captured of it stays in memory for `glean recover`", trace_.path);
+  } else if (what == pool::Postponed::failed) {
+    undecided_ = postponed_ = false;
+    fail(base::Error(base::Errc::invalid_state, pool::message_of(slot_)));
+  }
 }
 
 void OutputDrain::tell_names(Ending ending) {

@@ -15,6 +15,7 @@
 #include "drain/retired_files.hpp"
 #include "pool/futex.hpp"
 #include "pool/name_log.hpp"
+#include "pool/postponed.hpp"
 #include "pool/published.hpp"
 #include "store/posix/unclosed.hpp"
 
@@ -39,7 +40,9 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
   records_ = slot_.records.load(std::memory_order_acquire);
   trace_.range_errors = slot_.range_errors.load(std::memory_order_acquire);
   // The storage has refused it, and now it is tried again.
-  if (pool::is_kept(slot_)) slot_.error = slot_.error_claimed = slot_.discarded = 0;
+  if (pool::is_kept(slot_) || (ranks_ == Ranks::gone && pool::is_undecided(slot_))) {
+    slot_.error = slot_.error_claimed = slot_.discarded = slot_.job_postponed = 0;
+  }
   // A drain that was killed between the two has marked records whose copies are not there.
   moving_is_moved_ = slot_.kept.load(std::memory_order_acquire) != slot_.kept_before.load(std::memory_order_acquire);
   try {
@@ -86,6 +89,7 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
 
 // The program may have renamed it since it was closed.
 void OutputDrain::follow_new_name() {
+  removed_ = slot_.is_renamed.load(std::memory_order_acquire) == pool::is_removed_output;   // another node may have removed the file already
   const auto now = pool::new_name_of(pool_, key_);
   if (!now) return;
   removed_ = now->is_removed;

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "pool/futex.hpp"
+#include "pool/postponed.hpp"
 #include "pool/verdicts.hpp"
 
 namespace glean::nodes {
@@ -79,10 +80,10 @@ bool Exchange::is_to_come(std::uint64_t job_output) {
   return find(job_output) == nullptr && over_[job_output % pool::output_slots] <= job_output >> 32;
 }
 
-// Not put off by recovery: what it has keeps its place in the pool then.
+// Not put off: what it has keeps its place in the pool then.
 bool Exchange::wants(std::uint64_t job_output) {
   const SharedOutput* output = find(job_output);
-  return output != nullptr && pool_.slot(output->key.slot).job_postponed.load(std::memory_order_acquire) == 0;
+  return output != nullptr && pool::postponed(pool_.slot(output->key.slot)) == pool::Postponed::no;
 }
 
 bool Exchange::progress() {
@@ -265,7 +266,9 @@ Standing Exchange::own_standing(const SharedOutput& output) const {
   mine.synchronize_up_to = get(slot.synchronize_up_to);
   mine.records = get(slot.records);
   mine.highest_end = get(slot.highest_end);
-  mine.postponed = get(slot.job_postponed);
+  const pool::Postponed postponed = pool::postponed(slot);
+  mine.postponed = postponed == pool::Postponed::yes ? 1 : 0;
+  mine.agreed = postponed == pool::Postponed::yes || postponed == pool::Postponed::agreed ? 1 : 0;
   add_epochs(slot, mine);
   const auto decisions = pool::decisions_of(slot);
   mine.steps_decided = decisions.decided;
@@ -281,12 +284,12 @@ bool Exchange::tell_standings() {
   bool moved = false;
   for (SharedOutput& output : outputs_) {
     pool::OutputSlot& slot = pool_.slot(output.key.slot);
-    if (slot.error.load(std::memory_order_acquire) != 0 && !output.told_of_failure) tell_of_failure(output, -1);
+    if (const auto failure = failure_of(slot); failure > output.told_of_failure) tell_of_failure(output, failure, -1);
     send_sums(output);
     moved = tell_standing(output) || moved;
     const bool open = slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
-    const bool known = output.told_of_failure || output.told_of_end;
-    output.over = known && (!open || slot.job_postponed.load(std::memory_order_acquire) != 0);
+    const bool known = output.told_of_failure == SharedOutput::Failure::failed || output.told_of_end;
+    output.over = known && (!open || pool::postponed(slot) == pool::Postponed::yes);
     if (!output.over) continue;
     over_[output.job_output % pool::output_slots] = (output.job_output >> 32) + 1;
     if (open) continue;   // postponed: whoever tries again has to know which it is
@@ -305,6 +308,7 @@ bool Exchange::tell_standing(SharedOutput& output) {
     if (!said) return false;
     standing.join(*said);
   }
+  if (!parent_ && standing.agreed != 0) standing.postponed = 1;   // all have
   const std::uint64_t now = base::now_ns();
   const bool is_news = !output.said || !output.said->is_as_far_as(standing);
   if (!is_news && (output.said == standing || now - output.said_ns <= between_names_ns)) return false;
@@ -342,22 +346,31 @@ void Exchange::apply(SharedOutput& output, const Standing& of_all) {
   set(slot.job_open_rank, of_all.open_rank);
   set(slot.job_published, std::max(of_all.published, of_all.dropped));
   apply_epochs(slot, of_all);
-  if (of_all.postponed != 0) set(slot.job_postponed, of_all.postponed);   // this node may just have put it off
+  if (of_all.postponed != 0) pool::set_postponed(slot, pool::Postponed::yes);   // this node may just have put it off
   std::uint64_t wanted = slot.synchronize_up_to.load(std::memory_order_relaxed);
   while (wanted < of_all.synchronize_up_to && !slot.synchronize_up_to.compare_exchange_weak(wanted, of_all.synchronize_up_to)) {}
   pool::futex_signal(pool_.header().work);
   pool::futex_signal(pool_.header().progress);
 }
 
+// In this order: what is refused says so before it has an error.
+Exchange::SharedOutput::Failure Exchange::failure_of(const pool::OutputSlot& slot) {
+  using Failure = SharedOutput::Failure;
+  if (slot.error.load(std::memory_order_acquire) == 0) return Failure::none;
+  const pool::Postponed postponed = pool::postponed(slot);
+  return postponed == pool::Postponed::no || postponed == pool::Postponed::failed ? Failure::failed : Failure::refused;
+}
+
 // Along the tree, away from where it was heard of.
-void Exchange::tell_of_failure(SharedOutput& output, int except) {
-  output.told_of_failure = true;
+void Exchange::tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except) {
+  output.told_of_failure = failure;
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const std::string what = pool::message_of(slot), hint = slot.hint.data();
   std::vector<std::byte> bytes;
   append(bytes, bytes_of(FailureHead{.error = slot.error.load(std::memory_order_acquire) - 1, .job_output = output.job_output,
                                      .what_bytes = static_cast<std::uint32_t>(what.size()),
-                                     .hint_bytes = static_cast<std::uint32_t>(hint.size())}));
+                                     .hint_bytes = static_cast<std::uint32_t>(hint.size()),
+                                     .may_be_kept = failure == SharedOutput::Failure::refused ? 1U : 0U}));
   append(bytes, std::as_bytes(std::span(what)));
   append(bytes, std::as_bytes(std::span(hint)));
   if (parent_ && *parent_ != except) messages_.send(*parent_, bytes);
@@ -375,10 +388,15 @@ void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
     throw base::Error(base::Errc::io, "a message of another node is cut off");
   }
   const auto* text = reinterpret_cast<const char*>(bytes.data());
-  pool::fail(pool_.slot(output->key.slot), head.error, {text, head.what_bytes}, {text + head.what_bytes, head.hint_bytes});
-  // Unless the drain just fails it, too, and has not said yet why: then that is told.
-  const bool is_said = pool_.slot(output->key.slot).error.load(std::memory_order_acquire) != 0;
-  if (is_said && !output->told_of_failure) tell_of_failure(*output, peer);
+  pool::OutputSlot& slot = pool_.slot(output->key.slot);
+  const bool has_failed_here = slot.error_claimed.load() != 0;   // for another reason, where it has not been refused
+  if (head.may_be_kept != 0 && !has_failed_here) pool::move_on(slot, pool::Postponed::no, pool::Postponed::refused);
+  if (head.may_be_kept == 0 && slot.is_bytes != 0) pool::set_postponed(slot, pool::Postponed::failed);
+  pool::fail(slot, head.error, {text, head.what_bytes}, {text + head.what_bytes, head.hint_bytes});
+  // None where the drain just fails it, too, and has not said yet why: then that is told.
+  const auto failure = failure_of(slot);
+  const bool is_worse = failure == SharedOutput::Failure::failed && head.may_be_kept != 0;   // than the peer knows
+  if (failure > output->told_of_failure) tell_of_failure(*output, failure, is_worse ? -1 : peer);
   pool::futex_signal(pool_.header().work);
 }
 

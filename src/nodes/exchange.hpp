@@ -53,7 +53,8 @@ class Exchange {
     // Of the part of this node, checksums for the root: before it hears that the part is durable.
     enum class SumsAre { not_taken, leaving, there } sums_are = SumsAre::not_taken;
     drain::Engine::Sums sums;                      // that have not left
-    bool told_of_failure = false;
+    // That it has failed, or may have: the storage of a node refuses it.
+    enum class Failure { none, refused, failed } told_of_failure = Failure::none;
     bool told_of_end = false;               // that it is published, or postponed
     bool over = false;                      // everybody who has to know of its end has been told
   };
@@ -96,7 +97,8 @@ class Exchange {
   bool ask();
   void on_question(const QuestionHead& question);
   void on_answer(const AnswerHead& answer);
-  void tell_of_failure(SharedOutput& output, int except);
+  [[nodiscard]] static SharedOutput::Failure failure_of(const pool::OutputSlot& slot);
+  void tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except);
   void on_failure(int peer, std::span<const std::byte> head);
   [[nodiscard]] SharedOutput* find(std::uint64_t job_output);
   [[nodiscard]] bool is_to_come(std::uint64_t job_output);

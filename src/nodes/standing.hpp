@@ -32,12 +32,12 @@ struct Standing {
   std::uint32_t part_durable = 0;
   std::uint32_t published = 0;            // said by the root alone, and so is
   std::uint32_t dropped = 0;              // that there is no file because all steps were
-  std::uint32_t postponed = 0;            // recovery could not write somewhere
+  std::uint32_t postponed = 0;            // recovery could not write somewhere, or the storage of a node has refused it and all keep it
   // Ranks of the session, for messages: one of those that have ended fewest steps, and one that has not closed.
   std::uint32_t last_rank = no_rank, open_rank = no_rank;
   // Of bytes: some node knows that handles of the MPI library's were opened on the file, and all do.
   std::uint32_t others_somewhere = 0, others_everywhere = 0;
-  std::uint32_t unused = 0;
+  std::uint32_t agreed = 0;               // to keep what the storage of a node refuses: all its ranks had closed it
   static constexpr std::uint32_t no_rank = ~std::uint32_t{0};
   friend bool operator==(const Standing&, const Standing&) = default;
 
@@ -73,6 +73,7 @@ struct Standing {
     any(published, other.published);
     any(dropped, other.dropped);
     any(postponed, other.postponed);
+    all(agreed, other.agreed);
     any(others_somewhere, other.others_somewhere);
     all(others_everywhere, other.others_everywhere);
   }
@@ -123,6 +124,7 @@ struct FailureHead {
   std::uint32_t error = 0;                    // base::Errc
   std::uint64_t job_output = 0;
   std::uint32_t what_bytes = 0, hint_bytes = 0;   // texts follow
+  std::uint32_t may_be_kept = 0, unused = 0;      // 1: the storage refuses it, and nothing of it goes before all nodes have decided
 };
 
 // Of a rank, to node 0, about a shared pointer; and back. Both go along the tree.

@@ -300,6 +300,23 @@ bool try_what_is_kept(pool::Pool& pool, store::SystemCalls& calls) {
   return recovered.pool_removed;
 }
 
+bool tell_what_is_kept(const pool::Pool& pool) {
+  bool any = false;
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool.slot(index);
+    if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
+    any = true;
+    const bool is_removed = slot.is_renamed.load(std::memory_order_acquire) == pool::is_removed_output;
+    if (pool.header().node != 0 || is_removed) continue;   // all nodes have the same
+    const std::string text = fmt::format("'{}' is not published: {}; it is in the memory of all nodes, and `mpirun --map-by ppr:1:node "
+                                         "glean recover` completes it when that is mended",
+                                         look_at_output(pool, {index, slot.generation}).path, pool::message_of(slot));
+    base::log(base::LogLevel::error, "{}", text);
+    base::leave_note(base::unpublished_note, text + "\n");
+  }
+  return any;
+}
+
 void discard(const std::string& name, store::SystemCalls& calls) {
   std::optional<pool::Pool> pool;
   try {

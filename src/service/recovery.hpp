@@ -73,6 +73,8 @@ void log(const Recovered& recovered);
 // For whoever drains when the session is closed: outputs that the storage has refused are tried once more. What it refuses again stays, is
 // said, and is left as a note for `glean run`. False: then the pool must stay. Blocks.
 [[nodiscard]] bool try_what_is_kept(pool::Pool& pool, store::SystemCalls& calls);
+// Of several nodes: says the same of each such output, on node 0; only all nodes together can try it again. Whether there are any. Local.
+[[nodiscard]] bool tell_what_is_kept(const pool::Pool& pool);
 
 // complete() of a pool that nobody uses. Throws invalid_state when the pool is in use, io when it cannot be read. Blocks.
 // `to`: a directory where the files are to appear instead of their own; empty: none.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,9 +17,13 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "drain/current_names.hpp"
 #include "nodes/exchange.hpp"
 #include "pool/description.hpp"
 #include "pool/leaked_chunks.hpp"
+#include "pool/name_log.hpp"
+#include "pool/postponed.hpp"
+#include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "pool/verdicts.hpp"
 #include "store/posix/unclosed.hpp"
@@ -78,7 +83,10 @@ std::string text_of(const json& value) { return value.dump(-1, ' ', false, json:
 
 store::OutputDescription names_of(const pool::Pool& pool, std::uint32_t index) {
   try {
-    return store::OutputDescription::decode_names(pool::read_description(pool, {index, pool.slot(index).generation}).bytes);
+    const pool::OutputKey key{index, pool.slot(index).generation};
+    auto description = store::OutputDescription::decode_names(pool::read_description(pool, key).bytes);
+    if (auto now = drain::current_names(pool, key); !now.final_path.empty()) description.names = std::move(now);   // empty: it was removed
+    return description;
   } catch (const base::Error&) {
     return {};
   }
@@ -89,6 +97,20 @@ bool is_in_place(const store::FileNames& names) { return !names.final_path.empty
 // Where the file is that this node has written into, if it has got its final name, or that of one that was not closed.
 std::optional<std::string> find_renamed(const store::FileNames& names, const pool::OutputSlot& slot) {
   return is_in_place(names) ? std::nullopt : store::find_unclosed(names.final_path, slot.working_inode);
+}
+
+// By the storage, when all ranks of the node had closed it: it is tried again.
+bool is_refused(const pool::OutputSlot& slot) { return pool::is_kept(slot) || pool::is_undecided(slot); }
+
+// Names need not be UTF-8.
+using Bytes8 = std::vector<std::uint8_t>;
+
+// What the program has made of its name since it was closed; it is known on the node of the rank that has renamed or removed it.
+json new_name(const pool::Pool& pool, std::uint32_t index) {
+  const auto now = pool::new_name_of(pool, {index, pool.slot(index).generation});
+  if (!now || now->is_removed) return {{"final", Bytes8()}, {"working", Bytes8()}};
+  return {{"final", Bytes8(now->final_path.begin(), now->final_path.end())},
+          {"working", Bytes8(now->working_path.begin(), now->working_path.end())}};
 }
 
 json view_of(const pool::Pool& pool, std::uint32_t index) {
@@ -103,7 +125,8 @@ json view_of(const pool::Pool& pool, std::uint32_t index) {
           {"part_durable", slot.part_durable.load()}, {"inode", slot.publishing_inode.load()},
           {"in_place", is_in_place(names)}, {"renamed", find_renamed(names, slot).has_value()},
           {"synchronized_writes", slot.synchronized_writes.load()},
-          {"error", slot.error.load() != 0 ? pool::message_of(slot) : std::string()}};
+          {"removed", slot.is_renamed.load() == pool::is_removed_output}, {"new_name", new_name(pool, index)},
+          {"error", slot.error.load() != 0 && !is_refused(slot) ? pool::message_of(slot) : std::string()}};
 }
 
 json views_of(const pool::Pool& pool) {
@@ -117,9 +140,9 @@ json views_of(const pool::Pool& pool) {
 // What all nodes together know, in every node's slot: the drains go by it.
 struct Verdict {
   std::uint64_t ended = pool::rank_steps, begun = 0, inode = 0, synchronized_writes = 0;
-  bool closed = true, all_durable = true, has_root = false, in_place = false, renamed = false;
+  bool closed = true, all_durable = true, has_root = false, in_place = false, renamed = false, removed = false;
   std::set<int> nodes;
-  std::string error;
+  std::string error, new_path, new_working_path;
   // Of steps that may have been dropped: as far as the node says that knows most, and what all have decided.
   pool::Verdict steps;
   std::vector<std::uint64_t> last_kept;
@@ -156,10 +179,11 @@ bool is_published(const Verdict& verdict) {
   return !verdict.has_root && verdict.error.empty() && (verdict.renamed || (verdict.in_place && verdict.all_durable));
 }
 
-// What has failed, and what node 0 has published or dropped, and forgotten, each node ends by itself.
+// What has failed, what the program has removed, and what node 0 has published or dropped, and forgotten, each node ends by itself.
 bool needs_all_nodes(const std::pair<const std::uint64_t, Verdict>& judged) {
   const auto& [output, verdict] = judged;
-  return output != 0 && verdict.error.empty() && !is_published(verdict) && !is_dropped(verdict);
+  const bool is_removed = verdict.removed && verdict.new_path.empty();
+  return output != 0 && verdict.error.empty() && !is_removed && !is_published(verdict) && !is_dropped(verdict);
 }
 
 std::map<std::uint64_t, Verdict> judge(const json& views) {
@@ -172,6 +196,12 @@ std::map<std::uint64_t, Verdict> judge(const json& views) {
     verdict.all_durable = verdict.all_durable && view["part_durable"] == 1;
     verdict.in_place = verdict.in_place || view["in_place"].get<bool>();
     verdict.renamed = verdict.renamed || view["renamed"].get<bool>();
+    verdict.removed = verdict.removed || view["removed"].get<bool>();
+    if (const auto now = view["new_name"]["final"].get<Bytes8>(); !now.empty()) {
+      const auto working = view["new_name"]["working"].get<Bytes8>();
+      verdict.new_path.assign(now.begin(), now.end());
+      verdict.new_working_path.assign(working.begin(), working.end());
+    }
     verdict.nodes.insert(view["node"].get<int>());
     verdict.has_root = verdict.has_root || view["node"] == 0;
     if (view["node"] == 0) verdict.inode = view["inode"].get<std::uint64_t>();
@@ -184,9 +214,31 @@ std::map<std::uint64_t, Verdict> judge(const json& views) {
   return verdicts;
 }
 
+// A node that has heard that another file took its old name does not know that it had been renamed before.
+void rename(const pool::Pool& pool, std::uint32_t index, const Verdict& verdict) {
+  pool::OutputSlot& slot = pool.slot(index);
+  if (verdict.new_path.empty()) {
+    if (verdict.removed) slot.is_renamed = pool::is_removed_output;
+    return;
+  }
+  const pool::OutputKey key{index, slot.generation};
+  const auto known = pool::new_name_of(pool, key);
+  if (!known || known->final_path != verdict.new_path) {
+    pool::NameChange change{.kind = pool::NameChange::Kind::renamed, .state = pool::NameChange::State::waiting, .output = key};
+    verdict.new_path.copy(change.path.data(), change.path.size() - 1);
+    verdict.new_working_path.copy(change.hidden.data(), change.hidden.size() - 1);
+    pool::NameLog log(pool.name(), pool::NameLog::Make::yes);
+    if (!log.write(log.count(), change)) throw base::system_error(errno, "cannot note the new name '" + verdict.new_path + "'");
+  }
+  slot.is_renamed = 1;
+}
+
 // All that is left to do for an output, by all nodes or by this one, is in its slot.
-void prepare(pool::OutputSlot& slot, const Verdict& verdict, int nodes) {
+void prepare(const pool::Pool& pool, std::uint32_t index, const Verdict& verdict, int nodes) {
+  pool::OutputSlot& slot = pool.slot(index);
   const auto fail = [&](const char* why) { pool::fail(slot, static_cast<std::uint32_t>(base::Errc::io), why, ""); };
+  if (is_refused(slot)) slot.error = slot.error_claimed = slot.discarded = 0;
+  rename(pool, index, verdict);
   const bool everywhere = slot.job_output != 0 && static_cast<int>(verdict.nodes.size()) == nodes;
   if (slot.job_output == 0 || (verdict.has_root && !everywhere)) {
     fail("it was just being opened when the job ended");
@@ -242,8 +294,9 @@ void start(Part& part, const std::map<std::uint64_t, Verdict>& verdicts, int nod
       slot.state = pool::OutputState::abandoned;
       continue;
     }
-    prepare(slot, verdict, nodes);
-    if (slot.error != 0) slot.job_output = 0;   // each node removes what is left by itself
+    prepare(pool, index, verdict, nodes);
+    const bool is_given_up = slot.error != 0 || slot.is_renamed == pool::is_removed_output;
+    if (is_given_up) slot.job_output = 0;   // each node removes what is left by itself
   }
   pool::free_leaked_chunks(pool);
   // Who was killed waits no more.
@@ -275,7 +328,7 @@ Recovered finish(Part& part) {
   bool any_postponed = false;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = part.pool->slot(index);
-    any_postponed = any_postponed || (slot.state == pool::OutputState::open && slot.job_postponed != 0);
+    any_postponed = any_postponed || (slot.state == pool::OutputState::open && pool::postponed(slot) == pool::Postponed::yes);
   }
   // What was to be given up by this node alone.
   if (!any_postponed) part.engine->wait_until_idle();

@@ -264,6 +264,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   if (error) {
     // It must not be published without these bytes. One in place is there anyway, and gets all that was captured.
     if (!is_in_place_ && !has_others()) {
+      slot_.told.store(1);   // the program is, by this call
       pool::fail(slot_, static_cast<std::uint32_t>(error->code()), fmt::format("rank {}: {}", core_->rank(), error->what()), error->hint());
     }
     core_->recorder().ring_the_drain();

@@ -28,10 +28,16 @@ std::optional<ByteOutput::UntoldFailure> ByteOutput::untold_failure(const Core& 
   const std::uint32_t index = pool::untold_failure(core.pool());
   if (index == pool::output_slots) return std::nullopt;
   const std::uint32_t error = core.pool().slot(index).error.load(std::memory_order_acquire);
-  return UntoldFailure{index, error == 0 ? base::Errc::io : static_cast<base::Errc>(error - 1)};
+  return UntoldFailure{index, error == 0 ? base::Errc::io : static_cast<base::Errc>(error - 1), core.pool().slot(index).job_output.load()};
 }
 
-void ByteOutput::told(const Core& core, const UntoldFailure& failure) { core.pool().slot(failure.slot).told.store(1); }
+void ByteOutput::told(const Core& core, const UntoldFailure& failure) {
+  if (failure.job_output == 0) return core.pool().slot(failure.slot).told.store(1);
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    pool::OutputSlot& slot = core.pool().slot(index);
+    if (is_open(slot) && slot.job_output.load() == failure.job_output) slot.told.store(1);
+  }
+}
 
 void ByteOutput::forget_checksums(const std::string& path) {
   store::SystemCalls calls;

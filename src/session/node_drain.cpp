@@ -224,7 +224,7 @@ void NodeDrain::finish() {
   pool_.header().session_state.store(pool::SessionState::closed, std::memory_order_release);
   if (engine_) {
     engine_->stop();
-    keeps_some_ = !pool_.is_shared() && !service::try_what_is_kept(pool_, calls_);
+    keeps_some_ = pool_.is_shared() ? service::tell_what_is_kept(pool_) : !service::try_what_is_kept(pool_, calls_);
     return;
   }
   pool::futex_signal(pool_.header().progress);

@@ -25,6 +25,12 @@ void Publication::throw_failure() const {
   throw base::Error(static_cast<base::Errc>(error - 1), text, hint);
 }
 
+void Publication::told() const {
+  pool::OutputSlot& slot = core_.pool().slot(key_.slot);
+  const bool is_it = slot.generation.load(std::memory_order_acquire) == key_.generation;
+  if (is_it && slot.state.load(std::memory_order_acquire) == pool::OutputState::open) slot.told = 1;
+}
+
 bool Publication::is_over() {
   const pool::OutputSlot& slot = core_.pool().slot(key_.slot);
   const auto inode = slot.working_inode.load(std::memory_order_acquire);

@@ -19,6 +19,8 @@ class Publication {
   // When all ranks have closed it: until it is published and on the storage. Throws what has failed, and timeout when nothing is written
   // for the deadline of the session. Local, blocks.
   void wait();
+  // Another rank has met that it failed, and the call on this rank says so too. Local.
+  void told() const;
 
  private:
   [[nodiscard]] bool is_over();
