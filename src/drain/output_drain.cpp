@@ -13,9 +13,7 @@
 #include "pool/futex.hpp"
 #include "pool/postponed.hpp"
 #include "pool/published.hpp"
-#include "store/parts/part_index.hpp"
 #include "store/posix/unclosed.hpp"
-#include "store/sums/sidecar.hpp"
 #include "store/windows/range_error.hpp"
 
 namespace glean::drain {
@@ -370,15 +368,6 @@ void OutputDrain::progress() {
   if (all_closed_ && is_whole) complete();
 }
 
-// A step that not all ranks have ended would be published in part.
-void OutputDrain::refuse_uneven_steps() {
-  std::vector<int> behind = pool::ranks_before_step(pool_, key_.slot, steps_begun_);
-  if (behind.empty()) behind = {static_cast<int>(slot_.job_last_rank.load(std::memory_order_acquire))};   // of another node
-  fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' was closed by all ranks, but " + base::readable_ranks(behind) +
-                                                  " had not ended step " + std::to_string(steps_begun_ - 1),
-                   "every rank ends every step, whether it puts something or not"));
-}
-
 void OutputDrain::complete() {
   if (steps_begun_ != steps_complete_) {
     refuse_uneven_steps();
@@ -444,17 +433,6 @@ void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
   settle_names(pool_, calls_, key_, ending);   // once more: of what a rank has removed that still found it on its way
   for (const std::uint32_t chunk : std::exchange(description_chunks_, {})) pool_.drop_reference(chunk);
   pool::futex_signal(pool_.header().progress);
-}
-
-void OutputDrain::discard_file() noexcept {
-  // All nodes come to that by themselves, and the program may have begun a file of that name anew when the last one does.
-  if (dropped_ && !publishes()) return;
-  if (keep_promised()) return;
-  const store::FileNames& names = description_.names;
-  if (file_) file_->discard();
-  else if (names.working_path != names.final_path) calls_.unlink(names.working_path.c_str());
-  if (description_.is_part) store::discard_index(calls_, names);
-  if (inherited_ && description_.checksums) store::remove_prepared_sidecar(calls_, names.final_path);
 }
 
 }  // namespace glean::drain

@@ -9,11 +9,14 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "drain/output_drain.hpp"
 #include "drain/retired_files.hpp"
 #include "pool/futex.hpp"
 #include "pool/postponed.hpp"
 #include "pool/published.hpp"
+#include "store/parts/part_index.hpp"
+#include "store/sums/sidecar.hpp"
 
 namespace glean::drain {
 namespace {
@@ -46,6 +49,15 @@ bool OutputDrain::reserve() {
     else storage_failed(error);
     return false;
   }
+}
+
+// A step that not all ranks have ended would be published in part.
+void OutputDrain::refuse_uneven_steps() {
+  std::vector<int> behind = pool::ranks_before_step(pool_, key_.slot, steps_begun_);
+  if (behind.empty()) behind = {static_cast<int>(slot_.job_last_rank.load(std::memory_order_acquire))};   // of another node
+  fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' was closed by all ranks, but " + base::readable_ranks(behind) +
+                                                  " had not ended step " + std::to_string(steps_begun_ - 1),
+                   "every rank ends every step, whether it puts something or not"));
 }
 
 // The program has removed it after it had closed it. There is no error.
@@ -107,8 +119,8 @@ void OutputDrain::put_off(const base::Error& error) {
   parcels_.forget(key_);
 }
 
-// Of several nodes: the storage of this one refuses it. The error first, as on one node: either all ranks of the node have closed the output,
-// or the last one finds the failure.
+// Of several nodes: the storage of this one refuses it. The error first, as on one node: either all ranks of the node have closed
+// the output, or the last one finds the failure.
 void OutputDrain::refuse(const base::Error& error) {
   const bool has_failed = slot_.error_claimed.load() != 0 && !pool::is_undecided(slot_);   // for another reason
   if (has_failed || !description_.is_bytes || slot_.job_output.load(std::memory_order_acquire) == 0) return fail(error);
@@ -153,6 +165,17 @@ void OutputDrain::leave_for_later() {
   slot_.discarded.store(pool::kept_for_recovery);
   settle_names(pool_, calls_, key_, Ending::kept);   // once more, as in finish()
   pool::futex_signal(pool_.header().progress);
+}
+
+void OutputDrain::discard_file() noexcept {
+  // All nodes come to that by themselves, and the program may have begun a file of that name anew when the last one does.
+  if (dropped_ && !publishes()) return;
+  if (keep_promised()) return;
+  const store::FileNames& names = description_.names;
+  if (file_) file_->discard();
+  else if (names.working_path != names.final_path) calls_.unlink(names.working_path.c_str());
+  if (description_.is_part) store::discard_index(calls_, names);
+  if (inherited_ && description_.checksums) store::remove_prepared_sidecar(calls_, names.final_path);
 }
 
 }  // namespace glean::drain

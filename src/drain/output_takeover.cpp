@@ -89,7 +89,8 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
 
 // The program may have renamed it since it was closed.
 void OutputDrain::follow_new_name() {
-  removed_ = slot_.is_renamed.load(std::memory_order_acquire) == pool::is_removed_output;   // another node may have removed the file already
+  // Another node may have removed the file already.
+  removed_ = slot_.is_renamed.load(std::memory_order_acquire) == pool::is_removed_output;
   const auto now = pool::new_name_of(pool_, key_);
   if (!now) return;
   removed_ = now->is_removed;

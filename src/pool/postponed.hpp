@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Of several nodes: whether an output that the storage refuses is kept in their pools for another try. They decide it together: it is kept if
-// all ranks of all nodes had closed it without having been told. What stands in OutputSlot::job_postponed.
+// Of several nodes: whether an output that the storage refuses is kept in their pools for another try. They decide it together: it
+// is kept if all ranks of all nodes had closed it without having been told. What stands in OutputSlot::job_postponed.
 #pragma once
 
 #include <cstdint>

@@ -77,8 +77,9 @@ class Draining {
   // Those of `outputs` that become the file with that mark, or a file in the directory with it.
   enum class Names { files, directories_too };
   [[nodiscard]] OutputSet of(OutputSet outputs, std::uint64_t mark, Names names) const noexcept;
-  // Waits until all of them that are closed are there, have failed or are given up. False: for `seconds` nothing was written. `waiting` is called
-  // about once a second with the number of seconds so far. Blocks. Of several nodes that have lost each other it is false at once.
+  // Waits until all of them that are closed are there, have failed or are given up. False: for `seconds` nothing was written.
+  // `waiting` is called about once a second with the number of seconds so far. Blocks. Of several nodes that have lost each other it
+  // is false at once.
   bool wait_for(OutputSet outputs, double seconds, void (*waiting)(void* context, int seconds), void* context) const noexcept;
 
   // Waits, for a few milliseconds as a rule, until whoever drains has opened the files of `outputs`: then they can do without a name.

@@ -94,7 +94,8 @@ class ByteOutput {
     std::uint64_t job_output = 0;   // on several nodes: the same on all of them, one after the other
   };
   [[nodiscard]] static std::optional<UntoldFailure> untold_failure(const Core& core);
-  // The program has been told of it. Of several nodes: of the one that all know so, also where it is not known yet that it has failed. Local.
+  // The program has been told of it. Of several nodes: of the one that all know so, also where it is not known yet that it has
+  // failed. Local.
   static void told(const Core& core, const UntoldFailure& failure);
 
   // Removes the checksums of a file that changes, or is deleted; warns when it cannot. Local.

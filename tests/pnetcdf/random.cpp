@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include "random_names.hpp"
 #include "values.hpp"
 
 namespace {
@@ -24,16 +25,14 @@ void say(const char* what, long long value) { std::fprintf(out, "%s %lld\n", wha
 class Program {
  public:
   explicit Program(unsigned number)
-      : common_(number), own_(number * 1000003U + static_cast<unsigned>(rank) + 1), names_(number + 77), path_("case." + std::to_string(number) + ".nc") {}
+      : common_(number), own_(number * 1000003U + static_cast<unsigned>(rank) + 1), names_(number + 77),
+        path_("case." + std::to_string(number) + ".nc") {}
 
   void run() {
     std::fprintf(out, "case %s\n", path_.c_str()), std::fflush(out);
     create();
     const int steps = 4 + one_of(common_, 14);
-    for (int s = 0; s < steps; ++s) {
-      step();
-      MPI_Barrier(MPI_COMM_WORLD);
-    }
+    for (int s = 0; s < steps; ++s) step(), MPI_Barrier(MPI_COMM_WORLD);
     if (independent_) leave_independent();
     wait_for(NC_REQ_ALL);
     say("detach", ncmpi_buffer_detach(file_));
@@ -41,37 +40,13 @@ class Program {
     say("close", ncmpi_close(file_));
     MPI_Barrier(MPI_COMM_WORLD);
     const std::string final_path = path_;
-    rename_or_remove();
+    path_ = rename_or_remove(names_, path_, rank, ranks, say);
     reopen();
     if (path_ != final_path && rank == 0) say("rename back", std::rename(path_.c_str(), final_path.c_str()));
     MPI_Barrier(MPI_COMM_WORLD);
   }
 
  private:
-  // What programs do with files that they have just closed. The draws are its own: the rest of a program does not depend on them.
-  void rename_or_remove() {
-    const std::string old = path_ + ".old", other = path_ + ".other";
-    const int kind = one_of(names_, 5);
-    if (kind == 0) return;
-    if (kind <= 2) {   // another file is written and removed, or gets another name
-      int file = -1;
-      say("create", ncmpi_create(MPI_COMM_WORLD, other.c_str(), NC_CLOBBER, MPI_INFO_NULL, &file));
-      say("enddef", ncmpi_enddef(file));
-      say("close", ncmpi_close(file));
-      MPI_Barrier(MPI_COMM_WORLD);
-    }
-    if (rank == one_of(names_, ranks)) {
-      if (kind == 1) say("remove", std::remove(other.c_str()));
-      if (kind == 2) say("rename", std::rename(other.c_str(), old.c_str()));
-      if (kind >= 2) say("rename", std::rename(path_.c_str(), old.c_str()));   // over that, or a name that is free
-      if (kind == 4) say("rename back", std::rename(old.c_str(), path_.c_str()));
-      if (kind == 1 || kind == 4) say("look", access(path_.c_str(), F_OK));
-      else say("look", access(path_.c_str(), F_OK)), say("look", access(old.c_str(), F_OK));
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (kind == 2 || kind == 3) path_ = old;
-  }
-
   void create() {
     const int formats[] = {0, NC_64BIT_OFFSET, NC_64BIT_DATA};
     const int format = one_of(common_, 3);
@@ -416,10 +391,7 @@ class Program {
         say("wrong mode", independent_ ? ncmpi_put_var1_double_all(file_, variable.id, at, &zero)
                                        : ncmpi_put_var1_double(file_, variable.id, at, &zero));
         return;
-      case 4: {
-        const auto whole = independent_ ? ncmpi_put_var_double : ncmpi_put_var_double_all;
-        return say("no such variable", whole(file_, 77, &zero));
-      }
+      case 4: return say("no such variable", (independent_ ? ncmpi_put_var_double : ncmpi_put_var_double_all)(file_, 77, &zero));
       default: return ask();
     }
   }
@@ -445,13 +417,9 @@ class Program {
     independent_ = false;
     say("attach", ncmpi_buffer_attach(file_, 1 << 20));
     for (int i = 0; i < 3; ++i) {
-      get();
-      MPI_Barrier(MPI_COMM_WORLD);
-      put_some(put_all);
-      MPI_Barrier(MPI_COMM_WORLD);
-      put_some(iput);
-      wait_for(NC_REQ_ALL);
-      MPI_Barrier(MPI_COMM_WORLD);
+      get(), MPI_Barrier(MPI_COMM_WORLD);
+      put_some(put_all), MPI_Barrier(MPI_COMM_WORLD);
+      put_some(iput), wait_for(NC_REQ_ALL), MPI_Barrier(MPI_COMM_WORLD);
     }
     ask();
     say("close", ncmpi_close(file_));

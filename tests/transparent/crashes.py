@@ -59,8 +59,8 @@ class Crash:
         return {**os.environ, **self.environment, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
     def recover(self):
-        done = subprocess.run([self.glean, "recover", "--wait=60s"], cwd=self.data, env=self.all_variables(), capture_output=True, text=True,
-                              timeout=120, check=False)
+        done = subprocess.run([self.glean, "recover", "--wait=60s"], cwd=self.data, env=self.all_variables(), capture_output=True,
+                              text=True, timeout=120, check=False)
         return f"recover: {done.returncode}\n{done.stdout}{done.stderr}"
 
     def problems(self, *more):

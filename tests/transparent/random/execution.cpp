@@ -332,7 +332,8 @@ void Execution::remove_names(int file) {
   for (const auto& [name, entry] : model_.directory().entries()) {
     if (!name.starts_with(base)) continue;
     // A symbolic link that leads nowhere is nothing that all implementations of MPI-IO delete.
-    const bool removed = (by_mpi && entry.node >= 0 ? MPI_File_delete(path_of(name).c_str(), MPI_INFO_NULL) : unlink(path_of(name).c_str())) == 0;
+    const std::string path = path_of(name);
+    const bool removed = (by_mpi && entry.node >= 0 ? MPI_File_delete(path.c_str(), MPI_INFO_NULL) : unlink(path.c_str())) == 0;
     if (!removed) failed(-1, name + " cannot be removed in the end");
     by_mpi = !by_mpi;
   }

@@ -102,7 +102,8 @@ bool report(std::uint64_t seed, const std::vector<std::string>& failures, int ra
 
 // What is left of one that was killed, or met a full disk.
 int check(const Options& options) {
-  const auto scenario = simplified(transparent::draw_scenario(options.seed, options.ranks_before, options.types, options.names), options.simplify);
+  const auto drawn = transparent::draw_scenario(options.seed, options.ranks_before, options.types, options.names);
+  const auto scenario = simplified(drawn, options.simplify);
   if (options.print) std::printf("%s", text_of(scenario, options.simplify).c_str());
   const auto problems = transparent::Survivors(scenario, options.simplify, options.directory, options.check).check();
   for (const std::string& problem : problems) std::printf("%s\n", problem.c_str());

@@ -160,7 +160,8 @@ void Execution::look(int file, Look look, int number) {
     }
     for (const auto& [name, entry] : entries) {
       const ModelFile& model = model_.file(file);   // an open one is listed by a working name
-      if (!name.starts_with(base) || (opened(file).handle != MPI_FILE_NULL && model.nodes[static_cast<std::size_t>(colour_of(file))] == entry.node)) continue;
+      const bool is_open = opened(file).handle != MPI_FILE_NULL;
+      if (!name.starts_with(base) || (is_open && model.nodes[static_cast<std::size_t>(colour_of(file))] == entry.node)) continue;
       if (!std::binary_search(found.begin(), found.end(), name)) failed(number, name + " is not listed");
     }
   }
@@ -180,7 +181,9 @@ void Execution::look_at(int file, const std::string& name, const Entry& entry, b
   const std::string path = path_of(name);
   struct stat status{};
   if (lstat(path.c_str(), &status) != 0) return failed(number, name + " is not there: " + std::strerror(errno));
-  if (S_ISLNK(status.st_mode) != (entry.node < 0)) return failed(number, name + " should be " + (entry.node < 0 ? "a symbolic link" : "a file"));
+  if (S_ISLNK(status.st_mode) != (entry.node < 0)) {
+    return failed(number, name + " should be " + (entry.node < 0 ? "a symbolic link" : "a file"));
+  }
   if (entry.node < 0) {
     std::error_code error;
     const std::string target = std::filesystem::read_symlink(path, error).string();
@@ -193,7 +196,8 @@ void Execution::look_at(int file, const std::string& name, const Entry& entry, b
     failed(number, name + " has " + std::to_string(status.st_nlink) + " links instead of " + std::to_string(links));
   }
   if (status.st_size != static_cast<off_t>(contents.bytes.size())) {
-    failed(number, name + " has " + std::to_string(status.st_size) + " bytes, says stat, instead of " + std::to_string(contents.bytes.size()));
+    failed(number, name + " has " + std::to_string(status.st_size) + " bytes, says stat, instead of " +
+                       std::to_string(contents.bytes.size()));
   }
   if (!read) return;
   std::ifstream stream(path, std::ios::binary);

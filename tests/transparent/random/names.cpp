@@ -81,10 +81,13 @@ std::string text_of(const NameCall& call) {
   std::string text = std::string(names[static_cast<int>(call.kind)]) + " ";
   if (call.kind != NameCallKind::make) text += name_text(call.from);
   if (call.kind == NameCallKind::cut) text += " to " + std::to_string(call.bytes);
-  if (call.kind >= NameCallKind::move && call.kind <= NameCallKind::symbolic_link) text += " ";
-  if (call.kind == NameCallKind::make || (call.kind >= NameCallKind::move && call.kind <= NameCallKind::symbolic_link)) text += name_text(call.to);
+  const bool has_two_names = call.kind >= NameCallKind::move && call.kind <= NameCallKind::symbolic_link;
+  if (has_two_names) text += " ";
+  if (call.kind == NameCallKind::make || has_two_names) text += name_text(call.to);
   text += " (place " + std::to_string(call.place) + ")";
-  if (call.look != Look::none) text += std::string(", ") + looks[static_cast<int>(call.look)] + " (place " + std::to_string(call.looker) + ")";
+  if (call.look != Look::none) {
+    text += std::string(", ") + looks[static_cast<int>(call.look)] + " (place " + std::to_string(call.looker) + ")";
+  }
   return text;
 }
 

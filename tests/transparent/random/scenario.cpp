@@ -103,7 +103,9 @@ Scenario draw_scenario(std::uint64_t seed, int ranks, Types types, Names names) 
     Step step;
     step.file = other.between(0, static_cast<int>(scenario.files.size()) - 1);
     step.kind = other.one_in(6) ? StepKind::second_handle : StepKind::names;
-    if (step.kind == StepKind::names) step.names = draw_names(other, largest(scenario.files[static_cast<std::size_t>(step.file)].who, ranks));
+    if (step.kind == StepKind::names) {
+      step.names = draw_names(other, largest(scenario.files[static_cast<std::size_t>(step.file)].who, ranks));
+    }
     if (step.kind == StepKind::second_handle) step.second = draw_second_handle(other);
     const int place = other.between(0, static_cast<int>(scenario.steps.size()));
     scenario.steps.insert(scenario.steps.begin() + place, std::move(step));
@@ -154,7 +156,9 @@ std::string text_of(const Scenario& scenario, const Simplify& how) {
                                             "MPI_File_set_size", "MPI_File_set_atomicity", "queries", "names", "a second handle"};
     text += "step " + std::to_string(i) + ", file " + std::to_string(step.file) + ": ";
     text += step.kind == StepKind::access ? call_of(step) : names[static_cast<int>(step.kind)];
-    if (step.kind == StepKind::set_size || step.kind == StepKind::atomicity || step.kind == StepKind::query || step.kind == StepKind::seek) text += " " + std::to_string(step.value);
+    const bool has_value = step.kind == StepKind::set_size || step.kind == StepKind::atomicity || step.kind == StepKind::query ||
+                           step.kind == StepKind::seek;
+    if (has_value) text += " " + std::to_string(step.value);
     if (step.kind == StepKind::view) text += ", etype of " + std::to_string(step.etype_bytes) + " bytes (the leaf)";
     if (step.kind == StepKind::names) text += text_of(step.names);
     if (step.kind == StepKind::second_handle) text += text_of(step.second);

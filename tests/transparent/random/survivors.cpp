@@ -183,7 +183,8 @@ void Survivors::end(Group& group, const NameCall* in_doubt) {
   group.before = group.after = names_of(group);
   if (in_doubt == nullptr) return;
   const Directory directory = model_.directory();
-  const std::string from = model_.name_of(group.file, group.colour, in_doubt->from), to = model_.name_of(group.file, group.colour, in_doubt->to);
+  const std::string from = model_.name_of(group.file, group.colour, in_doubt->from);
+  const std::string to = model_.name_of(group.file, group.colour, in_doubt->to);
   if (directory.expect(*in_doubt, from, to) != 0) return;
   apply(group, *in_doubt, 0);
   group.after = names_of(group);
@@ -244,7 +245,9 @@ void Survivors::compare(const Group& group) {
     const auto moved = std::find_if(group.after.begin(), group.after.end(), is_same);
     std::string why;
     if (!expected.whole || moved == group.after.end() || group.after.contains(name)) continue;
-    if (!is_there(name, expected, why) && !is_there(moved->first, moved->second, why)) problems_.push_back("lost " + name + " or " + moved->first);
+    if (!is_there(name, expected, why) && !is_there(moved->first, moved->second, why)) {
+      problems_.push_back("lost " + name + " or " + moved->first);
+    }
   }
 }
 
