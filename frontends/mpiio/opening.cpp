@@ -17,7 +17,7 @@
 #include "base/log.hpp"
 #include "call.hpp"
 #include "captured_file.hpp"
-#include "retiring.hpp"
+#include "frontends/posix/retiring.hpp"
 #include "passed_handle.hpp"
 #include "session/agreement.hpp"
 
@@ -219,7 +219,7 @@ int open_past(Session& session, MPI_Comm comm, const std::string& filename, int 
   const std::string path = Session::absolute(filename.substr(prefix_of(filename)));
   if (may_be_captured) static_cast<void>(working_path(session, path));
   const bool may_be_written = may_be_captured && (amode & kinds_of_access) != MPI_MODE_RDONLY;
-  if (may_be_written) wait_to_cut("MPI_File_open", AT_FDCWD, path.c_str());   // or overwritten
+  if (may_be_written) posix::wait_to_cut("MPI_File_open", AT_FDCWD, path.c_str());   // or overwritten
   const int code = open_original(comm, filename, amode, info, fh);
   if (code != MPI_SUCCESS || !may_be_written) return code;
   if (auto passed = PassedHandle::of(session.core(), comm, path)) session.add(*fh, {nullptr, nullptr, std::move(passed)});

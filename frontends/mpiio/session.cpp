@@ -13,7 +13,7 @@
 #include "base/log.hpp"
 #include "captured_file.hpp"
 #include "left_open.hpp"
-#include "look_ups.hpp"
+#include "frontends/posix/interposition.hpp"
 #include "passed_handle.hpp"
 #include "pool/epochs.hpp"
 #include "pool/published.hpp"
@@ -58,10 +58,7 @@ void Session::begin() noexcept {
     auto core = std::make_shared<session::Core>(MPI_COMM_WORLD, std::map<std::string, std::string>{}, session::Core::Program::unmodified);
     auto* made = new Session(std::move(core));
     made->end_with_mpi();
-    if (made->core_->has_pool()) {
-      begin_look_ups(made->core_->pool(), made->core_->nodes().rank(), made->core_->deadline_seconds(),
-                     base::find_key("markers")->print(made->core_->settings()));
-    }
+    if (made->core_->has_pool()) posix::begin_interposition(*made->core_);
     announce(*made->core_);
     the_session.store(made, std::memory_order_release);
   });
@@ -86,7 +83,7 @@ void Session::end_without_mpi() noexcept {
   wait_for_files();
   Session* session = the_session.exchange(nullptr);
   if (session == nullptr) return;
-  end_look_ups();
+  posix::end_interposition();
   session->core_->leave();
 }
 
@@ -136,7 +133,7 @@ void Session::end() noexcept {
   const std::vector<LeftOpen> left_open = close_left_open(left);
   left.clear();
   Token::close_spare();
-  end_look_ups();
+  posix::end_interposition();
   const auto error = session::caught([&] {
     report_calls();
     core_->datasets() = datasets().gather(core_->comm());

@@ -9,7 +9,7 @@
 
 #include <string_view>
 
-namespace glean::mpiio {
+namespace glean::posix {
 
 // Around the program's unlink(), remove() or unlinkat() of a file. True: it has been removed, and the call is not made. Local.
 [[nodiscard]] bool removes_now(const char* call, int directory, const char* path) noexcept;
@@ -27,4 +27,4 @@ void wait_to_cut(const char* call, int directory, const char* path) noexcept;
 // Names that a program does not see when it lists a directory.
 [[nodiscard]] bool is_hidden(const char* name) noexcept;
 
-}  // namespace glean::mpiio
+}  // namespace glean::posix

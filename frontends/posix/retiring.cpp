@@ -11,22 +11,19 @@
 #include <cstring>
 #include <string>
 
-#include "look_ups.hpp"
+#include "interposition.hpp"
 #include "path_resolution.hpp"
 #include "pool/futex.hpp"
 #include "pool/name_log.hpp"
-#include "session.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 
-namespace glean::mpiio {
+namespace glean::posix {
 namespace {
 
 using pool::NameChange;
 using pool::NameLog;
 using Names = pool::Draining::Names;
-
-constexpr double opening_seconds = 5;   // by the drain
 
 // A name of the file system, as the slot of an output has it.
 struct Name {
@@ -173,9 +170,9 @@ class Change {
 
   [[nodiscard]] std::optional<session::FoundOutput> find(const Name& name, session::Unfinished which) const {
     std::optional<session::FoundOutput> found;
-    const Session* session = Session::current();
+    const bool has_session = look_ups_.core.load() != nullptr;
     const bool is_for_all_nodes = pool().is_shared() && which != session::Unfinished::kept;
-    if (session == nullptr || is_for_all_nodes || session::OneAtATime::is_taken_here()) return found;
+    if (!has_session || is_for_all_nodes || session::OneAtATime::is_taken_here()) return found;
     static_cast<void>(session::caught([&] { found = session::find_output(pool(), std::string(name.text()), which); }));
     return found && found->is_closed ? found : std::nullopt;
   }
@@ -372,4 +369,4 @@ bool loses_hidden_files(const char* call, int directory, const char* path) noexc
 
 bool is_hidden(const char* name) noexcept { return name[0] == '.' && pool::parse_hidden(name).has_value(); }
 
-}  // namespace glean::mpiio
+}  // namespace glean::posix

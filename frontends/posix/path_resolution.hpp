@@ -8,7 +8,7 @@
 #include <climits>
 #include <cstddef>
 
-namespace glean::mpiio {
+namespace glean::posix {
 
 using Path = std::array<char, PATH_MAX>;
 
@@ -18,4 +18,4 @@ using Path = std::array<char, PATH_MAX>;
 enum class LastLink { followed, itself };
 [[nodiscard]] std::size_t resolve(int directory, const char* path, LastLink last_link, Path& resolved);
 
-}  // namespace glean::mpiio
+}  // namespace glean::posix

@@ -4,7 +4,7 @@
 #include <fnmatch.h>
 #include <gtest/gtest.h>
 
-namespace glean::mpiio {
+namespace glean::posix {
 namespace {
 
 TEST(MarkedBy, IsTheNameWithoutSeparatorAndWord) {
@@ -43,4 +43,4 @@ TEST(MarkerPatterns, MatchNamesAndPaths) {
 }
 
 }  // namespace
-}  // namespace glean::mpiio
+}  // namespace glean::posix

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "look_ups.hpp"
+#include "interposition.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,26 +15,26 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
 
 #include "base/config.hpp"
+#include "base/keys.hpp"
 #include "base/log.hpp"
 #include "markers.hpp"
 #include "path_resolution.hpp"
 #include "pool/published.hpp"
-#include "session.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_output.hpp"
 #include "session/stems.hpp"
 
-namespace glean::mpiio {
+namespace glean::posix {
 namespace {
 
 constexpr int silent_seconds = 5;      // before people are told
-constexpr double opening_seconds = 5;   // by the drain, of a file that is then removed
 constexpr double default_deadline_seconds = 300;
 
 std::atomic<LookUps*> current = nullptr;
@@ -76,13 +77,13 @@ using KeptName = session::ByteOutput::KeptName;
 
 // Where a new file is that this program has open; null if there is none. A child of the program has no session.
 std::unique_ptr<KeptName> find_open(const LookUps& look_ups, std::string_view final_path, Wanted wanted) {
-  Session* session = Session::current();
-  if (session == nullptr) return nullptr;
+  session::Core* core = look_ups.core.load();
+  if (core == nullptr) return nullptr;
   std::unique_ptr<KeptName> kept;
   const auto is_ending = [&] { return current.load() != &look_ups; };
   using session::ByteOutput;
   const auto content = wanted == Wanted::removed ? ByteOutput::Content::any : ByteOutput::Content::captured;
-  const auto error = session::caught([&] { kept = ByteOutput::keep_open(*session->core(), std::string(final_path), content, is_ending); });
+  const auto error = session::caught([&] { kept = ByteOutput::keep_open(*core, std::string(final_path), content, is_ending); });
   if (error) base::log(base::LogLevel::error, "'{}' is open and cannot be looked at: {}", final_path, error->what());
   return kept;
 }
@@ -165,7 +166,7 @@ std::string markers_of_configuration() {
     if (told >> rank >> seconds) std::getline(told >> std::ws, markers);
     if (text == nullptr) markers = markers_of_configuration();
     const bool known = rank >= 0 && rank < static_cast<int>(pool->header().ranks);
-    current = new LookUps(*pool, known ? rank : pool::no_rank, seconds, markers);
+    current = new LookUps(*pool, known ? rank : pool::no_rank, seconds, markers, nullptr);
   } catch (const std::exception&) {
     // It is gone, or another user's.
   }
@@ -181,19 +182,29 @@ void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told) {
   line.add("' does not wait any longer: nothing was written for ").add(static_cast<int>(look_ups.deadline_seconds)).add(" s").write();
 }
 
-LookUps::LookUps(const pool::Pool& pool, int node_rank, double seconds, const std::string& patterns)
-    : draining(pool, node_rank), deadline_seconds(seconds), markers(patterns) {
+LookUps::LookUps(const pool::Pool& pool, int node_rank, double seconds, const std::string& patterns, session::Core* its_core)
+    : draining(pool, node_rank), deadline_seconds(seconds), markers(patterns), core(its_core) {
   pool::hidden_job(pool.name()).copy(job.data(), job.size() - 1);
 }
 
-void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_seconds, const std::string& markers) {
+void begin_interposition(session::Core& core) {
+  const pool::Pool& pool = core.pool();
+  const int node_rank = core.nodes().rank();
+  const double deadline_seconds = core.deadline_seconds();
+  const std::string markers = base::find_key("markers")->print(core.settings());
+  static std::once_flag once;
+  std::call_once(once, [] {
+    pthread_atfork(nullptr, nullptr, [] {
+      if (LookUps* of_parent = current.load()) of_parent->core = nullptr;
+    });
+  });
   // What there was before, of a parent or of an earlier session, may be in use by a thread: it is small, and stays.
-  current = new LookUps(pool, node_rank, deadline_seconds, markers);
+  current = new LookUps(pool, node_rank, deadline_seconds, markers, &core);
   const std::string text = pool.name() + " " + std::to_string(node_rank) + " " + std::to_string(deadline_seconds) + " " + markers;
   setenv(pool::looking_variable, text.c_str(), 1);
 }
 
-void end_look_ups() noexcept {
+void end_interposition() noexcept {
   current = nullptr;
   unsetenv(pool::looking_variable);
   while (looking.load() != looking_here) usleep(1000);
@@ -306,4 +317,4 @@ bool may_link(const char* call, const char* text, int directory, const char* pat
                       [&](const LookUps& look_ups, pool::OutputSet closed) { return led_to(look_ups, closed, text, directory, path); });
 }
 
-}  // namespace glean::mpiio
+}  // namespace glean::posix

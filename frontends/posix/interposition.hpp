@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,22 +18,23 @@
 #include "pool/pool.hpp"
 #include "pool/published.hpp"
 #include "session/byte_output.hpp"
+#include "session/core.hpp"
 
-namespace glean::mpiio {
+namespace glean::posix {
 
-// From now on the calls of this process wait, and those of the processes that it starts, for as long as something is written
-// at least every `deadline_seconds`. `pool` must live until end_look_ups(). `node_rank`: this process's rank on the node. `markers`: the
-// setting, for may_make(). Local.
-void begin_look_ups(const pool::Pool& pool, int node_rank, double deadline_seconds, const std::string& markers);
+// From now on the calls of this process wait, and those of the processes that it starts, for as long as something is written at least
+// every pool.deadline. `core` has a pool, and must live until end_interposition(). Local.
+void begin_interposition(session::Core& core);
 // When nothing drains any more, before the pool goes. Local.
-void end_look_ups() noexcept;
+void end_interposition() noexcept;
 
 struct LookUps {
-  LookUps(const pool::Pool& pool, int node_rank, double deadline_seconds, const std::string& markers);
+  LookUps(const pool::Pool& pool, int node_rank, double deadline_seconds, const std::string& markers, session::Core* core);
 
   pool::Draining draining;
   double deadline_seconds;
   MarkerPatterns markers;
+  std::atomic<session::Core*> core;   // null in a child of the program: it has no part in the session
   std::array<char, 320> job{};   // in the names of files that live on when the program has removed them (pool/name_log.hpp)
 };
 
@@ -50,6 +52,8 @@ class Looking {
   LookUps* look_ups_ = nullptr;
   bool is_counted_ = false;
 };
+
+inline constexpr double opening_seconds = 5;   // that a file takes the drain to open, at most
 
 // What waits, for messages.
 struct Told {
@@ -89,4 +93,4 @@ class Look {
 // The same before a symbolic link `path` to `text` is made, for what it leads to.
 [[nodiscard]] bool may_link(const char* call, const char* text, int directory, const char* path) noexcept;
 
-}  // namespace glean::mpiio
+}  // namespace glean::posix

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace glean::mpiio {
+namespace glean::posix {
 namespace {
 
 constexpr std::array<std::string_view, 6> marker_words = {"done", "ok", "ready", "complete", "success", "sum"};
@@ -102,4 +102,4 @@ bool MarkerPatterns::match(std::string_view path) const noexcept {
   return false;
 }
 
-}  // namespace glean::mpiio
+}  // namespace glean::posix

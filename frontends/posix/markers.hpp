@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace glean::mpiio {
+namespace glean::posix {
 
 // What a file speaks of that has this path: the path without `.`, `-` or `_` and one of done, ok, ready, complete, success, md5…, sha…
 // and sum, in any case. Empty where that is no marker's name.
@@ -31,4 +31,4 @@ class MarkerPatterns {
   std::string listed_;
 };
 
-}  // namespace glean::mpiio
+}  // namespace glean::posix

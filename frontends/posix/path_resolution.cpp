@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace glean::mpiio {
+namespace glean::posix {
 namespace {
 
 constexpr int links_followed = 40;     // as many as the kernel does
@@ -80,4 +80,4 @@ std::size_t resolve(int directory, const char* path, LastLink last_link, Path& r
   return length;
 }
 
-}  // namespace glean::mpiio
+}  // namespace glean::posix

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions of the C library by which a program looks at files, for look_ups.hpp. Each waits, if it has to, and calls the
+// The functions of the C library by which a program looks at files, for interposition.hpp. Each waits, if it has to, and calls the
 // next function of its name.
 #include <dirent.h>
 #include <dlfcn.h>
@@ -24,19 +24,19 @@
 #include <cstdlib>
 #include <type_traits>
 
-#include "look_ups.hpp"
+#include "interposition.hpp"
 #include "retiring.hpp"
 
-using glean::mpiio::cuts;
-using glean::mpiio::is_hidden;
-using glean::mpiio::Look;
-using glean::mpiio::loses_hidden_files;
-using glean::mpiio::removes_now;
-using glean::mpiio::renames_now;
-using glean::mpiio::wait_to_cut;
-using glean::mpiio::Wanted;
-using glean::mpiio::may_link;
-using glean::mpiio::may_make;
+using glean::posix::cuts;
+using glean::posix::is_hidden;
+using glean::posix::Look;
+using glean::posix::loses_hidden_files;
+using glean::posix::removes_now;
+using glean::posix::renames_now;
+using glean::posix::wait_to_cut;
+using glean::posix::Wanted;
+using glean::posix::may_link;
+using glean::posix::may_make;
 
 // The code of this library, as the linker knows it: its own calls do not wait, as the drain would wait for itself.
 extern "C" {
