@@ -175,6 +175,20 @@ glean_status glean_output_wait(glean_output* output, glean_level level, double s
   });
 }
 
+glean_status glean_output_reached(glean_output* output, glean_level level, int* reached) {
+  return call(output, [&] {
+    required(reached, "reached");
+    *reached = output->output.reached(glean::c::level_of(level)) ? 1 : 0;
+  });
+}
+
+glean_status glean_output_close_at(glean_output* output, glean_level level, double seconds) {
+  return call(output, [&] {
+    const glean::Level known = glean::c::agreed(output->comm, [&] { return glean::c::level_of(level); });
+    output->output.close(known, seconds);
+  });
+}
+
 glean_status glean_output_close(glean_output* output) {
   return call(output, [&] { output->output.close(); });
 }

@@ -361,11 +361,19 @@ GLEAN_CHECKED glean_status glean_output_find_variable(glean_output *output, cons
  * GLEAN_DURABLE means fsynced; it is published once it is closed and complete. Collective. Blocks. */
 GLEAN_CHECKED glean_status glean_output_wait(glean_output *output, glean_level level, double seconds);
 
+/* Whether everything that this rank has put so far is at `level`, as far as its node knows: `*reached` is 1 or 0; it is 0 of an
+ * output that has failed. It asks the drain for what it takes. Local; does not wait. */
+GLEAN_CHECKED glean_status glean_output_reached(glean_output *output, glean_level level, int *reached);
+
 /* No more steps: the file is completed, made durable and published in the background. The handle remains for
  * glean_output_wait and glean_output_message. Errors that come later reach every rank at the next
  * glean_output_open, glean_session_wait or glean_session_close, or at glean_output_wait. Collective; does not
  * wait for the drain. */
 GLEAN_CHECKED glean_status glean_output_close(glean_output *output);
+
+/* glean_output_close, and glean_output_wait: with GLEAN_DURABLE it returns when the file is complete, under its name, on
+ * storage. Collective. Blocks. */
+GLEAN_CHECKED glean_status glean_output_close_at(glean_output *output, glean_level level, double seconds);
 
 /* Gives the handle back. Without glean_output_close before, the output is abandoned: nothing is published.
  * NULL is allowed. Local. */

@@ -279,10 +279,16 @@ class Output {
   // On an open output `durable` means fsynced; it is published once it is closed and complete.
   void wait(Level level, double seconds = -1);
 
+  // Whether everything that this rank has put so far is at `level`, as far as its node knows; it asks the drain for what it takes.
+  // False of an output that has failed: why, wait() tells all ranks. Local, does not wait.
+  [[nodiscard]] bool reached(Level level);
+
   // No more steps: the file is completed, made durable and published in the background. Collective, but
   // waits neither for the drain nor for other ranks. What goes wrong reaches every rank once: at the next
   // Session::open, Session::wait or Session::close, or at wait() of this output, which says it every time.
   void close();
+  // close(), and wait(level): `durable` returns when the file is complete, under its name, on storage. Collective, blocks.
+  void close(Level level, double seconds = -1);
 
   class Impl;
   explicit Output(std::unique_ptr<Impl> impl);

@@ -46,6 +46,8 @@ class Backend {
   virtual void end_step(std::uint64_t step) = 0;
   // `misuse`: why this rank should not have called; it takes part all the same. Collective; throws on all ranks or none.
   virtual void wait(Level level, double seconds, const std::optional<base::Error>& misuse) = 0;
+  // Of this rank's steps that have ended, as its node knows it. Asks the drain for what it takes. Local, does not wait.
+  [[nodiscard]] virtual bool reached(Level level) = 0;
   // No more steps. All ranks call it.
   virtual void close() = 0;
   // Gives the output up. Does not throw.

@@ -127,8 +127,17 @@ void Output::wait(Level level, double seconds) {
   output_call(impl_.get(), OnError::keep, [&](Impl& impl) { impl.wait(level, seconds); });
 }
 
+bool Output::reached(Level level) {
+  return output_call(impl_.get(), OnError::keep, [&](Impl& impl) { return impl.reached(level); });
+}
+
 void Output::close() {
   output_call(impl_.get(), OnError::keep, [](Impl& impl) { impl.close(); });
+}
+
+void Output::close(Level level, double seconds) {
+  close();
+  wait(level, seconds);
 }
 
 // --- Session

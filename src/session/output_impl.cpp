@@ -298,6 +298,14 @@ void Output::Impl::wait(Level level, double seconds) {
   backend_->wait(level, seconds, misuse);
 }
 
+bool Output::Impl::reached(Level level) {
+  if (phase_ == Phase::defining) return true;   // nothing was put
+  if (phase_ == Phase::failed) return false;
+  if (backend_->failure()) return false;
+  if (core_->closed()) return phase_ == Phase::closed;   // closing the session has waited
+  return backend_->reached(level);
+}
+
 void Output::Impl::close() {
   require_open("close");
   core_->require_usable("close");

@@ -33,6 +33,7 @@ class Output::Impl {
   void end_step();
   [[nodiscard]] Variable find_variable(std::string_view name) const;
   void wait(Level level, double seconds);
+  [[nodiscard]] bool reached(Level level);
   void close();
 
   [[nodiscard]] session::Core& core() { return *core_; }

@@ -95,6 +95,9 @@ class PassthroughBackend final : public Backend {
     }
   }
 
+  // What is written at all is written when a step ends.
+  [[nodiscard]] bool reached(Level level) override { return !mine_ && (level != Level::durable || closed_ || steps_durable_ == steps_); }
+
   void close() override {
     closed_ = true;
     core_->delist(this);

@@ -86,6 +86,9 @@ class PoolOutputs {
   };
   [[nodiscard]] Verdict wait(PoolOutput* only, Level level, double seconds, const std::optional<base::Error>& misuse);
 
+  // Whether what this rank has ended is at `level`, as its node knows it; false when it has failed. Local, does not wait.
+  [[nodiscard]] bool has_reached(PoolOutput& output, Level level);
+
   // The closed outputs that have failed and of which nobody knows, as a set of slots. Local.
   [[nodiscard]] std::uint64_t failed_unnoticed() const;
   // Makes the failures in `slots` known: returns them as one error on all ranks. Collective, one broadcast each.

@@ -106,6 +106,13 @@ class ThreadedBackend final : public Backend {
     if (verdict.error) throw base::Error(*verdict.error);
   }
 
+  [[nodiscard]] bool reached(Level level) override {
+    const bool has_reached = core_->outputs().has_reached(*output_, level);
+    if (!has_reached) core_->recorder().ring_the_drain();
+    core_->keep_draining();
+    return has_reached;
+  }
+
   // Unless it is to be durable, no rank waits for another: what goes wrong, here or later, the next call that is for that brings to all.
   void close() override {
     tell_of_drops();

@@ -117,8 +117,12 @@ static void a_uniform_grid_and_a_record_variable_arrive(glean_session *session, 
     OUT(glean_output_end_step(out));
   }
   OUT(glean_output_wait(out, GLEAN_STAGED, -1));
-  OUT(glean_output_close(out));
-  OUT(glean_output_wait(out, GLEAN_DURABLE, 60));
+  int reached = 0;
+  OUT(glean_output_reached(out, GLEAN_STAGED, &reached));
+  EXPECT(reached == 1);
+  OUT(glean_output_close_at(out, GLEAN_DURABLE, 60));
+  OUT(glean_output_reached(out, GLEAN_DURABLE, &reached));
+  EXPECT(reached == 1);
   glean_output_free(out);
 
   int file = -1, id = -1;

@@ -138,6 +138,40 @@ TEST_F(Outputs, AreInTheFileWhenTheyAreWrittenAndCountedWhenTheyAreDurable) {
   file.out.close();
 }
 
+TEST_F(Outputs, SayHowFarTheyAreWithoutWaiting) {
+  for (const char* mode : {"threaded", "passthrough"}) {
+    Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
+    Simple file(session, path("a.nc"));
+    EXPECT_TRUE(file.out.reached(Level::durable)) << "nothing was put: " << mode;
+    file.whole_step(1.25);
+    EXPECT_TRUE(file.out.reached(Level::captured)) << mode;
+    if (mode == std::string("threaded")) {
+      while (!file.out.reached(Level::durable)) std::this_thread::yield();   // it has asked the drain for that
+    }
+    file.out.wait(Level::durable);
+    EXPECT_TRUE(file.out.reached(Level::durable)) << mode;
+    file.out.close(Level::durable);
+    EXPECT_TRUE(file.out.reached(Level::durable)) << mode;
+    EXPECT_TRUE(exists("a.nc")) << mode;
+    session.close();
+    EXPECT_TRUE(file.out.reached(Level::durable)) << mode;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank_ == 0) std::filesystem::remove(path("a.nc"));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+TEST_F(Outputs, NeverReachALevelWhenTheyHaveFailed) {
+  Session session(MPI_COMM_WORLD, with({}));
+  Simple file(session, path("a.nc"));
+  file.whole_step(1.25);
+  file.out.wait(Level::durable);
+  if (rank_ == 0) std::filesystem::create_directory(path("a.nc"));
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_THROW(file.out.close(Level::durable), Error) << "it cannot be published";
+  EXPECT_FALSE(file.out.reached(Level::staged));
+}
+
 // Rank 0 goes through end_step and close while rank 1 has not even put: neither waits for anybody.
 TEST_F(Outputs, CloseWithoutWaiting) {
   if (size_ < 2) GTEST_SKIP() << "needs two ranks";
