@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <iterator>
 
@@ -17,6 +18,30 @@
 #include "pool/published.hpp"
 
 namespace glean::drain {
+namespace {
+
+// As this node sees it, whatever has become of its name. Several nodes write no bytes where they may see different sizes (NFS).
+Bytes size_of(const store::File& file) {
+  struct stat status {};
+  if (fstat(file.buffered_descriptor(), &status) != 0) throw base::system_error(errno, "cannot inspect '" + file.names().final_path + "'");
+  return static_cast<Bytes>(status.st_size);
+}
+
+// It was removed, or renamed by itself.
+void complete_without_name(const Job& job) {
+  store::File& file = *job.output->file();
+  const store::FileNames& names = file.names();
+  const bool is_in_place = names.working_path == names.final_path, is_removed = file.is_removed();
+  job.output->checksums() = Checksums();
+  if (is_removed || !is_in_place) job.output->found_removed();
+  if (!is_removed && !is_in_place) {
+    base::log(base::LogLevel::warning, "'{}' does not appear: '{}' is not there any more, but the file has another name",
+              names.final_path, names.working_path);
+  }
+  if (!is_removed) file.synchronize();
+}
+
+}  // namespace
 
 // As long as ranks have made it.
 void Engine::publish_bytes(const Job& job) {
@@ -30,33 +55,22 @@ void Engine::publish_bytes(const Job& job) {
     file->follow_final_name();
     job.output->checksums() = Checksums();   // they may go on writing it
   }
-  const auto moved = pool::new_name_of(pool_, job.output->key());
-  if (moved && !moved->is_removed && !moved->working_path.empty()) file->was_moved(moved->final_path);
-  const store::FileNames& names = file->names();
-  const bool is_in_place = names.working_path == names.final_path;
-  file->follow_directory();
-  if (!file->has_its_name()) {   // removed, or renamed by itself
-    job.output->checksums() = Checksums();
-    const bool is_removed = file->is_removed();
-    if (is_removed || !is_in_place) job.output->found_removed();
-    if (!is_removed && !is_in_place) {
-      base::log(base::LogLevel::warning, "'{}' does not appear: '{}' is not there any more, but the file has another name",
-                names.final_path, names.working_path);
-    }
-    if (!is_removed) file->synchronize();
-    return;
-  }
-  slot.publishing_inode.store(file->inode(), std::memory_order_release);
-  if (job.output->is_unclosed()) return job.output->publish_unclosed();
-  while (!publish(calls_, *file, {}, file->current_size(), job.output->checksums(),
-                  [&](store::File&) { return takes_its_name(job); })) {
+  for (;;) {
+    const auto moved = pool::new_name_of(pool_, job.output->key());
+    if (moved && !moved->is_removed && !moved->working_path.empty()) file->was_moved(moved->final_path);
+    file->follow_directory();
+    if (!file->has_its_name()) return complete_without_name(job);
+    slot.publishing_inode.store(file->inode(), std::memory_order_release);
+    if (job.output->is_unclosed()) return job.output->publish_unclosed();
+    // From here on the program may remove or replace a file in place at any time: nothing may take a lost name for a failure.
+    if (publish(calls_, *file, {}, size_of(*file), job.output->checksums(), [&](store::File&) { return takes_its_name(job); })) break;
     if (slot.is_renamed == pool::is_removed_output) return job.output->found_removed();
   }
   if (has_no_writes && slot.other_handles.load() == 0) pool::remember_untouched(pool_.header(), {file->device(), file->inode()});
 }
 
 // The program may rename it up to now, and removes or renames it under its new name afterwards. False: it has another final name, or none,
-// since it was looked at.
+// since it was looked at; of a file in place: another one has its name, or none.
 bool Engine::takes_its_name(const Job& job) {
   store::File& file = *job.output->file();
   const pool::NameLog log(pool_.name(), pool::NameLog::Make::no);
@@ -70,6 +84,7 @@ bool Engine::takes_its_name(const Job& job) {
     file.become(now->final_path);
     return false;
   }
+  if (is_in_place && !file.has_its_name()) return false;
   file.take_name();
   tell_kept(log, file.names().final_path);
   return true;

@@ -11,6 +11,8 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "drain/engine.hpp"
@@ -19,6 +21,7 @@
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
 #include "store/posix/temporary_directory.hpp"
+#include "store/sums/sidecar.hpp"
 
 namespace glean::tests {
 namespace {
@@ -32,6 +35,25 @@ struct FullDisk : store::SystemCalls {
     return is_full ? -ENOSPC : SystemCalls::allocate(descriptor, offset, size);
   }
   ssize_t result_of_write(int, std::size_t, off_t, ssize_t result) override { return is_full ? -ENOSPC : result; }
+
+  // Is called once: before something is made durable, or before this file is opened once more.
+  std::function<void()> when_published;
+  std::string published;
+  int open(const char* path, int flags, mode_t mode) override {
+    const bool is_direct = (flags & O_DIRECT) != 0;   // of the first time, too
+    if (path == published && !is_direct && std::exchange(is_opened_, true)) call_once();
+    return SystemCalls::open(path, flags, mode);
+  }
+  int fsync(int descriptor) override {
+    call_once();
+    return SystemCalls::fsync(descriptor);
+  }
+
+ private:
+  void call_once() {
+    if (const auto call = std::exchange(when_published, nullptr)) call();
+  }
+  bool is_opened_ = false;
 };
 
 class RetiredFiles : public testing::Test {
@@ -45,6 +67,7 @@ class RetiredFiles : public testing::Test {
     store::OutputDescription description;
     description.display_path = name;
     description.is_bytes = true;
+    description.checksums = checksums_;
     description.names.final_path = directory_ / name;
     description.names.working_path = in_place ? description.names.final_path : directory_ / ("." + name + ".working");
     if (!in_place) std::ofstream(description.names.working_path).flush();
@@ -111,6 +134,7 @@ class RetiredFiles : public testing::Test {
   store::TemporaryDirectory directory_;
   pool::TestPool made_;
   FullDisk disk_;
+  bool checksums_ = false;
 };
 
 TEST_F(RetiredFiles, AreLetGoWhenWhatWasClosedBeforeIsDurable) {
@@ -280,6 +304,34 @@ TEST_F(RetiredFiles, AFileInPlaceIsNotWrittenBeforeWhatWasClosedEarlierIsDurable
   EXPECT_TRUE(service::try_what_is_kept(made_.pool, disk_));
   EXPECT_EQ(content("a"), "aaaa");
   EXPECT_EQ(content("b"), "BBbb");
+}
+
+// Its own output is one of those that were closed before.
+TEST_F(RetiredFiles, AFileInPlaceMayBeRemovedOrReplacedWhileItIsPublished) {
+  for (const auto kind : {pool::NameChange::Kind::removed, pool::NameChange::Kind::replaced}) {
+    for (const bool checksums : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", checksums " << checksums);
+      checksums_ = checksums;
+      make_file("old", "the old one");
+      make_file("other", "another");
+      const auto key = write_and_close("old", "THE", true);
+      std::string hidden;
+      FullDisk disk;
+      disk.published = directory_ / "old";
+      disk.when_published = [&] {
+        hidden = retire("old", closed_so_far(), kind);
+        if (kind == pool::NameChange::Kind::replaced) fs::rename(directory_ / "other", directory_ / "old");
+      };
+
+      const drain::Engine engine(made_.pool, pool::small_plan(), disk);
+
+      ASSERT_TRUE(is_free(key));
+      EXPECT_EQ(content("old"), kind == pool::NameChange::Kind::replaced ? "another" : "");
+      EXPECT_EQ(is_there("old"), kind == pool::NameChange::Kind::replaced);
+      EXPECT_FALSE(hidden.empty() || fs::exists(hidden));
+      EXPECT_FALSE(fs::exists(store::sidecar_path(directory_ / "old")));
+    }
+  }
 }
 
 TEST_F(RetiredFiles, RecoveryGivesNamesBackThatNoOutputWillSettle) {

@@ -193,7 +193,8 @@ void File::keep_name() {
 void File::synchronize_directory() {
   const std::string directory = std::filesystem::path(names_.final_path).parent_path().string();
   const int descriptor = calls_.open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (descriptor == -EACCES && names_.working_path == names_.final_path) return;   // the name was there before
+  const bool is_out_of_reach = descriptor == -EACCES || descriptor == -ENOENT;   // ENOENT: the program has removed or renamed it
+  if (is_out_of_reach && names_.working_path == names_.final_path) return;       // the name was there before
   if (descriptor < 0) throw base::system_error(-descriptor, message("publish", names_));
   const int result = calls_.fsync(descriptor);
   calls_.close(descriptor);

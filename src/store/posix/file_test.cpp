@@ -239,6 +239,18 @@ TEST_F(FileOnDisk, PublishesInPlaceWithoutRenaming) {
   EXPECT_EQ(read_text(names_.working_path), "header");
 }
 
+TEST_F(FileOnDisk, InPlaceNeedsNoDirectoryAnyMore) {
+  std::filesystem::create_directory(directory_ / "run");
+  names_ = {directory_ / "run/chk.nc", directory_ / "run/chk.nc"};
+  write_text(names_.working_path, "header");
+  const auto file = open();
+  std::filesystem::remove_all(directory_ / "run");
+
+  file->publish();
+
+  EXPECT_TRUE(file->is_removed());
+}
+
 TEST_F(FileOnDisk, IsNeverTrustedAgainAfterAFailedFsync) {
   write_text(names_.final_path, "old");
   const auto file = open();

@@ -311,6 +311,7 @@ CASE(names_in_place_gone, "a file that was there is opened, closed and at once r
     }
     barrier();
     MPI_File file = open_file(MPI_COMM_WORLD, "plain", MPI_MODE_RDWR);
+    if (i % 2 == 1 && rank == 0) CALL(MPI_File_write_at(file, 3, "PLAIN", 5, MPI_BYTE, MPI_STATUS_IGNORE));
     close_file(&file);
     if (rank == ranks - 1) {
       if (i < 24) drop("plain");
