@@ -125,7 +125,8 @@ void OutputDrain::open_file() {
     fixed_filled_ = true;
   } else if ((ranks_ == Ranks::gone || was_kept_) && !is_left_unclosed() && is_newer(names.final_path, names.working_path)) {
     superseded_ = true;
-    return fail(base::Error(base::Errc::exists, "a newer '" + names.final_path + "' was written after the job had ended"));
+    const char* const since = ranks_ == Ranks::gone ? "the job had ended" : "it was closed";
+    return fail(base::Error(base::Errc::exists, "a newer '" + names.final_path + "' was written after " + since));
   }
   const bool may_be_anothers = names.working_path == names.final_path;
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
