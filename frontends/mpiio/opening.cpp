@@ -30,6 +30,7 @@ constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDW
 
 // What becomes of a file that is opened. The lowest that a rank says counts.
 enum class Way : int {
+  refused = -1,   // what was closed under that name is kept in the pool, since the storage refuses it: to open it is an error
   original = 0,   // as it was: also whatever looks wrong, so that the error is the MPI library's
   working,        // a handle of the MPI library's beside others: it is captured already, through another handle
   shared,         // through the output of another handle of this process
@@ -89,6 +90,35 @@ void say(const std::string& filename, const std::optional<base::Error>& error) {
   if (error && error->code() != base::Errc::not_found) base::log(base::LogLevel::error, "'{}': {}", filename, error->what());
 }
 
+using Refused = std::optional<ByteOutput::UntoldFailure>;
+
+// On one rank, with Session::one_at_a_time(): what was closed under that name is published, or the storage refuses it.
+Refused finish_or_refuse(Session& session, const std::string& path) {
+  Refused refused;
+  say(path, session::caught([&] { refused = ByteOutput::finish_or_refuse(*session.core(), path); }));
+  return refused;
+}
+
+// Calls the error handler of files that could not be opened, and returns the code. Open MPI 4 takes no null handle there.
+int not_opened(int code) {
+  const Token token(MPI_MODE_RDONLY, MPI_INFO_NULL);
+  if (token.is_open()) PMPI_File_call_errhandler(token.file(), code);
+  return code;
+}
+
+// `of_root`: of rank 0. An error on all ranks: begun anew, the file would lack what is kept. Collective.
+int refuse(Session& session, MPI_Comm comm, const Refused& of_root, MPI_File* fh) {
+  std::uint64_t words[2] = {0, 0};   // the code, and which output it is on several nodes
+  if (of_root) {
+    words[0] = static_cast<std::uint64_t>(error_class(base::Error(of_root->code, "")));
+    words[1] = of_root->job_output;
+  }
+  PMPI_Bcast(words, 2, MPI_UINT64_T, 0, comm);
+  if (words[1] != 0) ByteOutput::told(*session.core(), {.job_output = words[1]});
+  *fh = MPI_FILE_NULL;
+  return not_opened(static_cast<int>(words[0]));
+}
+
 // On one rank: what the file system says.
 Way look(const std::string& path, int amode) {
   struct stat status {};
@@ -108,6 +138,7 @@ struct Said {
   bool is_found;   // to write: another handle of this process has it open; to read: it is closed, and not yet published
   SpareComm::Words spare = {};
   bool modes_differ = false;
+  Refused refused{};   // on rank 0
 };
 
 // What all ranks say who open a file, whether to read or to write it: a program may mistake the one for the other. Collective, one
@@ -128,24 +159,26 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
   const bool mine = has_open(session, path);
   const bool passes = is_written_by_mpi(session, path);
   Way way = passes ? Way::original : Way::as_root_says;
+  Refused refused;
   if (rank == 0 && !passes) {
     const std::lock_guard lock(session.one_at_a_time());
     if (mine || is_open_anywhere(session, path)) {
       way = Way::working;
     } else {
-      say(path, session::caught([&] { ByteOutput::finish(*session.core(), path); }));
+      refused = finish_or_refuse(session, path);
       // Ranks that open a file apart from each other would not choose the same.
       int all = 0;
       PMPI_Comm_size(session.core()->comm(), &all);
       const bool passes_through = ranks == all && session.compares(path) && session.read_back().passes_through(path);
-      way = passes_through ? Way::original : look(path, amode);
+      way = refused ? Way::refused : passes_through ? Way::original : look(path, amode);
     }
   }
   const bool lacks_nodes = session.core()->pool().header().lost_nodes != 0;   // what is captured would not be published
   if (!token_is_open || lacks_nodes) way = Way::original;
   Said all = all_say(comm, amode, {way, mine, spare.words()});
+  all.refused = refused;
   if (all.modes_differ) all.way = Way::original;
-  if (all.way == Way::original) return all;
+  if (all.way == Way::original || all.way == Way::refused) return all;
   if (all.is_found) {
     all.way = ranks == 1 ? Way::shared : Way::working;
   } else if (all.way == Way::captured && session.is_on_several_nodes() && !ByteOutput::are_on_all_nodes(*session.core(), comm)) {
@@ -264,24 +297,35 @@ std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
   const std::string path = Session::absolute(filename);
-  const Said all = all_say(comm, amode, {Way::as_root_says, rank == 0 && is_unpublished(session, path)});
+  const bool is_found = rank == 0 && is_unpublished(session, path);
+  Refused refused;
+  if (rank == 0 && !is_found) {
+    const std::lock_guard lock(session.one_at_a_time());
+    refused = finish_or_refuse(session, path);
+  }
+  const Said all = all_say(comm, amode, {refused ? Way::refused : Way::as_root_says, is_found});
   opening.begin_ns = base::now_ns();
-  if (all.modes_differ || !all.is_found) return std::nullopt;
+  if (all.modes_differ) return std::nullopt;
+  if (all.way == Way::refused) return refuse(session, comm, refused, fh);
+  if (!all.is_found) return std::nullopt;
   std::unique_ptr<ByteOutput::KeptName> kept;
   std::array<char, PATH_MAX> working{};   // empty: none
   if (rank == 0) {
     const std::lock_guard lock(session.one_at_a_time());
     say(filename, session::caught([&] { kept = ByteOutput::keep_unpublished(*session.core(), path); }));
     if (kept) kept->working_path().copy(working.data(), working.size() - 1);
+    else refused = finish_or_refuse(session, path);
+    if (refused) working.back() = 1;
     opening.waited_ns = base::now_ns() - opening.begin_ns;
   }
   PMPI_Bcast(working.data(), PATH_MAX, MPI_CHAR, 0, comm);
+  if (working.back() != 0) return refuse(session, comm, refused, fh);
   if (working[0] == '\0') return std::nullopt;
   const int code = open_quietly(comm, working.data(), amode, info, fh);
   int any[2] = {code == MPI_SUCCESS ? 1 : 0, code == MPI_SUCCESS ? 0 : 1};   // who has it open, and who has not
   PMPI_Allreduce(MPI_IN_PLACE, any, 2, MPI_INT, MPI_MAX, comm);
   if (any[0] == 0) return std::nullopt;
-  if (code != MPI_SUCCESS) PMPI_File_call_errhandler(MPI_FILE_NULL, code);
+  if (code != MPI_SUCCESS) return not_opened(code);
   if (any[1] != 0) return code;
   if (!is_opened_later(*fh)) return code;
   PMPI_File_close(fh);
@@ -356,6 +400,7 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
   for (int attempt = 0; again && attempt < 8; ++attempt) {
     SpareComm spare(comm);
     const Said all = choose(session, comm, path, amode, token.is_open(), spare);
+    if (all.way == Way::refused) return refuse(session, comm, all.refused, fh);
     if (all.way == Way::original) break;
     if (all.way != Way::captured && is_exclusive) return open_original(comm, "/dev/null", amode, info, fh);   // says that it exists
     if (all.way == Way::working) {

@@ -62,7 +62,7 @@ class Change {
   Change(LookUps& look_ups, Told told) : look_ups_(look_ups), told_(told), outputs_(look_ups.draining.outputs()) {}
 
   [[nodiscard]] bool concerns_nothing() const {
-    return outputs_.closed == 0 && pool::untold_failure(pool()) == pool::output_slots;
+    return outputs_.closed == 0 && !pool::any_is_kept(pool());
   }
 
   [[nodiscard]] bool removes(const Name& name) {

@@ -267,7 +267,9 @@ void Engine::adopt_outputs() {
     const bool is_damaged = ranks_ == Ranks::gone && state > pool::OutputState::opening;
     if (state != pool::OutputState::open && !is_damaged) continue;
     const pool::OutputKey key{index, slot.generation.load(std::memory_order_acquire)};
-    if (!postponed_.contains(key) && find(key) == nullptr) adopt(key);
+    if (find(key) != nullptr) continue;
+    if (!postponed_.contains(key)) adopt(key);
+    else if (pool::is_tried_again(slot)) adopt_again(key);
   }
 }
 

@@ -79,6 +79,7 @@ class Engine {
   [[nodiscard]] bool waits_for_older(const Job& job);
   void adopt_outputs();
   void adopt(pool::OutputKey key);
+  void adopt_again(pool::OutputKey key);
   void relieve_if_full();
   void after_change(OutputDrain& output);
   void tell_of_space();
@@ -117,7 +118,7 @@ class Engine {
   std::uint64_t records_read_ = 0;
   std::map<OutputDrain*, std::uint64_t> blocked_;   // by writes of bytes that have not come, or by other nodes; the first that is there
   std::map<pool::OutputKey, std::unique_ptr<OutputDrain>> outputs_;
-  std::set<pool::OutputKey> postponed_;   // what the storage has refused, with Ranks::gone
+  std::set<pool::OutputKey> postponed_;   // what the storage has refused
   Jobs jobs_;
   Jobs without_room_;   // that the storage had no room for
   std::size_t ended_when_room_was_lacking_ = 0;   // outputs

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How files without steps appear: under which name, after which others, and what happens where the storage has no room for them.
+// How files without steps appear: under which name, after which others, and what happens where the storage has no room for them, or has
+// refused them.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -8,6 +9,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "base/log.hpp"
 #include "drain/current_names.hpp"
@@ -143,6 +146,40 @@ bool Engine::waits_for_room(const Job& job, const base::Error& error) {
   const bool waits = error.code() == base::Errc::no_space && job.kind == Job::Kind::window && job.output->waits_for_room();
   if (waits) without_room_.push_back(job);
   return waits;
+}
+
+// The storage has refused it, and a rank asks for another try. It begins with what journals have of it, as another drain's would. All of
+// that must have been passed: what is read later would look as if it had been written.
+void Engine::adopt_again(pool::OutputKey key) {
+  std::map<std::uint64_t, std::pair<const pool::Record*, pool::JournalReader*>> writes;   // by number
+  for (std::size_t rank = 0; rank < journals_.size(); ++rank) {
+    if (damages_[rank]) continue;
+    try {
+      const pool::Record* const unread = journals_[rank].peek();
+      bool was_read = true;
+      pool::JournalReader all(pool_, static_cast<int>(rank), pool::JournalReader::Purpose::look);
+      for (const pool::Record* record; (record = all.peek()) != nullptr; all.advance()) {
+        was_read = was_read && record != unread;
+        if (record->slot != key.slot || record->generation != key.generation) continue;
+        if (!was_read) return;
+        writes.emplace(pool::WriteStamp::of(record->step).number, std::pair(record, &journals_[rank]));
+      }
+    } catch (const base::Error&) {
+      return;   // whoever reads that journal says so
+    }
+  }
+  postponed_.erase(key);
+  adopt(key);
+  OutputDrain& output = *find(key);
+  std::erase_if(trace_.outputs, [&](const OutputTrace& each) { return each.state == "postponed" && each.path == output.trace().path; });
+  const auto pass_to = [&](std::uint64_t number) {   // those between were retired out of turn
+    if (output.waits_for_write_before(number)) output.pass_over_to(number);
+  };
+  for (const auto& [number, write] : writes) {
+    pass_to(number);
+    output.on_put(*write.first, *write.second);
+  }
+  pass_to(pool::writes_begun(output.slot()));
 }
 
 void Engine::try_again_with_room() {

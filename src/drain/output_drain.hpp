@@ -345,6 +345,7 @@ class OutputDrain {
   bool dropped_ = false;   // no step was kept
   bool finished_ = false;
   bool postponed_ = false;
+  bool was_kept_ = false;    // the storage had refused it before
   bool undecided_ = false;   // and postponed until the nodes have decided
   std::vector<Kept> unread_;   // records that came meanwhile
   bool superseded_ = false;

@@ -86,6 +86,7 @@ bool OutputDrain::may_change_file() {
 bool OutputDrain::may_be_kept() {
   if (ranks_ == Ranks::gone) return true;
   if (!description_.is_bytes || removed_) return false;
+  if (was_kept_) return true;   // the program may have been told since
   const pool::RanksOfOutput ranks = pool::ranks_of_output(pool_, key_.slot);
   return ranks.all_closed && !ranks.any_abandoned && slot_.told.load() == 0;
 }

@@ -40,8 +40,11 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
   records_ = slot_.records.load(std::memory_order_acquire);
   trace_.range_errors = slot_.range_errors.load(std::memory_order_acquire);
   // The storage has refused it, and now it is tried again.
-  if (pool::is_kept(slot_) || (ranks_ == Ranks::gone && pool::is_undecided(slot_))) {
-    slot_.error = slot_.error_claimed = slot_.discarded = slot_.job_postponed = 0;
+  was_kept_ = pool::is_kept(slot_) || pool::is_tried_again(slot_);
+  if (was_kept_ || (ranks_ == Ranks::gone && pool::is_undecided(slot_))) {
+    const bool is_seen_by_next = ranks_ == Ranks::working && !pool_.is_shared();
+    slot_.discarded = is_seen_by_next ? pool::tried_again : 0;
+    slot_.error = slot_.error_claimed = slot_.job_postponed = 0;
   }
   // A drain that was killed between the two has marked records whose copies are not there.
   moving_is_moved_ = slot_.kept.load(std::memory_order_acquire) != slot_.kept_before.load(std::memory_order_acquire);
@@ -121,9 +124,10 @@ void OutputDrain::open_file() {
     // Perhaps not for good.
     names.working_path = names.final_path = *published;
     fixed_filled_ = true;
-  } else if (ranks_ == Ranks::gone && !is_left_unclosed() && is_newer(names.final_path, names.working_path)) {
+  } else if ((ranks_ == Ranks::gone || was_kept_) && !is_left_unclosed() && is_newer(names.final_path, names.working_path)) {
     superseded_ = true;
-    return fail(base::Error(base::Errc::exists, "a newer '" + names.final_path + "' was written after the job had ended"));
+    const char* const since = ranks_ == Ranks::gone ? "the job had ended" : "it was closed";
+    return fail(base::Error(base::Errc::exists, "a newer '" + names.final_path + "' was written after " + since));
   }
   const bool may_be_anothers = names.working_path == names.final_path;
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);

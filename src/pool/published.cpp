@@ -73,6 +73,18 @@ bool any_is_kept(const Pool& pool) noexcept {
   return false;
 }
 
+bool is_tried_again(const OutputSlot& slot) noexcept {
+  return slot.discarded.load(std::memory_order_acquire) == tried_again && slot.state.load(std::memory_order_acquire) == OutputState::open;
+}
+
+void try_again(const Pool& pool) noexcept {
+  for (std::uint32_t index = 0; index < output_slots; ++index) {
+    std::uint32_t kept = kept_for_recovery;
+    if (is_kept(pool.slot(index))) pool.slot(index).discarded.compare_exchange_strong(kept, tried_again);
+  }
+  futex_signal(pool.header().work);
+}
+
 std::uint32_t untold_failure(const Pool& pool) noexcept {
   for (std::uint32_t index = 0; index < output_slots; ++index) {
     const OutputSlot& slot = pool.slot(index);

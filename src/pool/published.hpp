@@ -34,6 +34,11 @@ void release_name(const Pool& pool, OutputKey key) noexcept;
 inline constexpr std::uint32_t kept_for_recovery = 2;
 [[nodiscard]] bool is_kept(const OutputSlot& slot) noexcept;
 [[nodiscard]] bool any_is_kept(const Pool& pool) noexcept;
+// The same, of one that the drain tries once more while the ranks go on: it is on its way again. Until it is published or refused anew.
+inline constexpr std::uint32_t tried_again = 3;
+[[nodiscard]] bool is_tried_again(const OutputSlot& slot) noexcept;
+// Asks the drain to try all that are kept. On one node. Local.
+void try_again(const Pool& pool) noexcept;
 // One of these that the program has not removed, and of which no rank has been told; none: output_slots. Local, a few loads.
 [[nodiscard]] std::uint32_t untold_failure(const Pool& pool) noexcept;
 

@@ -83,7 +83,7 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     else if (slot.state != pool::OutputState::open) output.problem = "its slot is damaged";
     else if (ranks.any_abandoned) output.problem = "the application has given it up";
     else if (now && now->is_removed) output.problem = "the application has removed it";
-    else if (slot.error != 0 && !pool::is_kept(slot)) output.problem = pool::message_of(slot);
+    else if (slot.error != 0 && !pool::is_kept(slot) && !pool::is_tried_again(slot)) output.problem = pool::message_of(slot);
     else if (output.is_bytes && !is_kept) output.problem = "not closed by " + base::readable_ranks(output.ranks_behind);
     else if (!output.is_bytes && steps == 0 && !output.closed) output.problem = "it has no complete step";
   } catch (const base::Error& error) {

@@ -94,6 +94,10 @@ class ByteOutput {
     std::uint64_t job_output = 0;   // on several nodes: the same on all of them, one after the other
   };
   [[nodiscard]] static std::optional<UntoldFailure> untold_failure(const Core& core);
+  // For who opens a file of that name. Waits as finish(). If the storage has refused what all its ranks had closed, and it is kept in the
+  // pool, the drain tries it once more, with all others that are kept; on several nodes it does not. What is refused still is returned
+  // and said: it must not be begun anew. The program is told of it by this call. Local, blocks.
+  [[nodiscard]] static std::optional<UntoldFailure> finish_or_refuse(Core& core, const std::string& path);
   // The program has been told of it. Of several nodes: of the one that all know so, also where it is not known yet that it has
   // failed. Local.
   static void told(const Core& core, const UntoldFailure& failure);

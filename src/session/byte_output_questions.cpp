@@ -3,14 +3,25 @@
 // What is asked about files of bytes before something is done to them.
 #include <mpi.h>
 
+#include "base/log.hpp"
 #include "drain/checksums.hpp"
 #include "pool/published.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 #include "session/core.hpp"
+#include "store/posix/file.hpp"
 #include "store/posix/replaceable.hpp"
 
 namespace glean::session {
+namespace {
+
+ByteOutput::UntoldFailure failure_of(const Core& core, std::uint32_t index) {
+  const pool::OutputSlot& slot = core.pool().slot(index);
+  const std::uint32_t error = slot.error.load(std::memory_order_acquire);
+  return {index, error == 0 ? base::Errc::io : static_cast<base::Errc>(error - 1), slot.job_output.load()};
+}
+
+}  // namespace
 
 bool ByteOutput::can_capture(const Core& core, MPI_Comm comm) {
   int between_groups = 0;
@@ -26,9 +37,7 @@ bool ByteOutput::are_on_all_nodes(const Core& core, MPI_Comm comm) {
 
 std::optional<ByteOutput::UntoldFailure> ByteOutput::untold_failure(const Core& core) {
   const std::uint32_t index = pool::untold_failure(core.pool());
-  if (index == pool::output_slots) return std::nullopt;
-  const std::uint32_t error = core.pool().slot(index).error.load(std::memory_order_acquire);
-  return UntoldFailure{index, error == 0 ? base::Errc::io : static_cast<base::Errc>(error - 1), core.pool().slot(index).job_output.load()};
+  return index == pool::output_slots ? std::nullopt : std::optional(failure_of(core, index));
 }
 
 void ByteOutput::told(const Core& core, const UntoldFailure& failure) {
@@ -37,6 +46,29 @@ void ByteOutput::told(const Core& core, const UntoldFailure& failure) {
     pool::OutputSlot& slot = core.pool().slot(index);
     if (is_open(slot) && slot.job_output.load() == failure.job_output) slot.told.store(1);
   }
+}
+
+std::optional<ByteOutput::UntoldFailure> ByteOutput::finish_or_refuse(Core& core, const std::string& path) {
+  finish(core, path);
+  if (!pool::any_is_kept(core.pool())) return std::nullopt;
+  const std::string final_path = store::resolved_path(path);
+  auto kept = find_output(core.pool(), final_path, Unfinished::kept);
+  if (kept && !core.pool().is_shared()) {
+    pool::try_again(core.pool());
+    finish(core, path);
+    kept = find_output(core.pool(), final_path, Unfinished::kept);
+  }
+  if (!kept) return std::nullopt;
+  const pool::OutputSlot& slot = core.pool().slot(kept->key.slot);
+  base::log(base::LogLevel::error, "'{}' cannot be opened: what was written to it and closed before is kept in memory, since the storage "
+            "refuses it: {}", path, pool::message_of(slot));
+  const auto failure = failure_of(core, kept->key.slot);
+  const bool was_told = slot.told.load() != 0;
+  told(core, failure);
+  // Each such error tells one, so that what the program removes then can go (pool::Draining::closed_before).
+  const auto another = was_told && !core.pool().is_shared() ? untold_failure(core) : std::nullopt;
+  if (another) told(core, *another);
+  return failure;
 }
 
 void ByteOutput::forget_checksums(const std::string& path) {

@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "drain/engine.hpp"
@@ -28,13 +31,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// No byte fits on the disk as long as it is full.
+// No byte fits on the disk as long as it is full, and none from an offset on into files that were allocated.
 struct FullDisk : store::SystemCalls {
   std::atomic<bool> is_full = false;
+  std::atomic<off_t> refused_from = std::numeric_limits<off_t>::max();
   int allocate(int descriptor, off_t offset, off_t size) override {
     return is_full ? -ENOSPC : SystemCalls::allocate(descriptor, offset, size);
   }
-  ssize_t result_of_write(int, std::size_t, off_t, ssize_t result) override { return is_full ? -ENOSPC : result; }
+  ssize_t result_of_write(int, std::size_t, off_t offset, ssize_t result) override {
+    return is_full || offset >= refused_from ? -ENOSPC : result;
+  }
 
   // Is called once: before something is made durable, or before this file is opened once more.
   std::function<void()> when_published;
@@ -62,6 +68,10 @@ class RetiredFiles : public testing::Test {
 
   // As ranks do that have written `text` into a new file, or one in place, and closed it.
   pool::OutputKey write_and_close(const std::string& name, const std::string& text, bool in_place = false) {
+    return write_and_close(name, std::vector{text}, in_place);
+  }
+  // In several writes, one behind the other.
+  pool::OutputKey write_and_close(const std::string& name, const std::vector<std::string>& texts, bool in_place = false) {
     const pool::OutputKey key = made_.claim_slot();
     made_.pool.slot(key.slot).is_bytes = 1;
     store::OutputDescription description;
@@ -74,13 +84,17 @@ class RetiredFiles : public testing::Test {
     pool::Recorder recorder(made_.pool, 0, 30, [] { return "a rank"; });
     recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
     recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
-    const auto words = mesh::Pattern{.offset = 0, .block_bytes = text.size(), .levels = {}}.encode();
-    const mesh::Box box{{words.begin(), words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2)},
-                        {words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2), words.end()}};
-    const auto room = recorder.reserve(text.size(), 1);
-    std::copy(text.begin(), text.end(), reinterpret_cast<char*>(room.data));
-    const std::uint64_t number = recorder.take_number(key, box.count.size()).number;
-    recorder.commit_put(room, room.bytes, {key, number, 0, mesh::Type::uint8, &box, 0, room.bytes});
+    std::size_t offset = 0;
+    for (const std::string& text : texts) {
+      const auto words = mesh::Pattern{.offset = offset, .block_bytes = text.size(), .levels = {}}.encode();
+      const mesh::Box box{{words.begin(), words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2)},
+                          {words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2), words.end()}};
+      const auto room = recorder.reserve(text.size(), text.size());
+      std::copy(text.begin(), text.end(), reinterpret_cast<char*>(room.data));
+      const std::uint64_t number = recorder.take_number(key, box.count.size()).number;
+      recorder.commit_put(room, room.bytes, {key, number, 0, mesh::Type::uint8, &box, 0, room.bytes});
+      offset += text.size();
+    }
     made_.pool.rank_progress(key.slot, 0) = 1 | pool::rank_closed;
     return key;
   }
@@ -216,6 +230,58 @@ TEST_F(RetiredFiles, WhatTheDiskRefusedIsCompletedWhenThereIsRoom) {
   EXPECT_TRUE(service::try_what_is_kept(made_.pool, disk_));
   EXPECT_EQ(content("new"), "the new one");
   EXPECT_FALSE(pool::exists(made_.pool.name()));
+}
+
+TEST_F(RetiredFiles, WhatTheDiskRefusedIsTriedAgainWhileRanksGoOn) {
+  const auto key = write_and_close("new", "the new one");
+  disk_.is_full = true;
+  drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+  ASSERT_TRUE(becomes_kept(key));
+  made_.pool.slot(key.slot).told = 1;   // it is kept nevertheless
+  for (int time = 0; time < 2; ++time) {
+    pool::try_again(made_.pool);
+    ASSERT_TRUE(becomes_kept(key));
+    EXPECT_NE(made_.pool.slot(key.slot).error, 0U);
+    EXPECT_FALSE(is_there("new"));
+  }
+  disk_.is_full = false;
+  pool::try_again(made_.pool);
+  ASSERT_TRUE(is_free(key));
+  EXPECT_EQ(content("new"), "the new one");
+  ASSERT_EQ(engine.trace().outputs.size(), 1U);
+  EXPECT_EQ(engine.trace().outputs.front().state, "published");
+}
+
+TEST_F(RetiredFiles, WhatIsTriedAgainIsWrittenFromWhereItStopped) {
+  const base::Bytes request = pool::small_plan().request_bytes;
+  const std::vector<std::string> texts{std::string(request, 'a'), std::string(request, 'b'), std::string(request, 'c')};
+  disk_.refused_from = static_cast<off_t>(request);
+  const auto key = write_and_close("new", texts);
+  drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+  ASSERT_TRUE(becomes_kept(key));
+  disk_.refused_from = std::numeric_limits<off_t>::max();
+  pool::try_again(made_.pool);
+  ASSERT_TRUE(is_free(key));
+  EXPECT_EQ(content("new"), texts[0] + texts[1] + texts[2]);
+  const auto next = write_and_close("next", "another one");   // the journal is read on
+  pool::futex_signal(made_.pool.header().work);
+  ASSERT_TRUE(is_free(next));
+  EXPECT_EQ(content("next"), "another one");
+}
+
+// As by an MPI library's handle, past the pool.
+TEST_F(RetiredFiles, WhatIsTriedAgainDoesNotTakeTheNameOfANewerFile) {
+  const auto key = write_and_close("new", "the new one");
+  disk_.is_full = true;
+  drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+  ASSERT_TRUE(becomes_kept(key));
+  make_file("new", "newer");
+  const timespec later[2] = {{0, UTIME_OMIT}, {std::time(nullptr) + 10, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (directory_ / "new").c_str(), later, 0), 0);
+  disk_.is_full = false;
+  pool::try_again(made_.pool);
+  ASSERT_TRUE(is_free(key));
+  EXPECT_EQ(content("new"), "newer");
 }
 
 TEST_F(RetiredFiles, AnOutputAppearsUnderTheNameThatItWasGiven) {
