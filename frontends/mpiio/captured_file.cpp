@@ -358,10 +358,16 @@ void CapturedFile::get_atomicity(MPI_File /*fh*/, int* flag) { *flag = 0; }
 
 void CapturedFile::step_aside() {
   const MPI_Offset shared = from(0, [&] { return shared_position(); });
+  const bool has_second = locked([&] {
+    target_->aside = true;   // no more handles are captured
+    return target_->handles > 1;
+  });
   agree(session::caught([&] {
     flush();
     // Beside a file that is open by the drain's descriptor, ROMIO could not make the one that it keeps its shared pointer in.
     if (!output().has_its_name()) throw base::Error(base::Errc::not_found, "'" + target_->path + "' was removed or renamed");
+    // What is captured through those would come after what the MPI library writes later.
+    if (has_second) static_cast<void>(session::ByteOutput::share_with_others(*session_.core(), target_->path));
   }));
   OriginalFile file;
   file.open(comm_, output().working_path(), amode_ & kinds_of_access, hints_);
@@ -370,7 +376,6 @@ void CapturedFile::step_aside() {
   succeeded(PMPI_File_seek(file.handle(), position_, MPI_SEEK_SET));
   if (shared != 0) succeeded(PMPI_File_seek_shared(file.handle(), shared, MPI_SEEK_SET));
   aside_ = std::move(file);
-  target_->aside = true;
 }
 
 }  // namespace glean::mpiio

@@ -36,7 +36,7 @@ struct Target {
   std::unique_ptr<session::ByteOutput> output;   // none: what was there could not be started over
   std::atomic<int> handles{1};   // open; changed with Session::one_at_a_time
   bool written = false;   // by this rank
-  bool aside = false;     // a handle has been taken over by the MPI library
+  bool aside = false;     // the MPI library takes a handle over, or has; changed with Session::one_at_a_time
   bool is_put_to = false;   // by PnetCDF, whose collective call this is for all that its library calls
   std::shared_ptr<FileComm> comm;   // of the ranks that have opened it together
   int ranks = 0;            // so many, on one node

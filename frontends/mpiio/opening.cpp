@@ -33,7 +33,7 @@ enum class Way : int {
   refused = -1,   // what was closed under that name is kept in the pool, since the storage refuses it: to open it is an error
   original = 0,   // as it was: also whatever looks wrong, so that the error is the MPI library's
   working,        // a handle of the MPI library's beside others: it is captured already, through another handle
-  shared,         // through the output of another handle of this process
+  shared,         // through the output of another handle of this process, all of which are captured
   captured,
   as_root_says = INT_MAX,
 };
@@ -83,6 +83,13 @@ std::shared_ptr<Target> find_target(Session& session, const std::string& path) {
 bool has_open(Session& session, const std::string& path) {
   const std::lock_guard lock(session.one_at_a_time());
   return find_target(session, path) != nullptr;
+}
+
+// What would be captured through another handle would come after what the MPI library writes later.
+bool is_written_aside(Session& session, const std::string& path) {
+  const std::lock_guard lock(session.one_at_a_time());
+  const auto target = find_target(session, path);
+  return target && target->aside;
 }
 
 // Says what does not work; the call is the MPI library's then.
@@ -180,7 +187,7 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
   if (all.modes_differ) all.way = Way::original;
   if (all.way == Way::original || all.way == Way::refused) return all;
   if (all.is_found) {
-    all.way = ranks == 1 ? Way::shared : Way::working;
+    all.way = ranks == 1 && !is_written_aside(session, path) ? Way::shared : Way::working;
   } else if (all.way == Way::captured && session.is_on_several_nodes() && !ByteOutput::are_on_all_nodes(*session.core(), comm)) {
     if (rank == 0) session.core()->notice(session::Core::Notice::files_not_on_all_nodes);
     all.way = Way::original;
@@ -340,7 +347,8 @@ std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm
   if (way == Way::shared) {
     const std::lock_guard lock(session.one_at_a_time());
     opened.target = find_target(session, path);
-    again = opened.target == nullptr || opened.target->output == nullptr;   // closed meanwhile, by another thread
+    // Closed meanwhile, or switched to atomic mode, by another thread.
+    again = opened.target == nullptr || opened.target->output == nullptr || opened.target->aside;
     if (again) {
       opened.comm->ends(FileComm::End::freed);
       return nullptr;

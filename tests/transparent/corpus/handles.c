@@ -215,3 +215,47 @@ CASE(handles_made_by_one, "one rank makes the file and allocates it, all write i
   }
   say_file("data");
 }
+
+enum switched { first_before, first_after, second_after };
+
+// Handles of all ranks and of each rank alone write over the same bytes in turns. One of them is switched to atomic mode, before or after
+// the second one is opened; that is opened again for each write, with all the syncs that MPI asks for, or it stays open, and there are only
+// barriers.
+static void atomic_in_turns(enum switched switched, int stays_open) {
+  MPI_File all = open_new("data"), own = MPI_FILE_NULL;
+  write_at(all, 3000 * rank, 3000, 0);
+  if (switched == first_before) CALL(MPI_File_set_atomicity(all, 1));
+  if (stays_open) own = open_file(MPI_COMM_SELF, "data", MPI_MODE_RDWR);
+  if (switched == first_after) CALL(MPI_File_set_atomicity(all, 1));
+  if (switched == second_after && rank % 2 == 0) CALL(MPI_File_set_atomicity(own, 1));
+  for (int turn = 0; turn < 4; ++turn) {
+    const MPI_Offset place = 3000 * ((rank + turn) % ranks) + 135 + 100 * turn;
+    if (stays_open) barrier();
+    else sync_all(all);
+    if (!stays_open) own = open_file(MPI_COMM_SELF, "data", MPI_MODE_RDWR);
+    write_at(own, place, 299, 2 * turn + 1);
+    if (!stays_open) close_file(&own);
+    barrier();
+    if (!stays_open) CALL(MPI_File_sync(all));
+    write_at(all, 3000 * ((rank + turn + 1) % ranks) + 185 + 100 * turn, 30, 2 * turn + 2);
+  }
+  barrier();
+  if (stays_open) close_file(&own);
+  close_file(&all);
+}
+
+CASE(handles_atomic, "the first handle is in atomic mode when each rank opens a second one, again and again") {
+  atomic_in_turns(first_before, 0);
+}
+
+CASE(handles_atomic_stays, "the first handle is in atomic mode when each rank opens a second one that stays open") {
+  atomic_in_turns(first_before, 1);
+}
+
+CASE(handles_atomic_after, "the first handle is switched to atomic mode when each rank has opened a second one") {
+  atomic_in_turns(first_after, 1);
+}
+
+CASE(handles_atomic_second, "the second handles of some ranks are switched to atomic mode") {
+  atomic_in_turns(second_after, 1);
+}

@@ -162,9 +162,12 @@ void Execution::step(int number) {
       model_.set_size(step.file, step.value);
       synchronize(step.file);
       break;
-    case StepKind::atomicity:
-      if (model_.set_atomicity(step)) ok(MPI_File_set_atomicity(opened.handle, step.value), number, "set_atomicity");
+    case StepKind::atomicity: {
+      const bool has_its_name = model_.directory().find(model_.name_of(step.file, 0, same_name)) == model_.file(step.file).nodes.front();
+      if (!has_its_name) break;   // docs/transparent.md, "Limits"
+      ok(MPI_File_set_atomicity(opened.handle, step.value), number, "set_atomicity");
       break;
+    }
     case StepKind::query:
       if (where_.witness == nullptr) query(step);   // of a file that is not open there is nothing to ask
       break;

@@ -154,7 +154,6 @@ void Model::close(int file) {
 
 void Model::open(int file, int name) {
   ModelFile& opened = this->file(file);
-  opened.has_been_atomic = false;
   for (std::size_t colour = 0; colour < opened.nodes.size(); ++colour) {
     if (name != same_name) opened.names[colour] = name;
     opened.nodes[colour] = directory_.find_or_make(name_of(file, static_cast<int>(colour), same_name));
@@ -177,15 +176,7 @@ std::vector<std::uint8_t> second_data(const Scenario& scenario, const Step& step
 }
 
 bool Model::may_open_twice(const SecondHandle& second, int file) const {   // the same for all colours
-  const ModelFile& opened = files_[static_cast<std::size_t>(file)];
-  return !opened.has_been_atomic && directory_.find(name_of(file, 0, second.name)) == opened.nodes.front();
-}
-
-bool Model::set_atomicity(const Step& step) {
-  ModelFile& opened = file(step.file);
-  if (directory_.find(name_of(step.file, 0, same_name)) != opened.nodes.front()) return false;
-  opened.has_been_atomic = opened.has_been_atomic || step.value != 0;
-  return true;
+  return directory_.find(name_of(file, 0, second.name)) == files_[static_cast<std::size_t>(file)].nodes.front();
 }
 
 void Model::write_twice(const Step& step, int number) {

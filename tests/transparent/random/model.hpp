@@ -32,7 +32,6 @@ struct ModelFile {
   std::vector<Sight> sights;        // of each rank
   bool written_since_sync = false;
   bool has_been_linked = false;
-  bool has_been_atomic = false;     // since it was opened
 };
 
 // What a rank really does in a step, after everything that would be undefined has been left out.
@@ -59,8 +58,6 @@ class Model {
   // Whether the name of a second handle is one of the open file, and what it writes; `step` is of that kind.
   [[nodiscard]] bool may_open_twice(const SecondHandle& second, int file) const;
   void write_twice(const Step& step, int number);
-  // Whether the step is done; under GLEAN a file without its name cannot be set to atomic mode.
-  [[nodiscard]] bool set_atomicity(const Step& step);
   void set_size(int file, std::int64_t bytes);
 
   [[nodiscard]] ModelFile& file(int number) { return files_[static_cast<std::size_t>(number)]; }

@@ -72,7 +72,7 @@ void Survivors::step(int number) {
       model_.synchronize(step.file);
       model_.set_size(step.file, step.value);
       break;
-    case StepKind::atomicity: static_cast<void>(model_.set_atomicity(step)); break;
+    case StepKind::atomicity:
     case StepKind::query: break;
     case StepKind::reopen:
       close(step.file, number);
