@@ -18,6 +18,7 @@
 #include "call.hpp"
 #include "captured_file.hpp"
 #include "frontends/posix/retiring.hpp"
+#include "opening_way.hpp"
 #include "passed_handle.hpp"
 #include "session/agreement.hpp"
 
@@ -27,16 +28,6 @@ namespace {
 using session::ByteOutput;
 
 constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
-
-// What becomes of a file that is opened. The lowest that a rank says counts.
-enum class Way : int {
-  refused = -1,   // what was closed under that name is kept in the pool, since the storage refuses it: to open it is an error
-  original = 0,   // as it was: also whatever looks wrong, so that the error is the MPI library's
-  working,        // a handle of the MPI library's beside others: it is captured already, through another handle
-  shared,         // through the output of another handle of this process, all of which are captured
-  captured,
-  as_root_says = INT_MAX,
-};
 
 // As it is without GLEAN, perhaps under another name.
 int open_original(MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {
@@ -58,141 +49,6 @@ bool is_special(const std::string& filename) { return filename.empty() || is_wor
 bool can_be_captured(Session& session, MPI_Comm comm, const std::string& filename, int amode) {
   if ((amode & (MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_SEQUENTIAL)) != 0) return false;
   return !is_special(filename) && session.captures(filename) && ByteOutput::can_capture(*session.core(), comm);
-}
-
-// Whether any rank of the node has that file open, under this name or another.
-bool is_open_anywhere(Session& session, const std::string& path) {
-  bool is_it = false;
-  // No such directory: then there is no such output.
-  static_cast<void>(session::caught([&] { is_it = ByteOutput::find_open(*session.core(), path).has_value(); }));
-  return is_it;
-}
-
-// Handles of the MPI library's write it, and nothing of it is captured. Local.
-bool is_written_by_mpi(Session& session, const std::string& path) {
-  const bool is_it = session.is_written_by_mpi(path) || pool::is_passed(session.core()->pool().header(), path);
-  return is_it && !is_open_anywhere(session, path);
-}
-
-// What this process has open and finds under that name: not what the program has removed meanwhile. With Session::one_at_a_time().
-std::shared_ptr<Target> find_target(Session& session, const std::string& path) {
-  auto target = session.find_target(path);
-  return target && target->output && !target->output->has_its_name() ? nullptr : target;
-}
-
-bool has_open(Session& session, const std::string& path) {
-  const std::lock_guard lock(session.one_at_a_time());
-  return find_target(session, path) != nullptr;
-}
-
-// What would be captured through another handle would come after what the MPI library writes later.
-bool is_written_aside(Session& session, const std::string& path) {
-  const std::lock_guard lock(session.one_at_a_time());
-  const auto target = find_target(session, path);
-  return target && target->aside;
-}
-
-// Says what does not work; the call is the MPI library's then.
-void say(const std::string& filename, const std::optional<base::Error>& error) {
-  if (error && error->code() != base::Errc::not_found) base::log(base::LogLevel::error, "'{}': {}", filename, error->what());
-}
-
-using Refused = std::optional<ByteOutput::UntoldFailure>;
-
-// On one rank, with Session::one_at_a_time(): what was closed under that name is published, or the storage refuses it.
-Refused finish_or_refuse(Session& session, const std::string& path) {
-  Refused refused;
-  say(path, session::caught([&] { refused = ByteOutput::finish_or_refuse(*session.core(), path); }));
-  return refused;
-}
-
-// Calls the error handler of files that could not be opened, and returns the code. Open MPI 4 takes no null handle there.
-int not_opened(int code) {
-  const Token token(MPI_MODE_RDONLY, MPI_INFO_NULL);
-  if (token.is_open()) PMPI_File_call_errhandler(token.file(), code);
-  return code;
-}
-
-// `of_root`: of rank 0. An error on all ranks: begun anew, the file would lack what is kept. Collective.
-int refuse(Session& session, MPI_Comm comm, const Refused& of_root, MPI_File* fh) {
-  std::uint64_t words[2] = {0, 0};   // the code, and which output it is on several nodes
-  if (of_root) {
-    words[0] = static_cast<std::uint64_t>(error_class(base::Error(of_root->code, "")));
-    words[1] = of_root->job_output;
-  }
-  PMPI_Bcast(words, 2, MPI_UINT64_T, 0, comm);
-  if (words[1] != 0) ByteOutput::told(*session.core(), {.job_output = words[1]});
-  *fh = MPI_FILE_NULL;
-  return not_opened(static_cast<int>(words[0]));
-}
-
-// On one rank: what the file system says.
-Way look(const std::string& path, int amode) {
-  struct stat status {};
-  const auto may = [](const std::string& name, int access) { return faccessat(AT_FDCWD, name.c_str(), access, AT_EACCESS) == 0; };
-  if (stat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT || (amode & MPI_MODE_CREATE) == 0) return Way::original;
-    return may(std::filesystem::path(path).parent_path().string(), W_OK | X_OK) ? Way::captured : Way::original;
-  }
-  const bool is_wrong = !S_ISREG(status.st_mode) || (amode & MPI_MODE_EXCL) != 0;
-  const int access = (amode & MPI_MODE_RDWR) != 0 ? R_OK | W_OK : W_OK;
-  return is_wrong || !may(path, access) ? Way::original : Way::captured;
-}
-
-// Of one rank, or of all: `is_found` is anyone's.
-struct Said {
-  Way way;
-  bool is_found;   // to write: another handle of this process has it open; to read: it is closed, and not yet published
-  SpareComm::Words spare = {};
-  bool modes_differ = false;
-  Refused refused{};   // on rank 0
-};
-
-// What all ranks say who open a file, whether to read or to write it: a program may mistake the one for the other. Collective, one
-// reduction.
-Said all_say(MPI_Comm comm, int amode, const Said& mine) {
-  std::int64_t least[7] = {amode, -amode, mine.is_found ? -1 : 0, static_cast<int>(mine.way)};
-  std::copy(mine.spare.begin(), mine.spare.end(), least + 4);
-  PMPI_Allreduce(MPI_IN_PLACE, least, 7, MPI_INT64_T, MPI_MIN, comm);
-  return {.way = static_cast<Way>(least[3]), .is_found = least[2] != 0, .spare = {least[4], least[5], least[6]},
-          .modes_differ = least[0] != -least[1]};
-}
-
-// All ranks choose the same way, and agree on `spare`. Collective, one reduction, on several nodes two.
-Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool token_is_open, const SpareComm& spare) {
-  int rank = 0, ranks = 1;
-  PMPI_Comm_rank(comm, &rank);
-  PMPI_Comm_size(comm, &ranks);
-  const bool mine = has_open(session, path);
-  const bool passes = is_written_by_mpi(session, path);
-  Way way = passes ? Way::original : Way::as_root_says;
-  Refused refused;
-  if (rank == 0 && !passes) {
-    const std::lock_guard lock(session.one_at_a_time());
-    if (mine || is_open_anywhere(session, path)) {
-      way = Way::working;
-    } else {
-      refused = finish_or_refuse(session, path);
-      // Ranks that open a file apart from each other would not choose the same.
-      int all = 0;
-      PMPI_Comm_size(session.core()->comm(), &all);
-      const bool passes_through = ranks == all && session.compares(path) && session.read_back().passes_through(path);
-      way = refused ? Way::refused : passes_through ? Way::original : look(path, amode);
-    }
-  }
-  const bool lacks_nodes = session.core()->pool().header().lost_nodes != 0;   // what is captured would not be published
-  if (!token_is_open || lacks_nodes) way = Way::original;
-  Said all = all_say(comm, amode, {way, mine, spare.words()});
-  all.refused = refused;
-  if (all.modes_differ) all.way = Way::original;
-  if (all.way == Way::original || all.way == Way::refused) return all;
-  if (all.is_found) {
-    all.way = ranks == 1 && !is_written_aside(session, path) ? Way::shared : Way::working;
-  } else if (all.way == Way::captured && session.is_on_several_nodes() && !ByteOutput::are_on_all_nodes(*session.core(), comm)) {
-    if (rank == 0) session.core()->notice(session::Core::Notice::files_not_on_all_nodes);
-    all.way = Way::original;
-  }
-  return all;
 }
 
 // Where a file is that is captured through another handle, for one of the MPI library's (session/other_handles.cpp). Local.

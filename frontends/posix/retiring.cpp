@@ -95,9 +95,10 @@ class Change {
       if (const auto kept = find(from, session::Unfinished::kept)) return rename_unpublished(*kept, from, to);
     }
     if (lstat(from.path.data(), &status) != 0) return false;   // the call says so
-    if (const auto kept = find(to, session::Unfinished::kept)) give_up_replaced(*kept, to);
     const pool::OutputSet replaced_outputs = of(outputs_.closed, to);
     if (replaced_outputs != 0 && is_unpublished(to) && !remove_unpublished(to, Taken::yes)) wait(replaced_outputs);
+    // Last: the storage may have refused it meanwhile.
+    if (const auto kept = find(to, session::Unfinished::kept)) give_up_replaced(*kept, to);
     if (lstat(to.path.data(), &replaced) != 0 || !is_worth_keeping(replaced)) return false;
     if (status.st_ino == replaced.st_ino && status.st_dev == replaced.st_dev) return false;
     return retire_or_wait(to, replaced, NameChange::Kind::replaced, from.path.data());

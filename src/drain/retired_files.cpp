@@ -50,8 +50,10 @@ void rename_output(const pool::Pool& pool, pool::NameLog& log, pool::OutputKey o
   pool::futex_signal(pool.header().work);
 }
 
-// Another output is to appear there.
+// Another output is to appear there, or another file is there: as with files, that one has taken its place.
 bool is_name_of_another(const pool::Pool& pool, const NameChange& change) {
+  struct stat status {};
+  if (lstat(change.path.data(), &status) == 0) return true;
   const std::uint64_t mark = pool::path_mark(change.path.data());
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool.slot(index);

@@ -289,12 +289,6 @@ void PoolOutputs::ask_for_durable_steps(PoolOutput& output) {
   while (wanted < output.steps_ended && !up_to.compare_exchange_weak(wanted, output.steps_ended)) {}
 }
 
-bool PoolOutputs::has_reached(PoolOutput& output, Level level) {
-  if (output.failure || failed(output) != 0) return false;
-  if (level == Level::durable && !output.closed) ask_for_durable_steps(output);
-  return reached(output, level);
-}
-
 std::optional<base::Error> PoolOutputs::wait_for(PoolOutput& output, Level level, Patience& patience) {
   if (level == Level::durable && !output.closed) ask_for_durable_steps(output);
   return wait_until(output, patience, [&] { return reached(output, level); });

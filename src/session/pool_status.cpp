@@ -91,4 +91,10 @@ std::shared_ptr<PoolOutput> PoolOutputs::find(const std::string& final_path) con
   return found == outputs_.rend() ? nullptr : *found;
 }
 
+bool PoolOutputs::has_reached(PoolOutput& output, Level level) {
+  if (output.failure || failed(output) != 0) return false;
+  if (level == Level::durable && !output.closed) ask_for_durable_steps(output);
+  return reached(output, level);
+}
+
 }  // namespace glean::session

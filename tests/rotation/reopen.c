@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * reopen WAY BYTES: a program that opens again what it has closed, and what the full disk has refused since. `filler` is what takes the room.
+ * reopen WAY BYTES: a program that opens again what it has closed, and what the full disk has refused since. `filler` is what takes
+ * the room.
  *   left       it is told, and ends
  *   goes-on    it is told, makes room, and goes on with the file
  *   in-place   the same with a file that was there before
@@ -69,7 +70,8 @@ static void is_there(MPI_File file, int first, int end, char letter) {
 static void change(char before, char after) {
   MPI_File file;
   const int half = bytes / 2;
-  require(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS, "it is opened with room");
+  const int opened = MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  require(opened == MPI_SUCCESS, "it is opened with room");
   is_there(file, 0, bytes, before);
   memset(data, after, bytes);
   require(MPI_File_write_at_all(file, (MPI_Offset)bytes * rank + half, data, bytes - half, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
