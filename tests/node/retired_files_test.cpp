@@ -353,6 +353,31 @@ TEST_F(RetiredFiles, AnOutputThatWasRemovedAppearsIfWhatWasClosedAfterItDoesNot)
   }
 }
 
+TEST_F(RetiredFiles, AnOutputThatWasReplacedStaysHiddenWhereAnotherFileHasItsName) {
+  const auto first = write_and_close("first", "1"), second = write_and_close("second", "2");
+  pool::Fence fence{};
+  fence[second.slot] = second.generation;
+  pool::NameChange change{.kind = pool::NameChange::Kind::removed, .state = pool::NameChange::State::waiting, .fence = fence,
+                          .output = first};
+  (directory_ / "first").copy(change.path.data(), change.path.size() - 1);
+  const std::string hidden = directory_ / ".first.glean-0.1.2.host-1.removed";
+  hidden.copy(change.hidden.data(), change.hidden.size() - 1);
+  {
+    pool::NameLog log(made_.pool.name(), pool::NameLog::Make::yes);
+    ASSERT_TRUE(log.write(log.count(), change));
+  }
+  rename_output(first, ".first.glean-0.1.2.host-1.removed");
+  make_file("first", "what has replaced it");
+
+  const drain::Retired retired = drain::settle_names(made_.pool, disk_, second, drain::Ending::kept);
+
+  EXPECT_EQ(retired.hidden, std::vector<std::string>{hidden});
+  drain::Engine engine(made_.pool, pool::small_plan(), disk_);
+  ASSERT_TRUE(is_free(first) && is_free(second));
+  EXPECT_EQ(content("first"), "what has replaced it");
+  EXPECT_EQ(content(".first.glean-0.1.2.host-1.removed"), "1");
+}
+
 TEST_F(RetiredFiles, AFileInPlaceIsNotWrittenBeforeWhatWasClosedEarlierIsDurable) {
   make_file("b", "bbbb");
   const auto first = write_and_close("a", "aaaa");
