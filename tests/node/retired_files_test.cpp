@@ -126,6 +126,20 @@ class RetiredFiles : public testing::Test {
     EXPECT_TRUE(log.write(log.count(), change));
     made_.pool.slot(key.slot).is_renamed = name.empty() ? pool::is_removed_output : 1;
   }
+  // The same of an output that is not published: until `after` is.
+  std::string retire_output(pool::OutputKey key, const std::string& name, pool::OutputKey after) {
+    pool::NameChange change{.kind = pool::NameChange::Kind::removed, .state = pool::NameChange::State::waiting, .fence = {}, .output = key};
+    change.fence[after.slot] = after.generation;
+    const std::string hidden = "." + name + ".glean-0.1.2.host-1.removed";
+    (directory_ / name).copy(change.path.data(), change.path.size() - 1);
+    (directory_ / hidden).copy(change.hidden.data(), change.hidden.size() - 1);
+    {
+      pool::NameLog log(made_.pool.name(), pool::NameLog::Make::yes);
+      EXPECT_TRUE(log.write(log.count(), change));
+    }
+    rename_output(key, hidden);
+    return directory_ / hidden;
+  }
   [[nodiscard]] pool::Fence closed_so_far() const { return pool::Draining(made_.pool, 0).closed_before(device()).fence; }
   [[nodiscard]] std::uint64_t device() const {
     struct stat status {};
@@ -322,18 +336,7 @@ TEST_F(RetiredFiles, AnOutputThatWasRemovedDoesNotAppear) {
 TEST_F(RetiredFiles, AnOutputThatWasRemovedAppearsIfWhatWasClosedAfterItDoesNot) {
   for (const bool fails : {false, true}) {
     const auto first = write_and_close("first", "1"), second = write_and_close("second", "2");
-    pool::Fence fence{};
-    fence[second.slot] = second.generation;
-    pool::NameChange change{.kind = pool::NameChange::Kind::removed, .state = pool::NameChange::State::waiting, .fence = fence,
-                            .output = first};
-    (directory_ / "first").copy(change.path.data(), change.path.size() - 1);
-    const std::string hidden = directory_ / ".first.glean-0.1.2.host-1.removed";
-    hidden.copy(change.hidden.data(), change.hidden.size() - 1);
-    {
-      pool::NameLog log(made_.pool.name(), pool::NameLog::Make::yes);
-      ASSERT_TRUE(log.write(log.count(), change));
-    }
-    rename_output(first, ".first.glean-0.1.2.host-1.removed");
+    const std::string hidden = retire_output(first, "first", second);
     if (fails) {
       static_cast<void>(drain::settle_names(made_.pool, disk_, second, drain::Ending::kept));
       made_.pool.slot(second.slot).is_renamed = pool::is_removed_output;   // the drain gives it up
@@ -355,18 +358,7 @@ TEST_F(RetiredFiles, AnOutputThatWasRemovedAppearsIfWhatWasClosedAfterItDoesNot)
 
 TEST_F(RetiredFiles, AnOutputThatWasReplacedStaysHiddenWhereAnotherFileHasItsName) {
   const auto first = write_and_close("first", "1"), second = write_and_close("second", "2");
-  pool::Fence fence{};
-  fence[second.slot] = second.generation;
-  pool::NameChange change{.kind = pool::NameChange::Kind::removed, .state = pool::NameChange::State::waiting, .fence = fence,
-                          .output = first};
-  (directory_ / "first").copy(change.path.data(), change.path.size() - 1);
-  const std::string hidden = directory_ / ".first.glean-0.1.2.host-1.removed";
-  hidden.copy(change.hidden.data(), change.hidden.size() - 1);
-  {
-    pool::NameLog log(made_.pool.name(), pool::NameLog::Make::yes);
-    ASSERT_TRUE(log.write(log.count(), change));
-  }
-  rename_output(first, ".first.glean-0.1.2.host-1.removed");
+  const std::string hidden = retire_output(first, "first", second);
   make_file("first", "what has replaced it");
 
   const drain::Retired retired = drain::settle_names(made_.pool, disk_, second, drain::Ending::kept);
