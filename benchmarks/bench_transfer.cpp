@@ -15,7 +15,7 @@ using namespace glean::benchmarks;
 
 namespace {
 
-constexpr int in_flight = 16;   // as drain::Exchange has
+constexpr int in_flight = 16;   // as nodes::Exchange has
 constexpr std::size_t head_bytes = 256;
 constexpr int head_tag = 0, body_tag = 1, receipt_tag = 2;
 

@@ -169,7 +169,7 @@ class ByteOutput {
   void enter_phase();
   // There were as many as can be counted. The same on all ranks between two calls. Local.
   [[nodiscard]] bool has_last_phase() const { return phase() >= pool::last_phase - 2; }
-  // Until all ranks have come as far as this one, to the phase that is returned (session/pace.hpp): without Core::one_at_a_time(). Blocks.
+  // Until all ranks have come as far as this one, to the phase that is returned (capture/pace.hpp): without Core::one_at_a_time(). Blocks.
   [[nodiscard]] std::uint32_t wait_for_ranks() const;
   // The same before so many bytes are written in so many writes, if this rank is so far ahead of others that they might lack room. Returns
   // the phase of these writes.

@@ -26,7 +26,7 @@ constexpr unsigned reading_us = 50;
 constexpr double parting_seconds = 5, meeting_seconds = 30;
 constexpr std::size_t address_bytes = 1024;
 
-// The tree is that of drain::Exchange.
+// The tree is that of nodes::Exchange.
 std::vector<int> neighbours_of(int node, int nodes) {
   std::vector<int> neighbours;
   if (node != 0) neighbours.push_back((node - 1) / 2);
