@@ -29,6 +29,8 @@
 namespace glean::cli {
 namespace {
 
+constexpr double ending_seconds = 10;   // that the last processes of a killed job take, at most
+
 using nlohmann::ordered_json;
 
 struct RecoverOptions {
@@ -210,11 +212,14 @@ Result treat(const std::string& pool, const RecoverOptions& options, store::Syst
   Result result;
   result.found = service::look_at(pool);
   result.state = "found";
-  // Of a pool that nobody has named, and whose ranks live, it is not known that its job is about to end.
-  const bool is_awaited = !options.wait.empty() && (!result.found.ranks_live || !options.pools.empty());
-  if (result.found.in_use_by != 0 && is_awaited) {
-    const auto seconds = base::parse_seconds(options.wait);
+  // The launcher of a killed job may have ended before the last of its ranks has.
+  const bool is_ending = result.found.ranks_live && !result.found.is_drained && !options.dry_run;
+  // Of a pool that nobody has named, and whose ranks live and are drained for, it is not known that its job is about to end.
+  const bool is_awaited = !options.wait.empty() && (!result.found.ranks_live || is_ending || !options.pools.empty());
+  if (result.found.in_use_by != 0 && (is_awaited || is_ending)) {
+    const auto seconds = is_awaited ? base::parse_seconds(options.wait) : std::optional(ending_seconds);
     wait_for_its_end(result, seconds.value_or(std::numeric_limits<double>::infinity()));
+    result.waited_in_vain = result.waited_in_vain && is_awaited;
     if (result.state == "drained") return result;
   }
   if (result.found.in_use_by != 0) {

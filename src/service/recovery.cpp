@@ -185,6 +185,7 @@ Remains look_at(const std::string& name) {
     remains.nodes = static_cast<int>(header.nodes);
     remains.node = static_cast<int>(header.node);
     remains.ranks_live = any_rank_lives(pool);
+    remains.is_drained = pool.drainer() != 0;
     std::map<pool::OutputKey, RemainingOutput> outputs;
     for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
       const pool::OutputSlot& slot = pool.slot(index);

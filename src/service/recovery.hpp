@@ -43,6 +43,7 @@ struct Remains {
   int in_use_by = 0;                 // a process; 0: nobody
   int nodes = 1, node = 0;           // of its job, and which of them this one was
   bool ranks_live = false;           // otherwise only who drains or recovers it uses it
+  bool is_drained = false;           // a process drains it; a job that has lost that one is about to end
   std::vector<RemainingOutput> outputs;
   std::string problem;               // why it cannot be read; empty: it can
 };
