@@ -214,7 +214,7 @@ Result treat(const std::string& pool, const RecoverOptions& options, store::Syst
   result.state = "found";
   // The launcher of a killed job may have ended before the last of its ranks has.
   const bool is_ending = result.found.ranks_live && !result.found.is_drained && !options.dry_run;
-  // Of a pool that nobody has named, and whose ranks live and are drained for, it is not known that its job is about to end.
+  // Of a pool that the user has not named, whose ranks live and have a drain, it is not known that its job is about to end.
   const bool is_awaited = !options.wait.empty() && (!result.found.ranks_live || is_ending || !options.pools.empty());
   if (result.found.in_use_by != 0 && (is_awaited || is_ending)) {
     const auto seconds = is_awaited ? base::parse_seconds(options.wait) : std::optional(ending_seconds);

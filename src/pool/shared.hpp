@@ -155,7 +155,7 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> job_closed;        // 1: by all ranks of all nodes
   Atomic<std::uint32_t> job_parts_durable; // 1: of all nodes
   Atomic<std::uint32_t> job_published;     // 1: by the node that does, or it has removed the file of which all steps are dropped
-  Atomic<std::uint32_t> job_postponed;     // 1: recovery could not write somewhere, and another try may
+  Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp
   // Of outputs that drop: how many steps are judged << 32 | of these, kept; and which, the k-th of them at k % size.
   Atomic<std::uint64_t> job_verdict;
   Atomic<std::uint64_t> previous_verdict;  // of the generation before
