@@ -190,7 +190,7 @@ std::optional<char> wait_for_word(int descriptor, const Launcher& launcher) {
   }
 }
 
-// An MPI library that cannot start ends its process, and an MPI library waits for ever for processes that do not come. So this process
+// An MPI library that cannot start ends its process, and an MPI library waits without end for processes that do not come. So this process
 // starts MPI in a child.
 // Its exit code, or nothing where there is no MPI among them: then `why`.
 std::optional<int> work_with_others(const Launcher& launcher, const std::function<int(service::Companions&)>& work, std::string& why) {

@@ -165,7 +165,7 @@ void Engine::adopt_again(pool::OutputKey key) {
         writes.emplace(pool::WriteStamp::of(record->step).number, std::pair(record, &journals_[rank]));
       }
     } catch (const base::Error&) {
-      return;   // whoever reads that journal says so
+      return;   // the engine says so when it reads that journal
     }
   }
   postponed_.erase(key);
