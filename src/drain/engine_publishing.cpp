@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "base/log.hpp"
@@ -29,6 +30,8 @@ Bytes size_of(const store::File& file) {
   if (fstat(file.buffered_descriptor(), &status) != 0) throw base::system_error(errno, "cannot inspect '" + file.names().final_path + "'");
   return static_cast<Bytes>(status.st_size);
 }
+
+bool is_hidden(std::string_view path) { return pool::parse_hidden(path.substr(path.rfind('/') + 1)).has_value(); }
 
 // It was removed, or renamed by itself.
 void complete_without_name(const Job& job) {
@@ -61,6 +64,7 @@ void Engine::publish_bytes(const Job& job) {
   for (;;) {
     const auto moved = pool::new_name_of(pool_, job.output->key());
     if (moved && !moved->is_removed && !moved->working_path.empty()) file->was_moved(moved->final_path);
+    if (moved && is_hidden(moved->final_path)) job.output->checksums() = Checksums();   // it goes, or gets another name
     file->follow_directory();
     if (!file->has_its_name()) return complete_without_name(job);
     slot.publishing_inode.store(file->inode(), std::memory_order_release);

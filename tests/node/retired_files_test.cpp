@@ -334,6 +334,7 @@ TEST_F(RetiredFiles, AnOutputThatWasRemovedDoesNotAppear) {
 
 // As the preloaded library removes an output that is closed and not published, while others are on their way.
 TEST_F(RetiredFiles, AnOutputThatWasRemovedAppearsIfWhatWasClosedAfterItDoesNot) {
+  checksums_ = true;
   for (const bool fails : {false, true}) {
     const auto first = write_and_close("first", "1"), second = write_and_close("second", "2");
     const std::string hidden = retire_output(first, "first", second);
@@ -351,6 +352,7 @@ TEST_F(RetiredFiles, AnOutputThatWasRemovedAppearsIfWhatWasClosedAfterItDoesNot)
     EXPECT_EQ(is_there("first"), fails);
     EXPECT_EQ(is_there("second"), !fails);
     EXPECT_FALSE(fs::exists(hidden));
+    EXPECT_FALSE(fs::exists(store::sidecar_path(hidden)));
     fs::remove(directory_ / "first");
     fs::remove(directory_ / "second");
   }
