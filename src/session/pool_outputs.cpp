@@ -182,8 +182,7 @@ std::vector<std::string> PoolOutputs::abandon_open() {
 void PoolOutputs::forget_finished() {
   std::erase_if(outputs_, [&](const std::shared_ptr<PoolOutput>& output) {
     if (!is_over(*output)) return false;
-    past_.add(output->name, status(*output), is_dropped(*output) ? dropped_error(*output) : output->failure);
-    steps_dropped_ += dropped_by_nodes(*output);
+    past_.add(output->name, status(*output), output->all_dropped ? dropped_error(*output) : output->failure);
     if (rank_ == 0) release_slot(output->key);
     return true;
   });
@@ -213,7 +212,7 @@ bool PoolOutputs::is_over(const PoolOutput& output) const {
     case pool::OutputState::open: return false;
     case pool::OutputState::published: case pool::OutputState::free: case pool::OutputState::opening: return true;   // or the next one
     case pool::OutputState::abandoned:
-      if (is_dropped(output)) return true;
+      if (output.all_dropped) return true;
       break;
     case pool::OutputState::failed: break;
   }
@@ -269,7 +268,7 @@ bool PoolOutputs::is_published(const PoolOutput& output) const {
 bool PoolOutputs::reached(const PoolOutput& output, Level level) const {
   if (is_published(output)) return true;
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  if (is_dropped(output) && slot.state.load(std::memory_order_acquire) == pool::OutputState::abandoned) return true;
+  if (output.all_dropped && slot.state.load(std::memory_order_acquire) == pool::OutputState::abandoned) return true;
   const std::uint64_t steps = output.steps_ended;
   switch (level) {
     case Level::captured: return true;
@@ -390,7 +389,7 @@ void PoolOutputs::fail_open(const std::string& why) {
 }
 
 std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& options) {
-  if (is_dropped(output)) throw dropped_error(output);
+  if (output.all_dropped) throw dropped_error(output);
   if (output.failure) throw base::Error(*output.failure);
   const bool through = options.reading == Reading::written;
   if (!through && !output.closed) {
@@ -402,12 +401,12 @@ std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& op
   const auto& durable = pool_.is_shared() ? slot.job_steps_synchronized : slot.steps_synchronized;   // by all nodes
   if (through && is_current(output)) ask_for_durable_steps(output);
   const auto late = wait_until(output, patience, [&] {
-    return is_published(output) || is_renamed(output) || is_dropped(output) ||
+    return is_published(output) || is_renamed(output) || output.all_dropped ||
            (through && durable.load(std::memory_order_acquire) >= output.steps_ended);
   });
   if (late) throw base::Error(*late);
   if (failed(output) != 0) throw error_in_slot(output);
-  if (is_dropped(output)) throw dropped_error(output);
+  if (output.all_dropped) throw dropped_error(output);
   return is_published(output) || is_renamed(output) ? output.name.files().final_path : output.name.files().working_path;
 }
 
