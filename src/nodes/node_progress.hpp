@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What nodes tell each other.
+// How far a node is with an output, and how what several nodes know is put together.
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <span>
-#include <vector>
-
-#include "base/error.hpp"
 
 namespace glean::nodes {
 
 // How far a node is with an output, or the nodes of a subtree, or all. Every figure only grows; who is last changes.
-struct Standing {
+struct NodeProgress {
   std::uint64_t steps_ended = 0;          // by all ranks
   std::uint64_t steps_begun = 0;          // ended by at least one
   std::uint64_t steps_sent = 0;           // ended, and at the nodes that write them
@@ -30,7 +24,7 @@ struct Standing {
   std::uint64_t written_bytes = 0;        // of all outputs; no news by itself
   std::uint32_t closed = 0;
   std::uint32_t part_durable = 0;
-  std::uint32_t published = 0;            // said by the root alone, and so is
+  std::uint32_t published = 0;            // said by the publisher alone, and so is
   std::uint32_t dropped = 0;              // that there is no file because all steps were
   std::uint32_t postponed = 0;            // recovery could not write somewhere, or the storage of a node has refused it and all keep it
   // Ranks of the session, for messages: one of those that have ended fewest steps, and one that has not closed.
@@ -39,9 +33,9 @@ struct Standing {
   std::uint32_t others_somewhere = 0, others_everywhere = 0;
   std::uint32_t agreed = 0;               // to keep what the storage of a node refuses: all its ranks had closed it
   static constexpr std::uint32_t no_rank = ~std::uint32_t{0};
-  friend bool operator==(const Standing&, const Standing&) = default;
+  friend bool operator==(const NodeProgress&, const NodeProgress&) = default;
 
-  [[nodiscard]] bool is_as_far_as(Standing other) const {
+  [[nodiscard]] bool is_as_far_as(NodeProgress other) const {
     other.last_rank = last_rank;
     other.open_rank = open_rank;
     other.written_bytes = written_bytes;
@@ -49,7 +43,7 @@ struct Standing {
   }
 
   // Of both together.
-  void join(const Standing& other) {
+  void join(const NodeProgress& other) {
     const auto all = [](auto& mine, auto theirs) { mine = std::min(mine, theirs); };
     const auto any = [](auto& mine, auto theirs) { mine = std::max(mine, theirs); };
     if (other.steps_ended < steps_ended) last_rank = other.last_rank;
@@ -78,83 +72,5 @@ struct Standing {
     all(others_everywhere, other.others_everywhere);
   }
 };
-
-// The heads of messages. Nodes of one job are alike, so they go as they lie in memory.
-enum class MessageKind : std::uint32_t { parcel = 1, receipt, standing, verdict, failure, sums, question, answer };
-
-struct ParcelHead {
-  MessageKind kind = MessageKind::parcel;
-  std::uint32_t variable = 0;
-  std::uint64_t number = 0;               // of the sender's, for the receipt
-  std::uint64_t job_output = 0;
-  std::uint64_t step = 0;
-  std::uint64_t first_element = 0, elements = 0;
-  std::uint64_t body_bytes = 0;
-  std::uint16_t dimensions = 0;           // start and count of the box follow
-  std::uint8_t memory_type = 0;
-  std::uint8_t first = 0;
-  std::uint32_t job_rank = 0;             // who has put it
-};
-
-// Checksums of what a node has written of an output, to the node that publishes it.
-struct SumsHead {
-  MessageKind kind = MessageKind::sums;
-  std::uint32_t lost = 0;                 // 1: not all that the node has written has one
-  std::uint64_t number = 0;               // of the sender's, for the receipt
-  std::uint64_t job_output = 0;
-  std::uint64_t body_bytes = 0;           // store::StridedSum, one after the other
-};
-
-// Of a parcel, or of checksums.
-struct ReceiptHead {
-  MessageKind kind = MessageKind::receipt;
-  std::uint32_t taken = 0;   // 0: nobody needs it there any more, or not now; the sender keeps what it has of it
-  std::uint64_t number = 0;
-};
-
-struct StandingHead {
-  MessageKind kind = MessageKind::standing;   // towards the root; verdict: of all, away from it
-  std::uint32_t reserved = 0;
-  std::uint64_t job_output = 0;
-  Standing standing;
-};
-
-struct FailureHead {
-  MessageKind kind = MessageKind::failure;
-  std::uint32_t error = 0;                    // base::Errc
-  std::uint64_t job_output = 0;
-  std::uint32_t what_bytes = 0, hint_bytes = 0;   // texts follow
-  std::uint32_t may_be_kept = 0, unused = 0;      // 1: the storage refuses it, and nothing of it goes before all nodes have decided
-};
-
-// Of a rank, to node 0, about a shared pointer; and back. Both go along the tree.
-struct QuestionHead {
-  MessageKind kind = MessageKind::question;
-  std::uint32_t node = 0, rank = 0, unused = 0;   // who asks
-  std::uint64_t number = 0;
-  std::uint64_t job_output = 0;
-  std::uint64_t times_set = 0, start = 0, by = 0;
-};
-
-struct AnswerHead {
-  MessageKind kind = MessageKind::answer;
-  std::uint32_t node = 0, rank = 0, unused = 0;
-  std::uint64_t number = 0;
-  std::uint64_t position = 0;
-};
-
-template <class Head>
-[[nodiscard]] std::span<const std::byte> bytes_of(const Head& head) {
-  return std::as_bytes(std::span(&head, 1));
-}
-
-// Throws io when there is not so much.
-template <class Head>
-[[nodiscard]] Head head_of(std::span<const std::byte> bytes) {
-  if (bytes.size() < sizeof(Head)) throw base::Error(base::Errc::io, "a message of another node is cut off");
-  Head head;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  return head;
-}
 
 }  // namespace glean::nodes
