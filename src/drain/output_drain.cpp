@@ -178,6 +178,8 @@ void OutputDrain::look_at_ranks() {
   if (ranks_ == Ranks::gone) {
     judge_without_ranks(ranks);
   } else {
+    const bool is_news = steps_ended_ != ranks.steps_ended || closed_here_ != (ranks.all_closed && !lacks_writes());
+    if (is_news && pool_.is_shared()) pool::futex_signal(pool_.header().progress);   // other nodes want to know
     steps_ended_ = steps_complete_ = ranks.steps_ended;
     steps_begun_ = ranks.most_ended;
     all_closed_ = closed_here_ = ranks.all_closed && !lacks_writes();

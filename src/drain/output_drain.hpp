@@ -125,7 +125,7 @@ class OutputDrain {
   // Of the file, by what was put or filled in steps that are staged.
   [[nodiscard]] Bytes highest_end() const;
   // The header is this node's to write, and the file to publish.
-  [[nodiscard]] bool publishes() const { return pool_.header().node == 0; }
+  [[nodiscard]] bool publishes() const { return description_.share.publisher == static_cast<std::int64_t>(pool_.header().node); }
   [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written
   [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
   [[nodiscard]] const store::OutputDescription& description() const { return description_; }

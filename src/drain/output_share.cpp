@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "drain/output_drain.hpp"
+#include "pool/futex.hpp"
 
 namespace glean::drain {
 
@@ -97,7 +98,7 @@ void OutputDrain::tell_other_nodes() {
   if (description_.is_bytes) tell_written_epoch();
   while (!unsent_.empty() && unsent_.begin()->second == 0) unsent_.erase(unsent_.begin());
   const std::uint64_t sent = unsent_.empty() ? steps_ended_ : std::min(unsent_.begin()->first, steps_ended_);
-  slot_.steps_sent.store(sent, std::memory_order_release);
+  if (slot_.steps_sent.exchange(sent) != sent) pool::futex_signal(pool_.header().progress);
 }
 
 std::uint64_t OutputDrain::all_steps() const {
@@ -111,7 +112,7 @@ void OutputDrain::complete_part() {
     synchronizing_ = true;
     return queue(Job::Kind::synchronize);
   }
-  slot_.part_durable.store(1, std::memory_order_release);
+  if (slot_.part_durable.exchange(1) == 0) pool::futex_signal(pool_.header().progress);
   if (publishes()) {
     if (slot_.job_parts_durable.load(std::memory_order_acquire) == 0) return;
     last_job_queued_ = true;
