@@ -10,19 +10,19 @@
 namespace glean::drain {
 
 void OutputDrain::take_share() {
-  if (description_.is_bytes) return;
-  const plan::FileShare& share = description_.share;
-  if (share.nodes != static_cast<std::int64_t>(pool_.header().nodes) || share.request_bytes > request_bytes_) {
-    throw base::Error(base::Errc::io, "what the pool says of who writes '" + trace_.path + "' is damaged");
+  if (output_.description.is_bytes) return;
+  const plan::FileShare& share = output_.description.share;
+  if (share.nodes != static_cast<std::int64_t>(output_.pool.header().nodes) || share.request_bytes > request_bytes_) {
+    throw base::Error(base::Errc::io, "what the pool says of who writes '" + output_.trace.path + "' is damaged");
   }
   if (share.request_bytes != 0) request_bytes_ = share.request_bytes;
-  trace_.request_bytes = request_bytes_;
-  trace_.aggregators = share.aggregators;
-  if (pool_.is_shared()) writers_ = description_.writers();
+  output_.trace.request_bytes = request_bytes_;
+  output_.trace.aggregators = share.aggregators;
+  if (output_.pool.is_shared()) writers_ = output_.description.writers();
 }
 
 bool OutputDrain::is_mine(std::uint64_t window) {
-  return !writers_ || writers_->node_of(window) == static_cast<std::int64_t>(pool_.header().node);
+  return !writers_ || writers_->node_of(window) == static_cast<std::int64_t>(output_.pool.header().node);
 }
 
 // `bytes`: of the piece, in the window.
@@ -43,7 +43,7 @@ void OutputDrain::hand_over(PendingPiece& pending, std::uint64_t window, Extent 
   auto& parcels = parcels_.queue;
   if (parcels.empty() || !continues(parcels.back())) {
     const pool::Record& record = *pending.record;
-    Parcel parcel{.output = key_, .record = &record, .step = record.step, .variable = record.variable,
+    Parcel parcel{.output = output_.key, .record = &record, .step = record.step, .variable = record.variable,
                   .job_rank = pending.job_rank, .memory = static_cast<mesh::Type>(record.memory_type), .box = {}, .first_element = first,
                   .node = node, .payload = {}, .spilled_by = {}, .block = {}};
     parcel.box = pool::box_of(record);
@@ -70,7 +70,7 @@ bool OutputDrain::is_first_to(const Parcel& parcel) {
 
 // A node that was killed before it knew that something had arrived sends it again.
 bool OutputDrain::has_come_before(const pool::Record& record, const mesh::Box& box) {
-  if (record.origin == pool::Origin::rank || ranks_ == Ranks::working) return false;
+  if (record.origin == pool::Origin::rank || output_.ranks == Ranks::working) return false;
   std::vector<std::uint64_t> words(box.start.begin(), box.start.end());
   words.insert(words.end(), box.count.begin(), box.count.end());
   return !came_before_.emplace(record.variable, record.step, std::move(words), record.first_element, record.elements).second;
@@ -79,30 +79,30 @@ bool OutputDrain::has_come_before(const pool::Record& record, const mesh::Box& b
 void OutputDrain::arrived(const Parcel& parcel) {
   if (failed_ || postponed_) return;
   --unsent_[parcel.step];
-  pool_.header().written_bytes.fetch_add(parcel.file_bytes, std::memory_order_relaxed);
+  output_.pool.header().written_bytes.fetch_add(parcel.file_bytes, std::memory_order_relaxed);
   if (const auto it = pieces_.find(parcel.record); it != pieces_.end()) part_written(*it->second, parcel.file_bytes);
 }
 
 void OutputDrain::look_at_nodes() {
   const auto get = [](const auto& word) { return word.load(std::memory_order_acquire); };
-  if (get(slot_.job_output) == 0) return;   // the nodes do not know of it yet, and perhaps never will
-  steps_complete_ = std::min(steps_ended_, get(slot_.job_steps));
-  if (ranks_ == Ranks::gone) return;
-  all_closed_ = get(slot_.job_closed) != 0 && !lacks_writes();
-  steps_begun_ = std::max(steps_begun_, get(slot_.job_steps_begun));
+  if (get(output_.slot.job_output) == 0) return;   // the nodes do not know of it yet, and perhaps never will
+  steps_complete_ = std::min(steps_ended_, get(output_.slot.job_steps));
+  if (output_.ranks == Ranks::gone) return;
+  all_closed_ = get(output_.slot.job_closed) != 0 && !lacks_writes();
+  steps_begun_ = std::max(steps_begun_, get(output_.slot.job_steps_begun));
 }
 
 // The records that `steps_ended_` speaks of have been read.
 void OutputDrain::tell_other_nodes() {
-  if (description_.is_bytes) tell_written_epoch();
+  if (output_.description.is_bytes) tell_written_epoch();
   while (!unsent_.empty() && unsent_.begin()->second == 0) unsent_.erase(unsent_.begin());
   const std::uint64_t sent = unsent_.empty() ? steps_ended_ : std::min(unsent_.begin()->first, steps_ended_);
-  slot_.steps_sent.store(sent, std::memory_order_release);
+  output_.slot.steps_sent.store(sent, std::memory_order_release);
 }
 
 std::uint64_t OutputDrain::all_steps() const {
-  if (!pool_.is_shared()) return steps_complete_;
-  return ranks_ == Ranks::gone ? steps_ended_ : slot_.job_steps_ended.load(std::memory_order_acquire);
+  if (!output_.pool.is_shared()) return steps_complete_;
+  return output_.ranks == Ranks::gone ? steps_ended_ : output_.slot.job_steps_ended.load(std::memory_order_acquire);
 }
 
 // Its part of the file is made durable; when those of all nodes are, one of them publishes.
@@ -111,23 +111,23 @@ void OutputDrain::complete_part() {
     synchronizing_ = true;
     return queue(Job::Kind::synchronize);
   }
-  slot_.part_durable.store(1, std::memory_order_release);
+  output_.slot.part_durable.store(1, std::memory_order_release);
   if (publishes()) {
-    if (slot_.job_parts_durable.load(std::memory_order_acquire) == 0) return;
+    if (output_.slot.job_parts_durable.load(std::memory_order_acquire) == 0) return;
     last_job_queued_ = true;
     queue(Job::Kind::publish);
-  } else if (slot_.job_published.load(std::memory_order_acquire) != 0) {
+  } else if (output_.slot.job_published.load(std::memory_order_acquire) != 0) {
     published();
   }
 }
 
 std::uint64_t OutputDrain::records() const {
-  const std::uint64_t of_others = pool_.is_shared() ? slot_.job_records.load(std::memory_order_acquire) : 0;
+  const std::uint64_t of_others = output_.pool.is_shared() ? output_.slot.job_records.load(std::memory_order_acquire) : 0;
   return std::min(std::max(records_, of_others), steps_written_);
 }
 
 Bytes OutputDrain::highest_end() const {
-  return std::max(settled_end_, pool_.is_shared() ? slot_.job_highest_end.load(std::memory_order_acquire) : 0);
+  return std::max(settled_end_, output_.pool.is_shared() ? output_.slot.job_highest_end.load(std::memory_order_acquire) : 0);
 }
 
 }  // namespace glean::drain
