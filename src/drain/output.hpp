@@ -21,6 +21,16 @@ enum class Ranks { working, gone };
 
 inline constexpr std::uint64_t no_step = ~0ull;   // what belongs to the file as a whole
 
+// How many steps, as the program counts them.
+struct StepCounts {
+  std::uint64_t ended = 0;          // by all ranks of the node; without ranks: those that are kept
+  std::uint64_t complete = 0;       // by all ranks, and all of them is at the nodes that write it
+  std::uint64_t begun = 0;          // ended by at least one rank
+  std::uint64_t staged = 0;
+  std::uint64_t written = 0;
+  std::uint64_t synchronized = 0;
+};
+
 struct DrainedOutput {
   pool::Pool& pool;
   pool::OutputKey key;
@@ -32,6 +42,8 @@ struct DrainedOutput {
   store::OutputDescription description{};
   OutputTrace trace{};
   Checksums checksums{};
+  StepCounts steps{};
+  bool all_closed = false;
   bool space_returned = false;   // to the pool or to journals, since the engine has told of it
 
   void retire(const TakenRecord& taken) {

@@ -65,7 +65,7 @@ void OutputDrain::on_bytes(const pool::Record& record, pool::JournalReader& jour
       (!in_file && record.payload_bytes < record.elements)) {
     throw base::Error(base::Errc::io, "damaged journal record of '" + output_.trace.path + "'");
   }
-  if (output_.pool.is_shared()) saw_epoch(stamp);
+  if (nodes_) saw_epoch(stamp);
   if (in_file) {
     ++next_write_;
     output_.trace.bytes += record.elements;
@@ -98,7 +98,7 @@ void OutputDrain::bytes_written(const PendingPiece& pending) {
 
 // A phase is open when all ranks are in it or in a later one, and all that was written in earlier ones has been taken.
 void OutputDrain::look_at_phases() {
-  if (next_phase_ || !output_.description.is_bytes || output_.pool.is_shared()) return;
+  if (next_phase_ || !output_.description.is_bytes || nodes_) return;
   const std::uint64_t phase = output_.ranks == Ranks::gone ? pool::last_phase : pool::least_phase(output_.pool, output_.key.slot);
   // In this order: what is numbered later is not earlier.
   if (phase > open_phase_) next_phase_ = {phase, pool::writes_begun(output_.slot)};
@@ -202,9 +202,9 @@ bool OutputDrain::locks_name() {
 // Of a file that not all ranks have closed it cannot be said whether it is what they meant. One that is written in place is there
 // whatever comes, and one that was synchronized was promised: these get all that was captured.
 void OutputDrain::judge_bytes_without_ranks(bool all_closed) {
-  steps_ended_ = steps_complete_ = steps_begun_ = 1;
+  output_.steps.ended = output_.steps.complete = output_.steps.begun = 1;
   closed_here_ = true;
-  if (output_.pool.is_shared()) all_closed = output_.slot.job_closed.load(std::memory_order_acquire) != 0;   // by all nodes
+  if (nodes_) all_closed = nodes_->have_all_closed();
   is_unclosed_ = is_left_unclosed();
   output_.trace.had_complete_steps = all_closed || is_unclosed_ || (is_in_place() && pool::writes_begun(output_.slot) != 0);
   if (all_closed || failed_ || postponed_) return;

@@ -27,8 +27,9 @@ constexpr Bytes windows_unasked = 1024;   // to fill, beyond which the storage i
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
                          store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Parcels& parcels,
                          SpillFiles& spill, Ranks ranks, bool inherited)
-    : output_{pool, key, calls, spill, ranks, inherited}, log_(output_), request_bytes_(request_bytes), jobs_(jobs), parcels_(parcels),
-      description_chunks_(description.chunks) {
+    : output_{pool, key, calls, spill, ranks, inherited}, log_(output_),
+      nodes_(pool.is_shared() ? std::make_unique<NodeShare>(output_, parcels) : nullptr),
+      request_bytes_(request_bytes), jobs_(jobs), parcels_(parcels), description_chunks_(description.chunks) {
   try {
     take_over(description);
     open_file();
@@ -59,7 +60,7 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     const bool has_payload = record.place != pool::PayloadPlace::file;
     if (has_payload && record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
     if (log_.is_in_chunks(record)) return output_.retire({&record, &journal});
-    if (has_come_before(record, box)) return output_.retire({&record, &journal});
+    if (nodes_ && nodes_->has_come_before(record, box)) return output_.retire({&record, &journal});
     const bool in_file = record.state != pool::RecordState::live || record.place == pool::PayloadPlace::file;
     if (in_file || is_undone(record.step)) return take_kept(record, journal);
     const auto convert = store::converter(memory, variable.external, output_.description.layout.format);
@@ -114,7 +115,7 @@ void OutputDrain::gather(PendingPiece& pending) {
       waiting_bytes_ += up_to_end - before;
       if (window.may_overlap && window.bytes >= request_bytes_) full_windows_.insert(index);
     } else {
-      hand_over(pending, index, {before, up_to_end});
+      nodes_->hand_over(pending, index, {before, up_to_end});
     }
     before = up_to_end;
     at = before == pending.piece.file_bytes() ? std::nullopt : pending.piece.next_byte(extent_of_window.end);
@@ -175,11 +176,11 @@ void OutputDrain::look_at_ranks() {
   if (output_.ranks == Ranks::gone) {
     judge_without_ranks(ranks);
   } else {
-    steps_ended_ = steps_complete_ = ranks.steps_ended;
-    steps_begun_ = ranks.most_ended;
-    all_closed_ = closed_here_ = ranks.all_closed && !lacks_writes();
+    output_.steps.ended = output_.steps.complete = ranks.steps_ended;
+    output_.steps.begun = ranks.most_ended;
+    output_.all_closed = closed_here_ = ranks.all_closed && !lacks_writes();
   }
-  if (output_.pool.is_shared()) look_at_nodes();
+  if (nodes_) look_at_nodes();
   take_moved();   // only now it can be told what of it has to be undone
 }
 
@@ -209,26 +210,26 @@ void OutputDrain::skip_empty_steps() {
   const auto& variables = output_.description.layout.variables;
   const auto is_filled = [](const auto& variable) { return variable.fill && variable.per_step(); };
   if (std::any_of(variables.begin(), variables.end(), [&](const auto& v) { return is_filled(v) && v.record_bytes() != 0; })) return;
-  const auto next = reaches_.lower_bound(steps_staged_);
-  const std::uint64_t step = next == reaches_.end() ? steps_complete_ : std::min(next->first, steps_complete_);
-  if (step == std::exchange(steps_staged_, step)) return;
+  const auto next = reaches_.lower_bound(output_.steps.staged);
+  const std::uint64_t step = next == reaches_.end() ? output_.steps.complete : std::min(next->first, output_.steps.complete);
+  if (step == std::exchange(output_.steps.staged, step)) return;
   if (std::any_of(variables.begin(), variables.end(), is_filled)) records_ = std::max(records_, step);
   output_.slot.records.store(records_, std::memory_order_release);
 }
 
 void OutputDrain::stage_steps() {
   const auto& variables = output_.description.layout.variables;
-  for (skip_empty_steps(); steps_staged_ < steps_complete_ && jobs_in_flight_ < jobs_max; skip_empty_steps()) {
+  for (skip_empty_steps(); output_.steps.staged < output_.steps.complete && jobs_in_flight_ < jobs_max; skip_empty_steps()) {
     for (std::uint32_t v = 0; v < variables.size(); ++v) {
       if (!variables[v].per_step()) continue;
       if (variables[v].fill) {
-        gather_fill(v, steps_staged_);
-        records_ = std::max(records_, steps_staged_ + 1);
+        gather_fill(v, output_.steps.staged);
+        records_ = std::max(records_, output_.steps.staged + 1);
       }
-      claims_.erase({v, steps_staged_});
+      claims_.erase({v, output_.steps.staged});
     }
     if (failed_ || postponed_) return;
-    settle(steps_staged_++);
+    settle(output_.steps.staged++);
     relieve(Relief::everything);
     if (failed_ || postponed_) return;
   }
@@ -246,6 +247,12 @@ void OutputDrain::window_done(const store::Window& window) {
   for (const auto& part : window.parts) part_written(PendingPiece::of(*part.typed), part.bytes);
 }
 
+void OutputDrain::arrived(const Parcel& parcel) {
+  if (failed_ || postponed_) return;
+  nodes_->arrived(parcel);
+  if (const auto it = pieces_.find(parcel.record); it != pieces_.end()) part_written(*it->second, parcel.file_bytes);
+}
+
 void OutputDrain::part_written(PendingPiece& pending, Bytes bytes) {
   pending.unwritten_bytes -= bytes;
   if (pending.unwritten_bytes != 0) return;
@@ -256,8 +263,8 @@ void OutputDrain::part_written(PendingPiece& pending, Bytes bytes) {
 
 void OutputDrain::synchronized(std::uint64_t steps) {
   synchronizing_ = false;
-  steps_synchronized_ = std::max(steps_synchronized_, steps);
-  output_.slot.steps_synchronized.store(steps_synchronized_, std::memory_order_release);
+  output_.steps.synchronized = std::max(output_.steps.synchronized, steps);
+  output_.slot.steps_synchronized.store(output_.steps.synchronized, std::memory_order_release);
   pool::futex_signal(output_.pool.header().progress);
 }
 
@@ -265,7 +272,7 @@ void OutputDrain::fail(const base::Error& error) {
   if (failed_ || undecided_) return;
   failed_ = true;
   const bool is_bytes = output_.description.is_bytes;
-  if (is_bytes && output_.pool.is_shared()) pool::set_postponed(output_.slot, pool::Postponed::failed);   // before the error
+  if (is_bytes && nodes_) pool::set_postponed(output_.slot, pool::Postponed::failed);   // before the error
   // The first reason stays: another node may have removed the file for it.
   output_.trace.note = output_.slot.error.load(std::memory_order_acquire) != 0 ? pool::message_of(output_.slot) : error.what();
   waiting_bytes_ = 0;
@@ -315,55 +322,58 @@ void OutputDrain::progress() {
     return;
   }
   if (!failed_ && output_.slot.error.load(std::memory_order_acquire) != 0) {
-    failed_elsewhere_ = output_.pool.is_shared();
+    failed_elsewhere_ = nodes_ != nullptr;
     const base::Error error(base::Errc::invalid_state, pool::message_of(output_.slot));
     if (pool::is_undecided(output_.slot)) agree_to_keep(error);   // the storage of another node refuses it
     else fail(error);                                      // a put has
     if (postponed_) return;
   }
-  if (output_.description.is_bytes && output_.ranks == Ranks::gone) all_closed_ = !lacks_writes();
+  if (output_.description.is_bytes && output_.ranks == Ranks::gone) output_.all_closed = !lacks_writes();
   if (!failed_ && output_.slot.is_renamed.load(std::memory_order_acquire) == pool::is_removed_output) give_up_removed();
   if (failed_) {
     if (jobs_in_flight_ != 0) return;
     drop_everything();
     if (!discarded_) queue(Job::Kind::discard);   // at once: others may need the space
-    else if (all_closed_) finish_failed();
+    else if (output_.all_closed) finish_failed();
     return;
   }
-  const std::uint64_t staged = steps_staged_, written = steps_written_;
+  const std::uint64_t staged = output_.steps.staged, written = output_.steps.written;
   stage_steps();
   if (output_.description.is_bytes) write_bytes();
   if (failed_ || postponed_) return progress();
-  while (steps_written_ < steps_staged_) {
-    const auto next = unwritten_.lower_bound(steps_written_);
-    steps_written_ = next == unwritten_.end() ? steps_staged_ : std::min(next->first, steps_staged_);
-    if (steps_written_ == steps_staged_ || next->second != 0) break;
+  while (output_.steps.written < output_.steps.staged) {
+    const auto next = unwritten_.lower_bound(output_.steps.written);
+    output_.steps.written = next == unwritten_.end() ? output_.steps.staged : std::min(next->first, output_.steps.staged);
+    if (output_.steps.written == output_.steps.staged || next->second != 0) break;
     unwritten_.erase(next);
-    ++steps_written_;
+    ++output_.steps.written;
   }
-  output_.slot.steps_staged.store(steps_staged_, std::memory_order_release);
-  output_.slot.steps_written.store(steps_written_, std::memory_order_release);
+  output_.slot.steps_staged.store(output_.steps.staged, std::memory_order_release);
+  output_.slot.steps_written.store(output_.steps.written, std::memory_order_release);
   // After what says that they are written, for whoever takes over.
-  if (steps_written_ != 0) log_.release(steps_written_ - 1);
-  if (staged != steps_staged_ || written != steps_written_) pool::futex_signal(output_.pool.header().progress);
+  if (output_.steps.written != 0) log_.release(output_.steps.written - 1);
+  if (staged != output_.steps.staged || written != output_.steps.written) pool::futex_signal(output_.pool.header().progress);
 
   const std::uint64_t wanted = output_.slot.synchronize_up_to.load(std::memory_order_acquire);
   // A rank that asks for fewer steps than another must not wait for steps that it has not ended itself.
-  const bool caught_up = steps_written_ == steps_staged_ && steps_written_ > steps_synchronized_;
-  if (wanted > steps_synchronized_ && (steps_written_ >= wanted || caught_up) && !synchronizing_ && !last_job_queued_) {
+  const bool caught_up = output_.steps.written == output_.steps.staged && output_.steps.written > output_.steps.synchronized;
+  if (wanted > output_.steps.synchronized && (output_.steps.written >= wanted || caught_up) && !synchronizing_ && !last_job_queued_) {
     synchronizing_ = true;
     queue(Job::Kind::synchronize);
   }
-  if (output_.pool.is_shared()) tell_other_nodes();
-  const bool is_whole = steps_written_ == steps_staged_ && steps_staged_ == steps_complete_ && steps_complete_ == all_steps();
-  if (all_closed_ && is_whole) complete();
+  if (nodes_) tell_other_nodes();
+  const StepCounts& steps = output_.steps;
+  const bool is_whole = steps.written == steps.staged && steps.staged == steps.complete && steps.complete == all_steps();
+  if (output_.all_closed && is_whole) complete();
 }
 
 // Of one node's outputs: there is no file then.
-bool OutputDrain::has_dropped_all() const { return steps_begun_ == 0 && output_.slot.steps_dropped.load(std::memory_order_acquire) != 0; }
+bool OutputDrain::has_dropped_all() const {
+  return output_.steps.begun == 0 && output_.slot.steps_dropped.load(std::memory_order_acquire) != 0;
+}
 
 void OutputDrain::complete() {
-  if (steps_begun_ != steps_complete_) {
+  if (output_.steps.begun != output_.steps.complete) {
     refuse_uneven_steps();
     return progress();
   }
@@ -381,19 +391,19 @@ void OutputDrain::complete() {
     if (failed_ || postponed_) return progress();
   }
   if (jobs_in_flight_ != 0 || last_job_queued_) return;
-  if (output_.pool.is_shared()) return complete_part();
+  if (nodes_) return complete_part();
   last_job_queued_ = !output_.description.is_bytes || locks_name();
   if (last_job_queued_) queue(Job::Kind::publish);
 }
 
 void OutputDrain::published() {
-  output_.trace.steps = steps_written_;
+  output_.trace.steps = output_.steps.written;
   output_.trace.checksums = name_of(output_.checksums.state());
   output_.trace.durable_ns = base::now_ns();
   if (is_unclosed_ && !removed_) {
     tell_of_unclosed(store::find_unclosed(output_.description.names.final_path, output_.slot.working_inode.load()));
   }
-  output_.slot.steps_synchronized.store(steps_written_, std::memory_order_release);
+  output_.slot.steps_synchronized.store(output_.steps.written, std::memory_order_release);
   finish(removed_ ? "removed" : "published", pool::OutputState::published);
 }
 

@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,11 +20,10 @@
 #include "base/error.hpp"
 #include "drain/claims.hpp"
 #include "drain/output.hpp"
-#include "drain/parcel.hpp"
+#include "drain/node_share.hpp"
 #include "drain/pending_piece.hpp"
 #include "drain/retired_files.hpp"
 #include "drain/takeover_log.hpp"
-#include "plan/file_share.hpp"
 #include "pool/description.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "store/description.hpp"
@@ -83,7 +81,7 @@ class OutputDrain {
   void found_removed() { removed_ = true; }   // by the program: there is nothing to publish
   void published();
   void discarded();               // its file is
-  void arrived(const Parcel& parcel);   // where it is written
+  void arrived(const Parcel& parcel);
   void discard_file() noexcept;   // without the lock
   void finish_failed();           // all ranks have left it, or the drain ends
   void job_began() { ++jobs_in_flight_; }   // that is not in the queue
@@ -121,7 +119,7 @@ class OutputDrain {
   // The header is this node's to write, and the file to publish.
   [[nodiscard]] bool publishes() const { return output_.pool.header().node == 0; }
   [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written
-  [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
+  [[nodiscard]] std::uint64_t steps_written() const { return output_.steps.written; }
   [[nodiscard]] const store::OutputDescription& description() const { return output_.description; }
   [[nodiscard]] Checksums& checksums() { return output_.checksums; }
   [[nodiscard]] const OutputTrace& trace() const { return output_.trace; }
@@ -144,6 +142,7 @@ class OutputDrain {
   // -- output_takeover.cpp: for the drain that would come after this one, and after the one before
   void take_over(const pool::DescriptionInPool& description);
   void follow_new_name();
+  void divide();
   // -- output_refused.cpp
   [[nodiscard]] bool may_be_kept();
   void put_off(const base::Error& error);
@@ -156,7 +155,7 @@ class OutputDrain {
   void open_file();
   void take_moved();
   void take_kept(const pool::Record& record, pool::JournalReader& journal);
-  [[nodiscard]] bool is_undone(std::uint64_t step) const { return output_.ranks == Ranks::gone && step >= steps_ended_; }
+  [[nodiscard]] bool is_undone(std::uint64_t step) const { return output_.ranks == Ranks::gone && step >= output_.steps.ended; }
   // Both: whether whoever would come after this drain must still know of the put.
   [[nodiscard]] bool take_claim(const KeptPut& put);
   [[nodiscard]] bool undo(const KeptPut& put);
@@ -203,21 +202,18 @@ class OutputDrain {
   [[nodiscard]] bool is_epoch_open(std::uint64_t epoch);
   void saw_epoch(const pool::WriteStamp& write);
   void tell_written_epoch();
-  // -- output_share.cpp: where other nodes are in the session too
-  void take_share();
-  [[nodiscard]] bool is_mine(std::uint64_t window);
-  void hand_over(PendingPiece& pending, std::uint64_t window, Extent bytes);
-  [[nodiscard]] bool is_first_to(const Parcel& parcel);
-  [[nodiscard]] bool has_come_before(const pool::Record& record, const mesh::Box& box);
+  // -- where other nodes are in the session too
   void look_at_nodes();
   void tell_other_nodes();
-  [[nodiscard]] std::uint64_t all_steps() const;
+  [[nodiscard]] std::uint64_t all_steps() const { return nodes_ ? nodes_->steps_ended() : output_.steps.complete; }
+  [[nodiscard]] bool is_mine(std::uint64_t window) { return !nodes_ || nodes_->is_mine(window); }
   void complete_part();
   [[nodiscard]] bool has_dropped_all() const;
   void finish(const char* trace_state, pool::OutputState state);
 
   DrainedOutput output_;
   TakeoverLog log_;
+  std::unique_ptr<NodeShare> nodes_;         // where there are several
   std::unique_ptr<store::File> file_;
   Bytes request_bytes_;
   Jobs& jobs_;
@@ -227,13 +223,6 @@ class OutputDrain {
   std::map<std::uint64_t, store::Window> gathered_;   // by index
   std::map<std::pair<std::uint32_t, std::uint64_t>, Claims> claims_;
   std::map<std::uint64_t, std::uint64_t> unwritten_;   // pieces and fills of a step
-  std::uint64_t steps_ended_ = 0;                      // by all ranks of the node; without ranks: what is kept
-  std::uint64_t steps_complete_ = 0;                   // by all ranks, and all of it is at the nodes that write it
-  std::uint64_t steps_begun_ = 0;                      // ended by at least one
-  bool all_closed_ = false;
-  std::uint64_t steps_staged_ = 0;
-  std::uint64_t steps_written_ = 0;
-  std::uint64_t steps_synchronized_ = 0;
   std::uint64_t records_ = 0;   // of staged steps
   Bytes settled_end_ = 0;       // of staged steps
   Bytes highest_end_ = 0;       // of all
@@ -265,19 +254,6 @@ class OutputDrain {
   std::optional<pool::WriteStamp> kept_waiting_;          // by writes of other nodes: the next to be taken
   Bytes waiting_bytes_ = 0;
   Bytes unreserved_bytes_ = 0;     // put or to be filled since the file was last made longer
-  // -- on several nodes
-  std::optional<plan::FileWriters> writers_;   // where there are several
-  std::map<std::uint64_t, std::uint64_t> unsent_;   // parcels of a step that have not arrived
-  // The put that a rank's records speak of, and who has been sent some of it.
-  struct Told {
-    std::uint32_t variable = 0;
-    std::uint64_t step = no_step;
-    mesh::Box box;
-    std::set<int> nodes;
-  };
-  std::map<int, Told> told_;
-  // Of what other nodes have sent, while a job is recovered: variable, step, box, first element, elements.
-  std::set<std::tuple<std::uint32_t, std::uint64_t, std::vector<std::uint64_t>, std::uint64_t, std::uint64_t>> came_before_;
   bool part_queued_ = false;
   int jobs_in_flight_ = 0;
   bool synchronizing_ = false;

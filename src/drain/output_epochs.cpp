@@ -13,7 +13,7 @@ namespace glean::drain {
 
 // Whether writes of that epoch may go into the file now: those of all earlier ones are. If not, other nodes hear what is waited for.
 bool OutputDrain::is_epoch_open(std::uint64_t epoch) {
-  if (!output_.pool.is_shared() || epoch <= output_.slot.job_written_epoch.load(std::memory_order_acquire)) return true;
+  if (!nodes_ || epoch <= output_.slot.job_written_epoch.load(std::memory_order_acquire)) return true;
   found_waiting({epoch, next_write_});
   return false;
 }

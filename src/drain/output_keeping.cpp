@@ -16,7 +16,7 @@ void OutputDrain::written(const PendingPiece& pending) {
   if (output_.description.is_bytes) return bytes_written(pending);
   const bool whole_file = pending.variable->fill && !pending.variable->per_step();
   const bool is_known = pending.record->origin == pool::Origin::node;   // by the first of its put
-  if (is_known || (!whole_file && !pending.variable->fill && pending.step < steps_staged_)) {
+  if (is_known || (!whole_file && !pending.variable->fill && pending.step < output_.steps.staged)) {
     return output_.retire(pending);
   }
   output_.spill.give_payload_back(*pending.record, *pending.journal);

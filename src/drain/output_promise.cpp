@@ -21,7 +21,7 @@ namespace glean::drain {
 // Both go by words that have no checksum: what cannot be was not promised.
 bool OutputDrain::has_promised_bytes() const {
   const std::uint64_t promised = output_.slot.synchronized_writes.load(std::memory_order_acquire);
-  return output_.description.is_bytes && promised != 0 && (output_.pool.is_shared() || promised <= pool::writes_begun(output_.slot) + 1);
+  return output_.description.is_bytes && promised != 0 && (nodes_ || promised <= pool::writes_begun(output_.slot) + 1);
 }
 
 // Of an output of several files none: they are joined as far as all have steps.
@@ -38,7 +38,7 @@ bool OutputDrain::is_in_place() const {
 
 bool OutputDrain::is_left_unclosed() const {
   if (output_.ranks == Ranks::working || is_in_place() || !has_promised_bytes()) return false;
-  if (output_.pool.is_shared()) return output_.slot.job_closed.load(std::memory_order_acquire) == 0;
+  if (nodes_) return !nodes_->have_all_closed();
   return !pool::ranks_of_output(output_.pool, output_.key.slot).all_closed;
 }
 

@@ -53,10 +53,10 @@ bool OutputDrain::reserve() {
 
 // A step that not all ranks have ended would be published in part.
 void OutputDrain::refuse_uneven_steps() {
-  std::vector<int> behind = pool::ranks_before_step(output_.pool, output_.key.slot, steps_begun_);
+  std::vector<int> behind = pool::ranks_before_step(output_.pool, output_.key.slot, output_.steps.begun);
   if (behind.empty()) behind = {static_cast<int>(output_.slot.job_last_rank.load(std::memory_order_acquire))};   // of another node
   fail(base::Error(base::Errc::invalid_state, "'" + output_.trace.path + "' was closed by all ranks, but " + base::readable_ranks(behind) +
-                                                  " had not ended step " + std::to_string(steps_begun_ - 1),
+                                                  " had not ended step " + std::to_string(output_.steps.begun - 1),
                    "every rank ends every step, whether it puts something or not"));
 }
 
@@ -95,13 +95,13 @@ void OutputDrain::storage_failed(const base::Error& error) {
   if (undecided_) return;
   const bool is_lost = failed_ || error.code() == base::Errc::not_found || (file_ != nullptr && !file_->is_trusted());
   if (is_lost) return fail(error);
-  if (output_.ranks == Ranks::working && output_.pool.is_shared()) return refuse(error);
+  if (output_.ranks == Ranks::working && nodes_) return refuse(error);
   if (output_.ranks == Ranks::working) {
     pool::fail(output_.slot, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
     if (!may_be_kept()) return fail(error);
     base::log(base::LogLevel::error, "{}; what was captured of it stays in memory for `glean recover`", error.what());
   }
-  if (output_.pool.is_shared()) pool::set_postponed(output_.slot, pool::Postponed::yes);
+  if (nodes_) pool::set_postponed(output_.slot, pool::Postponed::yes);
   put_off(error);
   finished_ = jobs_in_flight_ == 0;
   if (finished_) leave_for_later();

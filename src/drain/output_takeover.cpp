@@ -35,14 +35,14 @@ bool is_newer(const std::string& path, const std::string& than) {
 // --- taking up where another drain has stopped
 
 void OutputDrain::take_over(const pool::DescriptionInPool& description) {
-  steps_staged_ = steps_written_ = output_.slot.steps_written.load(std::memory_order_acquire);
-  steps_synchronized_ = output_.slot.steps_synchronized.load(std::memory_order_acquire);
+  output_.steps.staged = output_.steps.written = output_.slot.steps_written.load(std::memory_order_acquire);
+  output_.steps.synchronized = output_.slot.steps_synchronized.load(std::memory_order_acquire);
   records_ = output_.slot.records.load(std::memory_order_acquire);
   output_.trace.range_errors = output_.slot.range_errors.load(std::memory_order_acquire);
   // The storage has refused it, and now it is tried again.
   was_kept_ = pool::is_kept(output_.slot) || pool::is_tried_again(output_.slot);
   if (was_kept_ || (output_.ranks == Ranks::gone && pool::is_undecided(output_.slot))) {
-    const bool is_seen_by_next = output_.ranks == Ranks::working && !output_.pool.is_shared();
+    const bool is_seen_by_next = output_.ranks == Ranks::working && !nodes_;
     output_.slot.discarded = is_seen_by_next ? pool::tried_again : 0;
     output_.slot.error = output_.slot.error_claimed = output_.slot.job_postponed = 0;
   }
@@ -56,9 +56,9 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
     output_.description = store::OutputDescription::decode(description.bytes);
     follow_new_name();
     // Its one step is closing it, which is judged anew.
-    if (output_.description.is_bytes) steps_staged_ = steps_written_ = steps_synchronized_ = 0;
+    if (output_.description.is_bytes) output_.steps.staged = output_.steps.written = output_.steps.synchronized = 0;
     check_notes();
-    take_share();
+    divide();
   } catch (const base::Error& error) {
     return fail(error);
   }
@@ -66,7 +66,7 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
   done_up_to_ = writes_written_;
   // All of earlier phases were in the file. Of several nodes they have epochs instead.
   const std::uint64_t phase = pool::WriteStamp::of(output_.slot.written_before.load(std::memory_order_acquire)).epoch;
-  open_phase_ = output_.pool.is_shared() ? pool::WriteStamp::last_epoch : phase;
+  open_phase_ = nodes_ ? pool::WriteStamp::last_epoch : phase;
   if (output_.description.checksums) output_.checksums = Checksums(SumsState::recorded);
   // Those of what was written before are gone.
   if (output_.description.checksums && (output_.inherited || output_.description.is_bytes)) output_.checksums.lose();
@@ -87,6 +87,19 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
   }
 }
 
+// Which windows this node writes.
+void OutputDrain::divide() {
+  if (output_.description.is_bytes) return;
+  const plan::FileShare& share = output_.description.share;
+  if (share.nodes != static_cast<std::int64_t>(output_.pool.header().nodes) || share.request_bytes > request_bytes_) {
+    throw base::Error(base::Errc::io, "what the pool says of which node writes '" + output_.trace.path + "' is damaged");
+  }
+  if (share.request_bytes != 0) request_bytes_ = share.request_bytes;
+  output_.trace.request_bytes = request_bytes_;
+  output_.trace.aggregators = share.aggregators;
+  if (nodes_) nodes_->divide(output_.description.writers());
+}
+
 // The program may have renamed it since it was closed.
 void OutputDrain::follow_new_name() {
   // Another node may have removed the file already.
@@ -102,8 +115,8 @@ void OutputDrain::follow_new_name() {
 void OutputDrain::check_notes() const {
   const pool::RanksOfOutput ranks = pool::ranks_of_output(output_.pool, output_.key.slot);
   const std::uint64_t steps = ranks.steps_ended, most = ranks.most_ended;
-  if (output_.slot.state.load(std::memory_order_acquire) == pool::OutputState::open && steps_written_ <= steps &&
-      steps_synchronized_ <= steps_written_ && records_ <= steps &&
+  if (output_.slot.state.load(std::memory_order_acquire) == pool::OutputState::open && output_.steps.written <= steps &&
+      output_.steps.synchronized <= output_.steps.written && records_ <= steps &&
       output_.slot.highest_end.load(std::memory_order_acquire) <= store::whole_size(output_.description.layout, most + 1)) {
     return;
   }
@@ -132,13 +145,13 @@ void OutputDrain::open_file() {
     file_.reset();
     return fail(base::Error(base::Errc::not_found, "'" + output_.trace.path + "' was removed or renamed, and another file has its name"));
   }
-  if (output_.description.ranks_write || output_.description.is_bytes || output_.pool.is_shared()) file_->share();
+  if (output_.description.ranks_write || output_.description.is_bytes || nodes_) file_->share();
   output_.slot.working_device.store(file_->device(), std::memory_order_relaxed);
   const auto descriptor = static_cast<std::uint32_t>(file_->buffered_descriptor());
   output_.slot.working_descriptor.store(static_cast<std::uint64_t>(getpid()) << 32 | descriptor, std::memory_order_relaxed);
   output_.slot.working_inode.store(file_->inode(), std::memory_order_release);
   pool::note_written_file(output_.pool, file_->device(), file_->inode());
-  if (output_.pool.is_shared()) pool::futex_signal(output_.pool.header().progress);
+  if (nodes_) pool::futex_signal(output_.pool.header().progress);
 }
 
 void OutputDrain::take_moved() {
@@ -176,13 +189,13 @@ void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& jou
 
 bool OutputDrain::take_claim(const KeptPut& put) {
   const auto& variable = output_.description.layout.variables[put.variable];
-  if (kept_for(put) != no_step && put.step < steps_written_) return false;
+  if (kept_for(put) != no_step && put.step < output_.steps.written) return false;
   const store::Piece piece(variable, variable.per_step() ? put.step : 0, put.box, put.first, put.elements);
-  if (output_.ranks == Ranks::gone && !output_.pool.is_shared() && piece.file_extent().end > file_->current_size()) {
+  if (output_.ranks == Ranks::gone && !nodes_ && piece.file_extent().end > file_->current_size()) {
     throw base::Error(base::Errc::io, "what was put of '" + variable.name + "' of '" + output_.trace.path + "' is not in the file");
   }
   claim(put);
-  if (put.step < steps_written_) return true;
+  if (put.step < output_.steps.written) return true;
   StepReach& reach = reaches_[put.step];
   reach.end = std::max(reach.end, piece.file_extent().end);
   reach.has_records |= variable.per_step();
@@ -227,16 +240,16 @@ void OutputDrain::judge_without_ranks(const pool::RanksOfOutput& ranks) {
   std::uint32_t steps = ranks.steps_ended, most = ranks.most_ended;
   bool all_closed = ranks.all_closed;
   if (output_.description.is_bytes) return judge_bytes_without_ranks(all_closed);
-  if (output_.pool.is_shared()) {   // what the nodes have found together
+  if (nodes_) {   // what the nodes have found together
     steps = std::min(steps, static_cast<std::uint32_t>(output_.slot.job_steps_ended.load(std::memory_order_acquire)));
-    most = std::max(most, static_cast<std::uint32_t>(output_.slot.job_steps_begun.load(std::memory_order_acquire)));
-    all_closed = output_.slot.job_closed.load(std::memory_order_acquire) != 0;
+    most = std::max(most, static_cast<std::uint32_t>(nodes_->steps_begun()));
+    all_closed = nodes_->have_all_closed();
   }
   // Of a closed output all steps are there, or it was closed wrongly.
-  steps_ended_ = steps_complete_ = steps;
+  output_.steps.ended = output_.steps.complete = steps;
   output_.trace.had_complete_steps = steps != 0;
-  steps_begun_ = all_closed ? most : steps;
-  all_closed_ = true;
+  output_.steps.begun = all_closed ? most : steps;
+  output_.all_closed = true;
   if (all_closed || failed_ || postponed_) return;   // the first reason stays
   const std::vector<int> ranks_behind = pool::ranks_before_step(output_.pool, output_.key.slot, steps + 1);
   const std::string behind = ranks_behind.empty() ? "ranks of another node" : base::readable_ranks(ranks_behind);
