@@ -365,14 +365,14 @@ void Engine::perform(Job job) {
   store::File* file = job.output->file();
   const auto& description = job.output->description();
   try {
-    std::uint64_t records = 0, steps_in_file = 0;
+    std::uint64_t records = 0, steps = 0;
     Bytes end = 0;
     {
       const std::lock_guard lock(mutex_);
       records = job.output->records();
       end = job.output->highest_end();
       job.steps = job.output->steps_written();
-      steps_in_file = job.output->steps_in_file();
+      steps = job.output->steps_written();
     }
     if (description.is_bytes) {
       if (waits_for_older(job)) return;
@@ -390,7 +390,7 @@ void Engine::perform(Job job) {
       }
       file->truncate(file_bytes);
       job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
-      if (description.is_part) store::publish_index(calls_, description.names, steps_in_file);
+      if (description.is_part) store::publish_index(calls_, description.names, steps);
       publish(calls_, *file, description.layout, file_bytes, job.output->checksums());
     }
   } catch (const base::Error& error) {

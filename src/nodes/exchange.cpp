@@ -12,7 +12,6 @@
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
 #include "pool/postponed.hpp"
-#include "pool/verdicts.hpp"
 #include "store/description.hpp"
 #include "transport/tree.hpp"
 
@@ -123,9 +122,8 @@ bool Exchange::progress() {
 }
 
 bool Exchange::move_blocks() {
-  if (!apart_) return false;
   const std::lock_guard lock(mutex_);
-  if (stopped_) return false;
+  if (!apart_ || stopped_) return false;
   take_up_outputs();
   const bool moved = move(*apart_);
   return send_parcels() || moved;
@@ -311,13 +309,10 @@ NodeProgress Exchange::own_progress(const SharedOutput& output) const {
   mine.postponed = postponed == pool::Postponed::yes ? 1 : 0;
   mine.agreed = postponed == pool::Postponed::yes || postponed == pool::Postponed::agreed ? 1 : 0;
   add_epochs(slot, mine);
-  const auto decisions = pool::decisions_of(slot);
-  mine.steps_decided = decisions.decided;
-  mine.drops = decisions.drops;
   if (output.publisher != self_) return mine;
   const pool::OutputState state = get(slot.state);
   mine.published = state == pool::OutputState::published ? 1 : 0;
-  mine.dropped = state == pool::OutputState::abandoned && get(slot.error) == 0 ? 1 : 0;
+  mine.removed = state == pool::OutputState::abandoned && get(slot.error) == 0 ? 1 : 0;
   return mine;
 }
 
@@ -370,11 +365,9 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
     all_.messages.send(child, bytes_of(ProgressHead{.kind = MessageKind::job_progress, .job_output = output.job_output,
                                                 .progress = of_all}));
   }
-  output.told_of_end = of_all.published != 0 || of_all.dropped != 0 || of_all.postponed != 0;
+  output.told_of_end = of_all.published != 0 || of_all.removed != 0 || of_all.postponed != 0;
   pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const auto set = [](auto& word, auto value) { word.store(value, std::memory_order_release); };
-  // Every verdict comes to every node, in their order: what it has not judged yet, no node has.
-  pool::judge(slot, {of_all.steps_decided, of_all.drops});
   set(slot.job_steps, of_all.steps_sent);
   set(slot.job_steps_ended, of_all.steps_ended);
   set(slot.job_steps_begun, of_all.steps_begun);
@@ -385,7 +378,7 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   set(slot.job_closed, of_all.closed);
   set(slot.job_last_rank, of_all.last_rank);
   set(slot.job_open_rank, of_all.open_rank);
-  set(slot.job_published, std::max(of_all.published, of_all.dropped));
+  set(slot.job_published, std::max(of_all.published, of_all.removed));
   apply_epochs(slot, of_all);
   if (of_all.postponed != 0) pool::set_postponed(slot, pool::Postponed::yes);   // this node may just have put it off
   std::uint64_t wanted = slot.synchronize_up_to.load(std::memory_order_relaxed);

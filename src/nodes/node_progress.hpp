@@ -16,8 +16,6 @@ struct NodeProgress {
   std::uint64_t steps_synchronized = 0;
   std::uint64_t synchronize_up_to = 0;    // wanted by somebody
   std::uint64_t records = 0, highest_end = 0;
-  // Of an output that drops, so many steps are decided, and of the last 64 of them these are to be dropped (pool/verdicts.hpp).
-  std::uint64_t steps_decided = 0, drops = 0;
   // Of bytes, by epochs (output_epochs.cpp): all writes of earlier ones are in the file; wanted there by somebody; the latest that a
   // node is in.
   std::uint64_t written_epoch = 0, wanted_epoch = 0, latest_epoch = 0;
@@ -25,7 +23,7 @@ struct NodeProgress {
   std::uint32_t closed = 0;
   std::uint32_t part_durable = 0;
   std::uint32_t published = 0;            // said by the publisher alone, and so is
-  std::uint32_t dropped = 0;              // that there is no file because all steps were
+  std::uint32_t removed = 0;              // that there is no file because the program has removed it
   std::uint32_t postponed = 0;            // recovery could not write somewhere, or the storage of a node has refused it and all keep it
   // Ranks of the session, for messages: one of those that have ended fewest steps, and one that has not closed.
   std::uint32_t last_rank = no_rank, open_rank = no_rank;
@@ -52,8 +50,6 @@ struct NodeProgress {
     all(steps_ended, other.steps_ended);
     all(steps_sent, other.steps_sent);
     all(steps_synchronized, other.steps_synchronized);
-    all(steps_decided, other.steps_decided);
-    drops |= other.drops;
     written_bytes += other.written_bytes;
     all(written_epoch, other.written_epoch);
     any(wanted_epoch, other.wanted_epoch);
@@ -65,7 +61,7 @@ struct NodeProgress {
     any(records, other.records);
     any(highest_end, other.highest_end);
     any(published, other.published);
-    any(dropped, other.dropped);
+    any(removed, other.removed);
     any(postponed, other.postponed);
     all(agreed, other.agreed);
     any(others_somewhere, other.others_somewhere);

@@ -330,7 +330,6 @@ void Core::close() {
   if (left) drain_->leave_unfinished(left->what());
   leave_nodes();
   if (ladder_) figures_.ladder = ladder_->figures();
-  if (outputs_) figures_.steps_dropped += outputs_->steps_dropped_by_nodes();
   ladder_.reset();
   pace_.reset();
   recorder_.reset();
@@ -378,7 +377,7 @@ Statistics Core::statistics() const {
   statistics.blocked_seconds = base::seconds(figures_.blocked_ns);
   statistics.captured_bytes = figures_.captured_bytes;
   statistics.puts = figures_.puts;
-  statistics.steps_dropped = figures_.steps_dropped + (outputs_ && !closed_ ? outputs_->steps_dropped_by_nodes() : 0);
+  statistics.steps_dropped = figures_.steps_dropped;
   const capture::Ladder::Figures ladder = ladder_ ? ladder_->figures() : figures_.ladder;
   statistics.spilled_bytes = ladder.spilled_bytes;
   statistics.synchronous_bytes = ladder.synchronous_bytes;

@@ -107,6 +107,7 @@ drain::DrainTrace Core::trace_of_all_nodes() const {
 // `glean recover`. Of what ranks of this node have not closed the others hear that it has failed, and do not wait for it.
 void Core::part_from_nodes() {
   if (!exchange_) return;
+  exchange_->let_others_end();
   const std::string why = fmt::format("rank {} has left the session before the output was complete", rank_);
   if (program_ == Program::unmodified) {
     const auto late = caught([&] { ByteOutput::finish_all(*this); });
@@ -137,10 +138,10 @@ void Core::leave_nodes() noexcept {
 
 void Core::restrict_to_what_several_nodes_can(base::OutputSettings& settings, const std::string& path) const {
   if (!nodes_ || job_nodes().count() == 1 || !base::captures(settings.mode)) return;
-  // Several files would each have other steps.
-  if (settings.full == base::WhenFull::drop && parts_.count > 1) {
+  // Nodes run out of room at different times, and would each have other steps.
+  if (settings.full == base::WhenFull::drop) {
     if (rank_ == 0) {
-      base::log(base::LogLevel::warning, "'{}': puts wait when a pool is full: an output of several files drops no steps", path);
+      base::log(base::LogLevel::warning, "'{}': puts wait when a pool is full: an output that several nodes write drops no steps", path);
     }
     settings.full = base::WhenFull::block;
   }

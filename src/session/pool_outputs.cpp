@@ -157,14 +157,11 @@ bool PoolOutputs::has_lost_a_rank(const PoolOutput& output) const {
 
 std::optional<base::Error> PoolOutputs::drain_is_lost() const {
   if (!pool_.is_shared()) return std::nullopt;
-  if (pool_.header().lost_nodes.load(std::memory_order_acquire) != 0) {
-    return base::Error(base::Errc::io, "other nodes cannot be reached any more", "what was captured stays in the pools: when the job has "
-                       "ended, `mpirun --map-by ppr:1:node glean recover` completes it");
-  }
-  if (pool_.drainer() != 0) return std::nullopt;
-  return base::Error(base::Errc::io, fmt::format("the rank that drains node {} is gone", pool_.header().node),
-                     "what was captured stays in the pools: when the job has ended, `mpirun --map-by ppr:1:node glean recover` "
-                     "completes it");
+  const bool are_apart = pool_.header().lost_nodes.load(std::memory_order_acquire) != 0;
+  if (!are_apart && pool_.drainer() != 0) return std::nullopt;
+  const std::string gone = fmt::format("the rank that drains node {} is gone", pool_.header().node);
+  return base::Error(base::Errc::io, are_apart ? "other nodes cannot be reached any more" : gone, "what was captured stays in the pools: "
+                     "when the job has ended, `mpirun --map-by ppr:1:node glean recover` completes it");
 }
 
 bool PoolOutputs::has_lost_a_rank() const {
@@ -187,8 +184,7 @@ std::vector<std::string> PoolOutputs::abandon_open() {
 void PoolOutputs::forget_finished() {
   std::erase_if(outputs_, [&](const std::shared_ptr<PoolOutput>& output) {
     if (!is_over(*output)) return false;
-    past_.add(output->name, status(*output), is_dropped(*output) ? dropped_error(*output) : output->failure);
-    steps_dropped_ += dropped_by_nodes(*output);
+    past_.add(output->name, status(*output), output->all_dropped ? dropped_error(*output) : output->failure);
     if (rank_ == 0) release_slot(output->key);
     return true;
   });
@@ -218,7 +214,7 @@ bool PoolOutputs::is_over(const PoolOutput& output) const {
     case pool::OutputState::open: return false;
     case pool::OutputState::published: case pool::OutputState::free: case pool::OutputState::opening: return true;   // or the next one
     case pool::OutputState::abandoned:
-      if (is_dropped(output)) return true;
+      if (output.all_dropped) return true;
       break;
     case pool::OutputState::failed: break;
   }
@@ -274,7 +270,7 @@ bool PoolOutputs::is_published(const PoolOutput& output) const {
 bool PoolOutputs::reached(const PoolOutput& output, Level level) const {
   if (is_published(output)) return true;
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  if (is_dropped(output) && slot.state.load(std::memory_order_acquire) == pool::OutputState::abandoned) return true;
+  if (output.all_dropped && slot.state.load(std::memory_order_acquire) == pool::OutputState::abandoned) return true;
   const std::uint64_t steps = output.steps_ended;
   switch (level) {
     case Level::captured: return true;
@@ -361,13 +357,14 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
   return verdict;
 }
 
-// Of outputs that are open: by each rank, before any returns from waiting for it.
+// Of outputs that are open: by each rank, before any returns from waiting for it, and then fails it, which other nodes hear at any time.
 void PoolOutputs::promise(const PoolOutput* only) {
   for (const auto& output : outputs_) {
     const bool is_meant = only == nullptr || output.get() == only;
     if (!is_meant || output->failure || output->abandoned || output->closed || !is_current(*output)) continue;
     pool::raise(pool_.slot(output->key.slot).synchronized_writes, std::uint64_t{output->steps_ended} + 1);
   }
+  if (pool_.is_shared()) agree(comm_, std::nullopt);
 }
 
 std::vector<std::string> PoolOutputs::wait_alone(double deadline_seconds) {
@@ -395,7 +392,7 @@ void PoolOutputs::fail_open(const std::string& why) {
 }
 
 std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& options) {
-  if (is_dropped(output)) throw dropped_error(output);
+  if (output.all_dropped) throw dropped_error(output);
   if (output.failure) throw base::Error(*output.failure);
   const bool through = options.reading == Reading::written;
   if (!through && !output.closed) {
@@ -407,12 +404,12 @@ std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& op
   const auto& durable = pool_.is_shared() ? slot.job_steps_synchronized : slot.steps_synchronized;   // by all nodes
   if (through && is_current(output)) ask_for_durable_steps(output);
   const auto late = wait_until(output, patience, [&] {
-    return is_published(output) || is_renamed(output) || is_dropped(output) ||
+    return is_published(output) || is_renamed(output) || output.all_dropped ||
            (through && durable.load(std::memory_order_acquire) >= output.steps_ended);
   });
   if (late) throw base::Error(*late);
   if (failed(output) != 0) throw error_in_slot(output);
-  if (is_dropped(output)) throw dropped_error(output);
+  if (output.all_dropped) throw dropped_error(output);
   return is_published(output) || is_renamed(output) ? output.name.files().final_path : output.name.files().working_path;
 }
 

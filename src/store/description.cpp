@@ -106,8 +106,7 @@ plan::FileShare take_share(std::span<const std::byte>& bytes) {
   return share;
 }
 
-constexpr std::uint16_t with_checksums = 1, ranks_write_too = 2, one_of_several = 4, only_bytes = 8,
-                        dropped_by_nodes = 16, all_flags = 31;
+constexpr std::uint16_t with_checksums = 1, ranks_write_too = 2, one_of_several = 4, only_bytes = 8, all_flags = 15;
 
 NamesHeader header_of(std::span<const std::byte> bytes) {
   NamesHeader header{};
@@ -139,8 +138,7 @@ std::vector<std::byte> OutputDescription::encode_names() const {
   append_text(texts, names.final_path);
   NamesHeader header{0, static_cast<std::uint32_t>(texts.size()), static_cast<std::uint16_t>(direct_io),
                      static_cast<std::uint16_t>((checksums ? with_checksums : 0) | (ranks_write ? ranks_write_too : 0) |
-                                                (is_part ? one_of_several : 0) | (is_bytes ? only_bytes : 0) |
-                                                (nodes_drop ? dropped_by_nodes : 0))};
+                                                (is_part ? one_of_several : 0) | (is_bytes ? only_bytes : 0))};
   header.checksum = checksum_of(header, texts);
   return behind(header, texts);
 }
@@ -156,7 +154,6 @@ OutputDescription OutputDescription::decode_names(std::span<const std::byte> byt
   description.ranks_write = (header.flags & ranks_write_too) != 0;
   description.is_part = (header.flags & one_of_several) != 0;
   description.is_bytes = (header.flags & only_bytes) != 0;
-  description.nodes_drop = (header.flags & dropped_by_nodes) != 0;
   description.display_path = take_text(texts);
   description.names.working_path = take_text(texts);
   description.names.final_path = take_text(texts);
