@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "service/recovery_of_nodes.hpp"
+#include "service/recovery.hpp"
 
 namespace glean::cli {
 

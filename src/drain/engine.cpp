@@ -204,7 +204,15 @@ void Engine::read_journals() {
   tell_of_space();
   for (auto it = outputs_.begin(); it != outputs_.end();) after_change(*(it++)->second);
   has_read_all_ = true;
-  if (outputs_.empty()) idle_.notify_all();
+  tell_if_idle();
+}
+
+// Whoever waits for it sleeps on one of the two.
+void Engine::tell_if_idle() {
+  const bool is_idle = has_read_all_ && outputs_.empty();
+  if (std::exchange(was_idle_, is_idle) || !is_idle) return;
+  idle_.notify_all();
+  pool::futex_signal(pool_.header().progress);
 }
 
 bool Engine::read_all_journals() {
@@ -290,6 +298,7 @@ void Engine::adopt(pool::OutputKey key) {
     if (damage) output->fail(*damage);
   }
   outputs_.emplace(key, std::move(output));
+  was_idle_ = false;
 }
 
 void Engine::relieve_if_full() {
@@ -325,7 +334,7 @@ void Engine::after_change(OutputDrain& output) {
     trace_.outputs.push_back(output.trace());
     if (output.postponed()) postponed_.insert(output.key());
     outputs_.erase(output.key());
-    if (outputs_.empty()) idle_.notify_all();
+    tell_if_idle();
   }
   tell_of_space();
 }

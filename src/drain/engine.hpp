@@ -82,6 +82,7 @@ class Engine {
   void adopt_again(pool::OutputKey key);
   void relieve_if_full();
   void after_change(OutputDrain& output);
+  void tell_if_idle();
   void tell_of_space();
   void finish_job(const Job& job, const base::Error* error);
   void perform(Job job);
@@ -133,6 +134,7 @@ class Engine {
   bool inherits_ = false;       // the outputs that it finds
   bool has_read_all_ = false;   // at least once
   std::condition_variable idle_;
+  bool was_idle_ = false;
   int busy_threads_ = 0;
   DrainTrace trace_;
   std::vector<std::unique_ptr<Worker>> workers_;   // one of each thread

@@ -122,9 +122,8 @@ bool Exchange::progress() {
 }
 
 bool Exchange::move_blocks() {
-  if (!apart_) return false;
   const std::lock_guard lock(mutex_);
-  if (stopped_) return false;
+  if (!apart_ || stopped_) return false;
   take_up_outputs();
   const bool moved = move(*apart_);
   return send_parcels() || moved;
@@ -285,35 +284,9 @@ void Exchange::commit(const Receiving& received) {
 // --- how far everybody is
 
 NodeProgress Exchange::own_progress(const SharedOutput& output) const {
-  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  const auto get = [](const auto& word) { return word.load(std::memory_order_acquire); };
-  NodeProgress mine{.steps_ended = pool::rank_steps, .closed = 1};
-  // Before what it speaks of.
-  if (output.sums_are == SharedOutput::SumsAre::there) mine.part_durable = get(slot.part_durable);
-  mine.steps_synchronized = get(slot.steps_synchronized);
-  mine.steps_sent = get(slot.steps_sent);
-  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
-    const std::uint32_t progress = get(pool_.rank_progress(output.key.slot, rank));
-    const std::uint64_t steps = progress & pool::rank_steps;
-    const auto job_rank = static_cast<std::uint32_t>(pool_.job_rank(rank));
-    if (rank == 0 || steps < mine.steps_ended) mine.last_rank = job_rank;
-    mine.steps_ended = std::min(mine.steps_ended, steps);
-    mine.steps_begun = std::max(mine.steps_begun, steps);
-    if ((progress & pool::rank_closed) != 0) continue;
-    mine.closed = 0;
-    mine.open_rank = std::min(mine.open_rank, job_rank);
-  }
-  mine.synchronize_up_to = get(slot.synchronize_up_to);
-  mine.records = get(slot.records);
-  mine.highest_end = get(slot.highest_end);
-  const pool::Postponed postponed = pool::postponed(slot);
-  mine.postponed = postponed == pool::Postponed::yes ? 1 : 0;
-  mine.agreed = postponed == pool::Postponed::yes || postponed == pool::Postponed::agreed ? 1 : 0;
-  add_epochs(slot, mine);
-  if (output.publisher != self_) return mine;
-  const pool::OutputState state = get(slot.state);
-  mine.published = state == pool::OutputState::published ? 1 : 0;
-  mine.removed = state == pool::OutputState::abandoned && get(slot.error) == 0 ? 1 : 0;
+  NodeProgress mine = progress_of(pool_, output.key.slot);
+  if (output.sums_are != SharedOutput::SumsAre::there) mine.part_durable = 0;
+  if (output.publisher != self_) mine.published = mine.removed = 0;
   return mine;
 }
 

@@ -108,7 +108,6 @@ class Exchange {
   [[nodiscard]] NodeProgress own_progress(const SharedOutput& output) const;
   void apply(SharedOutput& output, const NodeProgress& of_all);
   // -- exchange_epochs.cpp: of bytes
-  void add_epochs(const pool::OutputSlot& slot, NodeProgress& mine) const;
   void apply_epochs(pool::OutputSlot& slot, const NodeProgress& of_all);
   // -- exchange_questions.cpp: of ranks, about shared pointers
   bool ask();

@@ -7,16 +7,6 @@
 
 namespace glean::nodes {
 
-void Exchange::add_epochs(const pool::OutputSlot& slot, NodeProgress& mine) const {
-  if (slot.is_bytes.load(std::memory_order_acquire) == 0) return;
-  const auto get = [](const auto& word) { return word.load(std::memory_order_acquire); };
-  mine.latest_epoch = pool::epoch_of(slot);
-  mine.written_epoch = get(slot.written_epoch);
-  mine.wanted_epoch = get(slot.wanted_epoch);
-  mine.written_bytes = get(pool_.header().written_bytes);
-  mine.others_somewhere = mine.others_everywhere = pool::have_others(slot) ? 1 : 0;
-}
-
 void Exchange::apply_epochs(pool::OutputSlot& slot, const NodeProgress& of_all) {
   if (slot.is_bytes.load(std::memory_order_acquire) == 0) return;
   // A node that has heard of an epoch writes in no earlier one: so none keeps others waiting that writes nothing itself.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "pool/pool.hpp"
+
 namespace glean::nodes {
 
 // How far a node is with an output, or the nodes of a subtree, or all. Every figure only grows; who is last changes.
@@ -68,5 +70,8 @@ struct NodeProgress {
     all(others_everywhere, other.others_everywhere);
   }
 };
+
+// What a node knows of an output by itself. Local.
+[[nodiscard]] NodeProgress progress_of(const pool::Pool& pool, std::uint32_t slot);
 
 }  // namespace glean::nodes

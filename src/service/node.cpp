@@ -93,12 +93,12 @@ void Node::run(const Ends& ends, const IsOver& is_over) {
   }
 }
 
-void Node::run(std::span<const std::unique_ptr<Node>> nodes, const Ends& ends, const IsOver& is_over) {
+void Node::run(std::span<Node* const> nodes, const Ends& ends, const IsOver& is_over) {
   if (nodes.size() == 1) return nodes.front()->run(ends, is_over);
   for (std::uint64_t moved_ns = base::now_ns();;) {
     const bool does_end = ends();
     bool moves = false;
-    for (const auto& node : nodes) moves = node->turn() || moves;
+    for (Node* const node : nodes) moves = node->turn() || moves;
     if (moves || !does_end) moved_ns = base::now_ns();
     if (does_end && is_over(base::seconds(base::now_ns() - moved_ns))) return;
     if (!moves) std::this_thread::sleep_for(std::chrono::nanoseconds(shortest_nap_ns));

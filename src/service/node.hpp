@@ -45,7 +45,7 @@ class Node {
   using IsOver = std::function<bool(double still_seconds)>;
   void run(const Ends& ends, const IsOver& is_over);
   // Of several that one thread plays, the same.
-  static void run(std::span<const std::unique_ptr<Node>> nodes, const Ends& ends, const IsOver& is_over);
+  static void run(std::span<Node* const> nodes, const Ends& ends, const IsOver& is_over);
 
  private:
   class Listener;

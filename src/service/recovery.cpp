@@ -1,209 +1,301 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "service/recovery.hpp"
 
-#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
+#include <set>
+#include <sstream>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/job_end.hpp"
 #include "base/log.hpp"
 #include "base/run_notes.hpp"
-#include "base/units.hpp"
-#include "drain/engine.hpp"
 #include "drain/retired_files.hpp"
-#include "pool/epochs.hpp"
+#include "pool/description.hpp"
+#include "pool/leaked_chunks.hpp"
 #include "pool/name_log.hpp"
-#include "pool/other_handles.hpp"
+#include "pool/postponed.hpp"
 #include "pool/published.hpp"
-#include "pool/ranks_of_output.hpp"
-#include "pool/spill.hpp"
+#include "service/left_output.hpp"
+#include "service/node.hpp"
 #include "service/relocation.hpp"
-#include "store/parts/part_index.hpp"
-#include "store/sums/sidecar.hpp"
+#include "store/posix/unclosed.hpp"
+#include "transport/local_messages.hpp"
 
 namespace glean::service {
 namespace {
 
-constexpr char shared_memory[] = "/dev/shm";
-constexpr std::string_view prefix = "glean.";
-
-double age_of(std::uint64_t created_realtime_ns) {
-  const std::uint64_t now = base::realtime_ns();
-  return now > created_realtime_ns ? base::seconds(now - created_realtime_ns) : 0;
-}
-
-double age_of_object(const std::string& pool) {
-  struct stat status {};
-  if (stat((shared_memory + pool).c_str(), &status) != 0) return 0;
-  return age_of(static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000);
-}
-
-RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
-  RemainingOutput output;
-  const pool::RanksOfOutput ranks = pool::ranks_of_output(pool, key.slot);
-  const std::uint32_t steps = ranks.steps_ended;
-  output.closed = ranks.all_closed;
-  output.steps_complete = steps;
-  output.steps_begun = ranks.most_ended;
-  output.ranks_behind = pool::ranks_before_step(pool, key.slot, output.steps_begun > steps ? steps + 1 : 0);
-  const pool::OutputSlot& slot = pool.slot(key.slot);
-  try {
-    const auto description = pool::read_description(pool, key);
-    const auto names = store::OutputDescription::decode_names(description.bytes);
-    output.path = names.display_path;
-    const auto now = pool::new_name_of(pool, key);
-    output.final_path = now && !now->is_removed ? now->final_path : names.names.final_path;
-    output.is_bytes = names.is_bytes;
-    if (output.is_bytes) output.ranks_behind = pool::ranks_with_output_open(pool, key.slot);
-    const bool has_final_name = pool::have_others(slot) && pool::leads_to_file_of(slot, names.names.final_path);
-    output.in_place = names.is_bytes && (names.names.working_path == names.names.final_path || has_final_name);
-    output.synchronized = output.is_bytes && slot.synchronized_writes.load(std::memory_order_acquire) != 0;
-    const bool is_kept = output.closed || output.in_place || output.synchronized;
-    if (!description.complete) output.problem = "it was just being opened";
-    else if (slot.state != pool::OutputState::open) output.problem = "its slot is damaged";
-    else if (ranks.any_abandoned) output.problem = "the application has given it up";
-    else if (now && now->is_removed) output.problem = "the application has removed it";
-    else if (slot.error != 0 && !pool::is_kept(slot) && !pool::is_tried_again(slot)) output.problem = pool::message_of(slot);
-    else if (output.is_bytes && !is_kept) output.problem = "not closed by " + base::readable_ranks(output.ranks_behind);
-    else if (!output.is_bytes && steps == 0 && !output.closed) output.problem = "it has no complete step";
-  } catch (const base::Error& error) {
-    output.problem = error.what();
+class NobodyElse final : public Companions {
+ public:
+  [[nodiscard]] int self() const override { return 0; }
+  [[nodiscard]] int count() const override { return 1; }
+  [[nodiscard]] std::vector<std::string> from_all(const std::string& mine) override { return {mine}; }
+  [[nodiscard]] std::vector<std::unique_ptr<transport::Messages>> messages(const std::vector<int>& nodes,
+                                                                           const std::vector<int>& process_of) override {
+    auto& network = *networks_.emplace_back(std::make_unique<transport::LocalNetwork>(static_cast<int>(process_of.size())));
+    std::vector<std::unique_ptr<transport::Messages>> messages;
+    for (const int node : nodes) messages.push_back(network.messages(node));
+    return messages;
   }
-  return output;
+  [[nodiscard]] bool nobody_needs_more() override { return true; }
+
+ private:
+  std::vector<std::unique_ptr<transport::LocalNetwork>> networks_;
+};
+
+// However it ends, what it has not finished stays in the pool for another try.
+struct LeaveUnfinished {
+  void operator()(drain::Engine* engine) const {
+    engine->stop(drain::Engine::Unfinished::leave);
+    delete engine;
+  }
+};
+
+// One pool of what is recovered, in the process that does it.
+struct Part {
+  std::string name;
+  int index = 0;                                        // of the node in its job
+  std::optional<pool::Pool> own{};                      // where nobody else has claimed it
+  pool::Pool* pool = nullptr;
+  std::unique_ptr<drain::Engine, LeaveUnfinished> engine{};
+  std::unique_ptr<Node> node{};
+  std::vector<drain::OutputTrace> published_before{};   // this node was only to hear of it
+};
+
+std::string session_of(const pool::Pool& pool) {
+  const auto& text = pool.header().session;
+  return {text.data(), strnlen(text.data(), text.size())};
 }
 
-// A state that none can be is of an output that something has happened to: it is named, not passed over.
-bool is_open_or_damaged(pool::OutputState state) {
-  return state == pool::OutputState::open || state > pool::OutputState::opening;
+// --- what is left to do, in the slots
+
+// A node that has heard that another file took its old name does not know that it had been renamed before.
+void rename(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left) {
+  pool::OutputSlot& slot = pool.slot(index);
+  if (left.new_path.empty()) {
+    if (left.is_removed) slot.is_renamed = pool::is_removed_output;
+    return;
+  }
+  const pool::OutputKey key{index, slot.generation};
+  const auto known = pool::new_name_of(pool, key);
+  if (!known || known->final_path != left.new_path) {
+    pool::NameChange change{.kind = pool::NameChange::Kind::renamed, .state = pool::NameChange::State::waiting, .output = key};
+    left.new_path.copy(change.path.data(), change.path.size() - 1);
+    left.new_working_path.copy(change.hidden.data(), change.hidden.size() - 1);
+    pool::NameLog log(pool.name(), pool::NameLog::Make::yes);
+    if (!log.write(log.count(), change)) throw base::system_error(errno, "cannot note the new name '" + left.new_path + "'");
+  }
+  slot.is_renamed = 1;
 }
 
-// A file of bytes that ranks had open when they ended, and that has all that was captured: nobody can do more for it.
-std::optional<RemainingOutput> find_whole_in_place(const pool::Pool& pool, std::uint32_t index) {
-  const pool::OutputSlot& slot = pool.slot(index);
-  if (slot.state != pool::OutputState::open || slot.is_bytes == 0 || slot.error_claimed != 0 || slot.error != 0) return std::nullopt;
-  if (slot.writes_written != pool::writes_begun(slot)) return std::nullopt;
-  auto output = look_at_output(pool, {index, slot.generation});
-  if (output.closed || !output.in_place || !output.problem.empty()) return std::nullopt;
-  return output;
+// All that is left to do for an output, by all nodes or by this one, is in its slot.
+void prepare(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left, int nodes) {
+  pool::OutputSlot& slot = pool.slot(index);
+  const auto fail = [&](const char* why) { pool::fail(slot, static_cast<std::uint32_t>(base::Errc::io), why, ""); };
+  if (is_refused(slot)) slot.error = slot.error_claimed = slot.discarded = 0;
+  rename(pool, index, left);
+  const bool everywhere = slot.job_output != 0 && static_cast<int>(left.nodes.size()) == nodes;
+  if (slot.job_output == 0 || (left.has_publisher && !everywhere)) {
+    fail("it was just being opened when the job ended");
+  } else if (!left.error.empty()) {
+    fail(left.error.c_str());
+  } else if (!left.has_publisher) {
+    fail("it had failed when the job ended");
+  }
+  slot.job_steps_ended = everywhere ? left.progress.steps_ended : 0;
+  slot.job_steps_begun = left.progress.steps_begun;
+  slot.job_closed = left.progress.closed;
+  slot.synchronized_writes = left.synchronized_writes;
+  slot.publishing_inode = left.inode;
+  slot.steps_sent = slot.job_steps = slot.job_parts_durable = slot.part_durable = slot.job_published = slot.job_postponed = 0;
 }
 
-void add_waiting_bytes(pool::Pool& pool, std::map<pool::OutputKey, RemainingOutput>& outputs) {
-  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
-    pool::JournalReader journal(pool, rank, pool::JournalReader::Purpose::look);
-    try {
-      for (; const pool::Record* record = journal.peek(); journal.advance()) {
-        const auto output = outputs.find({record->slot, record->generation});
-        if (output == outputs.end() || record->state != pool::RecordState::live) continue;
-        output->second.waiting_bytes += record->payload_bytes;
-      }
-    } catch (const base::Error& error) {
-      const std::string problem = "journal of rank " + std::to_string(pool.job_rank(rank)) + ": " + error.what();
-      for (auto& [key, output] : outputs) output.problem = problem;
+drain::OutputTrace trace_of_published(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left) {
+  drain::OutputTrace trace;
+  trace.path = names_of(pool, index).display_path;
+  trace.state = "published";
+  trace.steps = left.progress.steps_ended;
+  if (left.progress.closed != 0 || left.synchronized_writes == 0 || !names_of(pool, index).is_bytes) return trace;
+  trace.unclosed_path = find_renamed(names_of(pool, index).names, pool.slot(index)).value_or("");
+  if (!trace.unclosed_path.empty()) trace.note = "not closed; synchronized: published as '" + trace.unclosed_path + "'";
+  return trace;
+}
+
+// --- doing it
+
+void begin(Part& part, store::SystemCalls& calls, std::unique_ptr<transport::Messages> messages = nullptr) {
+  plan::NodePlan plan = part.pool->plan();
+  plan.drain_cores.clear();   // they were chosen to keep out of the application's way
+  part.engine.reset(new drain::Engine(*part.pool, plan, calls, drain::Ranks::gone));
+  part.node = messages ? std::make_unique<Node>(*part.pool, *part.engine, std::move(messages))
+                       : std::make_unique<Node>(*part.pool, *part.engine);
+}
+
+// Of one of several nodes.
+void prepare(Part& part, const LeftOutputs& all, int nodes) {
+  pool::Pool& pool = *part.pool;
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    pool::OutputSlot& slot = pool.slot(index);
+    if (slot.state.load() != pool::OutputState::open) continue;
+    const LeftOutput& left = all.at(slot.job_output);
+    if (slot.job_output != 0 && left.is_published()) {
+      part.published_before.push_back(trace_of_published(pool, index, left));
+      slot.state = pool::OutputState::published;
+      continue;
     }
+    prepare(pool, index, left, nodes);
+    const bool is_given_up = slot.error != 0 || slot.is_renamed == pool::is_removed_output;
+    if (is_given_up) slot.job_output = 0;   // each node removes what is left by itself
   }
+  pool::free_leaked_chunks(pool);
+  // Who was killed waits no more.
+  pool.header().waiting_for_space = 0;
+  for (int journal = 0; journal < static_cast<int>(pool.header().journals); ++journal) pool.journal(journal).is_full = 0;
 }
 
-// A process that nobody has waited for is no more than a number.
-bool lives(int process) {
-  std::ifstream in("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  if (!std::getline(in, text)) return false;
-  const auto state = text.find_last_of(')');
-  return state == std::string::npos || state + 2 >= text.size() || (text[state + 2] != 'Z' && text[state + 2] != 'X');
-}
-
-// A pool whose making was cut off holds nothing. As long as its maker lives it may be about to claim it.
-bool was_never_finished(const std::string& name) {
-  const int descriptor = shm_open(name.c_str(), O_RDONLY, 0);
-  std::array<char, pool::pool_magic.size()> magic{};
-  const ssize_t bytes = descriptor < 0 ? -1 : pread(descriptor, magic.data(), magic.size(), 0);
-  if (descriptor >= 0) close(descriptor);
-  const bool none = bytes >= 0 && std::all_of(magic.begin(), magic.end(), [](char c) { return c == 0; });
-  int maker = 0;
-  return none && std::sscanf(name.c_str(), "/glean.%*d.%d.", &maker) == 1 && !lives(maker);
-}
-
-}  // namespace
-
-bool any_rank_lives(const pool::Pool& pool) {
-  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
-    if (pool.process_of_rank(rank) != 0) return true;
+bool any_postponed(const pool::Pool& pool) {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool.slot(index);
+    if (slot.state == pool::OutputState::open && pool::postponed(slot) == pool::Postponed::yes) return true;
   }
   return false;
 }
 
-std::vector<std::string> pool_names() {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(shared_memory, ignored)) {
-    const std::string file = entry.path().filename().string();
-    if (!file.starts_with(prefix)) continue;
+// What other nodes keep for another try, too, this one need not end by itself.
+bool is_done(const Part& part) {
+  if (part.node->holds_any()) return false;
+  return part.engine->wait_until_idle(0) || (part.pool->is_shared() && any_postponed(*part.pool));
+}
+
+void run(const std::vector<Part>& parts, const std::function<bool()>& nobody_needs_more, const std::function<void()>& waiting) {
+  std::vector<Node*> nodes;
+  for (const Part& part : parts) nodes.push_back(part.node.get());
+  std::uint64_t told = base::now_ns();
+  const auto ends = [&] {
+    if (base::seconds(base::now_ns() - told) < 1) return true;
+    told = base::now_ns();
+    waiting();
+    return true;
+  };
+  bool all_done = false;
+  Node::run(nodes, ends, [&](double) {
+    all_done = all_done || std::all_of(parts.begin(), parts.end(), is_done);
+    return all_done && nobody_needs_more();   // receipts, perhaps, of what this process does not care for any more
+  });
+}
+
+Recovered finish(Part& part, store::SystemCalls& calls) {
+  Recovered recovered{.outputs = std::move(part.published_before), .restored = {}, .hidden = {}};
+  part.engine->stop(drain::Engine::Unfinished::leave);
+  for (drain::OutputTrace& output : part.engine->trace().outputs) {
+    if (output.state == "open") output.state = "postponed";
+    recovered.outputs.push_back(std::move(output));
+  }
+  part.node.reset();
+  part.engine.reset();
+  recovered.pool_removed = std::none_of(recovered.outputs.begin(), recovered.outputs.end(),
+                                        [](const drain::OutputTrace& output) { return output.state == "postponed"; });
+  if (!recovered.pool_removed) return recovered;
+  restore_names(*part.pool, calls, recovered);
+  part.pool->remove();
+  return recovered;
+}
+
+// One session. `seen`: by process, the names of the pools of each node that it sees.
+struct Session {
+  int nodes = 0;
+  std::map<int, std::map<int, std::string>> seen;   // by node, by process
+};
+
+// Who does what of it.
+struct Division {
+  std::vector<int> process_of, missing;   // nodes whose pool nobody sees
+  std::vector<Part> parts;                // this process's
+};
+
+Division divide(const Session& session, int self) {
+  Division division;
+  for (int node = 0; node < session.nodes; ++node) {
+    const auto seers = session.seen.find(node);
+    if (seers == session.seen.end()) {
+      division.missing.push_back(node);
+      division.process_of.push_back(self);   // nobody will be asked
+      continue;
+    }
+    auto seer = seers->second.begin();
+    for (auto before = static_cast<std::size_t>(node) % seers->second.size(); before > 0; --before) ++seer;
+    division.process_of.push_back(seer->first);
+    if (seer->first == self) division.parts.push_back({.name = seer->second, .index = node});
+  }
+  return division;
+}
+
+// Does it for each part. What the first of all processes that cannot says, to all of them; empty: all could. Collective, blocks.
+std::string on_all(std::vector<Part>& parts, Companions& companions, const std::function<void(Part&)>& act) {
+  std::string problem;
+  for (auto part = parts.begin(); part != parts.end() && problem.empty(); ++part) {
     try {
-      static_cast<void>(pool::Pool::process_using("/" + file));
-      names.push_back("/" + file);
-    } catch (const base::Error&) {
-      // Another user's, or gone meanwhile.
+      act(*part);
+    } catch (const std::exception& error) {
+      problem = fmt::format("node {}: {}", part->index, error.what());
     }
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  const auto problems = companions.from_all(problem);
+  const auto first = std::find_if(problems.begin(), problems.end(), [](const std::string& each) { return !each.empty(); });
+  return first == problems.end() ? "" : *first;
 }
 
-Remains look_at(const std::string& name) {
-  Remains remains;
-  remains.pool = name;
-  try {
-    remains.in_use_by = pool::Pool::process_using(name);
-    remains.age_seconds = age_of_object(name);
-    if (remains.in_use_by == getpid()) return remains;   // it cannot be mapped twice
-    pool::Pool pool = pool::Pool::attach(name);
-    const pool::PoolHeader& header = pool.header();
-    remains.job.assign(header.job.data(), strnlen(header.job.data(), header.job.size()));
-    remains.age_seconds = age_of(header.created_realtime_ns);
-    remains.pool_bytes = header.pool_bytes;
-    remains.ranks = static_cast<int>(header.ranks);
-    remains.nodes = static_cast<int>(header.nodes);
-    remains.node = static_cast<int>(header.node);
-    remains.ranks_live = any_rank_lives(pool);
-    remains.is_drained = pool.drainer() != 0;
-    std::map<pool::OutputKey, RemainingOutput> outputs;
-    for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-      const pool::OutputSlot& slot = pool.slot(index);
-      if (!is_open_or_damaged(slot.state.load(std::memory_order_acquire))) continue;
-      const pool::OutputKey key{index, slot.generation};
-      outputs.emplace(key, look_at_output(pool, key));
-    }
-    if (remains.in_use_by == 0) add_waiting_bytes(pool, outputs);
-    for (auto& [key, output] : outputs) remains.outputs.push_back(std::move(output));
-  } catch (const base::Error& error) {
-    remains.problem = error.what();
-  }
-  return remains;
+std::string are_missing(const std::vector<int>& missing, int nodes) {
+  const bool one = missing.size() == 1;
+  return fmt::format("it belongs to a job of {} nodes, and the pool{} of node{} {} {} not here or in use: mpirun --map-by "
+                     "ppr:1:node glean recover, or srun --mpi=pmix -N {} -n {} glean recover, on the nodes of the job",
+                     nodes, one ? "" : "s", one ? "" : "s", fmt::join(missing, ", "), one ? "is" : "are", nodes, nodes);
 }
 
-pool::Pool claim_remains(const std::string& name) {
-  pool::Pool pool = pool::Pool::attach(name);
-  if (!pool.claim_all()) {
-    throw base::Error(base::Errc::invalid_state,
-                      "the pool '" + name + "' is in use by process " + std::to_string(pool.other_process()));
+void recover_session(const Session& session, Companions& companions, store::SystemCalls& calls,
+                     const std::function<void()>& waiting, std::map<std::string, RecoveredPool>& results) {
+  auto [process_of, missing, parts] = divide(session, companions.self());
+  LeftOutputs mine, all;
+  std::string problem = on_all(parts, companions, [&](Part& part) {
+    part.own.emplace(claim_remains(part.name));
+    part.pool = &*part.own;
+    join(mine, left_in(*part.pool));
+  });
+  for (const std::string& bytes : companions.from_all(encode(mine))) join(all, decode(bytes));
+  const auto needs_all_nodes = [](const auto& each) { return each.first != 0 && each.second.needs_all_nodes(); };
+  if (!missing.empty() && std::any_of(all.begin(), all.end(), needs_all_nodes)) {
+    problem = are_missing(missing, session.nodes);
   }
-  if (pool.is_removed()) throw base::Error(base::Errc::not_found, "the pool '" + name + "' was recovered meanwhile");
-  return pool;
+  if (problem.empty()) {
+    std::vector<int> nodes;
+    for (const Part& part : parts) nodes.push_back(part.index);
+    auto messages = companions.messages(nodes, process_of);
+    auto next = messages.begin();
+    problem = on_all(parts, companions, [&](Part& part) {
+      prepare(part, all, session.nodes);
+      begin(part, calls, std::move(*next++));
+    });
+  }
+  if (problem.empty()) run(parts, [&] { return companions.nobody_needs_more(); }, waiting);
+  // Nobody goes before what he has to say has been heard.
+  static_cast<void>(companions.from_all(""));
+  for (Part& part : parts) {
+    results[part.name] = {part.name, {}, problem};
+    if (problem.empty()) results[part.name].recovered = finish(part, calls);
+  }
 }
+
+}  // namespace
 
 Recovered recover(const std::string& name, store::SystemCalls& calls, const std::function<void()>& waiting, const std::string& to) {
   if (pool::Pool::process_using(name) == 0 && was_never_finished(name)) {
@@ -216,22 +308,11 @@ Recovered recover(const std::string& name, store::SystemCalls& calls, const std:
 }
 
 Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::function<void()>& waiting) {
-  plan::NodePlan plan = pool.plan();
-  plan.drain_cores.clear();   // they were chosen to keep out of the application's way
-  Recovered recovered;
-  {
-    drain::Engine engine(pool, plan, calls, drain::Ranks::gone);
-    while (!engine.wait_until_idle(1)) waiting();
-    engine.stop(drain::Engine::Unfinished::leave);
-    recovered.outputs = engine.trace().outputs;
-  }
-  recovered.pool_removed = std::none_of(recovered.outputs.begin(), recovered.outputs.end(),
-                                        [](const drain::OutputTrace& output) { return output.state == "postponed"; });
-  if (recovered.pool_removed) {
-    restore_names(pool, calls, recovered);
-    pool.remove();
-  }
-  return recovered;
+  std::vector<Part> parts(1);
+  parts.front().pool = &pool;
+  begin(parts.front(), calls);
+  run(parts, [] { return true; }, waiting);
+  return finish(parts.front(), calls);
 }
 
 void restore_names(const pool::Pool& pool, store::SystemCalls& calls, Recovered& recovered) {
@@ -242,32 +323,6 @@ void restore_names(const pool::Pool& pool, store::SystemCalls& calls, Recovered&
   for (const drain::OutputTrace& output : recovered.outputs) add(output.restored, output.hidden);
   const drain::Retired left = drain::restore_all(pool, calls);
   add(left.restored, left.hidden);
-}
-
-bool remove_if_finished(const std::string& name) {
-  try {
-    if (pool::Pool::process_using(name) != 0) return false;
-    if (was_never_finished(name)) return shm_unlink(name.c_str()) == 0;
-    pool::Pool pool = claim_remains(name);
-    if (!pool::spill_files(pool).empty()) return false;
-    std::vector<RemainingOutput> never_closed;
-    for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-      if (!is_open_or_damaged(pool.slot(index).state.load(std::memory_order_acquire))) continue;
-      auto output = pool.is_shared() ? std::nullopt : find_whole_in_place(pool, index);   // other nodes may have more of it
-      if (!output) return false;
-      never_closed.push_back(std::move(*output));
-    }
-    for (const RemainingOutput& output : never_closed) {
-      base::log(base::LogLevel::warning, "'{}': {} of a job that has ended never closed it; all that was captured is in it",
-                output.path, base::readable_ranks(output.ranks_behind));
-    }
-    store::SystemCalls calls;
-    static_cast<void>(drain::restore_all(pool, calls));
-    pool.remove();
-    return true;
-  } catch (const base::Error&) {
-    return false;   // who looks at it is told why
-  }
 }
 
 void log(const Recovered& recovered) {
@@ -295,48 +350,35 @@ bool try_what_is_kept(pool::Pool& pool, store::SystemCalls& calls) {
   return recovered.pool_removed;
 }
 
-bool tell_what_is_kept(const pool::Pool& pool) {
-  bool any = false;
-  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-    const pool::OutputSlot& slot = pool.slot(index);
-    if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
-    any = true;
-    const bool is_removed = slot.is_renamed.load(std::memory_order_acquire) == pool::is_removed_output;
-    if (pool.header().node != 0 || is_removed) continue;   // all nodes have the same
-    const std::string text = fmt::format("'{}' is not published: {}; it is in the memory of all nodes, and `mpirun --map-by ppr:1:node "
-                                         "glean recover` completes it when that is mended",
-                                         look_at_output(pool, {index, slot.generation}).path, pool::message_of(slot));
-    base::log(base::LogLevel::error, "{}", text);
-    base::leave_note(base::unpublished_note, text + "\n");
-  }
-  return any;
-}
+std::unique_ptr<Companions> nobody_else() { return std::make_unique<NobodyElse>(); }
 
-void discard(const std::string& name, store::SystemCalls& calls) {
-  std::optional<pool::Pool> pool;
-  try {
-    pool.emplace(claim_remains(name));
-  } catch (const base::Error& error) {
-    // What cannot be read cannot be claimed either.
-    if (error.code() != base::Errc::io || pool::Pool::process_using(name) != 0) throw;
-    shm_unlink(name.c_str());
-    return;
-  }
-  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-    const pool::OutputSlot& slot = pool->slot(index);
-    if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
+std::vector<RecoveredPool> recover_nodes(const std::vector<std::string>& pools, Companions& companions,
+                                         store::SystemCalls& calls, const std::function<void()>& waiting) {
+  std::map<std::string, RecoveredPool> results;
+  std::string mine;   // a line for each pool; neither names nor sessions have blanks, but what is damaged may
+  for (const std::string& name : pools) {
     try {
-      const auto description = store::OutputDescription::decode_names(pool::read_description(*pool, {index, slot.generation}).bytes);
-      const auto& names = description.names;
-      if (description.is_part) store::discard_index(calls, names);
-      if (names.working_path != names.final_path) calls.unlink(names.working_path.c_str());
-      store::remove_prepared_sidecar(calls, names.final_path);
-    } catch (const base::Error&) {
-      // There is nothing to be known of its file.
+      const pool::Pool pool = pool::Pool::attach(name);
+      mine += fmt::format("{} {} {} {}\n", pool.header().nodes, pool.header().node, name, session_of(pool));
+    } catch (const base::Error& error) {
+      results[name] = {name, {}, error.what()};
     }
   }
-  static_cast<void>(drain::restore_all(*pool, calls));
-  pool->remove();
+  std::map<std::string, Session> sessions;
+  const auto all = companions.from_all(mine);
+  for (int process = 0; process < companions.count(); ++process) {
+    std::istringstream lines(all[static_cast<std::size_t>(process)]);
+    int nodes = 0, node = 0;
+    for (std::string pool, name; lines >> nodes >> node >> pool && std::getline(lines, name);) {
+      Session& session = sessions[name];
+      session.nodes = nodes;
+      session.seen[node][process] = pool;
+    }
+  }
+  for (const auto& [name, session] : sessions) recover_session(session, companions, calls, waiting, results);
+  std::vector<RecoveredPool> list;
+  for (auto& [name, result] : results) list.push_back(std::move(result));
+  return list;
 }
 
 }  // namespace glean::service

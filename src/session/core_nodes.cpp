@@ -107,6 +107,7 @@ drain::DrainTrace Core::trace_of_all_nodes() const {
 // `glean recover`. Of what ranks of this node have not closed the others hear that it has failed, and do not wait for it.
 void Core::part_from_nodes() {
   if (!exchange_) return;
+  exchange_->let_others_end();
   const std::string why = fmt::format("rank {} has left the session before the output was complete", rank_);
   if (program_ == Program::unmodified) {
     const auto late = caught([&] { ByteOutput::finish_all(*this); });

@@ -122,14 +122,11 @@ bool PoolOutputs::has_lost_a_rank(const PoolOutput& output) const {
 
 std::optional<base::Error> PoolOutputs::drain_is_lost() const {
   if (!pool_.is_shared()) return std::nullopt;
-  if (pool_.header().lost_nodes.load(std::memory_order_acquire) != 0) {
-    return base::Error(base::Errc::io, "other nodes cannot be reached any more", "what was captured stays in the pools: when the job has "
-                       "ended, `mpirun --map-by ppr:1:node glean recover` completes it");
-  }
-  if (pool_.drainer() != 0) return std::nullopt;
-  return base::Error(base::Errc::io, fmt::format("the rank that drains node {} is gone", pool_.header().node),
-                     "what was captured stays in the pools: when the job has ended, `mpirun --map-by ppr:1:node glean recover` "
-                     "completes it");
+  const bool are_apart = pool_.header().lost_nodes.load(std::memory_order_acquire) != 0;
+  if (!are_apart && pool_.drainer() != 0) return std::nullopt;
+  const std::string gone = fmt::format("the rank that drains node {} is gone", pool_.header().node);
+  return base::Error(base::Errc::io, are_apart ? "other nodes cannot be reached any more" : gone, "what was captured stays in the pools: "
+                     "when the job has ended, `mpirun --map-by ppr:1:node glean recover` completes it");
 }
 
 bool PoolOutputs::has_lost_a_rank() const {
@@ -357,13 +354,14 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
   return verdict;
 }
 
-// Of outputs that are open: by each rank, before any returns from waiting for it.
+// Of outputs that are open: by each rank, before any returns from waiting for it, and then fails it, which other nodes hear at any time.
 void PoolOutputs::promise(const PoolOutput* only) {
   for (const auto& output : outputs_) {
     const bool is_meant = only == nullptr || output.get() == only;
     if (!is_meant || output->failure || output->abandoned || output->closed || !is_current(*output)) continue;
     pool::raise(pool_.slot(output->key.slot).synchronized_writes, std::uint64_t{output->steps_ended} + 1);
   }
+  if (pool_.is_shared()) agree(comm_, std::nullopt);
 }
 
 std::vector<std::string> PoolOutputs::wait_alone(double deadline_seconds) {

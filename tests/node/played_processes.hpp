@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "service/recovery_of_nodes.hpp"
+#include "service/recovery.hpp"
 #include "transport/local_messages.hpp"
 
 namespace glean::tests {

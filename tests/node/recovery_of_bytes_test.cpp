@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "capture/ladder.hpp"
-#include "service/recovery_of_nodes.hpp"
+#include "service/recovery.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/description.hpp"
 #include "pool/epochs.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "service/recovery_of_nodes.hpp"
+#include "service/recovery.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

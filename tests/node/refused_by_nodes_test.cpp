@@ -12,7 +12,7 @@
 #include <filesystem>
 
 #include "base/clock.hpp"
-#include "service/recovery_of_nodes.hpp"
+#include "service/recovery.hpp"
 #include "virtual_nodes.hpp"
 #include "pool/futex.hpp"
 #include "pool/name_log.hpp"

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What each node of a dead session knows of an output, and what that comes to.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "nodes/node_progress.hpp"
+#include "pool/pool.hpp"
+#include "store/description.hpp"
+
+namespace glean::service {
+
+// What a node knows of an output, or what several know together: then it is in every node's slot, and the drains go by it.
+struct LeftOutput {
+  nodes::NodeProgress progress;
+  std::set<int> nodes;                     // that have it open
+  std::uint64_t inode = 0;                 // of the publisher's file, which it was about to rename
+  std::uint64_t synchronized_writes = 0;   // of any node: what died with the others may have been told
+  bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false;
+  std::string error, new_path, new_working_path;
+
+  void join(const LeftOutput& other);
+  // By the publisher: what that has open no more it has published, or it has failed there.
+  [[nodiscard]] bool is_published() const;
+  // What has failed, what the program has removed, and what the publisher has published and forgotten, each node ends by itself.
+  [[nodiscard]] bool needs_all_nodes() const;
+};
+// By what all nodes call it; 0: it was just being opened.
+using LeftOutputs = std::map<std::uint64_t, LeftOutput>;
+
+// In one pool. Local.
+[[nodiscard]] LeftOutputs left_in(const pool::Pool& pool);
+void join(LeftOutputs& all, const LeftOutputs& more);
+// For another process of the job, which runs on a machine of the same kind. decode() throws io for what is cut off.
+[[nodiscard]] std::string encode(const LeftOutputs& outputs);
+[[nodiscard]] LeftOutputs decode(std::string_view bytes);
+
+// Under the name that it has by now. Empty: the output is not described. Local.
+[[nodiscard]] store::OutputDescription names_of(const pool::Pool& pool, std::uint32_t index);
+// Where the file is that this node has written into, if it has got its final name, or that of one that was not closed. Local.
+[[nodiscard]] std::optional<std::string> find_renamed(const store::FileNames& names, const pool::OutputSlot& slot);
+// The storage refuses it, and all ranks of the node had closed it: it is tried again. Local.
+[[nodiscard]] bool is_refused(const pool::OutputSlot& slot);
+
+}  // namespace glean::service
