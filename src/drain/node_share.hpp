@@ -34,6 +34,8 @@ class NodeShare {
   void look();   // how far all nodes are
   // How far this node is: the records of the steps that its ranks have ended have been read.
   void tell_sent();
+  // The header is this node's to write, and the file to publish.
+  [[nodiscard]] bool publishes() const { return output_.pool.header().node == 0; }
   [[nodiscard]] bool have_all_closed() const { return output_.slot.job_closed.load(std::memory_order_acquire) != 0; }
   [[nodiscard]] std::uint64_t steps_ended() const;   // by all ranks of all nodes
   [[nodiscard]] std::uint64_t steps_begun() const { return output_.slot.job_steps_begun.load(std::memory_order_acquire); }   // by any
