@@ -126,7 +126,7 @@ bool Engine::wait_until_idle(double seconds) {
 
 void Engine::adopt_now() {
   const std::lock_guard lock(mutex_);
-  adopt_outputs();
+  if (!stopping_) adopt_outputs();
 }
 
 DrainTrace Engine::trace() const {
@@ -192,6 +192,7 @@ std::optional<Job> Engine::next_job() {
 }
 
 void Engine::read_journals() {
+  const std::size_t to_send = parcels_.queue.size();
   // An output may be described while the journals are read; the second look finds it.
   for (int look = 0; look < 2; ++look) {
     adopt_outputs();
@@ -200,6 +201,7 @@ void Engine::read_journals() {
     const bool complete = read_all_journals();
     if (complete && outputs_.size() == known) break;
   }
+  if (parcels_.queue.size() > to_send) pool::futex_signal(pool_.header().progress);   // for whoever sends them
   if (ranks_ == Ranks::working) pass_over_lost_writes();
   if (pool_.is_shared() && !blocked_.empty()) look_behind_what_waits();
   tell_of_space();
@@ -382,7 +384,7 @@ void Engine::perform(Job job) {
       return finish_job(job, nullptr);
     }
     const auto patch = store::record_count_patch(description.layout.format, records);
-    if (records != 0 && pool_.header().node == 0) file->write({patch.bytes.data(), patch.size}, patch.offset);
+    if (records != 0 && job.output->about().publishes()) file->write({patch.bytes.data(), patch.size}, patch.offset);
     if (job.kind == Job::Kind::synchronize) {
       file->synchronize();
     } else {

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "pool/futex.hpp"
+
 namespace glean::drain {
 
 bool NodeShare::is_mine(std::uint64_t window) {
@@ -65,8 +67,11 @@ void NodeShare::arrived(const Parcel& parcel) {
   output_.pool.header().written_bytes.fetch_add(parcel.file_bytes, std::memory_order_relaxed);
 }
 
-void NodeShare::look() {
+void NodeShare::look(const pool::RanksOfOutput& ranks) {
   const pool::OutputSlot& slot = output_.slot;
+  const bool has_ended = std::exchange(seen_ended_, ranks.steps_ended) != ranks.steps_ended;
+  const bool has_closed = std::exchange(seen_closed_, ranks.all_closed) != ranks.all_closed;
+  if (has_ended || has_closed) pool::futex_signal(output_.pool.header().progress);
   if (slot.job_output.load(std::memory_order_acquire) == 0) return;   // the nodes do not know of it yet, and perhaps never will
   output_.steps.complete = std::min(output_.steps.ended, slot.job_steps.load(std::memory_order_acquire));
   if (output_.ranks == Ranks::gone) return;
@@ -77,7 +82,7 @@ void NodeShare::look() {
 void NodeShare::tell_sent() {
   while (!unsent_.empty() && unsent_.begin()->second == 0) unsent_.erase(unsent_.begin());
   const std::uint64_t sent = unsent_.empty() ? output_.steps.ended : std::min(unsent_.begin()->first, output_.steps.ended);
-  output_.slot.steps_sent.store(sent, std::memory_order_release);
+  if (output_.slot.steps_sent.exchange(sent) != sent) pool::futex_signal(output_.pool.header().progress);
 }
 
 std::uint64_t NodeShare::steps_ended() const {

@@ -55,6 +55,8 @@ struct DrainedOutput {
 
   // When ranks have closed it they leave it to the drain, and nobody waits for its end.
   [[nodiscard]] bool is_left_at_close() const { return description.is_bytes; }
+  // The header is this node's to write, and the file to publish.
+  [[nodiscard]] bool publishes() const { return description.share.publisher == static_cast<std::int64_t>(pool.header().node); }
   void retire(const TakenRecord& taken) {
     spill.retire(*taken.record, *taken.journal);
     space_returned = true;

@@ -91,7 +91,7 @@ void OutputDrain::look_at_ranks() {
   } else if (!std::exchange(is_judged_, true)) {
     order_->judge(ranks);
   }
-  if (nodes_) nodes_->look();
+  if (nodes_) nodes_->look(ranks);
   order_->look(ranks);
 }
 
@@ -222,8 +222,8 @@ void OutputDrain::complete_part() {
     is_synchronizing_ = true;
     return work_.queue(Job::Kind::synchronize);
   }
-  slot.part_durable.store(1, std::memory_order_release);
-  if (nodes_->publishes()) {
+  if (slot.part_durable.exchange(1) == 0) pool::futex_signal(output_.pool.header().progress);
+  if (output_.publishes()) {
     if (slot.job_parts_durable.load(std::memory_order_acquire) == 0) return;
     life_.move_on(Life::publishing);
     work_.queue(Job::Kind::publish);

@@ -180,7 +180,7 @@ void OutputLife::look_at_decision() {
   }
   if (what != pool::Postponed::yes) return;
   life_ = Life::postponed;
-  if (output_.pool.header().node != 0) return;
+  if (!output_.publishes()) return;
   base::log(base::LogLevel::error, "'{}': what was captured of it stays in memory for `glean recover`", output_.trace.path);
 }
 

@@ -156,7 +156,12 @@ bool PoolOutputs::has_lost_a_rank(const PoolOutput& output) const {
 }
 
 std::optional<base::Error> PoolOutputs::drain_is_lost() const {
-  if (!pool_.is_shared() || pool_.drainer() != 0) return std::nullopt;
+  if (!pool_.is_shared()) return std::nullopt;
+  if (pool_.header().lost_nodes.load(std::memory_order_acquire) != 0) {
+    return base::Error(base::Errc::io, "other nodes cannot be reached any more", "what was captured stays in the pools: when the job has "
+                       "ended, `mpirun --map-by ppr:1:node glean recover` completes it");
+  }
+  if (pool_.drainer() != 0) return std::nullopt;
   return base::Error(base::Errc::io, fmt::format("the rank that drains node {} is gone", pool_.header().node),
                      "what was captured stays in the pools: when the job has ended, `mpirun --map-by ppr:1:node glean recover` "
                      "completes it");
@@ -304,7 +309,7 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience&
                       slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
     if (holds() || (failed(output) != 0 && !kept)) {
       // What this leader knows now, others may be waiting for while it is busy with something else.
-      if (exchange_ != nullptr) keep_draining_();
+      if (waits_for_calls()) keep_draining_();
       return std::nullopt;
     }
     if (auto lost = drain_is_lost()) return lost;
@@ -317,8 +322,8 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience&
                          "the output goes on draining; wait again, or raise pool.deadline");
     }
     keep_draining_();
-    // What is waited for may be what other nodes say, and only the leader hears it.
-    pool::futex_wait(header.progress, seen, exchange_ != nullptr ? std::min(patience.nap(), between_messages_ns) : patience.nap());
+    // What is waited for may be blocks that only the leader can move.
+    pool::futex_wait(header.progress, seen, waits_for_calls() ? std::min(patience.nap(), between_messages_ns) : patience.nap());
   }
 }
 
@@ -417,7 +422,7 @@ std::string PoolOutputs::diagnose(const PoolOutput& output) const {
   // Of the other nodes one rank is known, or none if they have not said anything yet.
   const auto add = [&](std::vector<int>& these, std::uint32_t job_rank) {
     const int rank = static_cast<int>(job_rank);
-    if (job_rank != nodes::Standing::no_rank && !pool_.is_of_this_node(rank)) these.push_back(rank);
+    if (job_rank != nodes::NodeProgress::no_rank && !pool_.is_of_this_node(rank)) these.push_back(rank);
   };
   const bool job_is_behind = pool_.is_shared() && slot.job_steps_ended.load() < output.steps_ended;
   const bool job_is_open = pool_.is_shared() && output.closed && slot.job_closed.load() == 0;

@@ -63,7 +63,7 @@ class PoolOutputs {
   // The node's leader was killed. Local, one system call.
   [[nodiscard]] bool root_is_gone() const;
   // Of several nodes: so was who drains this one, and nobody can go on for it, because what it was exchanging with the others is
-  // gone. Local, one system call.
+  // gone; or the others cannot be reached. Local, one system call.
   [[nodiscard]] std::optional<base::Error> drain_is_lost() const;
   // So was one of them, or another rank that had not closed the output, or any output. What a rank then does on its way out is no
   // decision of the program: nothing is marked as abandoned or failed, and the steps that all ranks have ended are recovered.
@@ -143,6 +143,8 @@ class PoolOutputs {
   std::function<void()> keep_draining_;   // called while waiting
   PastOutputs& past_;
   const nodes::Exchange* exchange_ = nullptr;
+  // Blocks go over MPI, and so only in the calls of this rank.
+  [[nodiscard]] bool waits_for_calls() const { return exchange_ != nullptr && exchange_->waits_for_calls(); }
   std::vector<std::shared_ptr<PoolOutput>> outputs_;
 };
 

@@ -60,12 +60,13 @@ struct ShareHeader {
   std::uint32_t nodes;
   std::uint32_t aggregators;
   std::uint32_t machine_nodes;   // listed behind the machine
-  std::uint32_t unused;
+  std::uint32_t publisher;
 };
 
 void append_share(std::vector<std::byte>& bytes, const plan::FileShare& share) {
   const ShareHeader header{share.window_bytes, share.request_bytes, static_cast<std::uint32_t>(share.nodes),
-                           static_cast<std::uint32_t>(share.aggregators), static_cast<std::uint32_t>(share.machine_nodes.size()), 0};
+                           static_cast<std::uint32_t>(share.aggregators), static_cast<std::uint32_t>(share.machine_nodes.size()),
+                           static_cast<std::uint32_t>(share.publisher)};
   const auto append = [&](const void* data, std::size_t size) {
     const auto* first = static_cast<const std::byte*>(data);
     bytes.insert(bytes.end(), first, first + size);
@@ -84,11 +85,12 @@ plan::FileShare take_share(std::span<const std::byte>& bytes) {
   const bool has_windows = header.request_bytes != 0 && header.window_bytes != 0 && header.window_bytes % header.request_bytes == 0;
   const bool has_none = header.nodes == 1 && header.request_bytes == 0 && header.window_bytes == 0;
   if (has_windows == has_none || header.nodes == 0 || header.aggregators == 0 || machine.empty() != (header.nodes == 1) ||
-      header.unused != 0 || (machine.empty() && header.machine_nodes != 0)) {
+      (machine.empty() && header.machine_nodes != 0)) {
     refuse();
   }
   plan::FileShare share{.nodes = header.nodes, .aggregators = static_cast<int>(header.aggregators),
-                        .window_bytes = header.window_bytes, .request_bytes = header.request_bytes};
+                        .window_bytes = header.window_bytes, .request_bytes = header.request_bytes,
+                        .publisher = header.publisher};
   if (machine.empty()) return share;
   share.machine = topology::machine_from_toml(machine, "machine of an output");
   if (share.machine.nodes() < share.nodes) refuse();
