@@ -314,16 +314,16 @@ void Engine::relieve_if_full() {
   for (const auto& [key, output] : outputs_) room -= std::min(room, output->log().chunk_bytes());
   for (auto& [key, output] : outputs_) {
     const Bytes before = output->log().chunk_bytes();
-    output->make_room_in_journals(room + before);
+    if (output->life().is_writing()) output->log().make_room(room + before, output->work().end());
     room -= std::min(room, output->log().chunk_bytes() - std::min(output->log().chunk_bytes(), before));
   }
-  for (auto& [key, output] : outputs_) space_returned_ |= output->space_returned();
+  for (auto& [key, output] : outputs_) space_returned_ |= std::exchange(output->about().space_returned, false);
   tell_of_space();
 }
 
 void Engine::after_change(OutputDrain& output) {
   output.progress();
-  space_returned_ |= output.space_returned();
+  space_returned_ |= std::exchange(output.about().space_returned, false);
   if (output.life().has_ended()) {
     trace_.outputs.push_back(output.about().trace);
     const pool::OutputKey key = output.about().key;
@@ -395,7 +395,7 @@ void Engine::perform(Job job) {
       file->truncate(file_bytes);
       job.output->about().slot.publishing_inode.store(file->inode(), std::memory_order_release);
       if (description.is_part) store::publish_index(calls_, description.names, steps);
-      publish(calls_, *file, description.layout, file_bytes, job.output->checksums());
+      publish(calls_, *file, description.layout, file_bytes, job.output->about().checksums);
     }
   } catch (const base::Error& error) {
     const base::Error named(error.code(), "'" + description.display_path + "': " + error.what(), error.hint());

@@ -41,17 +41,17 @@ void Engine::answered(const Parcel& parcel, Answer answer) {
 std::optional<Engine::Sums> Engine::take_sums(pool::OutputKey key) {
   const std::lock_guard lock(mutex_);
   OutputDrain* output = find(key);
-  if (output == nullptr || output->checksums().state() == SumsState::off) return std::nullopt;
+  if (output == nullptr || output->about().checksums.state() == SumsState::off) return std::nullopt;
   if (output->stream() != nullptr) return std::nullopt;   // who publishes it reads it back
-  return Sums{output->checksums().take(), output->checksums().are_lost()};
+  return Sums{output->about().checksums.take(), output->about().checksums.are_lost()};
 }
 
 void Engine::add_sums(pool::OutputKey key, const Sums& sums) {
   const std::lock_guard lock(mutex_);
   OutputDrain* output = find(key);
   if (output == nullptr) return;
-  output->checksums().add(sums.sums);
-  if (sums.lost) output->checksums().lose();
+  output->about().checksums.add(sums.sums);
+  if (sums.lost) output->about().checksums.lose();
 }
 
 std::optional<Job> Engine::next_read() {

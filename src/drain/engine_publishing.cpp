@@ -38,7 +38,7 @@ void complete_without_name(const Job& job) {
   store::File& file = *job.output->file().get();
   const store::FileNames& names = file.names();
   const bool is_in_place = names.working_path == names.final_path, is_removed = file.is_removed();
-  job.output->checksums() = Checksums();
+  job.output->about().checksums = Checksums();
   if (is_removed || !is_in_place) job.output->file().found_removed();
   if (!is_removed && !is_in_place) {
     base::log(base::LogLevel::warning, "'{}' does not appear: '{}' is not there any more, but the file has another name",
@@ -59,18 +59,18 @@ void Engine::publish_bytes(const Job& job) {
   if (was_in_place && has_no_writes) return;
   if (pool::have_others(slot)) {
     file->follow_final_name();
-    job.output->checksums() = Checksums();   // they may go on writing it
+    job.output->about().checksums = Checksums();   // they may go on writing it
   }
   for (;;) {
     const auto moved = pool::new_name_of(pool_, job.output->about().key);
     if (moved && !moved->is_removed && !moved->working_path.empty()) file->was_moved(moved->final_path);
-    if (moved && is_hidden(moved->final_path)) job.output->checksums() = Checksums();   // it goes, or gets another name
+    if (moved && is_hidden(moved->final_path)) job.output->about().checksums = Checksums();   // it goes, or gets another name
     file->follow_directory();
     if (!file->has_its_name()) return complete_without_name(job);
     slot.publishing_inode.store(file->inode(), std::memory_order_release);
     if (job.output->file().is_unclosed()) return job.output->file().publish_unclosed();
     // From here on the program may remove or replace a file in place at any time: nothing may take a lost name for a failure.
-    if (publish(calls_, *file, {}, size_of(*file), job.output->checksums(), [&](store::File&) { return takes_its_name(job); })) break;
+    if (publish(calls_, *file, {}, size_of(*file), job.output->about().checksums, [&](store::File&) { return takes_its_name(job); })) break;
     if (slot.is_renamed == pool::is_removed_output) return job.output->file().found_removed();
   }
   if (has_no_writes && slot.other_handles.load() == 0) pool::remember_untouched(pool_.header(), {file->device(), file->inode()});
@@ -117,8 +117,8 @@ namespace {
 
 // Which of two outputs of one name was written before. Of several nodes: by when node 0 has made their working files
 // (.NAME.glean-PROCESS-TIME.part), since it may have nothing more of them.
-bool was_before(const pool::Pool& pool, const OutputDrain& one, const OutputDrain& other) {
-  const auto made_ns = [](const OutputDrain& output) {
+bool was_before(const pool::Pool& pool, OutputDrain& one, OutputDrain& other) {
+  const auto made_ns = [](OutputDrain& output) {
     const std::string& name = output.about().description.names.working_path;
     const std::size_t dash = name.rfind('-');
     return dash == name.npos || !name.ends_with(".part") ? 0 : std::strtoull(name.c_str() + dash + 1, nullptr, 10);

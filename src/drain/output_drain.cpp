@@ -10,6 +10,22 @@
 #include "store/windows/range_error.hpp"
 
 namespace glean::drain {
+namespace {
+
+// What a drain has noted for the next one has no checksum. That it can be is the least.
+void check_notes(const DrainedOutput& output) {
+  const pool::RanksOfOutput ranks = pool::ranks_of_output(output.pool, output.key.slot);
+  const StepCounts& steps = output.steps;
+  const std::uint64_t most = ranks.most_ended;
+  if (output.slot.state.load(std::memory_order_acquire) == pool::OutputState::open && steps.written <= ranks.steps_ended &&
+      steps.synchronized <= steps.written && steps.records <= ranks.steps_ended &&
+      output.slot.highest_end.load(std::memory_order_acquire) <= store::whole_size(output.description.layout, most + 1)) {
+    return;
+  }
+  throw base::Error(base::Errc::io, "what the pool says of '" + output.trace.path + "' is damaged");
+}
+
+}  // namespace
 
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
                          store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Parcels& parcels,
@@ -52,7 +68,7 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
       order_ = std::move(stream);
     }
     order_->take_over();
-    check_notes();
+    check_notes(output_);
   } catch (const base::Error& error) {
     return life_.fail(error);
   }
@@ -64,19 +80,6 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
     output_.slot.error_claimed = 0;
     life_.fail(base::Error(base::Errc::io, "'" + output_.trace.path + "' had failed when the job ended"));
   }
-}
-
-// What a drain has noted for the next one has no checksum. That it can be is the least.
-void OutputDrain::check_notes() const {
-  const pool::RanksOfOutput ranks = pool::ranks_of_output(output_.pool, output_.key.slot);
-  const StepCounts& steps = output_.steps;
-  const std::uint64_t most = ranks.most_ended;
-  if (output_.slot.state.load(std::memory_order_acquire) == pool::OutputState::open && steps.written <= ranks.steps_ended &&
-      steps.synchronized <= steps.written && steps.records <= ranks.steps_ended &&
-      output_.slot.highest_end.load(std::memory_order_acquire) <= store::whole_size(output_.description.layout, most + 1)) {
-    return;
-  }
-  throw base::Error(base::Errc::io, "what the pool says of '" + output_.trace.path + "' is damaged");
 }
 
 // --- what the ranks have done
@@ -108,10 +111,6 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     life_.fail(error);
     output_.retire(taken);
   }
-}
-
-void OutputDrain::make_room_in_journals(Bytes room_bytes) {
-  if (life_.is_writing()) log_.make_room(room_bytes, work_.end());
 }
 
 // --- results of jobs
@@ -205,31 +204,26 @@ void OutputDrain::write() {
   if (output_.all_closed && !order_->lacks_writes() && is_whole) complete();
 }
 
+// The file is published when all that ranks have put is in it. Of several nodes each makes its part durable, and when those of all are,
+// one of them publishes.
 void OutputDrain::complete() {
   order_->finish();
   if (!life_.is_writing() || work_.in_flight() != 0 || life_.now() == Life::publishing) return;
-  if (nodes_) return complete_part();
-  if (!order_->may_publish()) return;
-  life_.move_on(Life::publishing);
-  work_.queue(Job::Kind::publish);
-}
-
-// Its part of the file is made durable; when those of all nodes are, one of them publishes.
-void OutputDrain::complete_part() {
   pool::OutputSlot& slot = output_.slot;
-  if (life_.now() == Life::writing) {
+  if (nodes_ && life_.now() == Life::writing) {
     life_.move_on(Life::completing);
     is_synchronizing_ = true;
     return work_.queue(Job::Kind::synchronize);
   }
-  if (slot.part_durable.exchange(1) == 0) pool::futex_signal(output_.pool.header().progress);
-  if (output_.publishes()) {
-    if (slot.job_parts_durable.load(std::memory_order_acquire) == 0) return;
-    life_.move_on(Life::publishing);
-    work_.queue(Job::Kind::publish);
-  } else if (slot.job_published.load(std::memory_order_acquire) != 0) {
-    published();
+  if (nodes_) {
+    if (slot.part_durable.exchange(1) == 0) pool::futex_signal(output_.pool.header().progress);
+    if (!output_.publishes() && slot.job_published.load(std::memory_order_acquire) != 0) return published();
+    if (!output_.publishes() || slot.job_parts_durable.load(std::memory_order_acquire) == 0) return;
+  } else if (!order_->may_publish()) {
+    return;
   }
+  life_.move_on(Life::publishing);
+  work_.queue(Job::Kind::publish);
 }
 
 void OutputDrain::drop_everything() {

@@ -29,8 +29,6 @@ class OutputDrain {
   void look_at_ranks();
   [[nodiscard]] bool takes(const pool::Record& record);   // now
   void on_put(const pool::Record& record, pool::JournalReader& journal);
-  // Takes records that only recovery would need out of journals that are full, as TakeoverLog::make_room() says.
-  void make_room_in_journals(Bytes room_bytes);
 
   // -- results of jobs
   void window_done(const store::Window& window);
@@ -45,10 +43,8 @@ class OutputDrain {
   // Moves the output on: steps staged, written, synchronised, published. Call after every change.
   void progress();
 
-  [[nodiscard]] const DrainedOutput& about() const { return output_; }
-  [[nodiscard]] Checksums& checksums() { return output_.checksums; }
-  [[nodiscard]] bool space_returned() { return std::exchange(output_.space_returned, false); }   // since the last call
-  [[nodiscard]] const TakeoverLog& log() const { return log_; }
+  [[nodiscard]] DrainedOutput& about() { return output_; }
+  [[nodiscard]] TakeoverLog& log() { return log_; }
   [[nodiscard]] OutputWork& work() { return work_; }
   [[nodiscard]] OutputFile& file() { return file_; }
   [[nodiscard]] OutputLife& life() { return life_; }
@@ -59,11 +55,9 @@ class OutputDrain {
 
  private:
   void take_over(const pool::DescriptionInPool& description);
-  void check_notes() const;
   void step();
   void write();
   void complete();
-  void complete_part();
   void part_written(PendingPiece& pending, Bytes bytes);
   void drop_everything();
 

@@ -28,8 +28,16 @@ void OutputLife::retry() {
 }
 
 void OutputLife::look() {
-  if (life_ == Life::undecided) look_at_decision();
   pool::OutputSlot& slot = output_.slot;
+  const pool::Postponed decision = life_ == Life::undecided ? pool::postponed(slot) : pool::Postponed::no;
+  if (decision == pool::Postponed::failed) {   // on some node: it is not kept
+    life_ = Life::writing;
+    fail(base::Error(base::Errc::invalid_state, pool::message_of(slot)), Failure::elsewhere);
+  } else if (decision == pool::Postponed::yes) {
+    life_ = Life::postponed;
+    if (!output_.publishes()) return;
+    base::log(base::LogLevel::error, "'{}': what was captured of it stays in memory for `glean recover`", output_.trace.path);
+  }
   if (is_writing() && slot.error.load(std::memory_order_acquire) != 0) {
     const base::Error error(base::Errc::invalid_state, pool::message_of(slot));
     if (pool::is_undecided(slot)) agree_to_keep(error);                                    // the storage of another node refuses it
@@ -169,19 +177,6 @@ void OutputLife::agree_to_keep(const base::Error& error) {
   put_off(error, Life::undecided);
   pool::move_on(output_.slot, pool::Postponed::refused, pool::Postponed::agreed);
   pool::futex_signal(output_.pool.header().progress);   // the exchange with other nodes sleeps on it
-}
-
-// All nodes keep it, or it has failed on one of them.
-void OutputLife::look_at_decision() {
-  const pool::Postponed what = pool::postponed(output_.slot);
-  if (what == pool::Postponed::failed) {
-    life_ = Life::writing;   // it was not kept
-    return fail(base::Error(base::Errc::invalid_state, pool::message_of(output_.slot)), Failure::elsewhere);
-  }
-  if (what != pool::Postponed::yes) return;
-  life_ = Life::postponed;
-  if (!output_.publishes()) return;
-  base::log(base::LogLevel::error, "'{}': what was captured of it stays in memory for `glean recover`", output_.trace.path);
 }
 
 void OutputLife::leave_for_later() {

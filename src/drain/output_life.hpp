@@ -78,7 +78,6 @@ class OutputLife {
   void put_off(const base::Error& error, Life life);
   void refuse(const base::Error& error);
   void agree_to_keep(const base::Error& error);
-  void look_at_decision();
   void finish(const char* trace_state, pool::OutputState state);
   void tell_names(Ending ending);
 

@@ -14,18 +14,14 @@ void OutputWork::keep(std::unique_ptr<PendingPiece> pending) {
   pieces_.emplace(record, std::move(pending));
 }
 
-store::Window& OutputWork::window_at(std::uint64_t index) {
+store::Window& OutputWork::add(std::uint64_t index, Bytes bytes) {
   store::Window& window = gathered_[index];
   window.extent = {index * request_bytes_, (index + 1) * request_bytes_};
   window.may_overlap = may_overlap_;
-  return window;
-}
-
-void OutputWork::add(store::Window& window, Bytes bytes) {
   window.bytes += bytes;
   waiting_bytes_ += bytes;
-  const std::uint64_t index = window.extent.begin / request_bytes_;
   if (window.bytes >= request_bytes_ && !on_their_way_.contains(index)) full_.insert(index);
+  return window;
 }
 
 void OutputWork::gather(PendingPiece& pending) {
@@ -38,9 +34,7 @@ void OutputWork::gather(PendingPiece& pending) {
     if (output_.nodes != nullptr && !output_.nodes->is_mine(index)) {
       output_.nodes->hand_over(pending, index, {before, up_to_end});
     } else {
-      store::Window& window = window_at(index);
-      window.parts.push_back({&pending, up_to_end - before});
-      add(window, up_to_end - before);
+      add(index, up_to_end - before).parts.push_back({&pending, up_to_end - before});
     }
     before = up_to_end;
     at = before == pending.piece.file_bytes() ? std::nullopt : pending.piece.next_byte(window_end);
@@ -51,9 +45,8 @@ std::uint64_t OutputWork::gather_fill(const store::VariableLayout& variable, Ext
   std::uint64_t windows = 0;
   for (std::uint64_t index = extent.begin / request_bytes_; index * request_bytes_ < extent.end; ++index) {
     if (output_.nodes != nullptr && !output_.nodes->is_mine(index)) continue;
-    store::Window& window = window_at(index);
-    window.fills.push_back({&variable, extent, step});
-    add(window, std::min(extent.end, window.extent.end) - std::max(extent.begin, window.extent.begin));
+    const Bytes bytes = std::min(extent.end, (index + 1) * request_bytes_) - std::max(extent.begin, index * request_bytes_);
+    add(index, bytes).fills.push_back({&variable, extent, step});
     ++windows;
   }
   return windows;
@@ -82,7 +75,7 @@ void OutputWork::queue(Relief relief) {
 }
 
 void OutputWork::written(const store::Window& window) {
-  wait_no_more_for(window.bytes);
+  waiting_bytes_ -= std::min(waiting_bytes_, window.bytes);
   if (!may_overlap_) return;
   const std::uint64_t index = window.extent.begin / request_bytes_;
   on_their_way_.erase(index);

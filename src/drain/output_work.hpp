@@ -32,8 +32,6 @@ class OutputWork {
   void gather(PendingPiece& pending);
   // The same of what is filled. Returns how many windows that are.
   std::uint64_t gather_fill(const store::VariableLayout& variable, Extent extent, std::uint64_t step);
-  void wait_for(Bytes bytes) { waiting_bytes_ += bytes; }   // that are not gathered yet
-  void wait_no_more_for(Bytes bytes) { waiting_bytes_ -= std::min(waiting_bytes_, bytes); }
   [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written
   // How far the file reaches, by all that was put; and how much was put since it was last made longer.
   void reach(Bytes end) { end_ = std::max(end_, end); }
@@ -57,8 +55,7 @@ class OutputWork {
   void retire_all();
 
  private:
-  store::Window& window_at(std::uint64_t index);
-  void add(store::Window& window, Bytes bytes);
+  store::Window& add(std::uint64_t index, Bytes bytes);   // to the window
 
   DrainedOutput& output_;
   OutputDrain& owner_;

@@ -63,9 +63,9 @@ class Stream final : public WriteOrder {
   [[nodiscard]] bool is_left_by_all() const { return pool::ranks_of_output(output_.pool, output_.key.slot).all_closed; }
 
  private:
+  void gather(PendingPiece& pending);
   void look_at_counts();
   void open_counts();
-  void gather(PendingPiece& pending);
   void settle();
   void pass(std::uint64_t first, std::uint64_t end);
   void tell_written();
