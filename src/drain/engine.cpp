@@ -77,7 +77,7 @@ std::unique_ptr<Worker> Engine::make_worker() {
         if (assembled.range_errors == 0) return true;
         const std::lock_guard lock(mutex_);
         job.output->range_error(assembled);
-        return !job.output->failed();
+        return !job.output->life().has_failed();
       },
       [this](const Job& job, const base::Error* error) { finish_job(job, error); }, &spill_);
 }
@@ -106,14 +106,15 @@ void Engine::stop(Unfinished unfinished) {
   workers_.clear();
   const std::lock_guard lock(mutex_);
   for (auto& [key, output] : outputs_) {
-    if (unfinished == Unfinished::discard && !output->undecided()) {
-      output->fail(base::Error(base::Errc::invalid_state, "the drain has ended before '" +
-                                                              output->description().display_path + "' was complete"));
+    if (output->life().now() == Life::postponed) output->progress();   // nothing refers to it any more
+    if (unfinished == Unfinished::discard && (output->life().is_writing() || output->life().has_failed())) {
+      output->life().fail(base::Error(base::Errc::invalid_state, "the drain has ended before '" +
+                                                              output->about().description.display_path + "' was complete"));
       output->discard_file();
-      output->discarded();
+      output->life().discarded();
       output->finish_failed();
     }
-    trace_.outputs.push_back(output->trace());
+    trace_.outputs.push_back(output->about().trace);
   }
   outputs_.clear();
 }
@@ -132,7 +133,7 @@ DrainTrace Engine::trace() const {
   const std::lock_guard lock(mutex_);
   DrainTrace trace = trace_;
   if (!trace.intervals.empty() && trace.intervals.back().end_ns == 0) trace.intervals.back().end_ns = base::now_ns();
-  for (const auto& [key, output] : outputs_) trace.outputs.push_back(output->trace());
+  for (const auto& [key, output] : outputs_) trace.outputs.push_back(output->about().trace);
   return trace;
 }
 
@@ -158,7 +159,9 @@ void Engine::run(int thread, Worker& worker) {
       break;
     } else {
       if (std::exchange(busy, false)) leave_busy();
-      const bool is_soon = std::any_of(outputs_.begin(), outputs_.end(), [](const auto& each) { return each.second->is_about_to_go_on(); });
+      const bool is_soon = std::any_of(outputs_.begin(), outputs_.end(), [](const auto& each) {
+        return each.second->stream() != nullptr && each.second->stream()->is_about_to_go_on();
+      });
       lock.unlock();
       pool::futex_wait(pool_.header().work, seen, waits ? Patience::between_looks_ns : is_soon ? short_nap_ns : nap_ns);
     }
@@ -252,7 +255,7 @@ bool Engine::read_journal(int rank) {
     const bool of_a_rank = rank < static_cast<int>(pool_.header().ranks);
     damage.emplace(error.code(), (of_a_rank ? "journal of rank " + std::to_string(pool_.job_rank(rank))
                                             : std::string("journal of what other nodes have sent")) + ": " + error.what());
-    for (auto& [key, output] : outputs_) output->fail(*damage);
+    for (auto& [key, output] : outputs_) output->life().fail(*damage);
   }
   return true;
 }
@@ -295,7 +298,7 @@ void Engine::adopt(pool::OutputKey key) {
   auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, parcels_, spill_, ranks_,
                                               inherits_ && !has_read_all_);
   for (const auto& damage : damages_) {
-    if (damage) output->fail(*damage);
+    if (damage) output->life().fail(*damage);
   }
   outputs_.emplace(key, std::move(output));
   was_idle_ = false;
@@ -306,34 +309,35 @@ void Engine::relieve_if_full() {
   if (ranks_ == Ranks::gone && !pool_.is_shared()) return;
   if (pool_.header().waiting_for_space.load(std::memory_order_seq_cst) == 0) return;
   // Whole windows first; when there are none, and none on their way, whatever can be written.
-  for (const auto relief : {OutputDrain::Relief::full_windows, OutputDrain::Relief::everything}) {
-    if (!jobs_.empty() || (relief == OutputDrain::Relief::everything && windows_in_flight_ != 0)) return;
+  for (const auto relief : {Relief::full_windows, Relief::everything}) {
+    if (!jobs_.empty() || (relief == Relief::everything && windows_in_flight_ != 0)) return;
     for (auto it = outputs_.begin(); it != outputs_.end();) {
       OutputDrain& output = *(it++)->second;
-      output.relieve(relief);
-      if (output.failed()) after_change(output);   // it could not make room in the file, but it can in the pool
+      output.life().hand_out(relief);
+      if (!output.life().is_writing()) after_change(output);   // it could not make room in the file, but it can in the pool
     }
   }
   if (!jobs_.empty()) return;
   // Records that only recovery would need must not keep a rank from going on.
   Bytes room = pool_.header().chunk_count * pool_.header().chunk_bytes / kept_share;
-  for (const auto& [key, output] : outputs_) room -= std::min(room, output->moved_bytes());
+  for (const auto& [key, output] : outputs_) room -= std::min(room, output->log().chunk_bytes());
   for (auto& [key, output] : outputs_) {
-    const Bytes before = output->moved_bytes();
-    output->make_room_in_journals(room + before);
-    room -= std::min(room, output->moved_bytes() - std::min(output->moved_bytes(), before));
+    const Bytes before = output->log().chunk_bytes();
+    if (output->life().is_writing()) output->log().make_room(room + before, output->work().end());
+    room -= std::min(room, output->log().chunk_bytes() - std::min(output->log().chunk_bytes(), before));
   }
-  for (auto& [key, output] : outputs_) space_returned_ |= output->space_returned();
+  for (auto& [key, output] : outputs_) space_returned_ |= std::exchange(output->about().space_returned, false);
   tell_of_space();
 }
 
 void Engine::after_change(OutputDrain& output) {
   output.progress();
-  space_returned_ |= output.space_returned();
-  if (output.finished()) {
-    trace_.outputs.push_back(output.trace());
-    if (output.postponed()) postponed_.insert(output.key());
-    outputs_.erase(output.key());
+  space_returned_ |= std::exchange(output.about().space_returned, false);
+  if (output.life().has_ended()) {
+    trace_.outputs.push_back(output.about().trace);
+    const pool::OutputKey key = output.about().key;
+    if (output.life().now() == Life::kept) postponed_.insert(key);
+    outputs_.erase(key);
     tell_if_idle();
   }
   tell_of_space();
@@ -349,16 +353,16 @@ void Engine::finish_job(const Job& job, const base::Error* error) {
   if (job.kind == Job::Kind::window) --windows_in_flight_;
   if (error != nullptr && waits_for_room(job, *error)) return;
   if (job.kind == Job::Kind::read) --reads_in_flight_;
-  output.job_ended();
+  output.work().job_ended();
   if (dynamic_cast<const DamagedSpill*>(error) != nullptr) {
-    output.fail(*error);   // no other try would find more
+    output.life().fail(*error);   // no other try would find more
   } else if (error != nullptr) {
-    output.storage_failed(*error);
+    output.life().storage_failed(*error);
   } else if (job.kind == Job::Kind::discard) {
-    output.discarded();
-  } else if (!output.failed()) {
+    output.life().discarded();
+  } else if (!output.life().has_failed()) {
     if (job.kind == Job::Kind::window) output.window_done(*job.window);
-    if (job.kind == Job::Kind::read && !output.postponed()) has_read(job);
+    if (job.kind == Job::Kind::read && output.life().is_writing()) has_read(job);
     if (job.kind == Job::Kind::synchronize) output.synchronized(job.steps);
     if (job.kind == Job::Kind::publish) output.published();
   }
@@ -371,8 +375,8 @@ void Engine::perform(Job job) {
     return finish_job(job, nullptr);
   }
   if (job.kind == Job::Kind::read) return read_spilled(job);
-  store::File* file = job.output->file();
-  const auto& description = job.output->description();
+  store::File* file = job.output->file().get();
+  const auto& description = job.output->about().description;
   try {
     std::uint64_t records = 0, steps = 0;
     Bytes end = 0;
@@ -380,16 +384,16 @@ void Engine::perform(Job job) {
       const std::lock_guard lock(mutex_);
       records = job.output->records();
       end = job.output->highest_end();
-      job.steps = job.output->steps_written();
-      steps = job.output->steps_written();
+      job.steps = job.output->about().steps.written;
+      steps = job.output->about().steps.written;
     }
-    if (description.is_bytes) {
+    if (job.output->stream() != nullptr) {
       if (waits_for_older(job)) return;
       publish_bytes(job);
       return finish_job(job, nullptr);
     }
     const auto patch = store::record_count_patch(description.layout.format, records);
-    if (records != 0 && job.output->publishes()) file->write({patch.bytes.data(), patch.size}, patch.offset);
+    if (records != 0 && job.output->about().publishes()) file->write({patch.bytes.data(), patch.size}, patch.offset);
     if (job.kind == Job::Kind::synchronize) {
       file->synchronize();
     } else {
@@ -398,9 +402,9 @@ void Engine::perform(Job job) {
         throw base::Error(base::Errc::not_found, "it is shorter than what was written to it");
       }
       file->truncate(file_bytes);
-      job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
+      job.output->about().slot.publishing_inode.store(file->inode(), std::memory_order_release);
       if (description.is_part) store::publish_index(calls_, description.names, steps);
-      publish(calls_, *file, description.layout, file_bytes, job.output->checksums());
+      publish(calls_, *file, description.layout, file_bytes, job.output->about().checksums);
     }
   } catch (const base::Error& error) {
     const base::Error named(error.code(), "'" + description.display_path + "': " + error.what(), error.hint());

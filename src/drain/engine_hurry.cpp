@@ -64,7 +64,7 @@ DrainPosition Engine::position() const {
   DrainPosition position;
   position.now_ns = base::now_ns();
   position.seconds_left = 1e-9 * static_cast<double>(static_cast<std::int64_t>(job_end(header) - base::realtime_ns()));
-  for (const auto& [key, output] : outputs_) position.waiting_bytes += output->waiting_bytes();
+  for (const auto& [key, output] : outputs_) position.waiting_bytes += output->work().waiting_bytes();
   position.written_bytes = header.written_bytes.load(std::memory_order_relaxed);
   position.busy_ns = trace_.busy_ns;
   if (busy_threads_ != 0) position.busy_ns += position.now_ns - trace_.intervals.back().begin_ns;

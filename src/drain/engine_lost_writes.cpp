@@ -24,8 +24,8 @@ void Engine::pass_over_lost_writes() {
   if (now - looked_for_lost_writes_ns_ < between_looks_ns) return;
   std::map<OutputDrain*, std::uint64_t> waiting;   // numbers below were taken before this look
   for (const auto& [key, output] : outputs_) {
-    const std::uint64_t begun = pool::writes_begun(output->slot());
-    if (output->waits_for_write_before(begun)) waiting.emplace(output.get(), begun);
+    const std::uint64_t begun = pool::writes_begun(output->about().slot);
+    if (output->stream() != nullptr && output->stream()->waits_for_write_before(begun)) waiting.emplace(output.get(), begun);
   }
   if (waiting.empty()) return;
   looked_for_lost_writes_ns_ = now;
@@ -42,10 +42,10 @@ void Engine::pass_over_lost_writes() {
     }
     // That comes, and those behind it can wait.
     for (auto& [output, end] : waiting) {
-      if (output->key().slot == held.slot) end = held.number == pool::HeldWrite::unknown ? 0 : std::min(end, held.number);
+      if (output->about().key.slot == held.slot) end = held.number == pool::HeldWrite::unknown ? 0 : std::min(end, held.number);
     }
   }
-  if (!inherits_) std::erase_if(waiting, [&](const auto& each) { return !lost.contains(each.first->key().slot); });
+  if (!inherits_) std::erase_if(waiting, [&](const auto& each) { return !lost.contains(each.first->about().key.slot); });
   pass_over_gaps(waiting);
 }
 
@@ -53,10 +53,11 @@ void Engine::pass_over_lost_writes() {
 bool Engine::pass_over_unrecorded_writes() {
   std::map<OutputDrain*, std::uint64_t> waiting;
   for (const auto& [key, output] : outputs_) {
-    const std::uint64_t begun = pool::writes_begun(output->slot());
+    if (output->stream() == nullptr) continue;
+    const std::uint64_t begun = pool::writes_begun(output->about().slot);
     const auto blocked = blocked_.find(output.get());
-    const bool waits_for_other_nodes = blocked != blocked_.end() && blocked->second == output->next_write();
-    if (!waits_for_other_nodes && output->waits_for_write_before(begun)) waiting.emplace(output.get(), begun);
+    const bool waits_for_other_nodes = blocked != blocked_.end() && blocked->second == output->stream()->next_write();
+    if (!waits_for_other_nodes && output->stream()->waits_for_write_before(begun)) waiting.emplace(output.get(), begun);
   }
   return pass_over_gaps(waiting);
 }
@@ -68,7 +69,7 @@ bool Engine::pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends) {
   try {
     for (const auto& [output, end] : ends) {
       auto& numbers = recorded_numbers[output];
-      for (const pool::WriteStamp& write : recorded(output->key(), output->next_write())) numbers.insert(write.number);
+      for (const pool::WriteStamp& write : recorded(output->about().key, output->stream()->next_write())) numbers.insert(write.number);
     }
   } catch (const base::Error&) {
     return false;   // whoever reads that journal says so
@@ -78,10 +79,10 @@ bool Engine::pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends) {
     more = false;
     for (const auto& [output, end] : ends) {
       const auto& numbers = recorded_numbers[output];
-      const auto next = numbers.lower_bound(output->next_write());
+      const auto next = numbers.lower_bound(output->stream()->next_write());
       const std::uint64_t until = next == numbers.end() ? end : std::min(*next, end);
-      if (until <= output->next_write()) continue;
-      output->pass_over_to(until);
+      if (until <= output->stream()->next_write()) continue;
+      output->stream()->pass_over_to(until);
       more = true;
     }
     for (std::uint64_t before = ~records_read_; more && before != records_read_;) {
@@ -96,10 +97,11 @@ bool Engine::pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends) {
 // outputs that are in none before: since epochs do not go back in a journal, the earliest of all can always be written.
 void Engine::look_behind_what_waits() {
   for (const auto& [key, output] : outputs_) {
-    if (!output->may_wait_unseen()) continue;
+    Stream* const stream = output->stream();
+    if (stream == nullptr || !stream->may_wait_unseen()) continue;
     try {
-      for (const pool::WriteStamp& write : recorded(key, output->next_write())) {
-        if (write.number == output->next_write()) output->found_waiting(write);
+      for (const pool::WriteStamp& write : recorded(key, stream->next_write())) {
+        if (write.number == stream->next_write()) stream->found_waiting(write);
       }
     } catch (const base::Error&) {
       return;   // whoever reads that journal says so

@@ -41,17 +41,17 @@ void Engine::answered(const Parcel& parcel, Answer answer) {
 std::optional<Engine::Sums> Engine::take_sums(pool::OutputKey key) {
   const std::lock_guard lock(mutex_);
   OutputDrain* output = find(key);
-  if (output == nullptr || output->checksums().state() == SumsState::off) return std::nullopt;
-  if (output->description().is_bytes) return std::nullopt;   // who publishes it reads it back
-  return Sums{output->checksums().take(), output->checksums().are_lost()};
+  if (output == nullptr || output->about().checksums.state() == SumsState::off) return std::nullopt;
+  if (output->stream() != nullptr) return std::nullopt;   // who publishes it reads it back
+  return Sums{output->about().checksums.take(), output->about().checksums.are_lost()};
 }
 
 void Engine::add_sums(pool::OutputKey key, const Sums& sums) {
   const std::lock_guard lock(mutex_);
   OutputDrain* output = find(key);
   if (output == nullptr) return;
-  output->checksums().add(sums.sums);
-  if (sums.lost) output->checksums().lose();
+  output->about().checksums.add(sums.sums);
+  if (sums.lost) output->about().checksums.lose();
 }
 
 std::optional<Job> Engine::next_read() {
@@ -60,7 +60,7 @@ std::optional<Job> Engine::next_read() {
   Parcel& parcel = *parcels_.to_read.front();
   parcels_.to_read.pop_front();
   OutputDrain* output = find(parcel.output);   // or it would have forgotten the parcel
-  output->job_began();
+  output->work().job_began();
   ++reads_in_flight_;
   return Job{.kind = Job::Kind::read, .output = output, .window = nullptr, .parcel = &parcel, .read = std::make_shared<Parcel>(parcel)};
 }
@@ -77,7 +77,7 @@ void Engine::read_spilled(const Job& job) {
   try {
     parcel.payload = payload_of(parcel, spill_.read(*parcel.record, *parcel.spilled_by, parcel.block));
   } catch (const DamagedSpill& error) {
-    const auto& description = job.output->description();
+    const auto& description = job.output->about().description;
     damage = lost_payload(error, description.layout.variables[parcel.variable].name, description.display_path, parcel.step);
   } catch (const base::Error& error) {
     return finish_job(job, &error);

@@ -25,9 +25,9 @@ bool Engine::leaves_cores_to_ranks() {
   bool is_closing = false;
   for (int rank = 0; rank < ranks; ++rank) is_closing |= pool_.journal(rank).closing.load(std::memory_order_relaxed) != 0;
   const bool all_can_wait = std::all_of(outputs_.begin(), outputs_.end(), [&](const auto& entry) {
-    const OutputDrain& output = *entry.second;
-    return output.description().is_bytes && !output.failed() && !output.is_waited_for() && !output.is_wanted() &&
-           (is_closing || !output.is_left_by_all());
+    const Stream* const stream = entry.second->stream();
+    return stream != nullptr && !entry.second->life().has_failed() && !stream->is_waited_for() && !stream->is_wanted() &&
+           (is_closing || !stream->is_left_by_all());
   });
   if (!all_can_wait) return false;
   CaptureLook look{base::now_ns(), 0, static_cast<double>(pool_.used_bytes()) / static_cast<double>(header.pool_bytes),

@@ -35,11 +35,11 @@ bool is_hidden(std::string_view path) { return pool::parse_hidden(path.substr(pa
 
 // It was removed, or renamed by itself.
 void complete_without_name(const Job& job) {
-  store::File& file = *job.output->file();
+  store::File& file = *job.output->file().get();
   const store::FileNames& names = file.names();
   const bool is_in_place = names.working_path == names.final_path, is_removed = file.is_removed();
-  job.output->checksums() = Checksums();
-  if (is_removed || !is_in_place) job.output->found_removed();
+  job.output->about().checksums = Checksums();
+  if (is_removed || !is_in_place) job.output->file().found_removed();
   if (!is_removed && !is_in_place) {
     base::log(base::LogLevel::warning, "'{}' does not appear: '{}' is not there any more, but the file has another name",
               names.final_path, names.working_path);
@@ -51,27 +51,27 @@ void complete_without_name(const Job& job) {
 
 // As long as ranks have made it.
 void Engine::publish_bytes(const Job& job) {
-  store::File* file = job.output->file();
+  store::File* file = job.output->file().get();
   if (job.kind == Job::Kind::synchronize) return file->synchronize();
-  pool::OutputSlot& slot = job.output->slot();
-  const bool was_in_place = job.output->description().names.working_path == job.output->description().names.final_path;
+  pool::OutputSlot& slot = job.output->about().slot;
+  const bool was_in_place = job.output->about().description.names.working_path == job.output->about().description.names.final_path;
   const bool has_no_writes = !pool_.is_shared() && pool::writes_begun(slot) == 0;
   if (was_in_place && has_no_writes) return;
   if (pool::have_others(slot)) {
     file->follow_final_name();
-    job.output->checksums() = Checksums();   // they may go on writing it
+    job.output->about().checksums = Checksums();   // they may go on writing it
   }
   for (;;) {
-    const auto moved = pool::new_name_of(pool_, job.output->key());
+    const auto moved = pool::new_name_of(pool_, job.output->about().key);
     if (moved && !moved->is_removed && !moved->working_path.empty()) file->was_moved(moved->final_path);
-    if (moved && is_hidden(moved->final_path)) job.output->checksums() = Checksums();   // it goes, or gets another name
+    if (moved && is_hidden(moved->final_path)) job.output->about().checksums = Checksums();   // it goes, or gets another name
     file->follow_directory();
     if (!file->has_its_name()) return complete_without_name(job);
     slot.publishing_inode.store(file->inode(), std::memory_order_release);
-    if (job.output->is_unclosed()) return job.output->publish_unclosed();
+    if (job.output->file().is_unclosed()) return job.output->file().publish_unclosed();
     // From here on the program may remove or replace a file in place at any time: nothing may take a lost name for a failure.
-    if (publish(calls_, *file, {}, size_of(*file), job.output->checksums(), [&](store::File&) { return takes_its_name(job); })) break;
-    if (slot.is_renamed == pool::is_removed_output) return job.output->found_removed();
+    if (publish(calls_, *file, {}, size_of(*file), job.output->about().checksums, [&](store::File&) { return takes_its_name(job); })) break;
+    if (slot.is_renamed == pool::is_removed_output) return job.output->file().found_removed();
   }
   if (has_no_writes && slot.other_handles.load() == 0) pool::remember_untouched(pool_.header(), {file->device(), file->inode()});
 }
@@ -79,9 +79,9 @@ void Engine::publish_bytes(const Job& job) {
 // The program may rename it up to now, and removes or renames it under its new name afterwards. False: it has another final name, or none,
 // since it was looked at; of a file in place: another one has its name, or none.
 bool Engine::takes_its_name(const Job& job) {
-  store::File& file = *job.output->file();
+  store::File& file = *job.output->file().get();
   const pool::NameLog log(pool_.name(), pool::NameLog::Make::no);
-  const auto now = pool::new_name_in(log, job.output->key());
+  const auto now = pool::new_name_in(log, job.output->about().key);
   if (now && now->is_removed) {
     file.discard();
     return false;
@@ -97,7 +97,7 @@ bool Engine::takes_its_name(const Job& job) {
   return true;
 }
 
-// A file has appeared: outputs that the storage has refused are later than it (OutputDrain::open_file), or it has taken the place of one.
+// A file has appeared: outputs that the storage has refused are later than it (OutputFile::open), or it has taken the place of one.
 void Engine::tell_kept(const pool::NameLog& log, const std::string& final_path) const {
   if (ranks_ == Ranks::gone || !pool::any_is_kept(pool_)) return;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
@@ -117,15 +117,15 @@ namespace {
 
 // Which of two outputs of one name was written before. Of several nodes: by when node 0 has made their working files
 // (.NAME.glean-PROCESS-TIME.part), since it may have nothing more of them.
-bool was_before(const pool::Pool& pool, const OutputDrain& one, const OutputDrain& other) {
-  const auto made_ns = [](const OutputDrain& output) {
-    const std::string& name = output.description().names.working_path;
+bool was_before(const pool::Pool& pool, OutputDrain& one, OutputDrain& other) {
+  const auto made_ns = [](OutputDrain& output) {
+    const std::string& name = output.about().description.names.working_path;
     const std::size_t dash = name.rfind('-');
     return dash == name.npos || !name.ends_with(".part") ? 0 : std::strtoull(name.c_str() + dash + 1, nullptr, 10);
   };
   const auto first = made_ns(one), second = made_ns(other);
   if (pool.is_shared() && first != 0 && second != 0) return first < second;
-  return one.trace().first_capture_ns < other.trace().first_capture_ns;
+  return one.about().trace.first_capture_ns < other.about().trace.first_capture_ns;
 }
 
 }  // namespace
@@ -134,11 +134,11 @@ bool was_before(const pool::Pool& pool, const OutputDrain& one, const OutputDrai
 bool Engine::waits_for_older(const Job& job) {
   if (ranks_ == Ranks::working || job.kind != Job::Kind::publish) return false;
   const std::lock_guard lock(mutex_);
-  const auto& path = job.output->description().names.final_path;
+  const auto& path = job.output->about().description.names.final_path;
   const bool waits = std::any_of(outputs_.begin(), outputs_.end(), [&](const auto& each) {
-    const OutputDrain& other = *each.second;
-    return &other != job.output && other.description().is_bytes && !other.failed() && other.description().names.final_path == path &&
-           was_before(pool_, other, *job.output);
+    OutputDrain& other = *each.second;
+    return &other != job.output && other.stream() != nullptr && !other.life().has_failed() &&
+           other.about().description.names.final_path == path && was_before(pool_, other, *job.output);
   });
   if (waits) jobs_.push_back(job);
   return waits;
@@ -147,7 +147,7 @@ bool Engine::waits_for_older(const Job& job) {
 // Files that the program has removed may be about to go, and with them what the storage lacks. The job is done again when one more output
 // has ended.
 bool Engine::waits_for_room(const Job& job, const base::Error& error) {
-  const bool waits = error.code() == base::Errc::no_space && job.kind == Job::Kind::window && job.output->waits_for_room();
+  const bool waits = error.code() == base::Errc::no_space && job.kind == Job::Kind::window && job.output->life().waits_for_room();
   if (waits) without_room_.push_back(job);
   return waits;
 }
@@ -175,21 +175,22 @@ void Engine::adopt_again(pool::OutputKey key) {
   postponed_.erase(key);
   adopt(key);
   OutputDrain& output = *find(key);
-  std::erase_if(trace_.outputs, [&](const OutputTrace& each) { return each.state == "postponed" && each.path == output.trace().path; });
+  const std::string& path = output.about().trace.path;
+  std::erase_if(trace_.outputs, [&](const OutputTrace& each) { return each.state == "postponed" && each.path == path; });
   const auto pass_to = [&](std::uint64_t number) {   // those between were retired out of turn
-    if (output.waits_for_write_before(number)) output.pass_over_to(number);
+    if (output.stream()->waits_for_write_before(number)) output.stream()->pass_over_to(number);
   };
   for (const auto& [number, write] : writes) {
     pass_to(number);
     output.on_put(*write.first, *write.second);
   }
-  pass_to(pool::writes_begun(output.slot()));
+  pass_to(pool::writes_begun(output.about().slot));
 }
 
 void Engine::try_again_with_room() {
   if (without_room_.empty()) return;
   const bool any_has_ended = std::exchange(ended_when_room_was_lacking_, trace_.outputs.size()) != trace_.outputs.size();
-  const auto is_over = [&](const Job& job) { return any_has_ended || !job.output->waits_for_room(); };
+  const auto is_over = [&](const Job& job) { return any_has_ended || !job.output->life().waits_for_room(); };
   const auto first = std::stable_partition(without_room_.begin(), without_room_.end(), [&](const Job& job) { return !is_over(job); });
   std::move(first, without_room_.end(), std::back_inserter(jobs_));
   without_room_.erase(first, without_room_.end());

@@ -4,7 +4,7 @@
 namespace glean::drain {
 
 base::Error overlap_error(const store::VariableLayout& variable, std::uint64_t step, const mesh::Box& box, int rank,
-                          const Claims::Claim& earlier) {
+                          const Coverage::Put& earlier) {
   const std::string when = variable.per_step() ? " in step " + std::to_string(step) : "";
   return {base::Errc::overlap,
           "overlapping puts of '" + variable.name + "'" + when + ": rank " + std::to_string(rank) + " puts " +

@@ -4,11 +4,11 @@
 #pragma once
 
 #include "base/error.hpp"
-#include "drain/claims.hpp"
+#include "drain/coverage.hpp"
 
 namespace glean::drain {
 
 [[nodiscard]] base::Error overlap_error(const store::VariableLayout& variable, std::uint64_t step,
-                                        const mesh::Box& box, int rank, const Claims::Claim& earlier);
+                                        const mesh::Box& box, int rank, const Coverage::Put& earlier);
 
 }  // namespace glean::drain

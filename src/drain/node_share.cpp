@@ -67,8 +67,11 @@ void NodeShare::arrived(const Parcel& parcel) {
   output_.pool.header().written_bytes.fetch_add(parcel.file_bytes, std::memory_order_relaxed);
 }
 
-void NodeShare::look() {
+void NodeShare::look(const pool::RanksOfOutput& ranks) {
   const pool::OutputSlot& slot = output_.slot;
+  const bool has_ended = std::exchange(seen_ended_, ranks.steps_ended) != ranks.steps_ended;
+  const bool has_closed = std::exchange(seen_closed_, ranks.all_closed) != ranks.all_closed;
+  if (has_ended || has_closed) pool::futex_signal(output_.pool.header().progress);
   if (slot.job_output.load(std::memory_order_acquire) == 0) return;   // the nodes do not know of it yet, and perhaps never will
   output_.steps.complete = std::min(output_.steps.ended, slot.job_steps.load(std::memory_order_acquire));
   if (output_.ranks == Ranks::gone) return;

@@ -14,6 +14,7 @@
 #include "drain/output.hpp"
 #include "drain/parcel.hpp"
 #include "plan/file_share.hpp"
+#include "pool/ranks_of_output.hpp"
 
 namespace glean::drain {
 
@@ -31,7 +32,8 @@ class NodeShare {
   // A node that was killed before it knew that something had arrived sends it again.
   [[nodiscard]] bool has_come_before(const pool::Record& record, const mesh::Box& box);
 
-  void look();   // how far all nodes are
+  // How far all nodes are. What the ranks of this one have done since the last look is told to the others.
+  void look(const pool::RanksOfOutput& ranks);
   // How far this node is: the records of the steps that its ranks have ended have been read.
   void tell_sent();
   [[nodiscard]] bool have_all_closed() const { return output_.slot.job_closed.load(std::memory_order_acquire) != 0; }
@@ -55,6 +57,8 @@ class NodeShare {
     std::set<int> nodes;
   };
   std::map<int, Told> told_;
+  std::uint64_t seen_ended_ = 0;   // steps, by the ranks of this node
+  bool seen_closed_ = false;
   // Of what other nodes have sent, while a job is recovered: variable, step, box, first element, elements.
   std::set<std::tuple<std::uint32_t, std::uint64_t, std::vector<std::uint64_t>, std::uint64_t, std::uint64_t>> came_before_;
 };

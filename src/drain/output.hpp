@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the parts of an output's drain share: where the output is in the pool, what is known of its file, and what is told of it.
+// What the parts of an output's drain share: where the output is in the pool, what is known of its file, how far it is, and what is
+// told of it.
 //
-// No lock: the engine calls all of them with its lock held.
+// No lock: the engine calls all of them with its lock held, unless a function says otherwise.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +17,14 @@
 
 namespace glean::drain {
 
+class NodeShare;
+
 // Whether the ranks still capture. `gone`: they do not and will not.
 enum class Ranks { working, gone };
 
 inline constexpr std::uint64_t no_step = ~0ull;   // what belongs to the file as a whole
 
-// How many steps, as the program counts them.
+// How many steps, as the program counts them. Closing a raw output is its one step.
 struct StepCounts {
   std::uint64_t ended = 0;          // by all ranks of the node; without ranks: those that are kept
   std::uint64_t complete = 0;       // by all ranks, and all of them is at the nodes that write it
@@ -29,6 +32,9 @@ struct StepCounts {
   std::uint64_t staged = 0;
   std::uint64_t written = 0;
   std::uint64_t synchronized = 0;
+  // Of those that are staged: how many records there are, and how far the file reaches.
+  std::uint64_t records = 0;
+  Bytes end = 0;
 };
 
 struct DrainedOutput {
@@ -39,15 +45,25 @@ struct DrainedOutput {
   Ranks ranks;
   bool inherited;   // another drain may have written some of it
   pool::OutputSlot& slot = pool.slot(key.slot);
+  NodeShare* nodes = nullptr;   // where several nodes write it
   store::OutputDescription description{};
   OutputTrace trace{};
   Checksums checksums{};
   StepCounts steps{};
-  bool all_closed = false;
+  bool all_closed = false;       // by all ranks
   bool space_returned = false;   // to the pool or to journals, since the engine has told of it
 
+  // When ranks have closed it they leave it to the drain, and nobody waits for its end.
+  [[nodiscard]] bool is_left_at_close() const { return description.is_bytes; }
+  // The header is this node's to write, and the file to publish.
+  [[nodiscard]] bool publishes() const { return description.share.publisher == static_cast<std::int64_t>(pool.header().node); }
   void retire(const TakenRecord& taken) {
     spill.retire(*taken.record, *taken.journal);
+    space_returned = true;
+  }
+  // It is in the file, and the record stays.
+  void give_payload_back(const TakenRecord& taken) {
+    spill.give_payload_back(*taken.record, *taken.journal);
     space_returned = true;
   }
   void saw_capture(const pool::Record& record) {

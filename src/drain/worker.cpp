@@ -42,7 +42,7 @@ store::Assembled Worker::assemble_job(const Job& job, std::byte* buffer) {
     try {
       return spill_->read(*pending.record, pending.journal->rank(), spilled_);
     } catch (const DamagedSpill& error) {
-      throw lost_payload(error, pending.variable->name, job.output->description().display_path, pending.step);
+      throw lost_payload(error, pending.variable->name, job.output->about().description.display_path, pending.step);
     }
   });
 }
@@ -58,20 +58,21 @@ void Worker::write(const Job& job) {
   }
   if (!inspect_(job, assembled)) return done_(job, nullptr);
 
-  const store::OutputDescription& description = job.output->description();
-  if (description.checksums && !description.is_bytes) {   // which are written again and by others: they are read back
+  const store::OutputDescription& description = job.output->about().description;
+  if (description.checksums && job.output->stream() == nullptr) {   // which are written again and by others: they are read back
     job.window->sums = store::checksums_of(assembled.runs, buffer, job.window->extent.begin);
   }
   free_buffers_.pop_back();
   const std::uint64_t tag = next_tag_++;
   in_flight_.emplace(tag, InFlight{job, buffer, assembled.runs.size()});
-  const bool through_cache = job.output->is_read_soon();
+  const Stream* const stream = job.output->stream();
+  const bool through_cache = stream != nullptr && stream->is_read_soon();
   for (const Extent& run : assembled.runs) {
     while (in_flight_.contains(tag) && !writer_->has_room()) reap(store::Writer::Reap::block);
     if (!in_flight_.contains(tag)) return;   // the writer broke down
     ++sizes_[static_cast<std::size_t>(size_class(run.size()))];
     try {
-      writer_->submit({job.output->file(), {buffer + (run.begin - job.window->extent.begin), run.size()}, run.begin, tag,
+      writer_->submit({job.output->file().get(), {buffer + (run.begin - job.window->extent.begin), run.size()}, run.begin, tag,
                        through_cache});
     } catch (const base::Error& error) {
       return replace_writer(error);
@@ -123,7 +124,7 @@ void Worker::reap(store::Writer::Reap how) {
       done_(write.job, nullptr);
     } else {
       const base::Error error =
-          base::system_error(write.error, "cannot write '" + write.job.output->description().display_path + "'");
+          base::system_error(write.error, "cannot write '" + write.job.output->about().description.display_path + "'");
       done_(write.job, &error);
     }
   }

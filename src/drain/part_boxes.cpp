@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// An output that is one of several files: what its own ranks do not put is in the others, or filled when they are joined.
+#include "drain/part_boxes.hpp"
+
 #include <algorithm>
 
-#include "drain/output_drain.hpp"
+#include "base/error.hpp"
+#include "mesh/box.hpp"
 #include "store/parts/part_index.hpp"
 
 namespace glean::drain {
@@ -38,18 +39,18 @@ store::PartIndex index_of(store::SystemCalls& calls, const store::FileNames& nam
 
 }  // namespace
 
-std::vector<Extent> OutputDrain::holes_to_fill(std::uint32_t variable, std::uint64_t record, const Claims& claimed) {
-  const auto& layout = output_.description.layout.variables[variable];
-  const std::vector<Extent> holes = claimed.unclaimed(layout, record);
-  if (!output_.description.is_part) return holes;
-  if (fillable_.empty()) {
-    const store::PartIndex index = index_of(output_.calls, output_.description.names);
-    for (std::uint32_t v = 0; v < index.boxes.size(); ++v) fillable_[v] = elements_in(index.boxes[v], index.layout.variables[v].shape);
-  }
-  const Bytes size = mesh::size_of(layout.external), begin = layout.record_begin_bytes(record);
+PartBoxes::PartBoxes(store::SystemCalls& calls, const store::FileNames& names) {
+  const store::PartIndex index = index_of(calls, names);
+  for (std::size_t v = 0; v < index.boxes.size(); ++v) elements_.push_back(elements_in(index.boxes[v], index.layout.variables[v].shape));
+}
+
+std::vector<Extent> PartBoxes::within(std::uint32_t variable, const store::VariableLayout& layout, std::uint64_t record,
+                                      const std::vector<Extent>& holes) const {
+  if (variable >= elements_.size()) return {};
+  const base::Bytes size = mesh::size_of(layout.external), begin = layout.record_begin_bytes(record);
   std::vector<Extent> within;
   auto hole = holes.begin();
-  for (const Extent& elements : fillable_[variable]) {
+  for (const Extent& elements : elements_[variable]) {
     const Extent bytes{begin + elements.begin * size, begin + elements.end * size};
     while (hole != holes.end() && hole->end <= bytes.begin) ++hole;
     for (auto at = hole; at != holes.end() && at->begin < bytes.end; ++at) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "drain/claims.hpp"
+#include "drain/coverage.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,12 +13,12 @@ namespace {
 
 using base::Bytes;
 
-TEST(Claims, FindOverlapsAndHolesAsElementByElementComparisonDoes) {
+TEST(Coverage, FindOverlapsAndHolesAsElementByElementComparisonDoes) {
   std::mt19937 random(4);
   for (int round = 0; round < 3000; ++round) {
     const auto variable = store::random_variable(random, mesh::Type::int16);
     const std::uint64_t record = random() % 3;
-    Claims claims(variable.shape);
+    Coverage coverage(variable.shape);
     std::vector<int> owner(mesh::elements_of(variable.shape), -1);
 
     for (int rank = 0; rank < 12; ++rank) {
@@ -27,7 +27,7 @@ TEST(Claims, FindOverlapsAndHolesAsElementByElementComparisonDoes) {
       for (const auto position : store::positions(box, variable.shape)) {
         if (owner[position] >= 0) owners.push_back(owner[position]);
       }
-      const auto earlier = claims.add(box, rank);
+      const auto earlier = coverage.add(box, rank);
       ASSERT_EQ(earlier.has_value(), !owners.empty()) << "round " << round;
       if (earlier) {
         ASSERT_NE(std::find(owners.begin(), owners.end(), earlier->rank), owners.end());
@@ -40,7 +40,7 @@ TEST(Claims, FindOverlapsAndHolesAsElementByElementComparisonDoes) {
     std::vector<bool> expected(owner.size()), reported(owner.size());
     for (std::size_t i = 0; i < owner.size(); ++i) expected[i] = owner[i] < 0;
     Bytes reached = 0;
-    for (const base::Extent& hole : claims.unclaimed(variable, record)) {
+    for (const base::Extent& hole : coverage.uncovered(variable, record)) {
       ASSERT_LT(hole.begin, hole.end);
       ASSERT_TRUE(reached == 0 || hole.begin > reached) << "neighbours are one hole";
       reached = hole.end;
@@ -54,13 +54,13 @@ TEST(Claims, FindOverlapsAndHolesAsElementByElementComparisonDoes) {
 }
 
 double cpu_seconds_of_adding(const mesh::Shape& shape, const std::vector<mesh::Box>& boxes) {
-  Claims claims(shape);
+  Coverage coverage(shape);
   const std::clock_t begin = std::clock();
-  for (const auto& box : boxes) EXPECT_FALSE(claims.add(box, 0));
+  for (const auto& box : boxes) EXPECT_FALSE(coverage.add(box, 0));
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-TEST(Claims, OfManySmallBoxesTakeNoLongerThanTheirNumberJustifies) {
+TEST(Coverage, OfManySmallBoxesTakeNoLongerThanTheirNumberJustifies) {
   std::vector<mesh::Box> rows, with_a_large_one;
   for (std::uint64_t row = 0; row < 30'000; ++row) rows.push_back({{row, 0}, {1, 30'001}});   // in the longest dimension
   with_a_large_one.push_back({{30'000, 0}, {30'000, 2}});
@@ -72,11 +72,11 @@ TEST(Claims, OfManySmallBoxesTakeNoLongerThanTheirNumberJustifies) {
   EXPECT_LT(cpu_seconds_of_adding({60'000, 30'001}, with_a_large_one), 1.0);
 }
 
-TEST(Claims, OfAScalarAreOne) {
-  Claims claims({});
+TEST(Coverage, OfAScalarAreOne) {
+  Coverage coverage({});
 
-  EXPECT_FALSE(claims.add({}, 3));
-  EXPECT_EQ(claims.add({}, 4)->rank, 3);
+  EXPECT_FALSE(coverage.add({}, 3));
+  EXPECT_EQ(coverage.add({}, 4)->rank, 3);
 }
 
 }  // namespace

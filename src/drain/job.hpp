@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What an output gives the engine's threads to do.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "drain/parcel.hpp"
+#include "store/windows/window.hpp"
+
+namespace glean::drain {
+
+class OutputDrain;
+
+struct Job {
+  enum class Kind { window, read, synchronize, publish, discard };
+  Kind kind = Kind::window;
+  OutputDrain* output = nullptr;
+  std::shared_ptr<store::Window> window;
+  std::uint64_t steps = 0;   // synchronize: how many it has made durable
+  // read: a parcel as long as its output has not failed, and what is read of it
+  Parcel* parcel = nullptr;
+  std::shared_ptr<Parcel> read{};
+};
+using Jobs = std::deque<Job>;
+
+}  // namespace glean::drain

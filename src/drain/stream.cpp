@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drain/stream.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/units.hpp"
+#include "drain/node_share.hpp"
+#include "pool/epochs.hpp"
+#include "pool/futex.hpp"
+#include "pool/phases.hpp"
+
+namespace glean::drain {
+namespace {
+
+const store::VariableLayout& byte_variable() {
+  static const auto& variable = *[] {   // it is drained after destructors of statics, too
+    auto* layout = new store::VariableLayout;
+    layout->name = "bytes";
+    layout->external = mesh::Type::uint8;
+    return layout;
+  }();
+  return variable;
+}
+
+}  // namespace
+
+Stream::Stream(DrainedOutput& output, OutputWork& work, OutputLife& life, OutputFile& file)
+    : output_(output), work_(work), life_(life), file_(file) {
+  if (output.nodes != nullptr) clock_.emplace(output);
+  work.let_overlap();
+}
+
+void Stream::take_over() {
+  StepCounts& steps = output_.steps;
+  steps.staged = steps.written = steps.synchronized = 0;   // its one step is closing it, which is judged anew
+  output_.checksums.lose();                                // of what was written before they are gone
+  next_write_ = writes_written_ = told_written_ = output_.slot.writes_written.load(std::memory_order_acquire);
+  done_up_to_ = writes_written_;
+  // All of earlier counts were in the file. Of several nodes the clock says so instead.
+  const auto before = pool::WriteStamp::of(output_.slot.written_before.load(std::memory_order_acquire));
+  open_count_ = clock_ ? pool::WriteStamp::last_epoch : before.epoch;
+}
+
+// --- taking writes
+
+bool Stream::takes(const pool::Record& record) {
+  const auto stamp = pool::WriteStamp::of(record.step);
+  return stamp.number < next_write_ || (stamp.number == next_write_ && (!clock_ || clock_->is_open(stamp)));
+}
+
+// They may stand in a journal behind what waits for a write of another output.
+bool Stream::lacks_writes() const { return waits_for_write_before(pool::writes_begun(output_.slot)); }
+
+void Stream::pass_over_to(std::uint64_t write) {
+  pass(next_write_, write);
+  next_write_ = write;
+  settle();
+}
+
+void Stream::on_put(const TakenRecord& taken) {
+  // A drain before this one was killed while it retired it.
+  const pool::Record& record = *taken.record;
+  const auto stamp = pool::WriteStamp::of(record.step);
+  if (stamp.number < next_write_) return output_.retire(taken);
+  const auto pattern = mesh::Pattern::decode({record.box(), 2 * std::size_t{record.dimensions}});
+  const bool in_file = record.place == pool::PayloadPlace::file;
+  if (!pattern || record.memory_type != static_cast<std::uint8_t>(mesh::Type::uint8) || record.state != pool::RecordState::live ||
+      (!in_file && record.payload_bytes < record.elements)) {
+    throw base::Error(base::Errc::io, "damaged journal record of '" + output_.trace.path + "'");
+  }
+  if (clock_) clock_->took(stamp);
+  output_.saw_capture(record);
+  ++next_write_;
+  if (in_file) {
+    output_.trace.bytes += record.elements;
+    output_.trace.written_ns = base::now_ns();
+    done_.emplace(record.step, taken);
+    return settle();
+  }
+  auto pending = std::make_unique<PendingPiece>(PendingPiece{
+      {store::Piece(mesh::PatternPart(*pattern, record.first_element, record.elements)), &byte_variable(),
+       store::converter(mesh::Type::uint8, mesh::Type::uint8, store::Format::cdf5),
+       record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr, 1},
+      taken, output_.pool.job_rank(record, taken.journal->rank()), 0, record.elements});
+  unwritten_.emplace(record.step, pending.get());
+  if (stamp.epoch <= open_count_) gather(*pending);
+  work_.keep(std::move(pending));
+}
+
+void Stream::gather(PendingPiece& pending) {
+  work_.need(pending.record->elements);
+  work_.gather(pending);
+}
+
+// --- collective counts of one node
+
+// A count is open when all ranks have made as many collective calls or more, and all that was written before has been taken.
+void Stream::look_at_counts() {
+  if (next_count_ || clock_) return;
+  const std::uint64_t count = output_.ranks == Ranks::gone ? pool::last_phase : pool::least_phase(output_.pool, output_.key.slot);
+  // In this order: what is numbered later is not earlier.
+  if (count > open_count_) next_count_ = {count, pool::writes_begun(output_.slot)};
+}
+
+void Stream::open_counts() {
+  for (look_at_counts(); next_count_ && next_count_->number <= next_write_; look_at_counts()) {
+    auto next = unwritten_.lower_bound(pool::WriteStamp{open_count_ + 1, 0}.word());
+    open_count_ = next_count_->count;
+    next_count_.reset();
+    for (; next != unwritten_.end(); ++next) {
+      const auto stamp = pool::WriteStamp::of(next->first);
+      if (stamp.epoch > open_count_) break;
+      gather(*next->second);
+      if (stamp.number < done_up_to_) done_up_to_ = stamp.number;
+    }
+  }
+}
+
+// --- writing
+
+// There are no steps: windows are written as soon as they are full, and all others when a rank wants them in the file.
+void Stream::progress() {
+  open_counts();
+  StepCounts& steps = output_.steps;
+  const bool is_whole = output_.ranks == Ranks::gone || !lacks_writes();
+  const bool is_staged = steps.staged == steps.complete;
+  steps.staged = steps.complete;
+  life_.hand_out((closed_here_ && is_whole) || is_wanted() || !is_staged ? Relief::everything : Relief::full_windows);
+  tell_written();
+  if (unwritten_.empty() && !lacks_writes()) steps.written = steps.staged;
+}
+
+void Stream::written(PendingPiece& pending) {
+  unwritten_.erase(pending.record->step);
+  done_.emplace(pending.record->step, pending);
+  settle();
+  // What comes may reach less far: the file may have been cut.
+  if (unwritten_.empty()) work_.reach_no_further_than(0);
+}
+
+void Stream::settle() {
+  while (!done_.empty() && (unwritten_.empty() || done_.begin()->first < unwritten_.begin()->first)) {
+    const auto done = done_.extract(done_.begin());
+    const std::uint64_t number = pool::WriteStamp::of(done.key()).number;
+    pass(number, number + 1);
+    output_.retire(done.mapped());
+  }
+}
+
+void Stream::pass(std::uint64_t first, std::uint64_t end) {
+  if (const auto behind = passed_.extract(end)) end = behind.mapped();
+  if (first == writes_written_) {
+    output_.slot.writes_written = writes_written_ = end;   // before the look at which ranks wait for it
+    return;
+  }
+  const auto after = passed_.lower_bound(first);
+  if (after != passed_.begin() && std::prev(after)->second == first) std::prev(after)->second = end;
+  else passed_.emplace(first, end);
+}
+
+// To ranks that wait for it.
+void Stream::tell_written() {
+  const std::uint64_t first = unwritten_.empty() ? 0 : unwritten_.begin()->first;
+  const bool all_open_are = unwritten_.empty() || pool::WriteStamp::of(first).epoch > open_count_;
+  const std::uint64_t before = all_open_are ? pool::WriteStamp{open_count_, next_write_}.word() : first;
+  const bool more = pool::raise(output_.slot.written_before, before) || writes_written_ != told_written_;
+  told_written_ = writes_written_;
+  done_up_to_ = std::max<std::uint64_t>(done_up_to_, all_open_are ? next_write_ : writes_written_);
+  if (more && is_waited_for()) pool::futex_signal(output_.pool.header().progress);
+}
+
+void Stream::tell_nodes() { clock_->tell_written(writes_written_, next_write_); }
+
+void Stream::drop() {
+  for (const auto& [stamp, done] : std::exchange(done_, {})) output_.retire(done);
+  unwritten_.clear();
+}
+
+// --- closing
+
+void Stream::look(const pool::RanksOfOutput& ranks) {
+  look_at_counts();
+  closed_here_ = output_.ranks == Ranks::gone || ranks.all_closed;
+}
+
+// Not while a rank opens the file under the name that it has, unless it is gone.
+bool Stream::may_publish() {
+  std::uint32_t holder = 0;
+  do {
+    const bool is_rank = holder != 0 && holder != pool::name_changes && output_.ranks == Ranks::working;
+    if (is_rank && output_.pool.process_of_rank(static_cast<int>(holder) - 1) != 0) return false;
+  } while (!output_.slot.name_lock.compare_exchange_strong(holder, pool::name_changes));
+  return true;
+}
+
+// Of a file that not all ranks have closed it cannot be said whether it is what they meant. One that is written in place is there
+// whatever comes, and one that was synchronized was promised: these get all that was captured.
+void Stream::judge(const pool::RanksOfOutput& ranks) {
+  StepCounts& steps = output_.steps;
+  steps.ended = steps.complete = steps.begun = 1;
+  output_.all_closed = true;
+  const bool all_closed = output_.nodes != nullptr ? output_.nodes->have_all_closed() : ranks.all_closed;
+  const bool is_unclosed = is_left_unclosed(), is_in_place = file_.is_in_place();
+  if (is_unclosed) file_.leave_unclosed();
+  output_.trace.had_complete_steps = all_closed || is_unclosed || (is_in_place && pool::writes_begun(output_.slot) != 0);
+  if (all_closed || !life_.is_writing()) return;
+  const std::vector<int> open = pool::ranks_with_output_open(output_.pool, output_.key.slot);
+  const std::string why = (open.empty() ? "ranks of another node" : base::readable_ranks(open)) + " had not closed it when the job ended";
+  if (is_in_place || is_unclosed) output_.trace.note = why + "; all that was captured is in it";
+  else life_.fail(base::Error(base::Errc::invalid_state, "'" + output_.trace.path + "' is not complete: " + why));
+}
+
+// It goes by a word that has no checksum: what cannot be was not promised.
+bool Stream::has_promise() const {
+  const std::uint64_t promised = output_.slot.synchronized_writes.load(std::memory_order_acquire);
+  return promised != 0 && (output_.nodes != nullptr || promised <= pool::writes_begun(output_.slot) + 1);
+}
+
+bool Stream::is_left_unclosed() const {
+  if (output_.ranks == Ranks::working || file_.is_in_place() || !has_promise()) return false;
+  if (output_.nodes != nullptr) return !output_.nodes->have_all_closed();
+  return !is_left_by_all();
+}
+
+}  // namespace glean::drain
