@@ -154,7 +154,7 @@ class Session::Impl {
     core_->require_usable("open");
     core_->require_question("open");
     const session::Parts& parts = core_->parts();
-    session::Opening opening{std::string(path), {}, {}, {}};
+    session::Opening opening{std::string(path), {}, {}, {}, static_cast<store::Format>(format)};
     if (parts.count > 1) opening.path = store::part_path(opening.path, parts.self, parts.count);
     struct Decision {
       base::OutputSettings settings;
@@ -192,7 +192,7 @@ class Session::Impl {
     auto backend = base::captures(opening.settings.mode)
                        ? session::make_threaded_backend(core_, opening)
                        : session::make_passthrough_backend(core_, opening);
-    return Output(std::make_unique<Output::Impl>(core_, opening.path, static_cast<store::Format>(format),
+    return Output(std::make_unique<Output::Impl>(core_, opening.path, opening.format,
                                                  std::move(backend)));
   }
 

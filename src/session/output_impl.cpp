@@ -37,9 +37,7 @@ std::string text(const mesh::Shape& shape) {
 
 Output::Impl::Impl(std::shared_ptr<session::Core> core, std::string path, store::Format format,
                    std::unique_ptr<session::Backend> backend)
-    : core_(std::move(core)), path_(std::move(path)), backend_(std::move(backend)) {
-  definitions_.format = format;
-}
+    : core_(std::move(core)), path_(std::move(path)), backend_(std::move(backend)), format_(format) {}
 
 Output::Impl::~Impl() {
   const bool open = phase_ == Phase::between_steps || phase_ == Phase::in_step;
@@ -110,11 +108,11 @@ Dimension Output::Impl::define_dimension(std::string_view name, std::uint64_t le
 
 Variable Output::Impl::define_variable(std::string_view name, Type external, Grid grid, VariableOptions options) {
   require(Phase::defining, "define_variable");
-  if (grid.id < 0 || static_cast<std::size_t>(grid.id) >= grids_.size()) {
+  if (grid.id < 0 || static_cast<std::size_t>(grid.id) >= definitions_.grids.size()) {
     refuse(base::Errc::not_found, "variable '" + std::string(name) + "' is defined on a grid that '" + path_ + "' does not have");
   }
-  const GridInfo& info = grids_[static_cast<std::size_t>(grid.id)];
-  std::vector<Dimension> dimensions = info.dimensions;
+  std::vector<Dimension> dimensions;
+  for (const int id : definitions_.grids[static_cast<std::size_t>(grid.id)].dimensions) dimensions.push_back({id});
   if (options.per_step) {
     auto unlimited = std::find_if(definitions_.dimensions.begin(), definitions_.dimensions.end(),
                                   [](const auto& dimension) { return dimension.unlimited; });
@@ -124,8 +122,10 @@ Variable Output::Impl::define_variable(std::string_view name, Type external, Gri
     dimensions.insert(dimensions.begin(), Dimension{id});
   }
   std::vector<Box> blocks;
-  for (const auto& block : info.blocks) blocks.push_back({block.start, block.count});
-  return define_variable(name, external, dimensions, std::move(blocks), options);
+  for (const auto& block : grid_blocks_[static_cast<std::size_t>(grid.id)]) blocks.push_back({block.start, block.count});
+  const Variable variable = define_variable(name, external, dimensions, std::move(blocks), options);
+  definitions_.variables[static_cast<std::size_t>(variable.id)].grid = grid.id;
+  return variable;
 }
 
 Variable Output::Impl::define_variable(std::string_view name, Type external, std::span<const Dimension> dimensions,
@@ -136,7 +136,7 @@ Variable Output::Impl::define_variable(std::string_view name, Type external, std
   for (const auto& variable : definitions_.variables) {
     if (variable.name == name) refuse(base::Errc::invalid_argument, "variable '" + text_name + "' is defined already");
   }
-  store::VariableDefinition variable{text_name, internal(external), {}, options.fill == Fill::on};
+  mesh::VariableDefinition variable{text_name, internal(external), {}, options.fill == Fill::on, -1};
   VariableInfo info;
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
     const int id = dimensions[d].id;
@@ -221,7 +221,7 @@ void Output::Impl::put_coordinates() {
 
 void Output::Impl::check_conversion(Variable variable, Type memory) const {
   const auto& definition = definitions_.variables[static_cast<std::size_t>(variable.id)];
-  if (store::converter(internal(memory), definition.external, definitions_.format) == nullptr) {
+  if (store::converter(internal(memory), definition.external, format_) == nullptr) {
     refuse(base::Errc::invalid_argument, "type mismatch: " + std::string(mesh::name_of(internal(memory))) + " data cannot be put into '" +
                                        definition.name + "' of type " + std::string(mesh::name_of(definition.external)));
   }

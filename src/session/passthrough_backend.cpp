@@ -30,9 +30,9 @@ class PassthroughBackend final : public Backend {
     if (!closed_) forsake();
   }
 
-  void create(const store::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
+  void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
     const Outcome outcome =
-        settle(core_->comm(), {fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier, core_->rank()});
+        settle(core_->comm(), {fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()});
     if (outcome.error) {
       throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
                         outcome.error->hint());
@@ -53,7 +53,7 @@ class PassthroughBackend final : public Backend {
     store::Tuning tuning;
     if (is_tuned()) tuning = {plan::hints_of(file.plan), file.plan.batch_bytes()};
     agree_or_give_up(caught([&] {
-      file_ = std::make_unique<store::PassthroughFile>(core_->comm(), file.path, definitions, tuning);
+      file_ = std::make_unique<store::PassthroughFile>(core_->comm(), file.path, opening_.format, definitions, tuning);
     }));
     if (is_part()) make_index(blocks);
   }

@@ -30,9 +30,9 @@ class ThreadedBackend final : public Backend {
   }
 
   // Rank 0 makes the file while the others come along: one reduction for everything.
-  void create(const store::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
+  void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
     const auto in_call = core_->in_call(Call::end_definitions);
-    Proposal mine{fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier, core_->rank()};
+    Proposal mine{fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()};
     std::uint64_t word = Proposal::no_word;   // of this node's pool
     in_call->set_busy(core_->is_root());
     if (core_->is_root() && !earlier) mine.error = caught([&] { word = as_word(make_file(definitions)); });
@@ -156,7 +156,7 @@ class ThreadedBackend final : public Backend {
   }
 
   // On several nodes collective over those of this one.
-  void prepare_to_drop(const store::Definitions& definitions, const Blocks& blocks) {
+  void prepare_to_drop(const mesh::Definitions& definitions, const Blocks& blocks) {
     base::Bytes fixed_bytes = 0, step_bytes_here = 0;
     for (const auto& variable : definitions.variables) {
       base::Bytes bytes = mesh::size_of(variable.external);
@@ -206,7 +206,7 @@ class ThreadedBackend final : public Backend {
     core_->open_on_this_node(key);
   }
 
-  pool::OutputKey make_file(const store::Definitions& definitions) {
+  pool::OutputKey make_file(const mesh::Definitions& definitions) {
     const auto& names = opening_.names;
     const pool::OutputKey key = core_->outputs().claim_slot(names.final_path);
     try {
@@ -215,7 +215,7 @@ class ThreadedBackend final : public Backend {
                                            opening_.settings.full == base::WhenFull::synchronous, is_part(), by_nodes()};
       // Before there is a file: whoever comes after a killed process knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
-      description.layout = store::create_netcdf(names.working_path, definitions, opening_.settings.range);
+      description.layout = store::create_netcdf(names.working_path, opening_.format, definitions, opening_.settings.range);
       store::hand_on_permissions(names);
       description.share = core_->share_of(opening_.path, description.layout);
       index_.part = core_->parts().self;

@@ -126,7 +126,7 @@ TEST_F(Netcdf, HeadersAreReadAsTheyWereCreatedAndSayHowLongAWholeFileIs) {
   for (std::uint64_t seed = first_seed; rank_ == 0 && seed < first_seed + seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Scenario scenario = random_scenario(seed);
-    store::FileLayout created = store::create_netcdf(path("created.nc"), scenario.definitions, base::RangeRule::error);
+    store::FileLayout created = store::create_netcdf(path("created.nc"), scenario.format, scenario.definitions, base::RangeRule::error);
     for (auto& variable : created.variables) variable.fill = false, variable.fill_value = {};
     EXPECT_EQ(store::read_netcdf(path("created.nc")).layout, created);
 
@@ -165,9 +165,8 @@ std::pair<base::Errc, std::string> refusal(const Call& call) {
   return {base::Errc::invalid_state, "nothing was thrown"};
 }
 
-store::Definitions one_variable(Format format, Type external) {
-  store::Definitions definitions;
-  definitions.format = format;
+mesh::Definitions one_variable(Type external) {
+  mesh::Definitions definitions;
   definitions.dimensions = {{.name = "x", .length = 4}};
   definitions.variables = {{.name = "v", .external = external, .dimensions = {0}}};
   return definitions;
@@ -175,76 +174,76 @@ store::Definitions one_variable(Format format, Type external) {
 
 class CreateNetcdf : public Netcdf {
  protected:
-  std::pair<base::Errc, std::string> refusal_of(const store::Definitions& definitions) {
+  std::pair<base::Errc, std::string> refusal_of(Format format, const mesh::Definitions& definitions) {
     const std::string mine = path("rank" + std::to_string(rank_) + ".nc");
-    auto result = refusal([&] { (void)store::create_netcdf(mine, definitions, base::RangeRule::error); });
+    auto result = refusal([&] { (void)store::create_netcdf(mine, format, definitions, base::RangeRule::error); });
     EXPECT_FALSE(fs::exists(mine)) << "a file was left";
     return result;
   }
 };
 
 TEST_F(CreateNetcdf, NamesTheVariableWhoseTypeTheFormatLacks) {
-  const auto [code, message] = refusal_of(one_variable(Format::cdf2, Type::uint64));
+  const auto [code, message] = refusal_of(Format::cdf2, one_variable(Type::uint64));
   EXPECT_EQ(code, base::Errc::invalid_argument);
   EXPECT_NE(message.find("variable 'v'"), std::string::npos) << message;
 }
 
 TEST_F(CreateNetcdf, NamesTheNameThatIsTooLongOrTakenOrIllegal) {
-  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.variables.push_back({.name = std::string(300, 'n'), .external = Type::float64, .dimensions = {0}});
-  EXPECT_NE(refusal_of(definitions).second.find("variable 'nnnn"), std::string::npos);
+  EXPECT_NE(refusal_of(Format::cdf5, definitions).second.find("variable 'nnnn"), std::string::npos);
   definitions.variables[1].name = "v";
-  EXPECT_NE(refusal_of(definitions).second.find("variable 'v'"), std::string::npos);
+  EXPECT_NE(refusal_of(Format::cdf5, definitions).second.find("variable 'v'"), std::string::npos);
   definitions.variables[1].name = "a/b";
-  EXPECT_EQ(refusal_of(definitions).first, base::Errc::invalid_argument);
+  EXPECT_EQ(refusal_of(Format::cdf5, definitions).first, base::Errc::invalid_argument);
 }
 
 TEST_F(CreateNetcdf, NamesTheDimensionWithoutLengthAndTheSecondUnlimitedOne) {
-  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.dimensions.push_back({.name = "empty", .length = 0});
-  EXPECT_NE(refusal_of(definitions).second.find("dimension 'empty'"), std::string::npos);
+  EXPECT_NE(refusal_of(Format::cdf5, definitions).second.find("dimension 'empty'"), std::string::npos);
   definitions.dimensions.back() = {.name = "t", .unlimited = true};
   definitions.dimensions.push_back({.name = "second", .unlimited = true});
-  EXPECT_NE(refusal_of(definitions).second.find("dimension 'second'"), std::string::npos);
+  EXPECT_NE(refusal_of(Format::cdf5, definitions).second.find("dimension 'second'"), std::string::npos);
 }
 
 TEST_F(CreateNetcdf, RefusesAnUnlimitedDimensionThatIsNotInFront) {
-  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.dimensions.push_back({.name = "t", .unlimited = true});
   definitions.variables[0].dimensions = {0, 1};
-  EXPECT_EQ(refusal_of(definitions).first, base::Errc::invalid_argument);
+  EXPECT_EQ(refusal_of(Format::cdf5, definitions).first, base::Errc::invalid_argument);
 }
 
 TEST_F(CreateNetcdf, NamesTheFillValueOfAnotherType) {
-  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.attributes = {{.variable = 0, .name = "_FillValue", .type = Type::int16, .values = {{}, {}}}};
-  const auto [code, message] = refusal_of(definitions);
+  const auto [code, message] = refusal_of(Format::cdf5, definitions);
   EXPECT_EQ(code, base::Errc::invalid_argument);
   EXPECT_NE(message.find("attribute '_FillValue' of variable 'v'"), std::string::npos) << message;
 }
 
 TEST_F(CreateNetcdf, RefusesAVariableThatTheFormatCannotHold) {
-  store::Definitions definitions = one_variable(Format::cdf1, Type::float64);
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.dimensions[0].length = std::uint64_t{1} << 31;
-  EXPECT_EQ(refusal_of(definitions).first, base::Errc::invalid_argument);
+  EXPECT_EQ(refusal_of(Format::cdf1, definitions).first, base::Errc::invalid_argument);
 }
 
 TEST_F(CreateNetcdf, SaysWhereItCannotCreateAFile) {
   const std::string missing = path("missing/file.nc");
   const auto [code, message] = refusal([&] {
-    (void)store::create_netcdf(missing, one_variable(Format::cdf5, Type::float64), base::RangeRule::error);
+    (void)store::create_netcdf(missing, Format::cdf5, one_variable(Type::float64), base::RangeRule::error);
   });
   EXPECT_EQ(code, base::Errc::not_found) << message;
   EXPECT_NE(message.find(missing), std::string::npos) << message;
 }
 
 TEST_F(CreateNetcdf, WritesNoMoreThanTheHeader) {
-  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.dimensions[0].length = std::uint64_t{1} << 40;
   definitions.variables[0].fill = true;
   const std::string mine = path("rank" + std::to_string(rank_) + ".nc");
 
-  const store::FileLayout layout = store::create_netcdf(mine, definitions, base::RangeRule::error);
+  const store::FileLayout layout = store::create_netcdf(mine, Format::cdf5, definitions, base::RangeRule::error);
 
   EXPECT_EQ(fs::file_size(mine), layout.header_bytes);
   EXPECT_TRUE(layout.variables[0].fill);
@@ -256,7 +255,7 @@ TEST_F(CreateNetcdf, ReplacesWhatIsThere) {
   std::ofstream(mine) << std::string(100000, 'x');
 
   const store::FileLayout layout =
-      store::create_netcdf(mine, one_variable(Format::cdf5, Type::float64), base::RangeRule::error);
+      store::create_netcdf(mine, Format::cdf5, one_variable(Type::float64), base::RangeRule::error);
 
   EXPECT_EQ(fs::file_size(mine), layout.header_bytes);
 }
@@ -271,7 +270,7 @@ std::vector<std::byte> bytes_of(std::span<const T> values) {
 
 TEST_F(Passthrough, RefusesTextAsNumbersAndGoesOn) {
   {
-    store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::float64));
+    store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), Format::cdf5, one_variable(Type::float64));
     const mesh::Box box = mesh::whole({4});
     EXPECT_EQ(refusal([&] { file.put(0, 0, box, Type::text, bytes_of<char>({"abcd", 4})); }).first, base::Errc::invalid_argument);
     const double values[4] = {1, 2, 3, 4};
@@ -283,7 +282,7 @@ TEST_F(Passthrough, RefusesTextAsNumbersAndGoesOn) {
 }
 
 TEST_F(Passthrough, WritesTheRestOfAStepThatHadAValueOutOfRange) {
-  store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::int8));
+  store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), Format::cdf5, one_variable(Type::int8));
   const int values[4] = {1, 2, 3000, 4};
   if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int32, bytes_of<int>(values));
 
@@ -297,7 +296,7 @@ TEST_F(Passthrough, WritesTheRestOfAStepThatHadAValueOutOfRange) {
 
 TEST_F(Passthrough, LeavesAnAbandonedFileAsItIs) {
   {
-    store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::int8));
+    store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), Format::cdf5, one_variable(Type::int8));
     const signed char values[4] = {1, 2, 3, 4};
     if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int8, bytes_of<signed char>(values));
     file.end_step(0);

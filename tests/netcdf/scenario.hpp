@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "store/pnetcdf/definitions.hpp"
+#include "mesh/definitions.hpp"
+#include "store/layout.hpp"
 
 namespace glean::test {
 
@@ -23,8 +24,9 @@ struct Put {
 };
 
 struct Scenario {
-  store::Definitions definitions;
+  mesh::Definitions definitions;
   std::vector<std::vector<Put>> steps;   // puts of one variable and step do not overlap
+  store::Format format = store::Format::cdf5;
 
   // Whether every element of the file is put or filled.
   [[nodiscard]] bool complete() const;

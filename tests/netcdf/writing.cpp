@@ -51,10 +51,10 @@ void expect_no_error(int status, const std::string& call) {
   if (status != NC_NOERR) throw std::runtime_error(call + ": " + ncmpi_strerror(status));
 }
 
-int create_and_define(MPI_Comm comm, const std::string& path, const store::Definitions& definitions) {
+int create_and_define(MPI_Comm comm, const std::string& path, Format format, const mesh::Definitions& definitions) {
   const int formats[] = {0, NC_64BIT_OFFSET, NC_64BIT_DATA};
   int file = -1, id = -1;
-  expect_no_error(ncmpi_create(comm, path.c_str(), NC_CLOBBER | formats[static_cast<int>(definitions.format)],
+  expect_no_error(ncmpi_create(comm, path.c_str(), NC_CLOBBER | formats[static_cast<int>(format)],
                                MPI_INFO_NULL, &file), "create");
   for (const auto& dimension : definitions.dimensions) {
     const MPI_Offset length = dimension.unlimited ? NC_UNLIMITED : static_cast<MPI_Offset>(dimension.length);
@@ -173,8 +173,8 @@ int write_with_pnetcdf(MPI_Comm comm, const std::string& path, const Scenario& s
   int rank = 0, size = 1, out_of_range = 0, turn = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  const store::Definitions& definitions = scenario.definitions;
-  const int file = create_and_define(comm, path, definitions);
+  const mesh::Definitions& definitions = scenario.definitions;
+  const int file = create_and_define(comm, path, scenario.format, definitions);
   for (std::size_t step = 0; step < scenario.steps.size(); ++step) {
     for (int variable = 0; variable < static_cast<int>(definitions.variables.size()); ++variable) {
       const bool fill = definitions.variables[static_cast<std::size_t>(variable)].fill;
@@ -209,7 +209,7 @@ int write_with_passthrough(MPI_Comm comm, const std::string& path, const Scenari
   int rank = 0, size = 1, out_of_range = 0, turn = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  store::PassthroughFile file(comm, path, scenario.definitions);
+  store::PassthroughFile file(comm, path, scenario.format, scenario.definitions);
   for (std::size_t step = 0; step < scenario.steps.size(); ++step) {
     for (const Put& put : scenario.steps[step]) {
       if (turn++ % size == rank) file.put(put.variable, step, put.box, put.memory, put.data);
@@ -227,7 +227,7 @@ int write_with_passthrough(MPI_Comm comm, const std::string& path, const Scenari
 }
 
 Written write_plainly(const std::string& path, const Scenario& scenario) {
-  const store::FileLayout layout = store::create_netcdf(path, scenario.definitions, base::RangeRule::fill);
+  const store::FileLayout layout = store::create_netcdf(path, scenario.format, scenario.definitions, base::RangeRule::fill);
   PlainFile file(path);
   file.written.extents.push_back({0, layout.header_bytes});
   std::uint64_t records = 0;

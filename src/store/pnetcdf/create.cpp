@@ -24,9 +24,9 @@ std::array<std::byte, 8> fill_value(int file, int variable, mesh::Type external,
   return result;
 }
 
-VariableLayout variable_layout(int file, const Definitions& definitions, int variable, Bytes record_bytes,
+VariableLayout variable_layout(int file, const mesh::Definitions& definitions, int variable, Bytes record_bytes,
                                const std::string& what) {
-  const VariableDefinition& definition = definitions.variables[static_cast<std::size_t>(variable)];
+  const mesh::VariableDefinition& definition = definitions.variables[static_cast<std::size_t>(variable)];
   MPI_Offset begin = 0;
   check(ncmpi_inq_varoffset(file, variable, &begin), what);
   return {.name = definition.name,
@@ -54,9 +54,9 @@ void check_header_arrived(const std::string& path, Bytes header_bytes, const std
 
 }  // namespace
 
-FileLayout layout_of(int id, const Definitions& definitions, const std::string& what) {
+FileLayout layout_of(int id, Format format, const mesh::Definitions& definitions, const std::string& what) {
   FileLayout layout;
-  layout.format = definitions.format;
+  layout.format = format;
   MPI_Offset header_bytes = 0, record_bytes = 0;
   check(ncmpi_inq_header_size(id, &header_bytes), what);
   check(ncmpi_inq_recsize(id, &record_bytes), what);
@@ -67,15 +67,15 @@ FileLayout layout_of(int id, const Definitions& definitions, const std::string& 
   return layout;
 }
 
-FileLayout create_netcdf(const std::string& path, const Definitions& definitions, base::RangeRule range) {
+FileLayout create_netcdf(const std::string& path, Format format, const mesh::Definitions& definitions, base::RangeRule range) {
   const std::string what = "cannot create '" + path + "'";
   int id = -1;
-  check(ncmpi_create(MPI_COMM_SELF, path.c_str(), creation_mode(definitions.format), MPI_INFO_NULL, &id), what);
+  check(ncmpi_create(MPI_COMM_SELF, path.c_str(), creation_mode(format), MPI_INFO_NULL, &id), what);
   OpenFile file(id);
   define(id, definitions, FillMode::never);
   check(ncmpi_enddef(id), what);
 
-  FileLayout layout = layout_of(id, definitions, what);
+  FileLayout layout = layout_of(id, format, definitions, what);
   layout.range = range;
   check(file.close(), what);
   check_header_arrived(path, layout.header_bytes, what);

@@ -5,7 +5,8 @@
 
 #include <string>
 
-#include "store/pnetcdf/definitions.hpp"
+#include "mesh/definitions.hpp"
+#include "store/layout.hpp"
 
 namespace glean::store {
 
@@ -13,7 +14,7 @@ namespace glean::store {
 // and returns where PnetCDF placed the variables. The header equals the one that PnetCDF would write on any number
 // of processes. Fill values are described, not written. Local, blocks. Throws with PnetCDF's message, naming the
 // dimension, variable or attribute that it refused.
-[[nodiscard]] FileLayout create_netcdf(const std::string& path, const Definitions& definitions,
+[[nodiscard]] FileLayout create_netcdf(const std::string& path, Format format, const mesh::Definitions& definitions,
                                        base::RangeRule range);
 
 }  // namespace glean::store

@@ -8,8 +8,8 @@
 
 #include <string>
 
+#include "mesh/definitions.hpp"
 #include "store/layout.hpp"
-#include "store/pnetcdf/definitions.hpp"
 
 namespace glean::store {
 
@@ -25,10 +25,10 @@ enum class FillMode { defined, never };   // never: PnetCDF writes no fill value
 
 // Defines everything in a file in define mode; the ids are the indices. Throws, naming the dimension, variable
 // or attribute that was refused. Collective over the file's communicator.
-void define(int file, const Definitions& definitions, FillMode fill);
+void define(int file, const mesh::Definitions& definitions, FillMode fill);
 
 // Of a file whose definitions have ended. Local.
-[[nodiscard]] FileLayout layout_of(int file, const Definitions& definitions, const std::string& what);
+[[nodiscard]] FileLayout layout_of(int file, Format format, const mesh::Definitions& definitions, const std::string& what);
 
 // A PnetCDF file that is abandoned unless it was closed.
 class OpenFile {
