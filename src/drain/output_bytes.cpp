@@ -76,7 +76,7 @@ void OutputDrain::on_bytes(const pool::Record& record, pool::JournalReader& jour
   }
   auto pending = std::make_unique<PendingPiece>(PendingPiece{
       {store::Piece(mesh::PatternPart(*pattern, record.first_element, record.elements)), &byte_variable(),
-       store::converter(mesh::Type::uint8, mesh::Type::uint8, store::Format::cdf5),
+       store::converter(mesh::Type::uint8, mesh::Type::uint8),
        record.place == pool::PayloadPlace::pool ? pool_.at(record.payload_offset) : nullptr, 1},
       &record, &journal, pool_.job_rank(record, journal.rank()), 0, record.elements});
   ++next_write_;

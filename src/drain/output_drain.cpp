@@ -63,7 +63,7 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     if (has_come_before(record, box)) return retire(record, journal);
     const bool in_file = record.state != pool::RecordState::live || record.place == pool::PayloadPlace::file;
     if (in_file || is_undone(record.step)) return take_kept(record, journal);
-    const auto convert = store::converter(memory, variable.external, description_.layout.format);
+    const auto convert = store::converter(memory, variable.external, variable.stored);
     if (convert == nullptr) refuse();
     auto pending = std::make_unique<PendingPiece>(PendingPiece{
         {store::Piece(variable, record_in_file(variable, record.step), box, record.first_element, record.elements), &variable, convert,

@@ -13,7 +13,7 @@
 #include "mesh/definitions.hpp"
 #include "session/core.hpp"
 #include "session/output_name.hpp"
-#include "store/layout.hpp"
+#include "store/format/format.hpp"
 #include "store/posix/file.hpp"
 
 namespace glean::session {
@@ -24,12 +24,12 @@ struct Opening {
   base::OutputSettings settings;
   store::FileNames names;          // on rank 0 only
   OutputName name;                 // on all ranks
-  store::Format format = store::Format::cdf5;
+  const store::Format* format = nullptr;
 };
 
 // Of what must be the same on all ranks.
 [[nodiscard]] inline std::uint64_t fingerprint_of(const Opening& opening, const mesh::Definitions& definitions) {
-  return definitions.fingerprint() ^ std::hash<std::string>{}(opening.path) ^ static_cast<std::uint64_t>(opening.format);
+  return definitions.fingerprint() ^ std::hash<std::string>{}(opening.path + std::string(opening.format->name()));
 }
 
 class Backend {

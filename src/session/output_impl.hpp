@@ -14,7 +14,7 @@ namespace glean {
 
 class Output::Impl {
  public:
-  Impl(std::shared_ptr<session::Core> core, std::string path, store::Format format,
+  Impl(std::shared_ptr<session::Core> core, std::string path, const store::Format& format,
        std::unique_ptr<session::Backend> backend);
   ~Impl();
 
@@ -65,7 +65,7 @@ class Output::Impl {
   std::shared_ptr<session::Core> core_;
   std::string path_;
   std::unique_ptr<session::Backend> backend_;
-  store::Format format_;
+  const store::Format& format_;
   mesh::Definitions definitions_;
   std::vector<VariableInfo> variables_;
   std::vector<std::vector<mesh::Box>> grid_blocks_;   // of each grid, what this rank has

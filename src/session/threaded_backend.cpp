@@ -12,8 +12,8 @@
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "store/description.hpp"
+#include "store/format/new_file.hpp"
 #include "store/parts/part_index.hpp"
-#include "store/pnetcdf/create.hpp"
 
 namespace glean::session {
 namespace {
@@ -40,7 +40,7 @@ class ThreadedBackend final : public Backend {
     mine.root_word = word;
     if (is_part()) index_.boxes = gather_blocks(core_->comm(), blocks);
     if (is_part() && core_->is_root() && !mine.error) {
-      mine.error = caught([&] { store::prepare_index(index_calls_, opening_.names, index_); });
+      mine.error = caught([&] { store::prepare_index(calls_, opening_.names, index_); });
     }
     const bool several = core_->nodes().count() > 1;
     if (may_drop()) prepare_to_drop(definitions, blocks);
@@ -212,11 +212,14 @@ class ThreadedBackend final : public Backend {
     try {
       store::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
-                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), by_nodes()};
+                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), by_nodes(), false, {}, {}};
       // Before there is a file: whoever comes after a killed process knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
-      description.layout = store::create_netcdf(names.working_path, opening_.format, definitions, opening_.settings.range);
-      store::hand_on_permissions(names);
+      store::FileImage image = opening_.format->image(definitions, opening_.settings.range);
+      description.layout = std::move(image.layout);
+      description.metadata = std::move(image.metadata);
+      description.definitions = definitions;
+      store::make_new_file(calls_, names, description.metadata);
       description.share = core_->share_of(opening_.path, description.layout);
       index_.part = core_->parts().self;
       index_.parts = core_->parts().count;
@@ -245,7 +248,7 @@ class ThreadedBackend final : public Backend {
   std::shared_ptr<PoolOutput> output_;
   std::vector<std::byte> described_;   // by the root, for other nodes
   store::PartIndex index_;             // by the root, where the file is one of several
-  store::SystemCalls index_calls_;
+  store::SystemCalls calls_;
   // Of an output that may drop.
   base::Bytes step_bytes_ = 0;      // all ranks of the node, about
   std::vector<bool> is_record_;     // of each variable

@@ -11,7 +11,7 @@ namespace glean::test {
 namespace {
 
 using mesh::Type;
-using store::Format;
+using store::CdfVersion;
 
 class Random {
  public:
@@ -26,8 +26,8 @@ class Random {
 
 bool is_float(Type type) { return type == Type::float32 || type == Type::float64; }
 
-std::vector<Type> external_types(Format format) {
-  if (format != Format::cdf5) return {Type::int8, Type::int16, Type::int32, Type::float32, Type::float64, Type::text};
+std::vector<Type> external_types(CdfVersion format) {
+  if (format != CdfVersion::cdf5) return {Type::int8, Type::int16, Type::int32, Type::float32, Type::float64, Type::text};
   std::vector<Type> types;
   for (int i = 0; i < mesh::type_count; ++i) types.push_back(static_cast<Type>(i));
   return types;
@@ -109,7 +109,7 @@ void cut(const mesh::Box& box, int depth, Random& random, std::vector<mesh::Box>
   cut(high, depth - 1, random, parts);
 }
 
-void add_attribute(mesh::Definitions& definitions, Format format, Random& random, int variable, int number) {
+void add_attribute(mesh::Definitions& definitions, CdfVersion format, Random& random, int variable, int number) {
   const std::vector<Type> types = external_types(format);
   mesh::Attribute attribute;
   attribute.variable = variable;
@@ -125,7 +125,7 @@ void add_fill_value(mesh::Definitions& definitions, Random& random, int variable
                                     .values = values_of(external, 1, random.bits())});
 }
 
-mesh::Definitions random_definitions(Format format, Random& random) {
+mesh::Definitions random_definitions(CdfVersion format, Random& random) {
   mesh::Definitions definitions;
   const int unlimited = random.chance(0.6) ? 0 : -1;
   if (unlimited == 0) definitions.dimensions.push_back({.name = "step", .unlimited = true});
@@ -188,7 +188,7 @@ std::vector<std::byte> values_of(Type type, std::size_t count, std::uint64_t see
 Scenario random_scenario(std::uint64_t seed) {
   Random random(seed);
   Scenario scenario;
-  scenario.format = static_cast<Format>(random.below(3));
+  scenario.format = static_cast<CdfVersion>(random.below(3));
   scenario.definitions = random_definitions(scenario.format, random);
   const double put_chance = random.chance(0.3) ? 1.0 : 0.7;
   const std::uint64_t steps = 1 + random.below(4);
@@ -211,7 +211,7 @@ Scenario random_scenario(std::uint64_t seed) {
   return scenario;
 }
 
-Scenario every_pair_of_types(Format format, bool own_fill_values, std::uint64_t seed) {
+Scenario every_pair_of_types(CdfVersion format, bool own_fill_values, std::uint64_t seed) {
   Random random(seed);
   constexpr std::uint64_t values = 2000;
   Scenario scenario;

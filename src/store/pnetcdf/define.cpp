@@ -95,11 +95,11 @@ MPI_Datatype mpi_type_of(mesh::Type type) {
   return types[static_cast<int>(type)];
 }
 
-int creation_mode(Format format) {
-  switch (format) {
-    case Format::cdf1: return NC_CLOBBER;
-    case Format::cdf2: return NC_CLOBBER | NC_64BIT_OFFSET;
-    case Format::cdf5: break;
+int creation_mode(CdfVersion version) {
+  switch (version) {
+    case CdfVersion::cdf1: return NC_CLOBBER;
+    case CdfVersion::cdf2: return NC_CLOBBER | NC_64BIT_OFFSET;
+    case CdfVersion::cdf5: break;
   }
   return NC_CLOBBER | NC_64BIT_DATA;
 }

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/layout.hpp"
+#include "store/format/cdf/cdf.hpp"
 
 namespace glean::store {
 
@@ -27,7 +27,7 @@ struct Tuning {
 // caller makes the ranks agree.
 class PassthroughFile {
  public:
-  PassthroughFile(MPI_Comm comm, const std::string& path, Format format, const mesh::Definitions& definitions,
+  PassthroughFile(MPI_Comm comm, const std::string& path, CdfVersion version, const mesh::Definitions& definitions,
                   const Tuning& tuning = {});
   // Abandons the file if it was not closed; it stays on disk as it is.
   ~PassthroughFile();
@@ -56,7 +56,7 @@ class PassthroughFile {
 
   int id_ = -1;
   std::string path_;
-  Format format_;
+  CdfVersion version_;
   mesh::Definitions definitions_;
   std::vector<int> batch_ends_;   // variables in front of it, from the one before on, are written together
   std::vector<Queued> queued_;
