@@ -34,13 +34,13 @@ bool is_elsewhere(int ncid) {
   return has_log || std::atoi(parts.c_str()) > 1 || std::atoi(aggregators.c_str()) > 0;
 }
 
-std::optional<store::Format> format_of(int ncid) {
+std::optional<store::CdfVersion> format_of(int ncid) {
   int format = 0;
   if (GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_format)(ncid, &format) != NC_NOERR) return std::nullopt;
   switch (format) {
-    case NC_FORMAT_CLASSIC: return store::Format::cdf1;
-    case NC_FORMAT_CDF2: return store::Format::cdf2;
-    case NC_FORMAT_CDF5: return store::Format::cdf5;
+    case NC_FORMAT_CLASSIC: return store::CdfVersion::cdf1;
+    case NC_FORMAT_CDF2: return store::CdfVersion::cdf2;
+    case NC_FORMAT_CDF5: return store::CdfVersion::cdf5;
     default: return std::nullopt;
   }
 }

@@ -20,13 +20,13 @@ bool is_floating(Type type) { return type == Type::float32 || type == Type::floa
 bool is_signed(Type type) { return type == Type::int8 || type == Type::int16 || type == Type::int32 || type == Type::int64; }
 
 // Every value of the one is a value of the other, or becomes one that is near: the library could not say NC_ERANGE.
-bool always_fits(Type memory, Type external, store::Format format) {
+bool always_fits(Type memory, Type external, store::CdfVersion format) {
   if (memory == external) return true;
   if (memory == Type::text || external == Type::text) return false;
   if (is_floating(external)) return !is_floating(memory) || mesh::size_of(memory) < mesh::size_of(external);
   if (is_floating(memory)) return false;
   // CDF-1 and CDF-2 keep either in their only type of a byte.
-  if (memory == Type::uint8 && external == Type::int8) return format != store::Format::cdf5;
+  if (memory == Type::uint8 && external == Type::int8) return format != store::CdfVersion::cdf5;
   if (is_signed(memory) && !is_signed(external)) return false;
   const bool needs_sign = !is_signed(memory) && is_signed(external);
   return mesh::size_of(external) >= mesh::size_of(memory) + (needs_sign ? 1 : 0);
@@ -128,7 +128,7 @@ std::optional<mpiio::TypedMemory> typed(const Buffer& buffer, bool is_derived, c
 }  // namespace
 
 std::optional<Memory> Memory::of(const Buffer& buffer, const Selection& selection, const Variable& variable,
-                                 const std::vector<Slab>& slabs, store::Format format, Range range) {
+                                 const std::vector<Slab>& slabs, store::CdfVersion format, Range range) {
   if (buffer.data == nullptr) return std::nullopt;
   const std::uint64_t elements = elements_of(slabs);
   const bool is_derived = !buffer.type && buffer.datatype != MPI_DATATYPE_NULL;
@@ -145,9 +145,10 @@ std::optional<Memory> Memory::of(const Buffer& buffer, const Selection& selectio
   return Memory(std::move(*memory), *type, variable.external, format);
 }
 
-Memory::Memory(mpiio::TypedMemory memory, Type type, Type external, store::Format format)
+Memory::Memory(mpiio::TypedMemory memory, Type type, Type external, store::CdfVersion format)
     : memory_(std::move(memory)), type_(type), element_bytes_(mesh::size_of(type)), external_bytes_(mesh::size_of(external)),
-      converter_(store::converter(type, external, format)), streaming_converter_(store::streaming_converter(type, external, format)),
+      converter_(store::converter(type, external, store::stored_in(format))),
+      streaming_converter_(store::streaming_converter(type, external, store::stored_in(format))),
       is_plain_(memory_.is_contiguous() && type == external) {}
 
 template <class Take>

@@ -12,6 +12,7 @@
 
 #include "frontends/mpiio/typed_memory.hpp"
 #include "store/convert.hpp"
+#include "store/format/cdf/cdf.hpp"
 #include "variable.hpp"
 
 namespace glean::pnetcdf {
@@ -33,7 +34,7 @@ class Memory {
   // Of all elements of `slabs`. None where the call is the library's: the numbers differ, a value might not fit, text meets
   // numbers, or the datatype is not simple enough.
   [[nodiscard]] static std::optional<Memory> of(const Buffer& buffer, const Selection& selection, const Variable& variable,
-                                                const std::vector<Slab>& slabs, store::Format format, Range range);
+                                                const std::vector<Slab>& slabs, store::CdfVersion format, Range range);
 
   // Converts bytes [first, first + target.size()) of the stream of the file into `target`.
   void copy_out(Bytes first, std::span<std::byte> target) const;
@@ -46,7 +47,7 @@ class Memory {
   [[nodiscard]] MPI_Datatype element_type() const;
 
  private:
-  Memory(mpiio::TypedMemory memory, mesh::Type type, mesh::Type external, store::Format format);
+  Memory(mpiio::TypedMemory memory, mesh::Type type, mesh::Type external, store::CdfVersion format);
   void convert(Bytes first_element, std::byte* target, std::size_t count) const;
   // Hands over elements side by side.
   template <class Take>

@@ -15,7 +15,7 @@
 
 #include "frontends/mpiio/captured_file.hpp"
 #include "memory.hpp"
-#include "store/layout.hpp"
+#include "store/format/cdf/cdf.hpp"
 #include "variable.hpp"
 
 namespace glean::pnetcdf {
@@ -40,7 +40,7 @@ class OpenFile {
     std::string path;   // from the root on
     std::weak_ptr<mpiio::Target> target;   // none: puts are the library's
     std::shared_ptr<mpiio::FileComm> comm;   // if there is a target: of the ranks that have this open
-    store::Format format;
+    store::CdfVersion format;
     Mode mode;
   };
   explicit OpenFile(Opened opened) : opened_(std::move(opened)) {}
@@ -49,8 +49,8 @@ class OpenFile {
 
   [[nodiscard]] const std::string& path() const { return opened_.path; }
   [[nodiscard]] MPI_Comm comm() const { return opened_.comm->get(); }
-  [[nodiscard]] store::Format format() const { return opened_.format; }
-  [[nodiscard]] bool has_small_records() const { return opened_.format != store::Format::cdf5; }
+  [[nodiscard]] store::CdfVersion format() const { return opened_.format; }
+  [[nodiscard]] bool has_small_records() const { return opened_.format != store::CdfVersion::cdf5; }
   [[nodiscard]] Mode mode() const { return opened_.mode; }
   // Its definitions have never ended: nothing has been put.
   [[nodiscard]] bool is_being_made() const { return is_being_made_; }

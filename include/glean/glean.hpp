@@ -72,7 +72,10 @@ enum class Level {
   durable,   // fsynced, and published under the final name if the output is closed
 };
 
-enum class Format { cdf1, cdf2, cdf5 };  // NetCDF classic, 64-bit offset, 64-bit data
+enum class Format {
+  cdf1, cdf2, cdf5,   // NetCDF classic, 64-bit offset, 64-bit data
+  npy,                // NumPy's: one variable, little-endian, no attributes; not in the modes passthrough and collective
+};
 
 enum class Fill { off, on };    // what becomes of elements that nobody puts
 enum class Existing { replace, refuse };  // what to do with a file that is there already

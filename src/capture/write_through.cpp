@@ -72,7 +72,7 @@ void WriteThrough::write(Target& target, const pool::Record& record, const Sourc
   const auto& layout = target.description.layout;
   const auto& variable = layout.variables.at(record.variable);
   const auto memory = static_cast<mesh::Type>(record.memory_type);
-  const auto convert = store::converter(memory, variable.external, layout.format);
+  const auto convert = store::converter(memory, variable.external, variable.stored);
   const mesh::Box box = pool::box_of(record);
   const std::uint64_t part = buffer_bytes / source.element_bytes;
   for (std::uint64_t done = 0; done < record.elements; done += part) {

@@ -22,6 +22,7 @@
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
+#include "store/format/formats.hpp"
 #include "store/parts/part_index.hpp"
 
 namespace glean::drain {
@@ -392,19 +393,20 @@ void Engine::perform(Job job) {
       publish_bytes(job);
       return finish_job(job, nullptr);
     }
-    const auto patch = store::record_count_patch(description.layout.format, records);
-    if (records != 0 && job.output->about().publishes()) file->write({patch.bytes.data(), patch.size}, patch.offset);
+    const auto finished = store::Formats::to_finish().find(description.layout.format).finish(description.image(), {records, end});
+    if (job.output->about().publishes()) {
+      for (const store::Patch& patch : finished.patches) file->write(patch.bytes, patch.offset);
+    }
     if (job.kind == Job::Kind::synchronize) {
       file->synchronize();
     } else {
-      const Bytes file_bytes = store::final_size(description.layout, records, end);
       if (end > description.layout.header_bytes && file->current_size() < end) {
         throw base::Error(base::Errc::not_found, "it is shorter than what was written to it");
       }
-      file->truncate(file_bytes);
+      file->resize(finished.size);
       job.output->about().slot.publishing_inode.store(file->inode(), std::memory_order_release);
       if (description.is_part) store::publish_index(calls_, description.names, steps);
-      publish(calls_, *file, description.layout, file_bytes, job.output->about().checksums);
+      publish(calls_, *file, description.layout, finished.size, job.output->about().checksums);
     }
   } catch (const base::Error& error) {
     const base::Error named(error.code(), "'" + description.display_path + "': " + error.what(), error.hint());

@@ -35,7 +35,7 @@ void Steps::on_put(const TakenRecord& taken) {
   if (output_.nodes != nullptr && output_.nodes->has_come_before(record, box)) return output_.retire(taken);
   const bool in_file = record.state != pool::RecordState::live || record.place == pool::PayloadPlace::file;
   if (in_file || is_undone(record.step)) return take_kept(taken);
-  const auto convert = store::converter(memory, variable.external, description.layout.format);
+  const auto convert = store::converter(memory, variable.external, variable.stored);
   if (convert == nullptr) refuse();
   auto pending = std::make_unique<PendingPiece>(PendingPiece{
       {store::Piece(variable, record_of(variable, record.step), box, record.first_element, record.elements), &variable, convert,

@@ -85,7 +85,7 @@ void Stream::on_put(const TakenRecord& taken) {
   }
   auto pending = std::make_unique<PendingPiece>(PendingPiece{
       {store::Piece(mesh::PatternPart(*pattern, record.first_element, record.elements)), &byte_variable(),
-       store::converter(mesh::Type::uint8, mesh::Type::uint8, store::Format::cdf5),
+       store::converter(mesh::Type::uint8, mesh::Type::uint8),
        record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr, 1},
       taken, output_.pool.job_rank(record, taken.journal->rank()), 0, record.elements});
   unwritten_.emplace(record.step, pending.get());

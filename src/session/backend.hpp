@@ -10,9 +10,10 @@
 #include <string>
 
 #include "capture/copy.hpp"
+#include "mesh/definitions.hpp"
 #include "session/core.hpp"
 #include "session/output_name.hpp"
-#include "store/pnetcdf/definitions.hpp"
+#include "store/format/format.hpp"
 #include "store/posix/file.hpp"
 
 namespace glean::session {
@@ -23,11 +24,12 @@ struct Opening {
   base::OutputSettings settings;
   store::FileNames names;          // on rank 0 only
   OutputName name;                 // on all ranks
+  const store::Format* format = nullptr;
 };
 
 // Of what must be the same on all ranks.
-[[nodiscard]] inline std::uint64_t fingerprint_of(const std::string& path, const store::Definitions& definitions) {
-  return definitions.fingerprint() ^ std::hash<std::string>{}(path);
+[[nodiscard]] inline std::uint64_t fingerprint_of(const Opening& opening, const mesh::Definitions& definitions) {
+  return definitions.fingerprint() ^ std::hash<std::string>{}(opening.path + std::string(opening.format->name()));
 }
 
 class Backend {
@@ -36,7 +38,7 @@ class Backend {
   // Creates the file, unless a rank has failed before (`earlier`). Collective; throws on all ranks or none. After it has
   // thrown, only the destructor may be called.
   // `blocks`: of this rank.
-  virtual void create(const store::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) = 0;
+  virtual void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) = 0;
   // This rank begins steps 0, 1, 2, …; not all need come into the file. Local.
   virtual void begin_step(std::uint64_t) {}
   // Takes one box of a variable. Local. The box is not empty and lies in the variable.

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "drain/checksums.hpp"
 #include "session/agreement.hpp"
+#include "session/formats.hpp"
 #include "session/input.hpp"
 #include "session/output_impl.hpp"
 #include "session/translated.hpp"
@@ -21,7 +22,6 @@ namespace glean {
 
 static_assert(static_cast<int>(Errc::unsupported) == static_cast<int>(base::Errc::unsupported));
 static_assert(static_cast<int>(Type::text) == static_cast<int>(mesh::Type::text));
-static_assert(static_cast<int>(Format::cdf5) == static_cast<int>(store::Format::cdf5));
 
 namespace {
 
@@ -159,7 +159,7 @@ class Session::Impl {
     core_->require_usable("open");
     core_->require_question("open");
     const session::Parts& parts = core_->parts();
-    session::Opening opening{std::string(path), {}, {}, {}};
+    session::Opening opening{std::string(path), {}, {}, {}, &session::format_of(format)};
     if (parts.count > 1) opening.path = store::part_path(opening.path, parts.self, parts.count);
     struct Decision {
       base::OutputSettings settings;
@@ -197,7 +197,7 @@ class Session::Impl {
     auto backend = base::captures(opening.settings.mode)
                        ? session::make_threaded_backend(core_, opening)
                        : session::make_passthrough_backend(core_, opening);
-    return Output(std::make_unique<Output::Impl>(core_, opening.path, static_cast<store::Format>(format),
+    return Output(std::make_unique<Output::Impl>(core_, opening.path, *opening.format,
                                                  std::move(backend)));
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Grids as dimensions and variables of the file.
+// Grids as dimensions and variables of the file; the definitions say which of these belong to which grid.
 #include <limits>
 
 #include "session/output_impl.hpp"
@@ -16,11 +16,18 @@ void require_argument(bool good, const std::string& what) {
 }  // namespace
 
 template <class T>
-void Output::Impl::add_coordinates(std::string_view name, std::span<const Dimension> dimensions, const Box& box,
+int Output::Impl::add_coordinates(std::string_view name, std::span<const Dimension> dimensions, const Box& box,
                                    std::span<const T> values) {
   const Variable variable = define_variable(name, type_of<T>(), dimensions, {box}, {});
   const auto bytes = std::as_bytes(values);
   coordinates_.push_back({variable, {bytes.begin(), bytes.end()}});
+  return variable.id;
+}
+
+Grid Output::Impl::add_grid(mesh::GridDefinition grid, std::vector<mesh::Box> blocks) {
+  definitions_.grids.push_back(std::move(grid));
+  grid_blocks_.push_back(std::move(blocks));
+  return {static_cast<int>(definitions_.grids.size()) - 1};
 }
 
 Grid Output::Impl::define_grid(const UniformGrid& grid) {
@@ -36,19 +43,20 @@ Grid Output::Impl::define_grid(const UniformGrid& grid) {
   }
   require_argument(names.size() == dimensions, "a uniform grid needs one name for each dimension");
 
-  GridInfo info;
-  for (std::size_t d = 0; d < dimensions; ++d) info.dimensions.push_back(define_dimension(names[d], grid.shape[d], false));
+  mesh::GridDefinition definition{mesh::GridKind::uniform, {}, {}, grid.origin, grid.spacing};
+  for (std::size_t d = 0; d < dimensions; ++d) definition.dimensions.push_back(define_dimension(names[d], grid.shape[d], false).id);
   for (std::size_t d = 0; d < dimensions; ++d) {
     // Rank 0 puts the coordinates.
     std::vector<double> centres(core_->rank() == 0 ? grid.shape[d] : 0);
     for (std::size_t i = 0; i < centres.size(); ++i) {
       centres[i] = grid.origin[d] + (static_cast<double>(i) + 0.5) * grid.spacing[d];
     }
-    add_coordinates<double>(names[d], std::span(&info.dimensions[d], 1), {{0}, {centres.size()}}, centres);
+    const Dimension along{definition.dimensions[d]};
+    definition.coordinates.push_back(add_coordinates<double>(names[d], std::span(&along, 1), {{0}, {centres.size()}}, centres));
   }
-  for (const auto& block : grid.blocks) info.blocks.push_back({block.start, block.count});
-  grids_.push_back(std::move(info));
-  return {static_cast<int>(grids_.size()) - 1};
+  std::vector<mesh::Box> blocks;
+  for (const auto& block : grid.blocks) blocks.push_back({block.start, block.count});
+  return add_grid(std::move(definition), std::move(blocks));
 }
 
 Grid Output::Impl::define_grid(const AmrGrid& grid) {
@@ -75,26 +83,23 @@ Grid Output::Impl::define_grid(const AmrGrid& grid) {
     }
   }
 
-  GridInfo info;
-  info.dimensions.push_back(define_dimension("blocks", grid.blocks_total, false));
+  const Dimension blocks = define_dimension("blocks", grid.blocks_total, false);
+  mesh::GridDefinition definition{mesh::GridKind::amr, {blocks.id}, {}, {}, {}};
   const char* names[] = {"nzb", "nyb", "nxb"};
   for (std::size_t d = 0; d < dimensions; ++d) {
-    info.dimensions.push_back(define_dimension(names[3 - dimensions + d], grid.cells_per_block[d], false));
+    definition.dimensions.push_back(define_dimension(names[3 - dimensions + d], grid.cells_per_block[d], false).id);
   }
-  const Dimension blocks = info.dimensions[0];
   const Dimension bound_dimensions[] = {blocks, define_dimension("ndim", dimensions, false),
                                         define_dimension("lo_hi", 2, false)};
   const Box per_block{{grid.first_block}, {mine}};
-  add_coordinates<std::int32_t>("lrefine", std::span(&blocks, 1), per_block, levels);
-  add_coordinates<std::int32_t>("parent", std::span(&blocks, 1), per_block, parents);
-  add_coordinates<double>("bndbox", bound_dimensions, {{grid.first_block, 0, 0}, {mine, dimensions, 2}}, bounds);
+  definition.coordinates = {add_coordinates<std::int32_t>("lrefine", std::span(&blocks, 1), per_block, levels),
+                            add_coordinates<std::int32_t>("parent", std::span(&blocks, 1), per_block, parents),
+                            add_coordinates<double>("bndbox", bound_dimensions, {{grid.first_block, 0, 0}, {mine, dimensions, 2}}, bounds)};
 
   mesh::Box block{{grid.first_block}, {mine}};
   block.start.resize(1 + dimensions, 0);
   block.count.insert(block.count.end(), grid.cells_per_block.begin(), grid.cells_per_block.end());
-  info.blocks.push_back(std::move(block));
-  grids_.push_back(std::move(info));
-  return {static_cast<int>(grids_.size()) - 1};
+  return add_grid(std::move(definition), {std::move(block)});
 }
 
 }  // namespace glean

@@ -12,7 +12,7 @@ namespace glean {
 
 namespace {
 
-VariableDescription described(const store::NetcdfReader::Variable& variable) {
+VariableDescription described(const session::Reader::Variable& variable) {
   return {variable.name, static_cast<Type>(variable.external), variable.per_step, variable.shape};
 }
 
@@ -29,7 +29,7 @@ auto input_call(Input::Impl* impl, Call call) {
 
 // --- one file
 
-const store::NetcdfReader::Variable& Input::Impl::info(Variable variable) const {
+const session::Reader::Variable& Input::Impl::info(Variable variable) const {
   const auto& variables = file_->variables();
   if (variable.id >= 0 && static_cast<std::size_t>(variable.id) < variables.size()) {
     return variables[static_cast<std::size_t>(variable.id)];
@@ -91,11 +91,11 @@ namespace session {
 
 namespace {
 
-std::unique_ptr<store::NetcdfReader> open_file(const std::string& path) {
-  return std::make_unique<store::NetcdfReader>(path);
+std::unique_ptr<Reader> open_file(const std::string& path) {
+  return std::make_unique<Reader>(path);
 }
 
-std::unique_ptr<store::NetcdfReader> open_output(PoolOutputs& outputs, PoolOutput& output, const InputOptions& options) {
+std::unique_ptr<Reader> open_output(PoolOutputs& outputs, PoolOutput& output, const InputOptions& options) {
   const std::string path = outputs.wait_to_read(output, options);
   try {
     return open_file(path);
@@ -112,7 +112,7 @@ std::unique_ptr<Input::Impl> open_input(const std::shared_ptr<Core>& core, const
                                         const InputOptions& options) {
   core->require_usable("open_input");
   const Blocked blocked(*core);
-  const auto made = [&](std::unique_ptr<store::NetcdfReader> file) {
+  const auto made = [&](std::unique_ptr<Reader> file) {
     return std::make_unique<Input::Impl>(core, path, std::move(file));
   };
   std::string final_path;

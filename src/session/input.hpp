@@ -10,13 +10,13 @@
 
 #include "glean/glean.hpp"
 #include "session/core.hpp"
-#include "store/pnetcdf/read.hpp"
+#include "session/formats.hpp"
 
 namespace glean {
 
 class Input::Impl {
  public:
-  Impl(std::shared_ptr<session::Core> core, std::string path, std::unique_ptr<store::NetcdfReader> file)
+  Impl(std::shared_ptr<session::Core> core, std::string path, std::unique_ptr<session::Reader> file)
       : core_(std::move(core)), path_(std::move(path)), file_(std::move(file)) {}
 
   [[nodiscard]] std::uint64_t steps() const { return file_->records(); }
@@ -31,11 +31,11 @@ class Input::Impl {
   [[nodiscard]] session::Core& core() { return *core_; }
 
  private:
-  [[nodiscard]] const store::NetcdfReader::Variable& info(Variable variable) const;
+  [[nodiscard]] const session::Reader::Variable& info(Variable variable) const;
 
   std::shared_ptr<session::Core> core_;   // for its figures
   std::string path_;                      // as the application calls it
-  std::unique_ptr<store::NetcdfReader> file_;
+  std::unique_ptr<session::Reader> file_;
 };
 
 namespace session {

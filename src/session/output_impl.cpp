@@ -5,7 +5,6 @@
 
 #include "session/agreement.hpp"
 #include "store/convert.hpp"
-#include "store/netcdf_name.hpp"
 
 namespace glean {
 
@@ -18,8 +17,8 @@ mesh::Box internal(const Box& box) { return {box.start, box.count}; }
   throw base::Error(code, what, hint);
 }
 
-void check_name(const char* what, std::string_view name) {
-  const std::string flaw = store::flaw_of_name(name);
+void check_name(const store::Format& format, const char* what, std::string_view name) {
+  const std::string flaw = format.flaw_of_name(name);
   if (flaw.empty()) return;
   constexpr std::size_t shown = 60;
   refuse(base::Errc::invalid_argument,
@@ -35,11 +34,9 @@ std::string text(const mesh::Shape& shape) {
 
 }  // namespace
 
-Output::Impl::Impl(std::shared_ptr<session::Core> core, std::string path, store::Format format,
+Output::Impl::Impl(std::shared_ptr<session::Core> core, std::string path, const store::Format& format,
                    std::unique_ptr<session::Backend> backend)
-    : core_(std::move(core)), path_(std::move(path)), backend_(std::move(backend)) {
-  definitions_.format = format;
-}
+    : core_(std::move(core)), path_(std::move(path)), backend_(std::move(backend)), format_(format) {}
 
 Output::Impl::~Impl() {
   const bool open = phase_ == Phase::between_steps || phase_ == Phase::in_step;
@@ -96,7 +93,7 @@ const Output::Impl::VariableInfo& Output::Impl::info(Variable variable, const ch
 
 Dimension Output::Impl::define_dimension(std::string_view name, std::uint64_t length, bool unlimited) {
   require(Phase::defining, "define_dimension");
-  check_name("dimension", name);
+  check_name(format_, "dimension", name);
   for (const auto& dimension : definitions_.dimensions) {
     if (dimension.name == name) refuse(base::Errc::invalid_argument, "dimension '" + dimension.name + "' is defined already");
     if (unlimited && dimension.unlimited) {
@@ -112,11 +109,11 @@ Dimension Output::Impl::define_dimension(std::string_view name, std::uint64_t le
 
 Variable Output::Impl::define_variable(std::string_view name, Type external, Grid grid, VariableOptions options) {
   require(Phase::defining, "define_variable");
-  if (grid.id < 0 || static_cast<std::size_t>(grid.id) >= grids_.size()) {
+  if (grid.id < 0 || static_cast<std::size_t>(grid.id) >= definitions_.grids.size()) {
     refuse(base::Errc::not_found, "variable '" + std::string(name) + "' is defined on a grid that '" + path_ + "' does not have");
   }
-  const GridInfo& info = grids_[static_cast<std::size_t>(grid.id)];
-  std::vector<Dimension> dimensions = info.dimensions;
+  std::vector<Dimension> dimensions;
+  for (const int id : definitions_.grids[static_cast<std::size_t>(grid.id)].dimensions) dimensions.push_back({id});
   if (options.per_step) {
     auto unlimited = std::find_if(definitions_.dimensions.begin(), definitions_.dimensions.end(),
                                   [](const auto& dimension) { return dimension.unlimited; });
@@ -126,19 +123,21 @@ Variable Output::Impl::define_variable(std::string_view name, Type external, Gri
     dimensions.insert(dimensions.begin(), Dimension{id});
   }
   std::vector<Box> blocks;
-  for (const auto& block : info.blocks) blocks.push_back({block.start, block.count});
-  return define_variable(name, external, dimensions, std::move(blocks), options);
+  for (const auto& block : grid_blocks_[static_cast<std::size_t>(grid.id)]) blocks.push_back({block.start, block.count});
+  const Variable variable = define_variable(name, external, dimensions, std::move(blocks), options);
+  definitions_.variables[static_cast<std::size_t>(variable.id)].grid = grid.id;
+  return variable;
 }
 
 Variable Output::Impl::define_variable(std::string_view name, Type external, std::span<const Dimension> dimensions,
                                        std::vector<Box> blocks, VariableOptions options) {
   require(Phase::defining, "define_variable");
-  check_name("variable", name);
+  check_name(format_, "variable", name);
   const std::string text_name(name);
   for (const auto& variable : definitions_.variables) {
     if (variable.name == name) refuse(base::Errc::invalid_argument, "variable '" + text_name + "' is defined already");
   }
-  store::VariableDefinition variable{text_name, internal(external), {}, options.fill == Fill::on};
+  mesh::VariableDefinition variable{text_name, internal(external), {}, options.fill == Fill::on, -1};
   VariableInfo info;
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
     const int id = dimensions[d].id;
@@ -176,7 +175,7 @@ Variable Output::Impl::define_variable(std::string_view name, Type external, std
 void Output::Impl::define_attribute(Variable variable, std::string_view name, Type type, const void* values,
                                     std::size_t count) {
   require(Phase::defining, "define_attribute");
-  check_name("attribute", name);
+  check_name(format_, "attribute", name);
   if (variable.id != -1) static_cast<void>(info(variable, "define_attribute"));
   const auto* bytes = static_cast<const std::byte*>(values);
   definitions_.attributes.push_back(
@@ -227,7 +226,7 @@ void Output::Impl::put_coordinates() {
 
 void Output::Impl::check_conversion(Variable variable, Type memory) const {
   const auto& definition = definitions_.variables[static_cast<std::size_t>(variable.id)];
-  if (store::converter(internal(memory), definition.external, definitions_.format) == nullptr) {
+  if (store::converter(internal(memory), definition.external) == nullptr) {
     refuse(base::Errc::invalid_argument, "type mismatch: " + std::string(mesh::name_of(internal(memory))) + " data cannot be put into '" +
                                        definition.name + "' of type " + std::string(mesh::name_of(definition.external)));
   }

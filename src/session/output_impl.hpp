@@ -14,7 +14,7 @@ namespace glean {
 
 class Output::Impl {
  public:
-  Impl(std::shared_ptr<session::Core> core, std::string path, store::Format format,
+  Impl(std::shared_ptr<session::Core> core, std::string path, const store::Format& format,
        std::unique_ptr<session::Backend> backend);
   ~Impl();
 
@@ -42,10 +42,6 @@ class Output::Impl {
 
  private:
   enum class Phase { defining, between_steps, in_step, closed, failed };   // failed: there is no file
-  struct GridInfo {
-    std::vector<Dimension> dimensions;
-    std::vector<mesh::Box> blocks;
-  };
   struct VariableInfo {
     mesh::Shape shape;                 // of one record
     std::vector<mesh::Box> blocks;     // of this rank
@@ -61,15 +57,18 @@ class Output::Impl {
   [[nodiscard]] const VariableInfo& info(Variable variable, const char* call) const;
   [[nodiscard]] const std::string& name(Variable variable) const;
   void check_conversion(Variable variable, Type memory) const;
-  template <class T> void add_coordinates(std::string_view name, std::span<const Dimension> dimensions,
+  // Returns the variable that has them.
+  template <class T> int add_coordinates(std::string_view name, std::span<const Dimension> dimensions,
                                           const Box& box, std::span<const T> values);
+  Grid add_grid(mesh::GridDefinition grid, std::vector<mesh::Box> blocks);
 
   std::shared_ptr<session::Core> core_;
   std::string path_;
   std::unique_ptr<session::Backend> backend_;
-  store::Definitions definitions_;
+  const store::Format& format_;
+  mesh::Definitions definitions_;
   std::vector<VariableInfo> variables_;
-  std::vector<GridInfo> grids_;
+  std::vector<std::vector<mesh::Box>> grid_blocks_;   // of each grid, what this rank has
   mesh::Box box_;   // of the put that is made: it has room already
   std::vector<Coordinates> coordinates_;
   Phase phase_ = Phase::defining;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Puts go to PnetCDF's own collective calls, blocking: as they are, which is the baseline and serves where nothing can be
+// Puts go to the format library's own collective calls, blocking: as they are, which is the baseline and serves where nothing can be
 // captured, or tuned (mode `collective`).
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include "plan/collective.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
+#include "session/formats.hpp"
 #include "store/parts/part_index.hpp"
-#include "store/pnetcdf/passthrough.hpp"
 #include "store/posix/file.hpp"
 #include "topology/discover/discover.hpp"
 
@@ -30,9 +30,9 @@ class PassthroughBackend final : public Backend {
     if (!closed_) forsake();
   }
 
-  void create(const store::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
+  void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
     const Outcome outcome =
-        settle(core_->comm(), {fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier, core_->rank()});
+        settle(core_->comm(), {fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()});
     if (outcome.error) {
       throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
                         outcome.error->hint());
@@ -53,7 +53,7 @@ class PassthroughBackend final : public Backend {
     store::Tuning tuning;
     if (is_tuned()) tuning = {plan::hints_of(file.plan), file.plan.batch_bytes()};
     agree_or_give_up(caught([&] {
-      file_ = std::make_unique<store::PassthroughFile>(core_->comm(), file.path, definitions, tuning);
+      file_ = create_directly(core_->comm(), file.path, *opening_.format, definitions, tuning);
     }));
     if (is_part()) make_index(blocks);
   }
@@ -128,7 +128,7 @@ class PassthroughBackend final : public Backend {
     core_->past().add(opening_.name, status(), std::nullopt);
   }
 
-  // PnetCDF closes a file collectively, whatever became of it. While an exception passes, the other ranks may be
+  // The library closes a file collectively, whatever became of it. While an exception passes, the other ranks may be
   // somewhere else.
   void abandon() noexcept override {
     closed_ = true;
@@ -197,7 +197,7 @@ class PassthroughBackend final : public Backend {
   std::shared_ptr<Core> core_;
   Opening opening_;
   store::SystemCalls calls_;
-  std::unique_ptr<store::PassthroughFile> file_;
+  std::unique_ptr<DirectFile> file_;
   std::optional<base::Error> mine_;      // of this rank
   std::optional<base::Error> failure_;   // what all ranks have been told
   bool closed_ = false;

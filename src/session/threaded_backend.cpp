@@ -11,8 +11,8 @@
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "store/description.hpp"
+#include "store/format/new_file.hpp"
 #include "store/parts/part_index.hpp"
-#include "store/pnetcdf/create.hpp"
 
 namespace glean::session {
 namespace {
@@ -29,9 +29,9 @@ class ThreadedBackend final : public Backend {
   }
 
   // Rank 0 makes the file while the others come along: one reduction for everything.
-  void create(const store::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
+  void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
     InCall in_call(core_->collective(), Call::end_definitions, opening_.path);
-    Proposal mine{fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier, core_->rank()};
+    Proposal mine{fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()};
     std::uint64_t word = Proposal::no_word;   // of this node's pool
     in_call.set_busy(core_->is_root());
     if (core_->is_root() && !earlier) mine.error = caught([&] { word = as_word(make_file(definitions)); });
@@ -39,7 +39,7 @@ class ThreadedBackend final : public Backend {
     mine.root_word = word;
     if (is_part()) index_.boxes = gather_blocks(core_->comm(), blocks);
     if (is_part() && core_->is_root() && !mine.error) {
-      mine.error = caught([&] { store::prepare_index(index_calls_, opening_.names, index_); });
+      mine.error = caught([&] { store::prepare_index(calls_, opening_.names, index_); });
     }
     const bool several = core_->nodes().count() > 1;
     if (may_drop()) prepare_to_drop(definitions);
@@ -141,7 +141,7 @@ class ThreadedBackend final : public Backend {
   [[nodiscard]] bool may_drop() const { return opening_.settings.full == base::WhenFull::drop; }
   [[nodiscard]] bool keeps_first_step() const { return has_fixed_ && has_records_; }
 
-  void prepare_to_drop(const store::Definitions& definitions) {
+  void prepare_to_drop(const mesh::Definitions& definitions) {
     base::Bytes fixed_bytes = 0;
     for (const auto& variable : definitions.variables) {
       base::Bytes bytes = mesh::size_of(variable.external);
@@ -185,17 +185,20 @@ class ThreadedBackend final : public Backend {
     core_->open_on_this_node(key);
   }
 
-  pool::OutputKey make_file(const store::Definitions& definitions) {
+  pool::OutputKey make_file(const mesh::Definitions& definitions) {
     const auto& names = opening_.names;
     const pool::OutputKey key = core_->outputs().claim_slot(names.final_path);
     try {
       store::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
-                                           opening_.settings.full == base::WhenFull::synchronous, is_part()};
+                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), false, {}, {}};
       // Before there is a file: whoever comes after a killed process knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
-      description.layout = store::create_netcdf(names.working_path, definitions, opening_.settings.range);
-      store::hand_on_permissions(names);
+      store::FileImage image = opening_.format->image(definitions, opening_.settings.range);
+      description.layout = std::move(image.layout);
+      description.metadata = std::move(image.metadata);
+      description.definitions = definitions;
+      store::make_new_file(calls_, names, description.metadata);
       description.share = core_->share_of(opening_.path, description.layout);
       index_.part = core_->parts().self;
       index_.parts = core_->parts().count;
@@ -224,7 +227,7 @@ class ThreadedBackend final : public Backend {
   std::shared_ptr<PoolOutput> output_;
   std::vector<std::byte> described_;   // by the root, for other nodes
   store::PartIndex index_;             // by the root, where the file is one of several
-  store::SystemCalls index_calls_;
+  store::SystemCalls calls_;
   // Of an output that may drop.
   base::Bytes step_bytes_ = 0;      // about
   std::vector<bool> is_record_;     // of each variable

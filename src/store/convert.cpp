@@ -36,9 +36,11 @@ template <> struct Unsigned<8> { using Type = std::uint64_t; };
 template <class T>
 using BitsOf = typename Unsigned<sizeof(T)>::Type;
 
-template <class Bits>
-[[gnu::always_inline]] inline Bits big_endian(Bits bits) {
-  if constexpr (std::endian::native == std::endian::big || sizeof(Bits) == 1) return bits;
+constexpr ByteOrder native_order = std::endian::native == std::endian::big ? ByteOrder::big : ByteOrder::little;
+
+template <ByteOrder order, class Bits>
+[[gnu::always_inline]] inline Bits in_order(Bits bits) {
+  if constexpr (order == native_order || sizeof(Bits) == 1) return bits;
   else if constexpr (sizeof(Bits) == 2) return __builtin_bswap16(bits);
   else if constexpr (sizeof(Bits) == 4) return __builtin_bswap32(bits);
   else return __builtin_bswap64(bits);
@@ -103,7 +105,7 @@ template <class T>
   return value;
 }
 
-template <class Memory, class External>
+template <class Memory, class External, ByteOrder order>
 [[gnu::always_inline]] inline std::size_t convert_block(const std::byte* __restrict source,
                                                         std::byte* __restrict target, std::size_t count,
                                                         BitsOf<External> fill_bits) {
@@ -112,7 +114,7 @@ template <class Memory, class External>
   for (std::size_t i = 0; i < count; ++i) {
     const auto value = load<Memory>(source + i * sizeof(Memory));
     const bool in_range = fits<Memory, External>(value);
-    const Bits bits = big_endian(std::bit_cast<Bits>(cast<Memory, External>(value, in_range)));
+    const Bits bits = in_order<order>(std::bit_cast<Bits>(cast<Memory, External>(value, in_range)));
     const Bits result = in_range ? bits : fill_bits;
     std::memcpy(target + i * sizeof result, &result, sizeof result);
     outside += !in_range;
@@ -146,17 +148,17 @@ template <class Memory, class External, class ConvertSome>
   }
 }
 
-template <class Memory, class External>
+template <class Memory, class External, ByteOrder order>
 OutOfRange convert_portable(const std::byte* source, std::byte* target, std::size_t count,
                             const std::byte* fill_value) {
-  return convert_all<Memory, External>(source, target, count, fill_value, convert_block<Memory, External>);
+  return convert_all<Memory, External>(source, target, count, fill_value, convert_block<Memory, External, order>);
 }
 
 #ifdef GLEAN_HAS_AVX2_CLONES
-template <class Memory, class External>
+template <class Memory, class External, ByteOrder order>
 [[gnu::target("avx2")]] OutOfRange convert_avx2(const std::byte* source, std::byte* target, std::size_t count,
                                                 const std::byte* fill_value) {
-  return convert_all<Memory, External>(source, target, count, fill_value, convert_block<Memory, External>);
+  return convert_all<Memory, External>(source, target, count, fill_value, convert_block<Memory, External, order>);
 }
 
 // A few lines at a time become whole in a place that stays in the cache; from there they go past it.
@@ -167,14 +169,14 @@ template <class Memory, class External>
   const std::size_t to_line = (line - reinterpret_cast<std::uintptr_t>(target) % line) % line;
   const std::size_t head = to_line % sizeof(External) == 0 ? std::min(to_line / sizeof(External), count) : count;
   std::size_t done = head;
-  std::size_t outside = convert_block<Memory, External>(source, target, head, fill_bits);
+  std::size_t outside = convert_block<Memory, External, ByteOrder::big>(source, target, head, fill_bits);
   for (; count - done >= group; done += group) {
     alignas(line) std::byte together[4 * line];
-    outside += convert_block<Memory, External>(source + done * sizeof(Memory), together, group, fill_bits);
+    outside += convert_block<Memory, External, ByteOrder::big>(source + done * sizeof(Memory), together, group, fill_bits);
     auto* to = reinterpret_cast<__m256i*>(target + done * sizeof(External));
     for (std::size_t i = 0; i < 4; ++i) _mm256_stream_si256(to + i, _mm256_load_si256(reinterpret_cast<const __m256i*>(together) + i));
   }
-  return outside + convert_block<Memory, External>(source + done * sizeof(Memory), target + done * sizeof(External),
+  return outside + convert_block<Memory, External, ByteOrder::big>(source + done * sizeof(Memory), target + done * sizeof(External),
                                                    count - done, fill_bits);
 }
 
@@ -193,7 +195,7 @@ using Table = std::array<Converter, mesh::type_count * mesh::type_count>;
 
 enum class Means { any, avx2, streaming };   // the processor's
 
-template <Means means, std::size_t index>
+template <Means means, ByteOrder order, std::size_t index>
 constexpr Converter table_entry() {
   constexpr std::size_t memory = index / mesh::type_count, external = index % mesh::type_count;
   if constexpr ((memory == text_index) != (external == text_index)) return nullptr;
@@ -201,47 +203,46 @@ constexpr Converter table_entry() {
     using Memory = std::tuple_element_t<memory, Types>;
     using External = std::tuple_element_t<external, Types>;
 #ifdef GLEAN_HAS_AVX2_CLONES
-    if constexpr (means == Means::avx2) return convert_avx2<Memory, External>;
+    if constexpr (means == Means::avx2) return convert_avx2<Memory, External, order>;
     if constexpr (means == Means::streaming) return convert_streaming<Memory, External>;
 #endif
-    return convert_portable<Memory, External>;
+    return convert_portable<Memory, External, order>;
   }
 }
 
-template <Means means, std::size_t... index>
+template <Means means, ByteOrder order, std::size_t... index>
 constexpr Table make_table(std::index_sequence<index...>) {
-  return {table_entry<means, index>()...};
+  return {table_entry<means, order, index>()...};
 }
+
+template <Means means, ByteOrder order>
+constexpr Table table = make_table<means, order>(std::make_index_sequence<std::tuple_size_v<Table>>{});
 
 template <Means means>
-constexpr Table table = make_table<means>(std::make_index_sequence<std::tuple_size_v<Table>>{});
-
-std::size_t table_index(mesh::Type memory, mesh::Type external, Format format) {
-  // CDF-1 and CDF-2 have no unsigned bytes: their int8 holds either.
-  if (memory == mesh::Type::uint8 && external == mesh::Type::int8 && format != Format::cdf5) {
-    memory = mesh::Type::int8;
-  }
-  return static_cast<std::size_t>(memory) * mesh::type_count + static_cast<std::size_t>(external);
+Converter found(mesh::Type memory, mesh::Type external, Stored stored) {
+  if (memory == mesh::Type::uint8 && external == mesh::Type::int8 && stored.int8_holds_uint8) memory = mesh::Type::int8;
+  const std::size_t index = static_cast<std::size_t>(memory) * mesh::type_count + static_cast<std::size_t>(external);
+  if (stored.order == ByteOrder::big) return table<means, ByteOrder::big>[index];
+  constexpr Means of_little = means == Means::streaming ? Means::avx2 : means;
+  return table<of_little, ByteOrder::little>[index];
 }
 
 }  // namespace
 
-Converter converter(mesh::Type memory, mesh::Type external, Format format) {
+Converter converter(mesh::Type memory, mesh::Type external, Stored stored) {
 #ifdef GLEAN_HAS_AVX2_CLONES
-  if (__builtin_cpu_supports("avx2")) return table<Means::avx2>[table_index(memory, external, format)];
+  if (__builtin_cpu_supports("avx2")) return found<Means::avx2>(memory, external, stored);
 #endif
-  return portable_converter(memory, external, format);
+  return portable_converter(memory, external, stored);
 }
 
-Converter streaming_converter(mesh::Type memory, mesh::Type external, Format format) {
+Converter streaming_converter(mesh::Type memory, mesh::Type external, Stored stored) {
 #ifdef GLEAN_HAS_AVX2_CLONES
-  if (__builtin_cpu_supports("avx2")) return table<Means::streaming>[table_index(memory, external, format)];
+  if (__builtin_cpu_supports("avx2")) return found<Means::streaming>(memory, external, stored);
 #endif
-  return portable_converter(memory, external, format);
+  return portable_converter(memory, external, stored);
 }
 
-Converter portable_converter(mesh::Type memory, mesh::Type external, Format format) {
-  return table<Means::any>[table_index(memory, external, format)];
-}
+Converter portable_converter(mesh::Type memory, mesh::Type external, Stored stored) { return found<Means::any>(memory, external, stored); }
 
 }  // namespace glean::store

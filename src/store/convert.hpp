@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Elements from their type in memory to their external type in the file, big-endian, with PnetCDF's
-// conversion and range rules.
+// Elements from their type in memory to their external type, in the file's byte order, with PnetCDF's conversion and range rules.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +20,12 @@ struct OutOfRange {
 using Converter = OutOfRange (*)(const std::byte* source, std::byte* target, std::size_t count,
                                  const std::byte* fill_value);
 
-// nullptr where PnetCDF refuses (text to number or number to text). `format` matters for uint8 into int8,
-// which CDF-1 and CDF-2 store without a range check.
-[[nodiscard]] Converter converter(mesh::Type memory, mesh::Type external, Format format);
-// The same, for targets that are not read soon: they go past the cache, and are not read before they are written.
-[[nodiscard]] Converter streaming_converter(mesh::Type memory, mesh::Type external, Format format);
+// nullptr where PnetCDF refuses (text to number or number to text).
+[[nodiscard]] Converter converter(mesh::Type memory, mesh::Type external, Stored stored = {});
+// The same, for targets that are not read soon: they go past the cache, and are not read before they are written. Where `stored` is
+// little-endian it is the same as converter().
+[[nodiscard]] Converter streaming_converter(mesh::Type memory, mesh::Type external, Stored stored = {});
 // The same without the extensions of this processor.
-[[nodiscard]] Converter portable_converter(mesh::Type memory, mesh::Type external, Format format);
+[[nodiscard]] Converter portable_converter(mesh::Type memory, mesh::Type external, Stored stored = {});
 
 }  // namespace glean::store

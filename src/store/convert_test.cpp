@@ -28,10 +28,10 @@ struct Converted {
 };
 
 template <class T>
-Converted convert(Type memory, Type external, const std::vector<T>& values, Format format = Format::cdf5) {
+Converted convert(Type memory, Type external, const std::vector<T>& values, Stored stored = {}) {
   std::vector<std::byte> target(values.size() * mesh::size_of(external));
   Converted result;
-  result.out = converter(memory, external, format)(reinterpret_cast<const std::byte*>(values.data()), target.data(),
+  result.out = converter(memory, external, stored)(reinterpret_cast<const std::byte*>(values.data()), target.data(),
                                                    values.size(), fill_value);
   for (const std::byte b : target) {
     constexpr char digits[] = "0123456789abcdef";
@@ -42,8 +42,8 @@ Converted convert(Type memory, Type external, const std::vector<T>& values, Form
 }
 
 template <class T>
-std::string hex(Type memory, Type external, T value, Format format = Format::cdf5) {
-  const Converted converted = convert(memory, external, std::vector<T>{value}, format);
+std::string hex(Type memory, Type external, T value, Stored stored = {}) {
+  const Converted converted = convert(memory, external, std::vector<T>{value}, stored);
   return (converted.out.count == 1 ? "out of range " : "") + converted.hex;
 }
 
@@ -56,6 +56,15 @@ TEST(Converter, WritesTheHighByteFirst) {
   EXPECT_EQ(hex<std::int64_t>(Type::int64, Type::int64, 0x0102030405060708), "0102030405060708");
   EXPECT_EQ(hex<float>(Type::float32, Type::float32, 1.0F), "3f800000");
   EXPECT_EQ(hex<double>(Type::float64, Type::float64, -2.0), "c000000000000000");
+}
+
+TEST(Converter, WritesTheLowByteFirstWhereThatIsTheOrder) {
+  const Stored little{ByteOrder::little};
+  EXPECT_EQ(hex<std::int16_t>(Type::int16, Type::int16, 0x0102, little), "0201");
+  EXPECT_EQ(hex<std::int32_t>(Type::int32, Type::float64, -3, little), "00000000000008c0");
+  EXPECT_EQ(hex<float>(Type::float32, Type::float32, 1.0F, little), "0000803f");
+  EXPECT_EQ(hex<std::int16_t>(Type::int16, Type::int8, 127, little), "7f");
+  EXPECT_EQ(hex<std::int32_t>(Type::int32, Type::int16, 0x10000, little), "out of range f1f2");
 }
 
 TEST(Converter, KeepsEveryBitOfTheSameType) {
@@ -79,9 +88,8 @@ TEST(Converter, WritesTheFillValueForIntegersThatDoNotFit) {
 }
 
 TEST(Converter, StoresUnsignedBytesAsTheyAreInFormatsWithoutThem) {
-  EXPECT_EQ(hex<std::uint8_t>(Type::uint8, Type::int8, 200, Format::cdf5), "out of range f1");
-  EXPECT_EQ(hex<std::uint8_t>(Type::uint8, Type::int8, 200, Format::cdf2), "c8");
-  EXPECT_EQ(hex<std::uint8_t>(Type::uint8, Type::int8, 200, Format::cdf1), "c8");
+  EXPECT_EQ(hex<std::uint8_t>(Type::uint8, Type::int8, 200), "out of range f1");
+  EXPECT_EQ(hex<std::uint8_t>(Type::uint8, Type::int8, 200, {ByteOrder::big, true}), "c8");
 }
 
 TEST(Converter, CutsFractionsButComparesBeforeCutting) {
@@ -128,8 +136,8 @@ TEST(Converter, KeepsTextApartFromNumbers) {
   EXPECT_EQ(convert(Type::text, Type::text, std::vector<char>{'a', '\0', 'z'}).hex, "61007a");
   for (int type = 0; type < mesh::type_count; ++type) {
     if (static_cast<Type>(type) == Type::text) continue;
-    EXPECT_EQ(converter(Type::text, static_cast<Type>(type), Format::cdf5), nullptr);
-    EXPECT_EQ(converter(static_cast<Type>(type), Type::text, Format::cdf5), nullptr);
+    EXPECT_EQ(converter(Type::text, static_cast<Type>(type)), nullptr);
+    EXPECT_EQ(converter(static_cast<Type>(type), Type::text), nullptr);
   }
 }
 
@@ -150,7 +158,7 @@ TEST(Converter, GivesTheSameInWholeInPartsUnalignedPastTheCacheAndWithoutTheProc
   std::vector<std::byte> memory(count * 8 + 1);
   for (int pair = 0; pair < mesh::type_count * mesh::type_count; ++pair) {
     const auto from = static_cast<Type>(pair / mesh::type_count), to = static_cast<Type>(pair % mesh::type_count);
-    const Converter convert_all = converter(from, to, Format::cdf5);
+    const Converter convert_all = converter(from, to);
     if (convert_all == nullptr) continue;
     // Words of few significant bits are small integers, and others are all over the floating-point numbers.
     for (std::size_t i = 0; i + 8 <= memory.size(); i += 8) {
@@ -163,10 +171,10 @@ TEST(Converter, GivesTheSameInWholeInPartsUnalignedPastTheCacheAndWithoutTheProc
 
     const OutOfRange out = convert_all(source, whole.data(), count, fill_value);
     const OutOfRange portable_out =
-        portable_converter(from, to, Format::cdf5)(source, portable.data(), count, fill_value);
+        portable_converter(from, to)(source, portable.data(), count, fill_value);
     // From any place of a line, also inside of an element.
     std::byte* const streamed_to = streamed.data() + random() % 64;
-    const OutOfRange streamed_out = streaming_converter(from, to, Format::cdf5)(source, streamed_to, count, fill_value);
+    const OutOfRange streamed_out = streaming_converter(from, to)(source, streamed_to, count, fill_value);
     std::size_t out_in_parts = 0;
     for (std::size_t begin = 0; begin < count;) {
       const std::size_t size = std::min<std::size_t>(1 + random() % 40, count - begin);

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <utility>
 
+#include "base/encoding.hpp"
 #include "base/error.hpp"
 #include "topology/text.hpp"
 
@@ -164,8 +166,11 @@ OutputDescription OutputDescription::decode_names(std::span<const std::byte> byt
 std::vector<std::byte> OutputDescription::encode_layout() const {
   std::vector<std::byte> encoded;
   append_share(encoded, share);
-  const auto of_layout = layout.encode();
-  encoded.insert(encoded.end(), of_layout.begin(), of_layout.end());
+  base::Encoder rest;
+  rest.bytes(image().encode());
+  rest.bytes(definitions ? definitions->encode() : std::vector<std::byte>());
+  const auto encoded_rest = rest.take();
+  encoded.insert(encoded.end(), encoded_rest.begin(), encoded_rest.end());
   return behind(XXH3_64bits(encoded.data(), encoded.size()), encoded);
 }
 
@@ -178,7 +183,13 @@ OutputDescription OutputDescription::decode(std::span<const std::byte> bytes) {
   bytes = bytes.subspan(sizeof checksum);
   if (checksum != XXH3_64bits(bytes.data(), bytes.size())) refuse();
   description.share = take_share(bytes);
-  description.layout = FileLayout::decode(bytes);
+  base::Decoder rest(bytes, "the description of an output");
+  FileImage image = FileImage::decode(rest.bytes());
+  description.layout = std::move(image.layout);
+  description.metadata = std::move(image.metadata);
+  const auto definitions = rest.bytes();
+  rest.expect_end();
+  if (!definitions.empty()) description.definitions = mesh::Definitions::decode(definitions);
   return description;
 }
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a drain must know of an output: where its file is, how it is laid out, and which node writes what of it.
+// What a drain must know of an output: what it means, where its file is, what a format has made of it, and which node writes what.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "mesh/definitions.hpp"
 #include "plan/file_share.hpp"
-#include "store/layout.hpp"
+#include "store/format/file_image.hpp"
 #include "store/posix/file.hpp"
 
 namespace glean::store {
@@ -24,15 +26,18 @@ struct OutputDescription {
   bool ranks_write = false;     // not only the drain does
   bool is_part = false;         // of several files, with an index beside it (docs/formats/part-index.md)
   bool is_bytes = false;        // no format and no variables: ranks write bytes where they like, and the latest write of a byte wins
+  std::vector<Patch> metadata{};   // of the file, beside `layout`: what is in it before anything is put
+  std::optional<mesh::Definitions> definitions{};   // what the program has said of it; of a raw output nothing
 
   // In two parts: what is known before there is a file, so that whoever comes after a killed process knows what to remove,
-  // and the layout with its share.
+  // and all else.
   [[nodiscard]] std::vector<std::byte> encode_names() const;
   [[nodiscard]] std::vector<std::byte> encode_layout() const;
-  // All but layout and share. Throws io when `bytes` does not begin with what encode_names() made.
+  // What encode_names() has. Throws io when `bytes` does not begin with what encode_names() made.
   [[nodiscard]] static OutputDescription decode_names(std::span<const std::byte> bytes);
   // Throws io when `bytes` is not what encode_names() and encode_layout() made.
   [[nodiscard]] static OutputDescription decode(std::span<const std::byte> bytes);
+  [[nodiscard]] FileImage image() const { return {layout, metadata}; }
   // Which node writes which request of it, where several do: not of a raw output, of which each node writes what it has.
   [[nodiscard]] plan::FileWriters writers() const;
   friend bool operator==(const OutputDescription&, const OutputDescription&) = default;

@@ -10,10 +10,12 @@ namespace {
 
 OutputDescription example() {
   OutputDescription description{"chk_0001.nc", {"/data/.chk_0001.nc.part", "/data/chk_0001.nc"}, base::DirectIo::off, {}};
-  description.layout.format = store::Format::cdf2;
+  description.layout.format = "cdf2";
   description.layout.header_bytes = 512;
   description.layout.variables.push_back({"dens", mesh::Type::float32, {4, 16, 16, 16}, 512, 0, false, {}});
   description.layout.variables.push_back({"time", mesh::Type::float64, {}, 66048, 8, true, {}});
+  description.metadata = {{0, std::vector<std::byte>(512, std::byte{'h'})}};
+  description.definitions.emplace().dimensions = {{"x", 16, false}};
   description.share = {.machine = plan::plain_machine(3), .nodes = 3, .window_bytes = 16384, .request_bytes = 8192};
   return description;
 }
@@ -75,6 +77,8 @@ TEST(OutputDescription, ItsNamesCanBeReadWithoutTheLayout) {
   const auto names = example().encode_names();
   OutputDescription expected = example();
   expected.layout = {};
+  expected.metadata = {};
+  expected.definitions.reset();
   expected.share = {};
 
   EXPECT_EQ(OutputDescription::decode_names(names), expected);

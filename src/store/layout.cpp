@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/error.hpp"
+#include "base/encoding.hpp"
 
 namespace glean::store {
 
@@ -12,66 +12,11 @@ namespace {
 
 // "GLEANFL" and the version of what follows, all numbers little-endian.
 constexpr std::array<char, 7> magic = {'G', 'L', 'E', 'A', 'N', 'F', 'L'};
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t version = 2;
 constexpr Bytes file_limit = std::numeric_limits<std::int64_t>::max();
 
-class Encoder {
- public:
-  void byte(std::uint8_t value) { bytes_.push_back(static_cast<std::byte>(value)); }
-  void number(std::uint64_t value) {
-    for (int shift = 0; shift < 64; shift += 8) byte(static_cast<std::uint8_t>(value >> shift));
-  }
-  void text(const std::string& value) {
-    number(value.size());
-    for (const char c : value) byte(static_cast<std::uint8_t>(c));
-  }
-  std::vector<std::byte> take() { return std::move(bytes_); }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-[[noreturn]] void reject(const std::string& why) {
-  throw base::Error(base::Errc::io, "the description of a file's layout is damaged: " + why);
-}
-
-class Decoder {
- public:
-  explicit Decoder(std::span<const std::byte> bytes) : rest_(bytes) {}
-
-  [[nodiscard]] std::uint8_t byte() {
-    if (rest_.empty()) reject("it ends too early");
-    const auto value = static_cast<std::uint8_t>(rest_.front());
-    rest_ = rest_.subspan(1);
-    return value;
-  }
-  [[nodiscard]] std::uint64_t number() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 8) value |= static_cast<std::uint64_t>(byte()) << shift;
-    return value;
-  }
-  // A number of things that take at least `bytes_each` each, so that memory is never asked for in vain.
-  [[nodiscard]] std::size_t count(std::size_t bytes_each, const char* of) {
-    const std::uint64_t value = number();
-    if (value > rest_.size() / bytes_each) reject(std::string("more ") + of + " than there can be");
-    return static_cast<std::size_t>(value);
-  }
-  [[nodiscard]] std::string text() {
-    std::string value(count(1, "characters"), '\0');
-    for (char& c : value) c = static_cast<char>(byte());
-    return value;
-  }
-  template <class Enum>
-  [[nodiscard]] Enum choice(int choices, const char* what) {
-    const std::uint8_t value = byte();
-    if (value >= choices) reject(std::string("no such ") + what);
-    return static_cast<Enum>(value);
-  }
-  [[nodiscard]] bool finished() const { return rest_.empty(); }
-
- private:
-  std::span<const std::byte> rest_;
-};
+using base::Decoder;
+using base::Encoder;
 
 void encode_variable(Encoder& out, const VariableLayout& variable) {
   out.text(variable.name);
@@ -81,19 +26,21 @@ void encode_variable(Encoder& out, const VariableLayout& variable) {
   out.number(variable.begin_bytes);
   out.number(variable.record_stride_bytes);
   out.byte(variable.fill ? 1 : 0);
-  for (const std::byte b : variable.fill_value) out.byte(static_cast<std::uint8_t>(b));
+  out.raw(variable.fill_value);
+  out.byte(static_cast<std::uint8_t>(variable.stored.order));
+  out.byte(variable.stored.int8_holds_uint8 ? 1 : 0);
 }
 
 // The offset arithmetic of VariableLayout must not overflow, whatever the bytes say.
-void check_sizes(const VariableLayout& variable) {
+void check_sizes(const Decoder& in, const VariableLayout& variable) {
   constexpr auto limit = file_limit;
   std::uint64_t bytes = mesh::size_of(variable.external);
   for (const std::uint64_t extent : variable.shape) {
-    if (extent != 0 && bytes > limit / extent) reject("variable '" + variable.name + "' is larger than any file");
+    if (extent != 0 && bytes > limit / extent) in.reject("variable '" + variable.name + "' is larger than any file");
     bytes *= extent;
   }
-  if (variable.begin_bytes > limit - bytes) reject("variable '" + variable.name + "' lies outside any file");
-  if (variable.record_stride_bytes > limit) reject("the records of '" + variable.name + "' lie outside any file");
+  if (variable.begin_bytes > limit - bytes) in.reject("variable '" + variable.name + "' lies outside any file");
+  if (variable.record_stride_bytes > limit) in.reject("the records of '" + variable.name + "' lie outside any file");
 }
 
 VariableLayout decode_variable(Decoder& in) {
@@ -105,8 +52,11 @@ VariableLayout decode_variable(Decoder& in) {
   variable.begin_bytes = in.number();
   variable.record_stride_bytes = in.number();
   variable.fill = in.choice<std::uint8_t>(2, "fill mode") == 1;
-  for (std::byte& b : variable.fill_value) b = static_cast<std::byte>(in.byte());
-  check_sizes(variable);
+  const auto fill_value = in.raw(variable.fill_value.size());
+  std::copy(fill_value.begin(), fill_value.end(), variable.fill_value.begin());
+  variable.stored.order = in.choice<ByteOrder>(2, "byte order");
+  variable.stored.int8_holds_uint8 = in.choice<std::uint8_t>(2, "rule for bytes") == 1;
+  check_sizes(in, variable);
   return variable;
 }
 
@@ -116,7 +66,7 @@ std::vector<std::byte> FileLayout::encode() const {
   Encoder out;
   for (const char c : magic) out.byte(static_cast<std::uint8_t>(c));
   out.byte(version);
-  out.byte(static_cast<std::uint8_t>(format));
+  out.text(format);
   out.byte(static_cast<std::uint8_t>(range));
   out.number(header_bytes);
   out.number(variables.size());
@@ -125,20 +75,20 @@ std::vector<std::byte> FileLayout::encode() const {
 }
 
 FileLayout FileLayout::decode(std::span<const std::byte> bytes) {
-  Decoder in(bytes);
+  Decoder in(bytes, "the description of a file's layout");
   for (const char c : magic) {
-    if (in.byte() != static_cast<std::uint8_t>(c)) reject("it does not begin like one");
+    if (in.byte() != static_cast<std::uint8_t>(c)) in.reject("it does not begin like one");
   }
-  if (const int found = in.byte(); found != version) reject("its version is " + std::to_string(found));
+  if (const int found = in.byte(); found != version) in.reject("its version is " + std::to_string(found));
   FileLayout layout;
-  layout.format = in.choice<Format>(3, "format");
+  layout.format = in.text();
   layout.range = in.choice<base::RangeRule>(2, "range rule");
   layout.header_bytes = in.number();
-  if (layout.header_bytes > file_limit) reject("the header is larger than any file");
-  constexpr std::size_t smallest_variable = 8 + 1 + 8 + 8 + 8 + 1 + 8;
+  if (layout.header_bytes > file_limit) in.reject("the header is larger than any file");
+  constexpr std::size_t smallest_variable = 8 + 1 + 8 + 8 + 8 + 1 + 8 + 2;
   layout.variables.resize(in.count(smallest_variable, "variables"));
   for (VariableLayout& variable : layout.variables) variable = decode_variable(in);
-  if (!in.finished()) reject("something follows its end");
+  in.expect_end();
   return layout;
 }
 
@@ -146,29 +96,15 @@ bool VariableLayout::has_room_for(std::uint64_t record) const {
   return !per_step() || record <= (file_limit - begin_bytes - record_bytes()) / record_stride_bytes;
 }
 
-Bytes final_size(const FileLayout& layout, std::uint64_t records, Bytes put_end_bytes) {
-  Bytes end = std::max(layout.header_bytes, put_end_bytes);
+Bytes whole_size(const FileLayout& layout, std::uint64_t records) {
+  Bytes end = layout.header_bytes;
   for (const VariableLayout& variable : layout.variables) {
-    const std::uint64_t filled = !variable.fill ? 0 : variable.per_step() ? records : 1;
-    if (filled == 0 || variable.record_bytes() == 0) continue;
-    if (!variable.has_room_for(filled - 1)) return file_limit;
-    end = std::max(end, variable.record_begin_bytes(filled - 1) + variable.record_bytes());
+    const std::uint64_t count = variable.per_step() ? records : 1;
+    if (count == 0 || variable.record_bytes() == 0) continue;
+    if (!variable.has_room_for(count - 1)) return file_limit;
+    end = std::max(end, variable.record_begin_bytes(count - 1) + variable.record_bytes());
   }
   return end;
-}
-
-Bytes whole_size(FileLayout layout, std::uint64_t records) {
-  for (VariableLayout& variable : layout.variables) variable.fill = true;
-  return final_size(layout, records, 0);
-}
-
-HeaderPatch record_count_patch(Format format, std::uint64_t records) {
-  HeaderPatch patch;
-  patch.size = format == Format::cdf5 ? 8 : 4;
-  for (std::size_t i = 0; i < patch.size; ++i) {
-    patch.bytes[i] = static_cast<std::byte>(records >> (8 * (patch.size - 1 - i)));
-  }
-  return patch;
 }
 
 }  // namespace glean::store

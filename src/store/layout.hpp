@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the elements of every variable lie in a file: what a format library has decided, as a value.
+// Where the elements of every variable lie in a file, and how: what a format has decided, as a value.
 //
-// Whoever drains needs no format library: it writes converted elements to these offsets (design.md,
-// section 4, "Let the format library own the metadata").
+// A drain needs no format library: it writes converted elements to these offsets.
 #pragma once
 
 #include <array>
@@ -22,16 +21,24 @@ namespace glean::store {
 
 using base::Bytes;
 
-enum class Format : std::uint8_t { cdf1, cdf2, cdf5 };  // same order as glean::Format
+enum class ByteOrder : std::uint8_t { big, little };
+
+// How a file holds the elements of a variable.
+struct Stored {
+  ByteOrder order = ByteOrder::big;
+  bool int8_holds_uint8 = false;   // as it is, without a range check: the format has no unsigned bytes
+  friend bool operator==(const Stored&, const Stored&) = default;
+};
 
 struct VariableLayout {
   std::string name;
-  mesh::Type external = mesh::Type::float64;  // stored big-endian
+  mesh::Type external = mesh::Type::float64;
   mesh::Shape shape;                          // of one record: without the record dimension
   Bytes begin_bytes = 0;                      // file offset of element 0 of record 0
   Bytes record_stride_bytes = 0;              // from one record to the next; 0: not a record variable
   bool fill = false;                          // elements that nobody puts get fill_value
   std::array<std::byte, 8> fill_value{};      // in the file's byte order; size_of(external) bytes count
+  Stored stored{};
 
   [[nodiscard]] bool per_step() const { return record_stride_bytes != 0; }
   // File offset of element 0 of a record. `record` is ignored for fixed variables.
@@ -45,8 +52,8 @@ struct VariableLayout {
 };
 
 struct FileLayout {
-  Format format = Format::cdf5;
-  // What the format library has written is [0, header_bytes). What follows up to the first variable reads as zeros.
+  std::string format = "cdf5";   // by which Formats::find() finds it
+  // The metadata in front of the first variable. What follows up to that reads as zeros.
   Bytes header_bytes = 0;
   base::RangeRule range = base::RangeRule::error;
   std::vector<VariableLayout> variables;   // index = variable id
@@ -57,21 +64,7 @@ struct FileLayout {
   friend bool operator==(const FileLayout&, const FileLayout&) = default;
 };
 
-// Length of the finished file: where the last byte lies that PnetCDF would have written. It never pads: not after the
-// last record, not after a variable that was put in part (measured with 1.12.3; README.md, "Layout"). At most 2^63 - 1.
-// `records`: as in the header. `put_end_bytes`: end of the last element that was put, 0 if none was.
-[[nodiscard]] Bytes final_size(const FileLayout& layout, std::uint64_t records, Bytes put_end_bytes);
-
-// Length of a file whose elements were all put: that of one that was put in part may be less.
-[[nodiscard]] Bytes whole_size(FileLayout layout, std::uint64_t records);
-
-// The bytes that hold the number of records in a classic NetCDF header, and what to write there.
-// CDF-1 and CDF-2: 4 bytes at offset 4, CDF-5: 8 bytes, big-endian.
-struct HeaderPatch {
-  Bytes offset = 4;
-  std::array<std::byte, 8> bytes{};
-  std::size_t size = 4;
-};
-[[nodiscard]] HeaderPatch record_count_patch(Format format, std::uint64_t records);
+// Where the last element ends of a file whose elements were all put; of one that was put in part that may be less. At most 2^63 - 1.
+[[nodiscard]] Bytes whole_size(const FileLayout& layout, std::uint64_t records);
 
 }  // namespace glean::store

@@ -13,14 +13,15 @@ namespace {
 
 FileLayout example_layout() {
   FileLayout layout;
-  layout.format = Format::cdf2;
+  layout.format = "some format";
   layout.header_bytes = 300;
   layout.range = base::RangeRule::fill;
   layout.variables = {
       {.name = "dens", .external = mesh::Type::float64, .shape = {4, 16, 16}, .begin_bytes = 512},
       {.name = "species", .external = mesh::Type::int16, .shape = {3}, .begin_bytes = 8704, .record_stride_bytes = 12,
        .fill = true, .fill_value = {std::byte{0x80}, std::byte{0x01}}},
-      {.name = "time", .external = mesh::Type::float32, .shape = {}, .begin_bytes = 8712, .record_stride_bytes = 12}};
+      {.name = "time", .external = mesh::Type::float32, .shape = {}, .begin_bytes = 8712, .record_stride_bytes = 12,
+       .stored = {ByteOrder::little, true}}};
   return layout;
 }
 
@@ -93,31 +94,13 @@ TEST(VariableLayout, FindsTheRecords) {
   EXPECT_EQ(layout.variables[2].record_bytes(), 4U);
 }
 
-TEST(FinalSize, IsTheEndOfTheLastPutIfNothingIsFilled) {
-  FileLayout layout = example_layout();
-  layout.variables[1].fill = false;
-
-  EXPECT_EQ(final_size(layout, 0, 0), 300U);
-  EXPECT_EQ(final_size(layout, 5, 600), 600U);
-}
-
-TEST(FinalSize, IncludesWhatIsFilledButNoPaddingAfterIt) {
+TEST(WholeSize, IsTheEndOfTheLastElementWithoutPadding) {
   FileLayout layout = example_layout();
 
-  EXPECT_EQ(final_size(layout, 0, 600), 600U);
-  EXPECT_EQ(final_size(layout, 2, 600), 8704U + 12 + 6);
-  EXPECT_EQ(final_size(layout, 2, 9000), 9000U);
-  layout.variables[0].fill = true;
-  EXPECT_EQ(final_size(layout, 0, 0), 8704U);
-}
-
-TEST(FinalSize, DoesNotPassTheLargestFile) {
-  FileLayout layout = example_layout();
-  for (VariableLayout& variable : layout.variables) variable.fill = true;
-  constexpr Bytes largest = ~Bytes{0} / 2;
-
-  EXPECT_EQ(final_size(layout, largest, 0), largest);
-  EXPECT_EQ(whole_size(layout, ~std::uint64_t{0}), largest);
+  EXPECT_EQ(whole_size(layout, 0), 8704U);
+  EXPECT_EQ(whole_size(layout, 2), 8712U + 12 + 4);
+  layout.variables.clear();
+  EXPECT_EQ(whole_size(layout, 2), 300U);
 }
 
 TEST(FileLayout, AHeaderLargerThanAnyFileIsRefused) {
@@ -125,18 +108,6 @@ TEST(FileLayout, AHeaderLargerThanAnyFileIsRefused) {
   layout.header_bytes = Bytes{1} << 63;
 
   EXPECT_THROW(static_cast<void>(FileLayout::decode(layout.encode())), base::Error);
-}
-
-TEST(RecordCountPatch, IsBigEndianAndAsWideAsTheFormat) {
-  const HeaderPatch narrow = record_count_patch(Format::cdf2, 0x010203);
-  EXPECT_EQ(narrow.offset, 4U);
-  EXPECT_EQ(narrow.size, 4U);
-  EXPECT_EQ(narrow.bytes, (std::array<std::byte, 8>{std::byte{0}, std::byte{1}, std::byte{2}, std::byte{3}}));
-
-  const HeaderPatch wide = record_count_patch(Format::cdf5, 0x0102030405);
-  EXPECT_EQ(wide.size, 8U);
-  EXPECT_EQ(wide.bytes, (std::array<std::byte, 8>{std::byte{0}, std::byte{0}, std::byte{0}, std::byte{1},
-                                                  std::byte{2}, std::byte{3}, std::byte{4}, std::byte{5}}));
 }
 
 }  // namespace

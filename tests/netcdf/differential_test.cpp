@@ -14,8 +14,11 @@
 
 #include "base/error.hpp"
 #include "scenario.hpp"
-#include "store/pnetcdf/create.hpp"
+#include "store/format/contract.hpp"
+#include "store/format/new_file.hpp"
+#include "store/pnetcdf/image.hpp"
 #include "store/pnetcdf/passthrough.hpp"
+#include "store/pnetcdf/read.hpp"
 #include "store/pnetcdf/read_header.hpp"
 
 namespace glean::test {
@@ -24,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using mesh::Type;
-using store::Format;
+using store::CdfVersion;
 
 std::uint64_t first_seed = 1;
 std::uint64_t seeds = 150;
@@ -95,7 +98,7 @@ class Netcdf : public testing::Test {
 };
 
 TEST_F(Netcdf, EqualsPnetcdfForEveryPairOfTypes) {
-  for (const Format format : {Format::cdf1, Format::cdf2, Format::cdf5}) {
+  for (const CdfVersion format : {CdfVersion::cdf1, CdfVersion::cdf2, CdfVersion::cdf5}) {
     for (const bool own_fill_values : {false, true}) {
       SCOPED_TRACE("format " + std::to_string(static_cast<int>(format) + 1));
       compare(every_pair_of_types(format, own_fill_values, first_seed), Bytes::every);
@@ -123,10 +126,13 @@ TEST_F(Netcdf, EqualsPnetcdfInEveryWrittenByteWhateverMpiIoDoes) {
 
 TEST_F(Netcdf, HeadersAreReadAsTheyWereCreatedAndSayHowLongAWholeFileIs) {
   int complete = 0;
+  store::SystemCalls calls;
   for (std::uint64_t seed = first_seed; rank_ == 0 && seed < first_seed + seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Scenario scenario = random_scenario(seed);
-    store::FileLayout created = store::create_netcdf(path("created.nc"), scenario.definitions, base::RangeRule::error);
+    const store::FileImage image = store::make_netcdf_image(scenario.format, scenario.definitions, base::RangeRule::error);
+    store::FileLayout created = image.layout;
+    store::make_new_file(calls, {path("created.nc"), path("created.nc")}, image.metadata);
     for (auto& variable : created.variables) variable.fill = false, variable.fill_value = {};
     EXPECT_EQ(store::read_netcdf(path("created.nc")).layout, created);
 
@@ -152,7 +158,7 @@ TEST_F(Netcdf, FilesThatAreNoneAreRefusedByReading) {
   EXPECT_THROW((void)store::read_netcdf(path("missing.nc")), base::Error);
 }
 
-// --- what create_netcdf and PassthroughFile refuse ------------------------------------------------
+// --- what make_netcdf_image and PassthroughFile refuse ------------------------------------------------
 
 // The message of the error that `call` throws, with its code.
 template <class Call>
@@ -165,100 +171,94 @@ std::pair<base::Errc, std::string> refusal(const Call& call) {
   return {base::Errc::invalid_state, "nothing was thrown"};
 }
 
-store::Definitions one_variable(Format format, Type external) {
-  store::Definitions definitions;
-  definitions.format = format;
+mesh::Definitions one_variable(Type external) {
+  mesh::Definitions definitions;
   definitions.dimensions = {{.name = "x", .length = 4}};
   definitions.variables = {{.name = "v", .external = external, .dimensions = {0}}};
   return definitions;
 }
 
-class CreateNetcdf : public Netcdf {
+class NetcdfImage : public Netcdf {
  protected:
-  std::pair<base::Errc, std::string> refusal_of(const store::Definitions& definitions) {
-    const std::string mine = path("rank" + std::to_string(rank_) + ".nc");
-    auto result = refusal([&] { (void)store::create_netcdf(mine, definitions, base::RangeRule::error); });
-    EXPECT_FALSE(fs::exists(mine)) << "a file was left";
-    return result;
+  std::pair<base::Errc, std::string> refusal_of(CdfVersion format, const mesh::Definitions& definitions) {
+    return refusal([&] { (void)store::make_netcdf_image(format, definitions, base::RangeRule::error); });
   }
 };
 
-TEST_F(CreateNetcdf, NamesTheVariableWhoseTypeTheFormatLacks) {
-  const auto [code, message] = refusal_of(one_variable(Format::cdf2, Type::uint64));
+TEST_F(NetcdfImage, NamesTheVariableWhoseTypeTheFormatLacks) {
+  const auto [code, message] = refusal_of(CdfVersion::cdf2, one_variable(Type::uint64));
   EXPECT_EQ(code, base::Errc::invalid_argument);
   EXPECT_NE(message.find("variable 'v'"), std::string::npos) << message;
 }
 
-TEST_F(CreateNetcdf, NamesTheNameThatIsTooLongOrTakenOrIllegal) {
-  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+TEST_F(NetcdfImage, NamesTheNameThatIsTooLongOrTakenOrIllegal) {
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.variables.push_back({.name = std::string(300, 'n'), .external = Type::float64, .dimensions = {0}});
-  EXPECT_NE(refusal_of(definitions).second.find("variable 'nnnn"), std::string::npos);
+  EXPECT_NE(refusal_of(CdfVersion::cdf5, definitions).second.find("variable 'nnnn"), std::string::npos);
   definitions.variables[1].name = "v";
-  EXPECT_NE(refusal_of(definitions).second.find("variable 'v'"), std::string::npos);
+  EXPECT_NE(refusal_of(CdfVersion::cdf5, definitions).second.find("variable 'v'"), std::string::npos);
   definitions.variables[1].name = "a/b";
-  EXPECT_EQ(refusal_of(definitions).first, base::Errc::invalid_argument);
+  EXPECT_EQ(refusal_of(CdfVersion::cdf5, definitions).first, base::Errc::invalid_argument);
 }
 
-TEST_F(CreateNetcdf, NamesTheDimensionWithoutLengthAndTheSecondUnlimitedOne) {
-  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+TEST_F(NetcdfImage, NamesTheDimensionWithoutLengthAndTheSecondUnlimitedOne) {
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.dimensions.push_back({.name = "empty", .length = 0});
-  EXPECT_NE(refusal_of(definitions).second.find("dimension 'empty'"), std::string::npos);
+  EXPECT_NE(refusal_of(CdfVersion::cdf5, definitions).second.find("dimension 'empty'"), std::string::npos);
   definitions.dimensions.back() = {.name = "t", .unlimited = true};
   definitions.dimensions.push_back({.name = "second", .unlimited = true});
-  EXPECT_NE(refusal_of(definitions).second.find("dimension 'second'"), std::string::npos);
+  EXPECT_NE(refusal_of(CdfVersion::cdf5, definitions).second.find("dimension 'second'"), std::string::npos);
 }
 
-TEST_F(CreateNetcdf, RefusesAnUnlimitedDimensionThatIsNotInFront) {
-  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+TEST_F(NetcdfImage, RefusesAnUnlimitedDimensionThatIsNotInFront) {
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.dimensions.push_back({.name = "t", .unlimited = true});
   definitions.variables[0].dimensions = {0, 1};
-  EXPECT_EQ(refusal_of(definitions).first, base::Errc::invalid_argument);
+  EXPECT_EQ(refusal_of(CdfVersion::cdf5, definitions).first, base::Errc::invalid_argument);
 }
 
-TEST_F(CreateNetcdf, NamesTheFillValueOfAnotherType) {
-  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+TEST_F(NetcdfImage, NamesTheFillValueOfAnotherType) {
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.attributes = {{.variable = 0, .name = "_FillValue", .type = Type::int16, .values = {{}, {}}}};
-  const auto [code, message] = refusal_of(definitions);
+  const auto [code, message] = refusal_of(CdfVersion::cdf5, definitions);
   EXPECT_EQ(code, base::Errc::invalid_argument);
   EXPECT_NE(message.find("attribute '_FillValue' of variable 'v'"), std::string::npos) << message;
 }
 
-TEST_F(CreateNetcdf, RefusesAVariableThatTheFormatCannotHold) {
-  store::Definitions definitions = one_variable(Format::cdf1, Type::float64);
+TEST_F(NetcdfImage, RefusesAVariableThatTheFormatCannotHold) {
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.dimensions[0].length = std::uint64_t{1} << 31;
-  EXPECT_EQ(refusal_of(definitions).first, base::Errc::invalid_argument);
+  EXPECT_EQ(refusal_of(CdfVersion::cdf1, definitions).first, base::Errc::invalid_argument);
 }
 
-TEST_F(CreateNetcdf, SaysWhereItCannotCreateAFile) {
-  const std::string missing = path("missing/file.nc");
-  const auto [code, message] = refusal([&] {
-    (void)store::create_netcdf(missing, one_variable(Format::cdf5, Type::float64), base::RangeRule::error);
-  });
-  EXPECT_EQ(code, base::Errc::not_found) << message;
-  EXPECT_NE(message.find(missing), std::string::npos) << message;
-}
-
-TEST_F(CreateNetcdf, WritesNoMoreThanTheHeader) {
-  store::Definitions definitions = one_variable(Format::cdf5, Type::float64);
+TEST_F(NetcdfImage, IsNoMoreThanTheHeader) {
+  mesh::Definitions definitions = one_variable(Type::float64);
   definitions.dimensions[0].length = std::uint64_t{1} << 40;
   definitions.variables[0].fill = true;
-  const std::string mine = path("rank" + std::to_string(rank_) + ".nc");
 
-  const store::FileLayout layout = store::create_netcdf(mine, definitions, base::RangeRule::error);
+  const store::FileImage image = store::make_netcdf_image(CdfVersion::cdf5, definitions, base::RangeRule::error);
 
-  EXPECT_EQ(fs::file_size(mine), layout.header_bytes);
-  EXPECT_TRUE(layout.variables[0].fill);
-  EXPECT_GE(layout.variables[0].begin_bytes, layout.header_bytes);
+  ASSERT_EQ(image.metadata.size(), 1U);
+  EXPECT_EQ(image.metadata[0].extent().end, image.layout.header_bytes);
+  EXPECT_TRUE(image.layout.variables[0].fill);
+  EXPECT_GE(image.layout.variables[0].begin_bytes, image.layout.header_bytes);
 }
 
-TEST_F(CreateNetcdf, ReplacesWhatIsThere) {
-  const std::string mine = path("rank" + std::to_string(rank_) + ".nc");
-  std::ofstream(mine) << std::string(100000, 'x');
+// A record of a file, as PnetCDF reads it.
+std::vector<std::byte> read_record(const std::string& path, int variable, std::uint64_t record) {
+  const store::NetcdfReader reader(path);
+  const auto& about = reader.variables().at(static_cast<std::size_t>(variable));
+  std::vector<std::byte> values(mesh::elements_of(about.shape) * mesh::size_of(about.external));
+  reader.read(variable, record, mesh::whole(about.shape), about.external, values.data());
+  return values;
+}
 
-  const store::FileLayout layout =
-      store::create_netcdf(mine, one_variable(Format::cdf5, Type::float64), base::RangeRule::error);
-
-  EXPECT_EQ(fs::file_size(mine), layout.header_bytes);
+TEST_F(Netcdf, KeepsTheContractOfFormats) {
+  for (std::uint64_t seed = first_seed; rank_ == 0 && seed < first_seed + seeds; ++seed) {
+    const Scenario scenario = random_scenario(seed);
+    const auto format = store::make_cdf_format(scenario.format, store::make_netcdf_image);
+    EXPECT_EQ(store::FormatContract(*format, scenario.definitions, path("contract.nc"), read_record).play(), "") << "seed " << seed;
+  }
 }
 
 class Passthrough : public Netcdf {};
@@ -271,7 +271,7 @@ std::vector<std::byte> bytes_of(std::span<const T> values) {
 
 TEST_F(Passthrough, RefusesTextAsNumbersAndGoesOn) {
   {
-    store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::float64));
+    store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), CdfVersion::cdf5, one_variable(Type::float64));
     const mesh::Box box = mesh::whole({4});
     EXPECT_EQ(refusal([&] { file.put(0, 0, box, Type::text, bytes_of<char>({"abcd", 4})); }).first, base::Errc::invalid_argument);
     const double values[4] = {1, 2, 3, 4};
@@ -283,7 +283,7 @@ TEST_F(Passthrough, RefusesTextAsNumbersAndGoesOn) {
 }
 
 TEST_F(Passthrough, WritesTheRestOfAStepThatHadAValueOutOfRange) {
-  store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::int8));
+  store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), CdfVersion::cdf5, one_variable(Type::int8));
   const int values[4] = {1, 2, 3000, 4};
   if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int32, bytes_of<int>(values));
 
@@ -297,7 +297,7 @@ TEST_F(Passthrough, WritesTheRestOfAStepThatHadAValueOutOfRange) {
 
 TEST_F(Passthrough, LeavesAnAbandonedFileAsItIs) {
   {
-    store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), one_variable(Format::cdf5, Type::int8));
+    store::PassthroughFile file(MPI_COMM_WORLD, path("p.nc"), CdfVersion::cdf5, one_variable(Type::int8));
     const signed char values[4] = {1, 2, 3, 4};
     if (rank_ == 0) file.put(0, 0, mesh::whole({4}), Type::int8, bytes_of<signed char>(values));
     file.end_step(0);

@@ -77,7 +77,7 @@ TEST_F(Reader, ReadsInPartsWhatItReadsAtOnce) {
 }
 
 TEST_F(Reader, ReadsTheOtherElementsWhenOneIsOutOfRange) {
-  store::Definitions definitions;
+  mesh::Definitions definitions;
   definitions.dimensions = {{"x", 16, false}};
   definitions.variables = {{"v", mesh::Type::int32, {0}, false}};
   Scenario scenario{definitions, {{{0, mesh::whole({16}), mesh::Type::int32, std::vector<std::byte>(64)}}}};

@@ -11,7 +11,7 @@ namespace glean::test {
 namespace {
 
 using mesh::Type;
-using store::Format;
+using store::CdfVersion;
 
 class Random {
  public:
@@ -26,8 +26,8 @@ class Random {
 
 bool is_float(Type type) { return type == Type::float32 || type == Type::float64; }
 
-std::vector<Type> external_types(Format format) {
-  if (format != Format::cdf5) return {Type::int8, Type::int16, Type::int32, Type::float32, Type::float64, Type::text};
+std::vector<Type> external_types(CdfVersion format) {
+  if (format != CdfVersion::cdf5) return {Type::int8, Type::int16, Type::int32, Type::float32, Type::float64, Type::text};
   std::vector<Type> types;
   for (int i = 0; i < mesh::type_count; ++i) types.push_back(static_cast<Type>(i));
   return types;
@@ -109,9 +109,9 @@ void cut(const mesh::Box& box, int depth, Random& random, std::vector<mesh::Box>
   cut(high, depth - 1, random, parts);
 }
 
-void add_attribute(store::Definitions& definitions, Random& random, int variable, int number) {
-  const std::vector<Type> types = external_types(definitions.format);
-  store::Attribute attribute;
+void add_attribute(mesh::Definitions& definitions, CdfVersion format, Random& random, int variable, int number) {
+  const std::vector<Type> types = external_types(format);
+  mesh::Attribute attribute;
   attribute.variable = variable;
   attribute.name = "attribute " + std::to_string(number);
   attribute.type = types[random.below(types.size())];
@@ -119,25 +119,24 @@ void add_attribute(store::Definitions& definitions, Random& random, int variable
   definitions.attributes.push_back(attribute);
 }
 
-void add_fill_value(store::Definitions& definitions, Random& random, int variable) {
+void add_fill_value(mesh::Definitions& definitions, Random& random, int variable) {
   const Type external = definitions.variables[static_cast<std::size_t>(variable)].external;
   definitions.attributes.push_back({.variable = variable, .name = "_FillValue", .type = external,
                                     .values = values_of(external, 1, random.bits())});
 }
 
-store::Definitions random_definitions(Random& random) {
-  store::Definitions definitions;
-  definitions.format = static_cast<Format>(random.below(3));
+mesh::Definitions random_definitions(CdfVersion format, Random& random) {
+  mesh::Definitions definitions;
   const int unlimited = random.chance(0.6) ? 0 : -1;
   if (unlimited == 0) definitions.dimensions.push_back({.name = "step", .unlimited = true});
   const std::uint64_t fixed = 1 + random.below(4);
   for (std::uint64_t i = 0; i < fixed; ++i) {
     definitions.dimensions.push_back({.name = "d" + std::to_string(i), .length = 1 + random.below(9)});
   }
-  const std::vector<Type> types = external_types(definitions.format);
+  const std::vector<Type> types = external_types(format);
   const std::uint64_t variables = 1 + random.below(8);
   for (std::uint64_t i = 0; i < variables; ++i) {
-    store::VariableDefinition variable{.name = "variable " + std::to_string(i),
+    mesh::VariableDefinition variable{.name = "variable " + std::to_string(i),
                                        .external = types[random.below(types.size())],
                                        .dimensions = {},
                                        .fill = random.chance(0.4)};
@@ -147,9 +146,9 @@ store::Definitions random_definitions(Random& random) {
     }
     definitions.variables.push_back(variable);
     if (random.chance(0.3)) add_fill_value(definitions, random, static_cast<int>(i));
-    if (random.chance(0.3)) add_attribute(definitions, random, static_cast<int>(i), 0);
+    if (random.chance(0.3)) add_attribute(definitions, format, random, static_cast<int>(i), 0);
   }
-  for (std::uint64_t i = random.below(4); i > 0; --i) add_attribute(definitions, random, -1, static_cast<int>(i));
+  for (std::uint64_t i = random.below(4); i > 0; --i) add_attribute(definitions, format, random, -1, static_cast<int>(i));
   return definitions;
 }
 
@@ -189,7 +188,8 @@ std::vector<std::byte> values_of(Type type, std::size_t count, std::uint64_t see
 Scenario random_scenario(std::uint64_t seed) {
   Random random(seed);
   Scenario scenario;
-  scenario.definitions = random_definitions(random);
+  scenario.format = static_cast<CdfVersion>(random.below(3));
+  scenario.definitions = random_definitions(scenario.format, random);
   const double put_chance = random.chance(0.3) ? 1.0 : 0.7;
   const std::uint64_t steps = 1 + random.below(4);
   for (std::uint64_t step = 0; step < steps; ++step) {
@@ -211,11 +211,11 @@ Scenario random_scenario(std::uint64_t seed) {
   return scenario;
 }
 
-Scenario every_pair_of_types(Format format, bool own_fill_values, std::uint64_t seed) {
+Scenario every_pair_of_types(CdfVersion format, bool own_fill_values, std::uint64_t seed) {
   Random random(seed);
   constexpr std::uint64_t values = 2000;
   Scenario scenario;
-  scenario.definitions.format = format;
+  scenario.format = format;
   scenario.definitions.dimensions = {{.name = "value", .length = values}};
   std::vector<Put>& puts = scenario.steps.emplace_back();
   for (const Type external : external_types(format)) {

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "store/pnetcdf/definitions.hpp"
+#include "mesh/definitions.hpp"
+#include "store/format/cdf/cdf.hpp"
 
 namespace glean::test {
 
@@ -23,8 +24,9 @@ struct Put {
 };
 
 struct Scenario {
-  store::Definitions definitions;
+  mesh::Definitions definitions;
   std::vector<std::vector<Put>> steps;   // puts of one variable and step do not overlap
+  store::CdfVersion format = store::CdfVersion::cdf5;
 
   // Whether every element of the file is put or filled.
   [[nodiscard]] bool complete() const;
@@ -33,7 +35,7 @@ struct Scenario {
 // Everything random. Equal seeds give equal scenarios.
 [[nodiscard]] Scenario random_scenario(std::uint64_t seed);
 // One variable for every memory type that can go into every external type of the format, with all edge values.
-[[nodiscard]] Scenario every_pair_of_types(store::Format format, bool own_fill_values, std::uint64_t seed);
+[[nodiscard]] Scenario every_pair_of_types(store::CdfVersion format, bool own_fill_values, std::uint64_t seed);
 // Numbers of a type: the limits of all types and what is next to them, specials, and random bits.
 [[nodiscard]] std::vector<std::byte> values_of(mesh::Type type, std::size_t count, std::uint64_t seed);
 
@@ -46,7 +48,7 @@ struct Written {
   int puts_out_of_range = 0;
   std::vector<base::Extent> extents;   // header, elements put, elements filled; they may overlap
 };
-// create_netcdf, converters and one pwrite per element: what a drain does, as simply as can be. Local.
+// The format's image, converters and one pwrite per element: what a drain does, as simply as can be. Local.
 Written write_plainly(const std::string& path, const Scenario& scenario);
 
 }  // namespace glean::test

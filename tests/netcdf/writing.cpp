@@ -14,8 +14,9 @@
 #include "base/error.hpp"
 #include "scenario.hpp"
 #include "store/convert.hpp"
-#include "store/layout.hpp"
-#include "store/pnetcdf/create.hpp"
+#include "store/format/cdf/cdf.hpp"
+#include "store/format/new_file.hpp"
+#include "store/pnetcdf/image.hpp"
 #include "store/pnetcdf/passthrough.hpp"
 
 namespace glean::test {
@@ -23,7 +24,7 @@ namespace glean::test {
 namespace {
 
 using mesh::Type;
-using store::Format;
+using store::CdfVersion;
 
 struct PnetcdfType {
   nc_type external;
@@ -51,10 +52,10 @@ void expect_no_error(int status, const std::string& call) {
   if (status != NC_NOERR) throw std::runtime_error(call + ": " + ncmpi_strerror(status));
 }
 
-int create_and_define(MPI_Comm comm, const std::string& path, const store::Definitions& definitions) {
+int create_and_define(MPI_Comm comm, const std::string& path, CdfVersion format, const mesh::Definitions& definitions) {
   const int formats[] = {0, NC_64BIT_OFFSET, NC_64BIT_DATA};
   int file = -1, id = -1;
-  expect_no_error(ncmpi_create(comm, path.c_str(), NC_CLOBBER | formats[static_cast<int>(definitions.format)],
+  expect_no_error(ncmpi_create(comm, path.c_str(), NC_CLOBBER | formats[static_cast<int>(format)],
                                MPI_INFO_NULL, &file), "create");
   for (const auto& dimension : definitions.dimensions) {
     const MPI_Offset length = dimension.unlimited ? NC_UNLIMITED : static_cast<MPI_Offset>(dimension.length);
@@ -128,7 +129,7 @@ base::Bytes write_put(PlainFile& file, const store::FileLayout& layout, const Pu
   const store::VariableLayout& variable = layout.variables[static_cast<std::size_t>(put.variable)];
   const std::size_t size = mesh::size_of(variable.external);
   std::vector<std::byte> external(put.box.elements() * size);
-  const store::OutOfRange out = store::converter(put.memory, variable.external, layout.format)(
+  const store::OutOfRange out = store::converter(put.memory, variable.external, variable.stored)(
       put.data.data(), external.data(), put.box.elements(), variable.fill_value.data());
   file.written.puts_out_of_range += out.count > 0 ? 1 : 0;
   base::Bytes end = 0;
@@ -173,8 +174,8 @@ int write_with_pnetcdf(MPI_Comm comm, const std::string& path, const Scenario& s
   int rank = 0, size = 1, out_of_range = 0, turn = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  const store::Definitions& definitions = scenario.definitions;
-  const int file = create_and_define(comm, path, definitions);
+  const mesh::Definitions& definitions = scenario.definitions;
+  const int file = create_and_define(comm, path, scenario.format, definitions);
   for (std::size_t step = 0; step < scenario.steps.size(); ++step) {
     for (int variable = 0; variable < static_cast<int>(definitions.variables.size()); ++variable) {
       const bool fill = definitions.variables[static_cast<std::size_t>(variable)].fill;
@@ -209,7 +210,7 @@ int write_with_passthrough(MPI_Comm comm, const std::string& path, const Scenari
   int rank = 0, size = 1, out_of_range = 0, turn = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  store::PassthroughFile file(comm, path, scenario.definitions);
+  store::PassthroughFile file(comm, path, scenario.format, scenario.definitions);
   for (std::size_t step = 0; step < scenario.steps.size(); ++step) {
     for (const Put& put : scenario.steps[step]) {
       if (turn++ % size == rank) file.put(put.variable, step, put.box, put.memory, put.data);
@@ -227,7 +228,11 @@ int write_with_passthrough(MPI_Comm comm, const std::string& path, const Scenari
 }
 
 Written write_plainly(const std::string& path, const Scenario& scenario) {
-  const store::FileLayout layout = store::create_netcdf(path, scenario.definitions, base::RangeRule::fill);
+  const auto format = store::make_cdf_format(scenario.format, store::make_netcdf_image);
+  const store::FileImage image = format->image(scenario.definitions, base::RangeRule::fill);
+  const store::FileLayout& layout = image.layout;
+  store::SystemCalls calls;
+  store::make_new_file(calls, {path, path}, image.metadata);
   PlainFile file(path);
   file.written.extents.push_back({0, layout.header_bytes});
   std::uint64_t records = 0;
@@ -246,9 +251,9 @@ Written write_plainly(const std::string& path, const Scenario& scenario) {
       if (layout.variables[static_cast<std::size_t>(put.variable)].per_step()) records = step + 1;
     }
   }
-  const store::HeaderPatch patch = store::record_count_patch(layout.format, records);
-  file.write(patch.bytes.data(), patch.size, patch.offset);
-  file.cut(store::final_size(layout, records, end));
+  const store::Finished finished = format->finish(image, {records, end});
+  for (const store::Patch& patch : finished.patches) file.write(patch.bytes.data(), patch.bytes.size(), patch.offset);
+  file.cut(finished.size);
   return file.written;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "capture/copy.hpp"
+#include "store/format/formats.hpp"
 #include "store/random_variable.hpp"
 
 namespace glean::tests {
@@ -89,7 +91,7 @@ VirtualOutput VirtualOutput::random(std::mt19937& random, int ranks, std::uint64
   output.description.display_path = final_path;
   output.description.names = {final_path + ".part", final_path};
   auto& layout = output.description.layout;
-  layout.format = static_cast<store::Format>(random() % 3);
+  layout.format = std::array{"cdf1", "cdf2", "cdf5"}[random() % 3];
   layout.header_bytes = 64 + 4 * (random() % 300);
   Bytes end = layout.header_bytes;
   const std::size_t fixed = 1 + random() % 3, records = random() % 3;
@@ -159,10 +161,8 @@ std::vector<std::byte> VirtualOutput::file_of(const std::vector<std::uint64_t>& 
       set(variable.record_begin_bytes(*record) + position * element.size(), element.data(), element.size());
     }
   }
-  if (records != 0) {
-    const auto patch = store::record_count_patch(layout.format, records);
-    set(patch.offset, patch.bytes.data(), patch.size);
-  }
+  const auto finished = store::Formats::to_finish().find(layout.format).finish({layout, {}}, {records, file.size()});
+  for (const store::Patch& patch : finished.patches) set(patch.offset, patch.bytes.data(), patch.bytes.size());
   return file;
 }
 
@@ -288,14 +288,14 @@ namespace {
 TEST(VirtualOutput, IsTheFileOfItsPuts) {
   VirtualOutput output;
   output.steps = 1;
-  output.description.layout.header_bytes = 4;
-  output.description.layout.variables.push_back({"v", mesh::Type::int16, {3}, 4, 0, true, {std::byte{9}, std::byte{8}}});
+  output.description.layout.header_bytes = 12;
+  output.description.layout.variables.push_back({"v", mesh::Type::int16, {3}, 12, 0, true, {std::byte{9}, std::byte{8}}});
   output.puts.push_back({0, 0, 0, mesh::Type::float64, {{1}, {1}}});
 
   const auto file = output.file();
 
   std::vector<std::byte> expected;
-  for (const int byte : {0x11, 0x11, 0x11, 0x11, 9, 8, 0, value_of(0, 0, 1), 9, 8}) {
+  for (const int byte : {0x11, 0x11, 0x11, 0x11, 0, 0, 0, 0, 0, 0, 0, 0, 9, 8, 0, value_of(0, 0, 1), 9, 8}) {
     expected.push_back(static_cast<std::byte>(byte));
   }
   EXPECT_EQ(file, expected);

@@ -2,6 +2,7 @@
 //
 // Steps, levels of safety, publishing, and many outputs.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "ranks.hpp"
@@ -27,6 +28,16 @@ int record_count(const std::string& bytes) {   // of CDF-5, below 256
   return bytes.size() < 12 ? -1 : static_cast<unsigned char>(bytes[11]);
 }
 
+// What NumPy makes of a file: its shape, and the sum of its elements.
+std::string loaded_by_numpy(const std::string& path) {
+  const std::string program = "import numpy, sys; a = numpy.load(sys.argv[1]); print(a.dtype, a.shape, a.sum())";
+  const std::string command = std::string(GLEAN_PYTHON) + " -c '" + program + "' '" + path + "' 2>&1";
+  std::string said;
+  FILE* const pipe = popen(command.c_str(), "r");
+  for (char part[256]; pipe != nullptr && std::fgets(part, sizeof part, pipe) != nullptr;) said += part;
+  return pipe == nullptr || pclose(pipe) != 0 ? "failed: " + said : said;
+}
+
 class Outputs : public Ranks {
  protected:
   [[nodiscard]] std::size_t all() const { return 8 * static_cast<std::size_t>(size_); }
@@ -50,6 +61,41 @@ TEST_F(Outputs, AppearWhenTheyAreCompleteAndNotBefore) {
   EXPECT_EQ(others({"a.nc"}), std::vector<std::string>{});
   EXPECT_EQ(count_of(content("a.nc"), 1.25), 5 * all());   // four records and what is put once
   EXPECT_EQ(record_count(content("a.nc")), 4);
+}
+
+TEST_F(Outputs, OfNumpysFormatAreArraysForNumpy) {
+  Session session(MPI_COMM_WORLD, with({}));
+  Output out = session.open(path("a.npy"), Format::npy);
+  const auto ranks = static_cast<std::uint64_t>(size_), rank = static_cast<std::uint64_t>(rank_);
+  const Dimension dimensions[] = {out.define_unlimited("t"), out.define_dimension("y", ranks), out.define_dimension("x", 3)};
+  const Variable v = out.define_variable("v", Type::float32, dimensions, {{{rank, 0}, {1, 3}}}, {.per_step = true});
+  for (int step = 0; step < 2; ++step) {
+    out.begin_step();
+    // Converted, and of the last step rank 0 puts less: the rest is 0.
+    const std::vector<double> values(step == 1 && rank_ == 0 ? 2 : 3, 0.5);
+    out.put(v, Box{{rank, 0}, {1, values.size()}}, values.data());
+    out.end_step();
+  }
+  out.close(Level::durable);
+
+  if (rank_ == 0) {
+    const std::string expected = "float32 (2, " + std::to_string(size_) + ", 3) " + std::to_string(size_ * 3 - 1) + ".5\n";
+    EXPECT_EQ(loaded_by_numpy(path("a.npy")), expected);
+  }
+  EXPECT_EQ(others({"a.npy"}), std::vector<std::string>{});
+}
+
+TEST_F(Outputs, OfNumpysFormatSayWhatTheyCannotHold) {
+  Session session(MPI_COMM_WORLD, with({}));
+  Simple file(session, path("a.npy"), 8, Format::npy);
+  EXPECT_ERROR(file.out.end_definitions(), Errc::invalid_argument, "it holds one variable, and 2 are defined");
+  EXPECT_EQ(others(), std::vector<std::string>{});
+}
+
+TEST_F(Outputs, OfNumpysFormatAreNotWrittenDirectly) {
+  Session session(MPI_COMM_WORLD, with({{"mode", "passthrough"}}));
+  Simple file(session, path("a.npy"), 8, Format::npy);
+  EXPECT_ERROR(file.out.end_definitions(), Errc::unsupported, "'npy'");
 }
 
 TEST_F(Outputs, LeaveTheOldFileUntouchedUntilThen) {

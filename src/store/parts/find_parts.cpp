@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "store/format/formats.hpp"
 #include "store/parts/join.hpp"
 #include "store/posix/input_file.hpp"
 
@@ -40,19 +41,9 @@ int count_parts(const std::string& path) {
   return *counts.begin();
 }
 
-// The number of records of the header stands in it; everything else must be the same in all parts.
-std::uint64_t take_records(std::vector<std::byte>& header, Format format) {
-  const HeaderPatch patch = record_count_patch(format, 0);
-  std::uint64_t records = 0;
-  for (std::size_t i = 0; i < patch.size; ++i) {
-    records = records << 8 | std::to_integer<std::uint64_t>(std::exchange(header[patch.offset + i], std::byte{0}));
-  }
-  return records;
-}
-
 struct WithHeader {
   Part part;
-  std::vector<std::byte> header;   // without the number of records
+  std::vector<std::byte> header;   // without the number of records: all else must be the same in all parts
 };
 
 WithHeader look_at(SystemCalls& calls, const std::string& path) {
@@ -61,14 +52,12 @@ WithHeader look_at(SystemCalls& calls, const std::string& path) {
   if (!found.part.index.steps) throw Error(Errc::io, fmt::format("'{}' is the index of a part that is not complete", index_path(path)));
   const InputFile file(calls, path);
   found.part.bytes = file.bytes();
-  const std::string_view magic = layout.format == Format::cdf1 ? "CDF\1" : layout.format == Format::cdf2 ? "CDF\2" : "CDF\5";
   found.header.resize(std::min(layout.header_bytes, found.part.bytes));
   file.read_with_zeros(found.header, 0);
-  const bool begins_so = found.header.size() >= 12 && found.header.size() == layout.header_bytes &&
-                         std::equal(magic.begin(), magic.end(), found.header.begin(),
-                                    [](char c, std::byte b) { return static_cast<std::byte>(c) == b; });
-  if (!begins_so) throw Error(Errc::io, fmt::format("'{}' is not the file that its index is about", path));
-  found.part.records = take_records(found.header, layout.format);
+  const Format& format = Formats::to_finish().find(layout.format);
+  const auto records = found.header.size() == layout.header_bytes ? format.take_records(layout, found.header) : std::nullopt;
+  if (!records) throw Error(Errc::io, fmt::format("'{}' is not the file that its index is about", path));
+  found.part.records = *records;
   return found;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "store/format/formats.hpp"
 #include "store/posix/input_file.hpp"
 #include "store/sums/sidecar.hpp"
 
@@ -74,7 +75,8 @@ class Joining {
     records_ = std::min(most->records, *least->index.steps);
     for (const Part& part : parts) end_ = std::max(end_, part.bytes);
     if (steps_left_out_ != 0) end_ = std::min(end_, whole_size(layout_, records_));
-    end_ = std::max(end_, final_size(layout_, records_, 0));
+    finished_ = Formats::to_finish().find(layout_.format).finish({layout_, {}}, {records_, end_});
+    end_ = finished_.size;
   }
 
   [[nodiscard]] Joined result(const std::string& path) const { return {path, end_, records_, steps_left_out_}; }
@@ -86,8 +88,7 @@ class Joining {
       window.resize(std::min(window_bytes, end_ - begin));
       if (assemble({begin, begin + window.size()}, window)) file.write(window, begin);
     }
-    const HeaderPatch patch = record_count_patch(layout_.format, records_);
-    file.write({patch.bytes.data(), patch.size}, patch.offset);
+    for (const Patch& patch : finished_.patches) file.write(patch.bytes, patch.offset);
   }
 
  private:
@@ -158,6 +159,7 @@ class Joining {
   std::vector<Pieces> pieces_;   // of each variable
   std::uint64_t records_ = 0, steps_left_out_ = 0;
   Bytes end_ = 0;
+  Finished finished_;
   std::vector<std::vector<Extent>> runs_;   // of each part, in the window that is being assembled
   std::vector<std::byte> read_;
 };

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/error.hpp"
+#include "store/format/formats.hpp"
 #include "store/posix/scripted_calls.hpp"
 #include "store/posix/temporary_directory.hpp"
 
@@ -38,9 +39,10 @@ class Join : public testing::Test {
   }
   static std::string header(const FileLayout& layout, std::uint64_t records) {
     std::string bytes(layout.header_bytes, 'h');
-    bytes.replace(0, 4, layout.format == Format::cdf5 ? "CDF\5" : "CDF\1");
-    const HeaderPatch patch = record_count_patch(layout.format, records);
-    for (std::size_t i = 0; i < patch.size; ++i) bytes[patch.offset + i] = static_cast<char>(patch.bytes[i]);
+    bytes.replace(0, 4, layout.format == "cdf5" ? "CDF\5" : "CDF\1");
+    for (const Patch& patch : Formats::to_finish().find(layout.format).finish({layout, {}}, {records, 0}).patches) {
+      for (std::size_t i = 0; i < patch.bytes.size(); ++i) bytes[patch.offset + i] = static_cast<char>(patch.bytes[i]);
+    }
     return bytes;
   }
   static void put_at(std::string& bytes, Bytes at, char value) {
@@ -81,7 +83,7 @@ class Join : public testing::Test {
 
   // Two parts of a line of eight.
   static FileLayout line() {
-    FileLayout layout{.format = Format::cdf1, .header_bytes = 100, .variables = {}};
+    FileLayout layout{.format = "cdf1", .header_bytes = 100, .variables = {}};
     layout.variables = {{"line", mesh::Type::int16, {8}, 200, 0, false, {}}};
     return layout;
   }
@@ -95,7 +97,7 @@ class Join : public testing::Test {
 TEST_F(Join, MakesTheWholeOfRandomParts) {
   std::mt19937 random(3);
   for (int n = 0; n < 60; ++n) {
-    FileLayout layout{.format = n % 2 == 0 ? Format::cdf5 : Format::cdf1, .header_bytes = 64 + random() % 500, .variables = {}};
+    FileLayout layout{.format = n % 2 == 0 ? "cdf5" : "cdf1", .header_bytes = 64 + random() % 500, .variables = {}};
     const std::size_t parts = 1 + random() % 4;
     const std::uint64_t records = random() % 5;
     // Some are larger than a window.

@@ -22,8 +22,8 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr const char* format_name = "glean-part-index";
-constexpr int index_version = 1;
-constexpr std::array<const char*, 3> netcdf_names = {"cdf1", "cdf2", "cdf5"};
+constexpr int index_version = 2;
+constexpr std::array<const char*, 2> byte_orders = {"big", "little"};
 
 [[noreturn]] void refuse(const std::string& why) { throw base::Error(base::Errc::io, "the index is damaged: " + why); }
 
@@ -38,11 +38,11 @@ mesh::Type type_named(const std::string& name) {
   refuse("there is no type '" + name + "'");
 }
 
-Format format_named(const std::string& name) {
-  for (std::size_t i = 0; i < netcdf_names.size(); ++i) {
-    if (name == netcdf_names[i]) return static_cast<Format>(i);
+ByteOrder order_named(const std::string& name) {
+  for (std::size_t i = 0; i < byte_orders.size(); ++i) {
+    if (name == byte_orders[i]) return static_cast<ByteOrder>(i);
   }
-  refuse("there is no format '" + name + "'");
+  refuse("there is no byte order '" + name + "'");
 }
 
 // Two hexadecimal digits a byte, as it is in the file.
@@ -74,6 +74,7 @@ ordered_json to_json(const VariableLayout& variable, const std::vector<mesh::Box
                       {"record_stride", variable.record_stride_bytes},
                       {"fill", variable.fill},
                       {"fill_value", hexadecimal(variable)},
+                      {"byte_order", byte_orders[static_cast<std::size_t>(variable.stored.order)]},
                       {"boxes", ordered_json::array()}};
   for (const mesh::Box& box : boxes) result["boxes"].push_back(ordered_json::array({box.start, box.count}));
   return result;
@@ -88,6 +89,7 @@ VariableLayout variable_of(const json& from) {
   variable.record_stride_bytes = from.at("record_stride").get<Bytes>();
   variable.fill = from.at("fill").get<bool>();
   read_fill_value(from.at("fill_value").get<std::string>(), variable);
+  variable.stored.order = order_named(from.at("byte_order").get<std::string>());
   return variable;
 }
 
@@ -113,7 +115,7 @@ PartIndex index_of(const json& from) {
   index.parts = from.at("parts").get<int>();
   if (index.part < 0 || index.part >= index.parts) refuse(fmt::format("there is no part {} of {}", index.part, index.parts));
   if (!from.at("steps").is_null()) index.steps = from.at("steps").get<std::uint64_t>();
-  index.layout.format = format_named(from.at("netcdf").get<std::string>());
+  index.layout.format = from.at("file_format").get<std::string>();
   index.layout.header_bytes = from.at("header_bytes").get<Bytes>();
   for (const json& each : from.at("variables")) {
     index.layout.variables.push_back(variable_of(each));
@@ -153,7 +155,7 @@ std::string PartIndex::encode() const {
                         {"part", part},
                         {"parts", parts},
                         {"steps", steps ? ordered_json(*steps) : ordered_json()},
-                        {"netcdf", netcdf_names[static_cast<std::size_t>(layout.format)]},
+                        {"file_format", layout.format},
                         {"header_bytes", layout.header_bytes},
                         {"variables", ordered_json::array()}};
   for (std::size_t v = 0; v < layout.variables.size(); ++v) document["variables"].push_back(to_json(layout.variables[v], boxes[v]));

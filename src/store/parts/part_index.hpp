@@ -18,7 +18,7 @@ struct PartIndex {
   std::string output;     // the same in all parts of an output, and in no other's
   int part = 0, parts = 1;
   std::optional<std::uint64_t> steps;   // that are complete in it; not known before it is published
-  FileLayout layout;      // of the whole; `range` is not kept
+  FileLayout layout;      // of the whole; how values are converted is not kept
   std::vector<std::vector<mesh::Box>> boxes;   // of each variable: what is put into this part, if anything
 
   // JSON. decode() throws io, naming what is wrong, when `text` is not what encode() made.

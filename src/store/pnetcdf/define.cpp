@@ -43,7 +43,7 @@ std::string quoted(const std::string& name) {
   return name.size() <= shown ? "'" + name + "'" : "'" + name.substr(0, shown) + "...'";
 }
 
-void define_dimension(int file, const DimensionDefinition& dimension) {
+void define_dimension(int file, const mesh::DimensionDefinition& dimension) {
   const std::string what = "cannot define dimension " + quoted(dimension.name);
   if (dimension.length == 0 && !dimension.unlimited) {
     throw Error(Errc::invalid_argument, what + ": its length is 0", "only the unlimited dimension has no length");
@@ -53,7 +53,7 @@ void define_dimension(int file, const DimensionDefinition& dimension) {
   check(ncmpi_def_dim(file, dimension.name.c_str(), length, &id), what);
 }
 
-void define_variable(int file, const VariableDefinition& variable, FillMode fill) {
+void define_variable(int file, const mesh::VariableDefinition& variable, FillMode fill) {
   const std::string what = "cannot define variable " + quoted(variable.name);
   int id = -1;
   check(ncmpi_def_var(file, variable.name.c_str(), nc_type_of(variable.external),
@@ -62,7 +62,7 @@ void define_variable(int file, const VariableDefinition& variable, FillMode fill
   check(ncmpi_def_var_fill(file, id, filled ? 0 : 1, nullptr), what);
 }
 
-void define_attribute(int file, const Definitions& definitions, const Attribute& attribute) {
+void define_attribute(int file, const mesh::Definitions& definitions, const mesh::Attribute& attribute) {
   std::string what = "cannot define attribute " + quoted(attribute.name);
   int variable = NC_GLOBAL;
   if (attribute.variable >= 0) {
@@ -95,11 +95,11 @@ MPI_Datatype mpi_type_of(mesh::Type type) {
   return types[static_cast<int>(type)];
 }
 
-int creation_mode(Format format) {
-  switch (format) {
-    case Format::cdf1: return NC_CLOBBER;
-    case Format::cdf2: return NC_CLOBBER | NC_64BIT_OFFSET;
-    case Format::cdf5: break;
+int creation_mode(CdfVersion version) {
+  switch (version) {
+    case CdfVersion::cdf1: return NC_CLOBBER;
+    case CdfVersion::cdf2: return NC_CLOBBER | NC_64BIT_OFFSET;
+    case CdfVersion::cdf5: break;
   }
   return NC_CLOBBER | NC_64BIT_DATA;
 }
@@ -109,10 +109,10 @@ void check(int status, const std::string& what) {
   throw Error(code_of(status), what + ": " + ncmpi_strerror(status), hint_of(status));
 }
 
-void define(int file, const Definitions& definitions, FillMode fill) {
-  for (const DimensionDefinition& dimension : definitions.dimensions) define_dimension(file, dimension);
-  for (const VariableDefinition& variable : definitions.variables) define_variable(file, variable, fill);
-  for (const Attribute& attribute : definitions.attributes) define_attribute(file, definitions, attribute);
+void define(int file, const mesh::Definitions& definitions, FillMode fill) {
+  for (const mesh::DimensionDefinition& dimension : definitions.dimensions) define_dimension(file, dimension);
+  for (const mesh::VariableDefinition& variable : definitions.variables) define_variable(file, variable, fill);
+  for (const mesh::Attribute& attribute : definitions.attributes) define_attribute(file, definitions, attribute);
 }
 
 OpenFile::~OpenFile() {

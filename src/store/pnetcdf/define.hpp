@@ -8,15 +8,15 @@
 
 #include <string>
 
-#include "store/layout.hpp"
-#include "store/pnetcdf/definitions.hpp"
+#include "mesh/definitions.hpp"
+#include "store/format/cdf/cdf.hpp"
 
 namespace glean::store {
 
 [[nodiscard]] nc_type nc_type_of(mesh::Type type);
 [[nodiscard]] MPI_Datatype mpi_type_of(mesh::Type type);
 // For ncmpi_create.
-[[nodiscard]] int creation_mode(Format format);
+[[nodiscard]] int creation_mode(CdfVersion version);
 
 // Throws "<what>: <PnetCDF's message>" with the code that fits, unless `status` is NC_NOERR.
 void check(int status, const std::string& what);
@@ -25,10 +25,10 @@ enum class FillMode { defined, never };   // never: PnetCDF writes no fill value
 
 // Defines everything in a file in define mode; the ids are the indices. Throws, naming the dimension, variable
 // or attribute that was refused. Collective over the file's communicator.
-void define(int file, const Definitions& definitions, FillMode fill);
+void define(int file, const mesh::Definitions& definitions, FillMode fill);
 
 // Of a file whose definitions have ended. Local.
-[[nodiscard]] FileLayout layout_of(int file, const Definitions& definitions, const std::string& what);
+[[nodiscard]] FileLayout layout_of(int file, CdfVersion version, const mesh::Definitions& definitions, const std::string& what);
 
 // A PnetCDF file that is abandoned unless it was closed.
 class OpenFile {

@@ -14,13 +14,13 @@ namespace glean::store {
 
 namespace {
 
-int created(MPI_Comm comm, const std::string& path, const Definitions& definitions, const Tuning& tuning) {
+int created(MPI_Comm comm, const std::string& path, CdfVersion version, const mesh::Definitions& definitions, const Tuning& tuning) {
   const std::string what = "cannot create '" + path + "'";
   int id = -1;
   MPI_Info info = MPI_INFO_NULL;
   if (!tuning.hints.empty()) MPI_Info_create(&info);
   for (const auto& [name, value] : tuning.hints) MPI_Info_set(info, name.c_str(), value.c_str());
-  const int created = ncmpi_create(comm, path.c_str(), creation_mode(definitions.format), info, &id);
+  const int created = ncmpi_create(comm, path.c_str(), creation_mode(version), info, &id);
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
   check(created, what);
   OpenFile file(id);
@@ -33,7 +33,7 @@ int created(MPI_Comm comm, const std::string& path, const Definitions& definitio
 }
 
 // Of whole variables, so that every rank has the same.
-std::vector<int> batch_ends(const Definitions& definitions, Bytes batch_bytes) {
+std::vector<int> batch_ends(const mesh::Definitions& definitions, Bytes batch_bytes) {
   std::vector<int> ends;
   Bytes bytes = 0;
   const int variables = static_cast<int>(definitions.variables.size());
@@ -69,9 +69,11 @@ void make_nan_out_of_range(mesh::Type memory, mesh::Type external, std::vector<s
 
 }  // namespace
 
-PassthroughFile::PassthroughFile(MPI_Comm comm, const std::string& path, const Definitions& definitions, const Tuning& tuning)
-    : id_(created(comm, path, definitions, tuning)),
+PassthroughFile::PassthroughFile(MPI_Comm comm, const std::string& path, CdfVersion version, const mesh::Definitions& definitions,
+                                 const Tuning& tuning)
+    : id_(created(comm, path, version, definitions, tuning)),
       path_(path),
+      version_(version),
       definitions_(definitions),
       batch_ends_(batch_ends(definitions, tuning.batch_bytes)) {}
 
@@ -79,15 +81,15 @@ PassthroughFile::~PassthroughFile() {
   if (id_ >= 0) ncmpi_abort(id_);
 }
 
-FileLayout PassthroughFile::layout() const { return layout_of(id_, definitions_, "cannot inspect '" + path_ + "'"); }
+FileLayout PassthroughFile::layout() const { return layout_of(id_, version_, definitions_, "cannot inspect '" + path_ + "'"); }
 
 void PassthroughFile::put(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory,
                           std::vector<std::byte> data) {
   if (box.empty()) return;
-  const VariableDefinition& definition = definitions_.variables.at(static_cast<std::size_t>(variable));
+  const mesh::VariableDefinition& definition = definitions_.variables.at(static_cast<std::size_t>(variable));
   const std::string what = "cannot write variable '" + definition.name + "'";
   // PnetCDF's flexible calls end the program at this instead of refusing it.
-  if (converter(memory, definition.external, definitions_.format) == nullptr) check(NC_ECHAR, what);
+  if (converter(memory, definition.external) == nullptr) check(NC_ECHAR, what);
 
   std::vector<MPI_Offset> start, count;
   if (definitions_.per_step(variable)) {

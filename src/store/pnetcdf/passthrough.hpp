@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/layout.hpp"
-#include "store/pnetcdf/definitions.hpp"
+#include "store/format/cdf/cdf.hpp"
 
 namespace glean::store {
 
@@ -28,7 +27,8 @@ struct Tuning {
 // caller makes the ranks agree.
 class PassthroughFile {
  public:
-  PassthroughFile(MPI_Comm comm, const std::string& path, const Definitions& definitions, const Tuning& tuning = {});
+  PassthroughFile(MPI_Comm comm, const std::string& path, CdfVersion version, const mesh::Definitions& definitions,
+                  const Tuning& tuning = {});
   // Abandons the file if it was not closed; it stays on disk as it is.
   ~PassthroughFile();
   PassthroughFile(const PassthroughFile&) = delete;
@@ -56,7 +56,8 @@ class PassthroughFile {
 
   int id_ = -1;
   std::string path_;
-  Definitions definitions_;
+  CdfVersion version_;
+  mesh::Definitions definitions_;
   std::vector<int> batch_ends_;   // variables in front of it, from the one before on, are written together
   std::vector<Queued> queued_;
   std::string out_of_range_;   // first variable that had such a value in this step

@@ -10,13 +10,13 @@
 namespace glean::store {
 namespace {
 
-Format format_of(int file, const std::string& what) {
+CdfVersion version_of(int file, const std::string& what) {
   int format = 0;
   check(ncmpi_inq_format(file, &format), what);
   switch (format) {
-    case NC_FORMAT_CLASSIC: return Format::cdf1;
-    case NC_FORMAT_CDF2: return Format::cdf2;
-    case NC_FORMAT_CDF5: return Format::cdf5;
+    case NC_FORMAT_CLASSIC: return CdfVersion::cdf1;
+    case NC_FORMAT_CDF2: return CdfVersion::cdf2;
+    case NC_FORMAT_CDF5: return CdfVersion::cdf5;
     default: throw base::Error(base::Errc::unsupported, what + ": it is not in a classic NetCDF format");
   }
 }
@@ -28,7 +28,7 @@ mesh::Type type_of(nc_type external, const std::string& what) {
   throw base::Error(base::Errc::io, what + ": a variable has a type that does not exist");
 }
 
-VariableLayout variable_layout(int file, int variable, int unlimited, Bytes record_bytes, const std::string& what) {
+VariableLayout variable_layout(int file, CdfVersion version, int variable, int unlimited, Bytes record_bytes, const std::string& what) {
   std::array<char, NC_MAX_NAME + 1> name{};
   nc_type external = NC_NAT;
   int dimension_count = 0;
@@ -40,6 +40,7 @@ VariableLayout variable_layout(int file, int variable, int unlimited, Bytes reco
   VariableLayout layout;
   layout.name = name.data();
   layout.external = type_of(external, what);
+  layout.stored = stored_in(version);
   layout.begin_bytes = static_cast<Bytes>(begin);
   for (const int dimension : dimensions) {
     MPI_Offset length = 0;
@@ -58,7 +59,8 @@ Header read_netcdf(const std::string& path) {
   check(ncmpi_open(MPI_COMM_SELF, path.c_str(), NC_NOWRITE, MPI_INFO_NULL, &id), what);
   OpenFile file(id);
   Header header;
-  header.layout.format = format_of(id, what);
+  const CdfVersion version = version_of(id, what);
+  header.layout.format = name_of(version);
   MPI_Offset header_bytes = 0, record_bytes = 0, records = 0;
   int variables = 0, unlimited = -1;
   check(ncmpi_inq_header_size(id, &header_bytes), what);
@@ -69,7 +71,7 @@ Header read_netcdf(const std::string& path) {
   header.layout.header_bytes = static_cast<Bytes>(header_bytes);
   header.records = static_cast<std::uint64_t>(records);
   for (int variable = 0; variable < variables; ++variable) {
-    header.layout.variables.push_back(variable_layout(id, variable, unlimited, static_cast<Bytes>(record_bytes), what));
+    header.layout.variables.push_back(variable_layout(id, version, variable, unlimited, static_cast<Bytes>(record_bytes), what));
   }
   check(file.close(), what);
   return header;

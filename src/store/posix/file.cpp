@@ -134,11 +134,12 @@ void File::extend(Bytes size_bytes) {
   if (result < 0) throw base::system_error(-result, message("extend", names_));
 }
 
-void File::truncate(Bytes size_bytes) {
+void File::resize(Bytes size_bytes) {
   check_usable();
-  if (current_size() <= size_bytes) return;
+  const Bytes now = current_size();
+  if (now == size_bytes) return;
   const int result = calls_.ftruncate(buffered_, static_cast<off_t>(size_bytes));
-  if (result < 0) throw base::system_error(-result, message("cut", names_));
+  if (result < 0) throw base::system_error(-result, message(now > size_bytes ? "cut" : "extend", names_));
 }
 
 void File::write(std::span<const std::byte> data, Bytes offset) {

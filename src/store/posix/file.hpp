@@ -69,8 +69,8 @@ class File {
   // is added will be written: if that is most of it the room is allocated, which finds a full disk at once (throws
   // no_space if all of it will be written) and makes direct writes cheaper. A file with large holes keeps them.
   void reserve(Bytes size_bytes, Bytes data_bytes = std::numeric_limits<Bytes>::max());
-  // Cuts the file to `size_bytes`, if it is longer.
-  void truncate(Bytes size_bytes);
+  // Cuts the file to `size_bytes`, if it is longer, or makes it as long: it is complete.
+  void resize(Bytes size_bytes);
   // Writes all of `data` through the page cache. Blocks.
   void write(std::span<const std::byte> data, Bytes offset);
   // fsync. After a failed one the file is never trusted again: every later call throws. Blocks.

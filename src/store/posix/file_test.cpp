@@ -146,12 +146,12 @@ TEST_F(FileOnDisk, FindsAFullFileSystemBeforeAnythingIsWritten) {
   EXPECT_EQ(umount(mount_point.c_str()), 0);
 }
 
-TEST_F(FileOnDisk, CutsALongerFileOnly) {
+TEST_F(FileOnDisk, IsMadeAsLongAsItIsToBe) {
   const auto file = open();
 
-  file->truncate(100);
-  EXPECT_EQ(read_text(names_.working_path), "header");
-  file->truncate(4);
+  file->resize(8);
+  EXPECT_EQ(read_text(names_.working_path), std::string("header\0\0", 8));
+  file->resize(4);
   EXPECT_EQ(read_text(names_.working_path), "head");
 }
 
@@ -260,7 +260,7 @@ TEST_F(FileOnDisk, IsNeverTrustedAgainAfterAFailedFsync) {
   EXPECT_EQ(code_of([&] { file->synchronize(); }), Errc::io);
   EXPECT_EQ(code_of([&] { file->write(bytes_of("x"), 0); }), Errc::io);
   EXPECT_EQ(code_of([&] { file->reserve(100); }), Errc::io);
-  EXPECT_EQ(code_of([&] { file->truncate(1); }), Errc::io);
+  EXPECT_EQ(code_of([&] { file->resize(1); }), Errc::io);
   EXPECT_EQ(code_of([&] { file->publish(); }), Errc::io);
   EXPECT_EQ(calls_.log, Log{"fsync"});
   EXPECT_EQ(read_text(names_.final_path), "old");

@@ -24,7 +24,7 @@ struct Picture {
   explicit Picture(std::mt19937& random) {
     const mesh::Type types[] = {mesh::Type::int8, mesh::Type::int16, mesh::Type::int32, mesh::Type::float64};
     variable = random_variable(random, types[random() % 4]);
-    const auto convert = portable_converter(mesh::Type::float32, variable.external, Format::cdf5);
+    const auto convert = portable_converter(mesh::Type::float32, variable.external);
     const std::uint64_t record = variable.per_step() ? 1 : 0;
     const std::size_t size = mesh::size_of(variable.external);
     std::vector<mesh::Box> boxes;
@@ -116,7 +116,7 @@ TEST(Assemble, CountsAnElementThatTwoWindowsShareOnceWhenItIsOutOfRange) {
   variable.begin_bytes = 6;
   const double value = 1e300;
   const Piece piece(variable, 0, {{0}, {1}}, 0, 1);
-  TypedPiece typed{piece, &variable, portable_converter(mesh::Type::float64, mesh::Type::int32, Format::cdf5),
+  TypedPiece typed{piece, &variable, portable_converter(mesh::Type::float64, mesh::Type::int32),
                    reinterpret_cast<const std::byte*>(&value), 8};
   std::array<std::byte, 8> buffer{};
 

@@ -9,6 +9,6 @@
 namespace glean::store {
 
 // What is wrong with a name, such as "it is empty"; nothing if it may be used. PnetCDF also refuses what is not UTF-8.
-[[nodiscard]] std::string flaw_of_name(std::string_view name);
+[[nodiscard]] std::string flaw_of_cdf_name(std::string_view name);
 
 }  // namespace glean::store

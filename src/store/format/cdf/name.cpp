@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "store/netcdf_name.hpp"
+#include "store/format/cdf/name.hpp"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x
 
 }  // namespace
 
-std::string flaw_of_name(std::string_view name) {
+std::string flaw_of_cdf_name(std::string_view name) {
   if (name.empty()) return "it is empty";
   if (name.size() > longest) {
     return "it has " + std::to_string(name.size()) + " bytes, and at most " + std::to_string(longest) + " are allowed";

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The value only; what PnetCDF makes of it is tested in tests/netcdf, where there are ranks.
-#include "store/pnetcdf/definitions.hpp"
+// The value only; what a format makes of it is tested with the format.
+#include "mesh/definitions.hpp"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <set>
 
-namespace glean::store {
+#include "base/error.hpp"
+
+namespace glean::mesh {
 
 namespace {
 
-using mesh::Type;
-
 Definitions example_definitions() {
   Definitions definitions;
-  definitions.format = Format::cdf5;
   definitions.dimensions = {
       {.name = "step", .unlimited = true}, {.name = "y", .length = 3}, {.name = "x", .length = 4}};
   definitions.variables = {{.name = "dens", .external = Type::float64, .dimensions = {1, 2}},
@@ -26,6 +25,8 @@ Definitions example_definitions() {
   definitions.attributes = {
       {.variable = -1, .name = "title", .type = Type::text, .values = {std::byte{'a'}, std::byte{'b'}}},
       {.variable = 0, .name = "range", .type = Type::int16, .values = std::vector<std::byte>(4)}};
+  definitions.grids = {{.kind = GridKind::uniform, .dimensions = {1, 2}, .coordinates = {1}, .origin = {0, 1}, .spacing = {0.5, 2}}};
+  definitions.variables[0].grid = 0;
   return definitions;
 }
 
@@ -36,10 +37,10 @@ TEST(Definitions, TellWhatHasRecordsAndTheirShape) {
   EXPECT_TRUE(definitions.per_step(1));
   EXPECT_TRUE(definitions.per_step(2));
   EXPECT_FALSE(definitions.per_step(3));
-  EXPECT_EQ(definitions.shape(0), (mesh::Shape{3, 4}));
-  EXPECT_EQ(definitions.shape(1), mesh::Shape{});
-  EXPECT_EQ(definitions.shape(2), (mesh::Shape{3, 3}));
-  EXPECT_EQ(definitions.shape(3), mesh::Shape{});
+  EXPECT_EQ(definitions.shape(0), (Shape{3, 4}));
+  EXPECT_EQ(definitions.shape(1), Shape{});
+  EXPECT_EQ(definitions.shape(2), (Shape{3, 3}));
+  EXPECT_EQ(definitions.shape(3), Shape{});
 }
 
 TEST(Definitions, CountElementsOfAttributes) {
@@ -49,7 +50,6 @@ TEST(Definitions, CountElementsOfAttributes) {
 
 TEST(Definitions, HaveAnotherFingerprintAfterEveryChange) {
   const std::vector<std::function<void(Definitions&)>> changes = {
-      [](Definitions& d) { d.format = Format::cdf2; },
       [](Definitions& d) { d.dimensions[1].name = "z"; },
       [](Definitions& d) { d.dimensions[1].length = 4; },
       [](Definitions& d) { d.dimensions[0].unlimited = false; },
@@ -59,7 +59,12 @@ TEST(Definitions, HaveAnotherFingerprintAfterEveryChange) {
       [](Definitions& d) { d.variables[0].external = Type::float32; },
       [](Definitions& d) { d.variables[0].dimensions = {2, 1}; },
       [](Definitions& d) { d.variables[0].fill = true; },
+      [](Definitions& d) { d.variables[0].grid = -1; },
       [](Definitions& d) { d.variables.pop_back(); },
+      [](Definitions& d) { d.grids[0].kind = GridKind::amr; },
+      [](Definitions& d) { d.grids[0].dimensions = {2, 1}; },
+      [](Definitions& d) { d.grids[0].coordinates = {0}; },
+      [](Definitions& d) { d.grids.pop_back(); },
       [](Definitions& d) { d.attributes[0].variable = 1; },
       [](Definitions& d) { d.attributes[0].name = "titl"; },
       [](Definitions& d) { d.attributes[0].type = Type::int8; },
@@ -79,6 +84,45 @@ TEST(Definitions, HaveAnotherFingerprintAfterEveryChange) {
   EXPECT_EQ(example_definitions().fingerprint(), example_definitions().fingerprint());
 }
 
+TEST(Definitions, AreTheSameOnRanksThatKnowOtherCoordinatesOfAGrid) {
+  Definitions other = example_definitions();
+  other.grids[0].origin = {5, 5};
+  other.grids[0].spacing = {};
+  EXPECT_EQ(other.fingerprint(), example_definitions().fingerprint());
+}
+
+TEST(Definitions, AreEncodedAndDecoded) {
+  const Definitions definitions = example_definitions();
+  EXPECT_EQ(Definitions::decode(definitions.encode()), definitions);
+  EXPECT_EQ(Definitions::decode(Definitions{}.encode()), Definitions{});
+}
+
+TEST(Definitions, RefuseBytesThatAreCutOrLonger) {
+  const std::vector<std::byte> bytes = example_definitions().encode();
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_THROW((void)Definitions::decode(std::span(bytes).first(size)), base::Error) << size;
+  }
+  std::vector<std::byte> longer = bytes;
+  longer.push_back({});
+  EXPECT_THROW((void)Definitions::decode(longer), base::Error);
+}
+
+TEST(Definitions, RefuseWhatSpeaksOfWhatIsNotDefined) {
+  const std::vector<std::function<void(Definitions&)>> damages = {
+      [](Definitions& d) { d.variables[0].dimensions = {3}; },
+      [](Definitions& d) { d.variables[0].dimensions = {1, 0}; },   // an unlimited dimension is in front
+      [](Definitions& d) { d.variables[0].grid = 1; },
+      [](Definitions& d) { d.attributes[0].variable = 4; },
+      [](Definitions& d) { d.attributes[1].values.pop_back(); },
+      [](Definitions& d) { d.grids[0].dimensions = {-1}; },
+      [](Definitions& d) { d.grids[0].coordinates = {4}; }};
+  for (const auto& damage : damages) {
+    Definitions damaged = example_definitions();
+    damage(damaged);
+    EXPECT_THROW((void)Definitions::decode(damaged.encode()), base::Error);
+  }
+}
+
 }  // namespace
 
-}  // namespace glean::store
+}  // namespace glean::mesh

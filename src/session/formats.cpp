@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/formats.hpp"
+
+#include "base/error.hpp"
+#include "store/pnetcdf/image.hpp"
+
+namespace glean::session {
+namespace {
+
+constexpr const char* names[] = {"cdf1", "cdf2", "cdf5", "npy"};   // as glean::Format
+static_assert(std::size(names) == static_cast<std::size_t>(Format::npy) + 1);
+
+constexpr store::CdfVersion cdf_versions[] = {store::CdfVersion::cdf1, store::CdfVersion::cdf2, store::CdfVersion::cdf5};
+
+store::Formats all_formats() {
+  store::Formats formats = store::Formats::without_libraries();
+  for (const auto version : cdf_versions) formats.add(store::make_cdf_format(version, store::make_netcdf_image));
+  return formats;
+}
+
+}  // namespace
+
+const store::Formats& formats() {
+  static const store::Formats all = all_formats();
+  return all;
+}
+
+const store::Format& format_of(Format format) { return formats().find(names[static_cast<std::size_t>(format)]); }
+
+std::unique_ptr<DirectFile> create_directly(MPI_Comm comm, const std::string& path, const store::Format& format,
+                                            const mesh::Definitions& definitions, const store::Tuning& tuning) {
+  for (const auto version : cdf_versions) {
+    if (format.name() == store::name_of(version)) return std::make_unique<DirectFile>(comm, path, version, definitions, tuning);
+  }
+  throw base::Error(base::Errc::unsupported,
+                    "no library writes files of format '" + std::string(format.name()) + "' from several ranks at once",
+                    "mode = \"threaded\" writes them");
+}
+
+}  // namespace glean::session

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The file formats of a session, with the libraries that make their metadata. Nothing else in the session names one.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+
+#include "glean/glean.hpp"
+#include "store/format/formats.hpp"
+#include "store/pnetcdf/passthrough.hpp"
+#include "store/pnetcdf/read.hpp"
+
+namespace glean::session {
+
+// All that can be written. Made once.
+[[nodiscard]] const store::Formats& formats();
+[[nodiscard]] const store::Format& format_of(Format format);
+
+// Reads a file that is there.
+using Reader = store::NetcdfReader;
+// Writes with the format's own library, collectively.
+using DirectFile = store::PassthroughFile;
+
+// Throws unsupported for formats that have no parallel library; what the library throws. Collective.
+[[nodiscard]] std::unique_ptr<DirectFile> create_directly(MPI_Comm comm, const std::string& path, const store::Format& format,
+                                                          const mesh::Definitions& definitions, const store::Tuning& tuning);
+
+}  // namespace glean::session
