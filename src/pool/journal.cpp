@@ -11,6 +11,7 @@
 #include "base/units.hpp"
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
+#include "pool/wait.hpp"
 
 namespace glean::pool {
 namespace {
@@ -70,33 +71,9 @@ void Recorder::leave_chunk() {
 template <class Attempt>
 void Recorder::wait_for_space(Attempt attempt, const char* what) {
   PoolHeader& header = pool_.header();
-  const auto limit = static_cast<std::uint64_t>(deadline_seconds_ * 1e9);
-  std::uint64_t since = base::now_ns();
-  const auto written_by_all = [&] { return header.written_bytes.load() + header.job_written_bytes.load(); };
-  std::uint64_t written = written_by_all();
   // What makes room may be what other nodes take, and only this rank talks to them.
-  const std::uint64_t nap = pool_.is_shared() && node_rank_ == 0 ? nap_between_messages_ns : space_nap_ns;
-  header.waiting_for_space.fetch_add(1, std::memory_order_seq_cst);
-  struct Leave {
-    PoolHeader& header;
-    ~Leave() { header.waiting_for_space.fetch_sub(1, std::memory_order_relaxed); }
-  } leave{header};
-  for (;;) {
-    // Sequentially consistent, as the drain's look at `waiting_for_space`: one of us sees the other.
-    const std::uint32_t seen = header.space.load(std::memory_order_seq_cst);
-    if (attempt()) return;
-    const std::uint64_t now = base::now_ns();
-    if (const auto latest = written_by_all(); latest != written) {
-      written = latest;
-      since = now;   // slow, but it moves
-    }
-    if (now - since > limit) {
-      throw base::Error(base::Errc::timeout,
-                        std::string(what) + " is full (" + base::readable_bytes(pool_.used_bytes()) + " of " +
-                            base::readable_bytes(header.pool_bytes) + " hold data) and nothing was written for " +
-                            base::exact_seconds(deadline_seconds_) + ": " + diagnosis_(),
-                        "raise pool.budget or pool.deadline, or write less often");
-    }
+  Wait wait(header.space, deadline_seconds_, pool_.is_shared() && node_rank_ == 0 ? nap_between_messages_ns : space_nap_ns);
+  wait.restart_with([&] { return header.written_bytes.load() + header.job_written_bytes.load(); }).meanwhile([&] {
     if (header.lost_nodes.load() != 0) {
       throw base::Error(base::Errc::io, std::string(what) + " is full, and other nodes cannot be reached any more");
     }
@@ -107,8 +84,18 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
     }
     keep_draining_();
     futex_signal(header.work);
-    futex_wait(header.space, seen, nap);
-  }
+  });
+  header.waiting_for_space.fetch_add(1, std::memory_order_seq_cst);
+  struct Leave {
+    PoolHeader& header;
+    ~Leave() { header.waiting_for_space.fetch_sub(1, std::memory_order_relaxed); }
+  } leave{header};
+  if (wait.until(attempt)) return;
+  throw base::Error(base::Errc::timeout,
+                    std::string(what) + " is full (" + base::readable_bytes(pool_.used_bytes()) + " of " +
+                        base::readable_bytes(header.pool_bytes) + " hold data) and nothing was written for " +
+                        base::exact_seconds(deadline_seconds_) + ": " + diagnosis_(),
+                    "raise pool.budget or pool.deadline, or write less often");
 }
 
 std::optional<Recorder::Room> Recorder::try_reserve(Bytes wanted, Bytes minimum) {

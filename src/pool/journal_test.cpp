@@ -125,7 +125,7 @@ TEST(Journal, NoticesEveryDamagedBit) {
 
 TEST(Journal, NoticesADamagedEndOfTheRingInsteadOfReadingItForEver) {
   plan::NodePlan plan = small_plan();
-  plan.journal_bytes_per_rank = 4 * base::KiB;   // a ring of 58 * 64 bytes
+  plan.journal_bytes_per_rank = sizeof(Journal) + 58 * record_alignment;
   TestPool made(1, plan);
   Recorder recorder = recorder_of(made);
   JournalReader reader(made.pool, 0);
@@ -150,7 +150,7 @@ TEST(Journal, NoticesADamagedEndOfTheRingInsteadOfReadingItForEver) {
 
 TEST(Journal, ThatIsFullBlocksUntilARecordIsRetired) {
   plan::NodePlan plan = small_plan();
-  plan.journal_bytes_per_rank = 4 * base::KiB;
+  plan.journal_bytes_per_rank = sizeof(Journal) + 58 * record_alignment;
   TestPool made(1, plan);
   std::atomic<int> committed = 0;
   std::thread rank([&] {

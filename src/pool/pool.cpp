@@ -78,7 +78,7 @@ struct Places {
 Places places(Bytes pool_bytes, Bytes ranks, Bytes journals, Bytes chunk_bytes, Bytes journal_bytes) {
   Places at{};
   at.progress = base::align_up(sizeof(PoolHeader), 64) + output_slots * sizeof(OutputSlot);
-  at.journals = base::align_up(at.progress + (2 * output_slots + 1) * ranks * sizeof(RankProgress), page);
+  at.journals = base::align_up(at.progress + 2 * output_slots * ranks * sizeof(RankProgress), page);
   at.chunk_states = at.journals + journals * journal_bytes;
   const Bytes rest = pool_bytes > at.chunk_states ? pool_bytes - at.chunk_states : 0;
   Bytes chunks = rest / (chunk_bytes + sizeof(ChunkState));
@@ -297,9 +297,7 @@ RankProgress& Pool::rank_progress(std::uint32_t slot, int rank) const {
   return counts[slot * header().ranks + static_cast<std::uint32_t>(rank)];
 }
 
-RankProgress& Pool::rank_in_call(int rank) const { return rank_progress(output_slots, rank); }
-
-RankProgress& Pool::rank_begun(std::uint32_t slot, int rank) const { return rank_progress(output_slots + 1 + slot, rank); }
+RankProgress& Pool::rank_begun(std::uint32_t slot, int rank) const { return rank_progress(output_slots + slot, rank); }
 
 Atomic<std::uint32_t>& Pool::rank_phase(std::uint32_t slot, int rank) const { return journal(rank).phases[slot]; }
 

@@ -83,8 +83,8 @@ class Pool {
   [[nodiscard]] PoolHeader& header() const { return *reinterpret_cast<PoolHeader*>(base_); }
   [[nodiscard]] OutputSlot& slot(std::uint32_t index) const;
   [[nodiscard]] RankProgress& rank_progress(std::uint32_t slot, int rank) const;
-  // In which collective call a rank is; the session says what that means.
-  [[nodiscard]] RankProgress& rank_in_call(int rank) const;
+  // In which collective call of the session a rank is.
+  [[nodiscard]] RankCall& rank_call(int rank) const { return journal(rank).call; }
   // How many steps of an output that may drop it has begun, for messages.
   [[nodiscard]] RankProgress& rank_begun(std::uint32_t slot, int rank) const;
   // Of outputs of bytes, on one node (pool/phases.hpp).

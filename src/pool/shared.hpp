@@ -16,7 +16,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 15;
+inline constexpr std::uint32_t pool_version = 16;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -26,6 +26,22 @@ enum class SessionState : std::uint32_t { running, closed };
 struct PassedFile {
   Atomic<std::uint64_t> device, inode;
   Atomic<std::uint32_t> handles;
+};
+
+// Where a rank is in the collective calls of a session; session/collective_calls.hpp says what the words mean.
+struct RankCall {
+  Atomic<std::uint64_t> place;      // number of its last call << 16 | flags | kind
+  Atomic<std::uint64_t> since_ns;   // CLOCK_MONOTONIC: since when it is there
+  std::array<char, 112> output;     // of the call, for messages; written before `place`
+};
+
+// A collective call of the session as all ranks of the node see it: the k-th is at k % size.
+struct NodeCall {
+  Atomic<std::uint64_t> word;    // number << 16 | what was decided << 8 | kind
+  Atomic<std::uint64_t> slots;   // what the ranks bring along, joined: a set of outputs,
+  Atomic<std::uint32_t> flags;   // and flags
+  Atomic<std::uint32_t> ranks;   // that have brought what they have
+  std::array<char, 488> message; // of the first rank that has given up
 };
 
 // The start of the pool. `work`, `space` and `progress` are futex words.
@@ -43,7 +59,7 @@ struct PoolHeader {
   std::uint32_t drain_depth;
   Bytes request_bytes;
   Bytes journal_bytes;             // of one rank
-  Bytes progress_offset;           // RankProgress[2 * output_slots + 1][ranks]: how far, in which collective call, begun
+  Bytes progress_offset;           // RankProgress[2 * output_slots][ranks]: how far, and begun
   Bytes journals_offset;           // Journal and ring, per journal
   Bytes chunk_states_offset;       // ChunkState[chunk_count]
   Bytes chunks_offset;             // the data
@@ -79,6 +95,12 @@ struct PoolHeader {
   // A Bloom filter of device and inode of the files that the session has written.
   std::array<Atomic<std::uint64_t>, 1024> written_files;
   std::array<PassedFile, 64> passed_files;
+  // Collective calls of the session. `broken`: no more can be made, 1 + base::Errc; set after the message and the number of the first
+  // call that cannot.
+  std::array<NodeCall, 16> calls;
+  Atomic<std::uint32_t> broken_claimed, broken;
+  Atomic<std::uint64_t> broken_from;
+  std::array<char, 1024> broken_message;
 };
 
 struct alignas(64) ChunkState {   // each small write of a rank changes one
@@ -207,6 +229,7 @@ struct Journal {
   Atomic<std::uint32_t> closing;      // calls in which its rank waits until others have closed an output of bytes
   alignas(64) Atomic<std::uint64_t> tail;
   SharedQuestion question;
+  alignas(64) RankCall call;
   // Of each output on one node: in which phase its rank is (pool/phases.hpp). It changes at each collective call: ranks share no line.
   alignas(64) std::array<Atomic<std::uint32_t>, output_slots> phases;
 };

@@ -2,11 +2,13 @@
 #include "session/agreement.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -42,13 +44,41 @@ const std::function<void()>* meanwhile_of(MPI_Comm comm) {
   return found != 0 ? static_cast<const std::function<void()>*>(value) : nullptr;
 }
 
-void complete(MPI_Request& request, const std::function<void()>& meanwhile) {
-  for (int done = 0;;) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done != 0) return;
-    meanwhile();
-    sched_yield();
+// What MPI reads and writes, and may go on to when a rank has given up waiting for the others.
+struct Operation {
+  std::vector<std::byte> sent, received;
+  std::vector<int> counts, places;
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+constexpr double waiting_yields_seconds = 0.002;   // a rank that waits for longer sleeps
+constexpr unsigned waiting_nap_us = 100;
+
+// Until `operation` is complete. When `meanwhile` throws, it is left to MPI for good.
+void complete(std::unique_ptr<Operation>& operation, const std::function<void()>* meanwhile) {
+  if (meanwhile == nullptr) {
+    MPI_Wait(&operation->request, MPI_STATUS_IGNORE);
+    return;
   }
+  const double begin = MPI_Wtime();
+  for (int done = 0;;) {
+    MPI_Test(&operation->request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return;
+    try {
+      (*meanwhile)();
+    } catch (...) {
+      static_cast<void>(operation.release());
+      throw;
+    }
+    if (MPI_Wtime() - begin < waiting_yields_seconds) sched_yield();
+    else usleep(waiting_nap_us);
+  }
+}
+
+std::size_t bytes_of(int count, MPI_Datatype type) {
+  int size = 0;
+  MPI_Type_size(type, &size);
+  return static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
 }
 
 }  // namespace
@@ -63,9 +93,13 @@ void broadcast(MPI_Comm comm, int root, void* bytes, std::size_t count) {
     MPI_Bcast(bytes, static_cast<int>(count), MPI_BYTE, root, comm);
     return;
   }
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibcast(bytes, static_cast<int>(count), MPI_BYTE, root, comm, &request);
-  complete(request, *meanwhile);
+  auto operation = std::make_unique<Operation>();
+  auto& buffer = operation->received;
+  buffer.resize(count);
+  std::memcpy(buffer.data(), bytes, count);
+  MPI_Ibcast(buffer.data(), static_cast<int>(count), MPI_BYTE, root, comm, &operation->request);
+  complete(operation, meanwhile);
+  std::memcpy(bytes, buffer.data(), count);
 }
 
 void reduce_all(MPI_Comm comm, const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op) {
@@ -74,29 +108,51 @@ void reduce_all(MPI_Comm comm, const void* mine, void* all, int count, MPI_Datat
     MPI_Allreduce(mine, all, count, type, op, comm);
     return;
   }
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Iallreduce(mine, all, count, type, op, comm, &request);
-  complete(request, *meanwhile);
+  auto operation = std::make_unique<Operation>();
+  auto& [sent, received, counts, places, request] = *operation;
+  const std::size_t bytes = bytes_of(count, type);
+  sent.resize(bytes);
+  received.resize(bytes);
+  std::memcpy(sent.data(), mine, bytes);
+  MPI_Iallreduce(sent.data(), received.data(), count, type, op, comm, &request);
+  complete(operation, meanwhile);
+  std::memcpy(all, received.data(), bytes);
 }
 
-std::vector<std::uint64_t> gather(MPI_Comm comm, const std::vector<std::uint64_t>& mine) {
-  const auto* meanwhile = meanwhile_of(comm);
-  const auto wait = [&](MPI_Request& request) {
-    if (meanwhile != nullptr) complete(request, *meanwhile);
-    else MPI_Wait(&request, MPI_STATUS_IGNORE);
-  };
+void gather_bytes(MPI_Comm comm, const void* mine, void* all, std::size_t count) {
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  const int count = static_cast<int>(mine.size());
-  std::vector<int> counts(rank == 0 ? static_cast<std::size_t>(size) : 0), places(counts.size());
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Igather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, comm, &request);
-  wait(request);
+  auto operation = std::make_unique<Operation>();
+  auto& [sent, received, counts, places, request] = *operation;
+  const int bytes = static_cast<int>(count);
+  sent.resize(count);
+  std::memcpy(sent.data(), mine, count);
+  if (rank == 0) received.resize(count * static_cast<std::size_t>(size));
+  MPI_Igather(sent.data(), bytes, MPI_BYTE, received.data(), bytes, MPI_BYTE, 0, comm, &request);
+  complete(operation, meanwhile_of(comm));
+  if (rank == 0) std::memcpy(all, received.data(), received.size());
+}
+
+std::vector<std::uint64_t> gather(MPI_Comm comm, const std::vector<std::uint64_t>& mine) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  const int bytes = static_cast<int>(mine.size() * sizeof(std::uint64_t));
+  std::vector<int> all_counts(rank == 0 ? static_cast<std::size_t>(size) : 0);
+  gather_bytes(comm, &bytes, all_counts.data(), sizeof bytes);
+  auto operation = std::make_unique<Operation>();
+  auto& [sent, received, counts, places, request] = *operation;
+  sent.resize(static_cast<std::size_t>(bytes));
+  if (bytes != 0) std::memcpy(sent.data(), mine.data(), sent.size());
+  counts = all_counts;
+  places.resize(counts.size());
   std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-  std::vector<std::uint64_t> all(rank == 0 ? static_cast<std::size_t>(places.back() + counts.back()) : 0);
-  MPI_Igatherv(mine.data(), count, MPI_UINT64_T, all.data(), counts.data(), places.data(), MPI_UINT64_T, 0, comm, &request);
-  wait(request);
+  if (rank == 0) received.resize(static_cast<std::size_t>(places.back() + counts.back()));
+  MPI_Igatherv(sent.data(), bytes, MPI_BYTE, received.data(), counts.data(), places.data(), MPI_BYTE, 0, comm, &request);
+  complete(operation, meanwhile_of(comm));
+  std::vector<std::uint64_t> all(received.size() / sizeof(std::uint64_t));
+  if (!received.empty()) std::memcpy(all.data(), received.data(), received.size());
   return all;
 }
 

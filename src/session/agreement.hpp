@@ -17,12 +17,17 @@
 namespace glean::session {
 
 // While a rank waits for the others in one of the calls below, it calls `meanwhile` again and again: what they wait for may
-// be that it moves data. For `comm` and not for its duplicates, as long as both live; on all of its ranks or none. Local.
+// be that it moves data, and it may find that they do not come any more. What it throws ends the wait, and then no rank can use
+// `comm` again: MPI is left with the operation. For `comm` and not for its duplicates, as long as both live; on all of its ranks
+// or none. Local.
 void set_meanwhile(MPI_Comm comm, const std::function<void()>* meanwhile);
 
 // MPI_Bcast and MPI_Allreduce so. Collective.
 void broadcast(MPI_Comm comm, int root, void* bytes, std::size_t count);
 void reduce_all(MPI_Comm comm, const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op);
+
+// `count` bytes of each rank, one after the other, to `all` on rank 0. Collective.
+void gather_bytes(MPI_Comm comm, const void* mine, void* all, std::size_t count);
 
 // What all ranks have, one after the other, on rank 0; nothing on the others. Collective.
 [[nodiscard]] std::vector<std::uint64_t> gather(MPI_Comm comm, const std::vector<std::uint64_t>& mine);

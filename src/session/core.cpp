@@ -179,7 +179,9 @@ void Core::set_up_pool() {
     journal.has_joined = 1;
     pool_->fault_in(nodes_->rank(), nodes_->ranks());
     const auto keep_draining = [this] { this->keep_draining(); };
-    outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, nodes_->rank(), deadline_seconds_, past_, keep_draining);
+    collective_ = std::make_unique<CollectiveCalls>(*pool_, nodes_->rank(), deadline_seconds_,
+                                     program_ == Program::knows ? CollectiveCalls::AtDeadline::fail : CollectiveCalls::AtDeadline::log);
+    outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, *collective_, nodes_->rank(), deadline_seconds_, past_, keep_draining);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, nodes_->rank(), deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
     pace_ = std::make_unique<capture::Pace>(*pool_, *recorder_, nodes_->rank(), [] { poll_messages(); });
@@ -189,13 +191,24 @@ void Core::set_up_pool() {
   agree(comm_, failed);
   pool_->map_all();   // after agree(): every part exists
   pool_budget_bytes_ = pool_->header().pool_bytes;
+  watch_calls();
   if (nodes_->count() > 1 && !with_writers_) join_nodes();
+}
+
+// On all ranks: a collective call that waits so is another one for MPI than one that does not.
+void Core::watch_calls() {
+  meanwhile_ = [this] {
+    if (exchange_) exchange_->progress();
+    collective_->look();
+  };
+  for (const MPI_Comm comm : {comm_, job_comm_, nodes_->comm(), nodes_->leaders()}) {
+    if (comm != MPI_COMM_NULL) set_meanwhile(comm, &meanwhile_);
+  }
 }
 
 void Core::start_drain() {
   if (!nodes_->leads()) return;
   drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
-  watch_ = std::make_unique<CallWatch>(*pool_, deadline_seconds_);
 }
 
 void Core::make_pool(const std::string& session) {
@@ -259,8 +272,8 @@ void Core::release() noexcept {
   outputs_.reset();
   // Whoever completes what is left removes the pool then.
   const bool is_left = drain_ && drain_->leaves_the_pool();
-  watch_.reset();
   drain_.reset();
+  if (collective_) collective_->release();
   if (!pool_) return;
   pool_high_water_bytes_ = pool_->high_water_bytes();
   if (nodes_->leads() && !is_left) pool_->remove();
@@ -296,6 +309,17 @@ void Core::wait(Level level, double seconds) {
 void Core::close() {
   if (closed_) return;
   require_usable("closing the session");
+  try {
+    if (collective_) collective_->require_whole();
+    close_together();
+  } catch (const Broken& broken) {
+    const base::Error error = broken.error;
+    leave_broken();
+    throw base::Error(error);
+  }
+}
+
+void Core::close_together() {
   const std::uint64_t begin = base::now_ns();
   const auto spent = [&] { return base::now_ns() - begin; };
   while (!direct_.empty()) {
@@ -309,7 +333,7 @@ void Core::close() {
       if (is_root()) base::log(base::LogLevel::warning, "'{}' was not closed and is not published", path);
     }
     recorder_->ring_the_drain();
-    const auto verdict = outputs_->wait(nullptr, Level::durable, -1, std::nullopt);
+    const auto verdict = outputs_->wait(nullptr, Level::durable, -1, std::nullopt, Call::close);
     error = verdict.error;
     if (verdict.timed_out) {
       figures_.blocked_ns += spent();
@@ -321,7 +345,8 @@ void Core::close() {
       throw base::Error(*error);
     }
   }
-  auto in_call = this->in_call(Call::close);
+  InCall in_call(collective(), Call::end, "");
+  in_call.set_busy(has_pool() && nodes_->leads());
   const auto unfinished = has_pool() && nodes_->leads() ? caught([&] { ByteOutput::finish_all(*this); }) : std::nullopt;
   closed_ = true;
   // No rank captures any more: all were in the wait above.
@@ -336,8 +361,8 @@ void Core::close() {
   if (drain_ && !left) drain_->finish();
   figures_.closing_ns += spent();
   figures_.blocked_ns += spent();
+  in_call.set_busy(false);
   const auto reported = caught([&] { write_report(); });
-  in_call.reset();
   release();
   if (reported && error) base::log(base::LogLevel::error, "{}", reported->what());
   const auto agreed = caught([&] { agree(job_comm(), error ? std::nullopt : unfinished ? unfinished : reported); });
@@ -347,29 +372,6 @@ void Core::close() {
   if (job_comm_ != MPI_COMM_NULL) MPI_Comm_free(&job_comm_);
   if (error) throw base::Error(*error);
   if (agreed) throw base::Error(*agreed);
-}
-
-void Core::leave() noexcept {
-  if (closed_) return;
-  closed_ = true;
-  const auto error = caught([&] {
-    if (!outputs_) return;
-    outputs_->abandon_open();
-    recorder_->ring_the_drain();
-    if (nodes_->count() > 1) return part_from_nodes();
-    // A helper completes what all ranks have closed, and needs nobody to wait for it.
-    if (!nodes_->leads() || drain_->is_helper()) return;
-    if (outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank has ended without closing its outputs");
-    for (const std::string& text : outputs_->wait_alone(deadline_seconds_)) base::log(base::LogLevel::error, "{}", text);
-    ByteOutput::finish_all(*this);
-    if (outputs_->any_incomplete()) throw base::Error(base::Errc::timeout, "not all that was closed is complete");
-    if (!open_and_kept(*pool_).empty()) drain_->end_without_ranks("files were open when the program ended");
-  });
-  if (error) base::log(base::LogLevel::error, "leaving the session: {}", error->what());
-  if (error && drain_) drain_->leave_unfinished("the session ends before everything is written");
-  leave_nodes();
-  if (drain_ && !drain_->leaves_the_pool()) drain_->finish();
-  release();
 }
 
 Statistics Core::statistics() const {
@@ -389,7 +391,7 @@ Statistics Core::statistics() const {
 void Core::write_report() {
   report::Report report;
   report.ranks.resize(static_cast<std::size_t>(ranks_));
-  MPI_Gather(&figures_, sizeof figures_, MPI_BYTE, report.ranks.data(), sizeof figures_, MPI_BYTE, 0, job_comm());
+  gather_bytes(job_comm(), &figures_, report.ranks.data(), sizeof figures_);
   if (drain_) report.drain = trace_of_all_nodes();
   if (rank_ != 0) return;
   tell_notices(report.ranks);

@@ -23,7 +23,7 @@
 #include "plan/node_plan.hpp"
 #include "pool/journal.hpp"
 #include "report/report.hpp"
-#include "session/call_watch.hpp"
+#include "session/collective_calls.hpp"
 #include "session/exchange_thread.hpp"
 #include "session/file_plans.hpp"
 #include "session/node_drain.hpp"
@@ -89,13 +89,12 @@ class Core {
   [[nodiscard]] OneAtATime& one_at_a_time() { return one_at_a_time_; }
   [[nodiscard]] capture::Ladder& ladder() { return *ladder_; }
   [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }
-  // Where there is a pool: that this rank is in a collective call.
-  [[nodiscard]] std::unique_ptr<InCall> in_call(Call call) {
-    return pool_ ? std::make_unique<InCall>(*pool_, nodes_->rank(), call) : nullptr;
-  }
-  // Sees to it that somebody drains, and that data moves between nodes. Local; on a node's leader one system call, elsewhere
-  // nothing.
+  // The collective calls; nullptr where there is no pool.
+  [[nodiscard]] CollectiveCalls* collective() { return collective_.get(); }
+  // Sees to it that the node is drained, and that data moves between nodes. In a collective call it throws Broken when that cannot be
+  // completed any more. Local; on a node's leader one system call, elsewhere nothing.
   void keep_draining() {
+    if (collective_) collective_->check();
     if (drain_) drain_->keep_alive();
     if (exchange_) exchange_->progress();
   }
@@ -135,7 +134,7 @@ class Core {
   // Waits for all outputs. Collective, blocks.
   void wait(Level level, double seconds);
   // Completes what was closed, gives up what was not, reports, and gives the pool back. Collective, blocks. After a
-  // timeout the session is still open, and this can be called again.
+  // timeout the session is still open, and this can be called again; of one that is broken (session/collective_calls.hpp) this is leave().
   void close();
   // Ends the session of this rank without the others: completes what all ranks have closed. For when MPI is finalized or
   // the other ranks are somewhere else. Local, blocks on rank 0.
@@ -162,6 +161,9 @@ class Core {
   void leave_together() const;
   void make_pool(const std::string& session);
   void join_nodes();
+  void watch_calls();
+  void close_together();
+  void leave_broken() noexcept;
   void finish_exchange(const std::optional<base::Error>& failed);
   void part_from_nodes();
   void leave_nodes() noexcept;
@@ -200,10 +202,10 @@ class Core {
   store::SystemCalls rank_calls_;
   std::unique_ptr<capture::Ladder> ladder_;
   PastOutputs past_;
+  std::unique_ptr<CollectiveCalls> collective_;   // stays when the pool is gone
   std::unique_ptr<PoolOutputs> outputs_;
   // On the leader of a node.
   std::unique_ptr<NodeDrain> drain_;
-  std::unique_ptr<CallWatch> watch_;
   // And where there are several.
   std::unique_ptr<transport::Messages> messages_;
   std::unique_ptr<nodes::Exchange> exchange_;

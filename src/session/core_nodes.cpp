@@ -45,13 +45,6 @@ void Core::join_nodes() {
     }));
     return;
   }
-  // On all ranks: a collective call that waits so is another one for MPI than one that does not.
-  meanwhile_ = [this] {
-    if (exchange_) exchange_->progress();
-  };
-  for (const MPI_Comm comm : {comm_, nodes_->comm(), nodes_->leaders()}) {
-    if (comm != MPI_COMM_NULL) set_meanwhile(comm, &meanwhile_);
-  }
   if (!nodes_->leads()) return;
   messages_ = transport::make_mpi_messages(nodes_->leaders());
   exchange_ = std::make_unique<nodes::Exchange>(*pool_, drain_->engine(), *messages_);
@@ -101,7 +94,7 @@ drain::DrainTrace Core::trace_of_all_nodes() const {
   const std::string mine = drain::trace_to_json(all);
   const Size size{begin_ns_, mine.size(), static_cast<std::uint64_t>(parts_.self)};
   std::vector<Size> sizes(rank_ == 0 ? static_cast<std::size_t>(nodes.count()) : 0);
-  MPI_Gather(&size, sizeof size, MPI_BYTE, sizes.data(), sizeof size, MPI_BYTE, 0, nodes.leaders());
+  gather_bytes(nodes.leaders(), &size, sizes.data(), sizeof size);
   if (rank_ != 0) {
     MPI_Send(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, 0, 0, nodes.leaders());
     return all;
@@ -133,7 +126,8 @@ void Core::part_from_nodes() {
     return;
   }
   if (!exchange_) return;
-  if (outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank has ended without closing its outputs");
+  const bool is_broken = collective_->is_broken();
+  if (!is_broken && outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank has ended without closing its outputs");
   if (!mpi_runs()) {
     if (exchange_->holds_any()) drain_->end_without_ranks("MPI was finalized before the session was closed");
     return;
@@ -141,6 +135,7 @@ void Core::part_from_nodes() {
   for (const std::string& text : outputs_->wait_alone(std::min(deadline_seconds_, parting_seconds))) {
     base::log(base::LogLevel::error, "{}", text);
   }
+  if (is_broken && any_is_open(*pool_)) return drain_->end_without_ranks("the ranks could not close the session together");
   outputs_->fail_open(fmt::format("rank {} has left the session before the output was complete", rank_));
   move_data();   // tells of it
   if (outputs_->any_incomplete()) drain_->end_without_ranks("the session was left before all nodes had done their part");

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "pool/futex.hpp"
+#include "pool/wait.hpp"
 #include "service/serve.hpp"
 #include "session/agreement.hpp"
 #include "session/core.hpp"
@@ -145,17 +146,15 @@ void Core::wait_for_writer_to_open(pool::OutputKey key) {
   pool::PoolHeader& header = pool_->header();
   const pool::OutputSlot& slot = pool_->slot(key.slot);
   pool::futex_signal(header.progress);   // the writer sleeps on it
-  const std::uint64_t begin_ns = base::now_ns();
-  for (;;) {
-    const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
-    if (slot.working_inode.load(std::memory_order_acquire) != 0 || slot.error.load(std::memory_order_acquire) != 0) return;
+  pool::Wait wait(header.progress, deadline_seconds_, writer_nap_ns);
+  const bool has_opened = wait.until([&] {
+    if (slot.working_inode.load(std::memory_order_acquire) != 0 || slot.error.load(std::memory_order_acquire) != 0) return true;
     if (const auto lost = outputs_->drain_is_lost()) throw base::Error(*lost);
-    if (base::seconds(base::now_ns() - begin_ns) > deadline_seconds_) {
-      throw base::Error(base::Errc::timeout, fmt::format("the writer of node {} has not opened the file for {}", nodes_->self(),
-                                                         base::exact_seconds(deadline_seconds_)));
-    }
-    pool::futex_wait(header.progress, seen, writer_nap_ns);
-  }
+    return false;
+  });
+  if (has_opened) return;
+  throw base::Error(base::Errc::timeout,
+                    fmt::format("the writer of node {} has not opened the file for {}", nodes_->self(), wait.text()));
 }
 
 }  // namespace glean::session

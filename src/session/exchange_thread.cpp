@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t exchange_nap_ns = 100'000'000;
 constexpr int listening_ms = 100;
 constexpr unsigned reading_us = 50;
-constexpr double parting_seconds = 5, meeting_seconds = 30;
+constexpr double last_words_seconds = 5, meeting_seconds = 30;
 constexpr std::size_t address_bytes = 1024;
 
 // The tree is that of nodes::Exchange.
@@ -117,7 +117,7 @@ void ExchangeThread::exchange_until_the_end() {
     const bool moves = exchange_->progress();
     holds_any_.store(exchange_->holds_any(), std::memory_order_release);
     if (moves || !ends) moved_ns = base::now_ns();
-    if (ends && (!holds_any() || base::seconds(base::now_ns() - moved_ns) > parting_seconds)) return;
+    if (ends && (!holds_any() || base::seconds(base::now_ns() - moved_ns) > last_words_seconds)) return;
     if (!moves) pool::futex_wait(header.progress, seen, exchange_nap_ns);
   }
 }

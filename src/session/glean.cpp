@@ -163,8 +163,8 @@ class Session::Impl {
       [[nodiscard]] std::string unique() const { return std::to_string(root) + "-" + std::to_string(opened_ns); }
       std::uint64_t failed_before;   // closed outputs; if there are any, nothing is opened
     };
-    const auto in_call = core_->in_call(session::Call::open);
-    if (in_call) in_call->set_busy(core_->is_root());
+    session::InCall in_call(core_->collective(), session::Call::open, opening.path);
+    in_call.set_busy(core_->is_root());
     const auto decision = session::on_root<Decision>(core_->comm(), [&](Decision& value) {
       value.failed_before = core_->has_pool() ? core_->outputs().failed_unnoticed() : 0;
       if (value.failed_before != 0) return;
@@ -183,7 +183,7 @@ class Session::Impl {
       store::SystemCalls calls;
       if (value.settings.publish == base::Publish::in_place) drain::forget_sums(calls, opening.names.final_path);
     });
-    if (in_call) in_call->set_busy(false);
+    in_call.set_busy(false);
     if (decision.failed_before != 0) throw base::Error(core_->outputs().announce(decision.failed_before));
     if (core_->has_pool()) core_->outputs().forget_finished();
     opening.settings = decision.settings;

@@ -19,6 +19,7 @@
 #include "base/signals_blocked.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
+#include "pool/wait.hpp"
 #include "service/recovery.hpp"
 #include "service/serve.hpp"
 #include "session/agreement.hpp"
@@ -90,13 +91,7 @@ void start_helper(const std::string& command, const std::string& pool) {
 
 template <class Condition>
 bool wait_for(pool::Pool& pool, double seconds, Condition holds) {
-  const std::uint64_t deadline = base::now_ns() + static_cast<std::uint64_t>(seconds * 1e9);
-  for (;;) {
-    const std::uint32_t seen = pool.header().progress.load(std::memory_order_acquire);
-    if (holds()) return true;
-    if (base::now_ns() > deadline) return false;
-    pool::futex_wait(pool.header().progress, seen, helper_nap_ns);
-  }
+  return pool::Wait(pool.header().progress, seconds, helper_nap_ns).until(holds);
 }
 
 }  // namespace

@@ -14,13 +14,13 @@
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
 #include "session/agreement.hpp"
-#include "session/call_watch.hpp"
 
 namespace glean::session {
 namespace {
 
 constexpr std::uint64_t longest_nap_ns = 100'000'000;
 constexpr std::uint64_t between_messages_ns = 200'000;
+constexpr std::uint32_t has_error = 1, has_lost_drain = 2;   // what a rank brings along
 static_assert(pool::output_slots <= 64);   // a set of slots is a word
 
 base::Error joined(const std::optional<base::Error>& first, const base::Error& second) {
@@ -35,43 +35,9 @@ base::Error dropped_error(const PoolOutput& output) {
 
 }  // namespace
 
-// How long a wait may last: as long as it was told, or else until the drain has stood still for the deadline.
-class PoolOutputs::Patience {
- public:
-  Patience(const pool::PoolHeader& header, double deadline_seconds, double seconds)
-      : header_(header), restarts_(!(seconds >= 0)), seconds_(restarts_ ? deadline_seconds : seconds),
-        limit_ns_(static_cast<std::uint64_t>(std::min(seconds_, 1e9) * 1e9)), done_(done()) {}
-
-  [[nodiscard]] bool is_over() {
-    const std::uint64_t now = base::now_ns();
-    if (const std::uint64_t latest = done(); restarts_ && latest != done_) {
-      done_ = latest;
-      since_ns_ = now;
-    }
-    left_ns_ = limit_ns_ - std::min(limit_ns_, now - since_ns_);
-    return left_ns_ == 0;
-  }
-  [[nodiscard]] std::uint64_t nap() const { return std::min(longest_nap_ns, left_ns_); }
-  [[nodiscard]] std::string text() const {
-    return fmt::format("{:g} s{}", seconds_, restarts_ ? " without progress" : "");
-  }
-
- private:
-  [[nodiscard]] std::uint64_t done() const {
-    return header_.written_bytes.load(std::memory_order_relaxed) + header_.progress.load(std::memory_order_relaxed);
-  }
-  const pool::PoolHeader& header_;
-  bool restarts_;
-  double seconds_;
-  std::uint64_t limit_ns_;
-  std::uint64_t left_ns_ = longest_nap_ns;
-  std::uint64_t since_ns_ = base::now_ns();
-  std::uint64_t done_;
-};
-
-PoolOutputs::PoolOutputs(pool::Pool& pool, MPI_Comm comm, int node_rank, double deadline_seconds, PastOutputs& past,
+PoolOutputs::PoolOutputs(pool::Pool& pool, MPI_Comm comm, CollectiveCalls& calls, int node_rank, double deadline_seconds, PastOutputs& past,
                          std::function<void()> keep_draining)
-    : pool_(pool), comm_(comm), rank_(node_rank), ranks_(static_cast<int>(pool.header().ranks)),
+    : pool_(pool), comm_(comm), calls_(calls), rank_(node_rank), ranks_(static_cast<int>(pool.header().ranks)),
       deadline_seconds_(deadline_seconds), keep_draining_(std::move(keep_draining)), past_(past) {}
 
 PoolOutputs::~PoolOutputs() {
@@ -83,36 +49,35 @@ PoolOutputs::~PoolOutputs() {
 // --- making and ending
 
 pool::OutputKey PoolOutputs::claim_slot(const std::string& final_path) {
-  Patience patience(pool_.header(), deadline_seconds_, -1);
-  for (;;) {
-    const std::uint32_t seen = pool_.header().progress.load(std::memory_order_acquire);
-    forget_finished();
-    const auto earlier = std::find_if(outputs_.begin(), outputs_.end(), [&](const auto& output) {
+  std::optional<pool::OutputKey> claimed;
+  const auto find_earlier = [&] {
+    return std::find_if(outputs_.begin(), outputs_.end(), [&](const auto& output) {
       return output->name.leads_to(final_path) && is_current(*output) &&
              pool_.slot(output->key.slot).state.load(std::memory_order_acquire) == pool::OutputState::open;
     });
+  };
+  pool::Wait wait = waiting(-1);
+  const bool has_claimed = wait.until([&] {
+    forget_finished();
+    const auto earlier = find_earlier();
     if (earlier != outputs_.end() && !(*earlier)->closed) {
       throw base::Error(base::Errc::invalid_state, "'" + (*earlier)->name.path() + "' is an open output of this session",
                         "close it before it is written anew");
     }
-    for (std::uint32_t index = 0; earlier == outputs_.end() && index < pool::output_slots; ++index) {
-      if (const auto key = pool_.open_slot(index)) {
-        pool::mark_path(pool_.slot(index), final_path);
-        return *key;
-      }
+    for (std::uint32_t index = 0; earlier == outputs_.end() && !claimed && index < pool::output_slots; ++index) {
+      claimed = pool_.open_slot(index);
     }
-    if (patience.is_over()) {
-      if (earlier != outputs_.end()) {
-        throw base::Error(base::Errc::timeout,
-                          "waited " + patience.text() + " for the output before it: " + diagnose(**earlier));
-      }
-      throw base::Error(base::Errc::timeout, fmt::format("all {} places for outputs are taken: {}",
-                                                         pool::output_slots, diagnose()),
-                        "close outputs, or wait for them, before opening more");
-    }
-    keep_draining_();
-    pool::futex_wait(pool_.header().progress, seen, patience.nap());
+    return claimed.has_value();
+  });
+  if (has_claimed) {
+    pool::mark_path(pool_.slot(claimed->slot), final_path);
+    return *claimed;
   }
+  if (const auto earlier = find_earlier(); earlier != outputs_.end()) {
+    throw base::Error(base::Errc::timeout, "waited " + wait.text() + " for the output before it: " + diagnose(**earlier));
+  }
+  throw base::Error(base::Errc::timeout, fmt::format("all {} places for outputs are taken: {}", pool::output_slots, diagnose()),
+                    "close outputs, or wait for them, before opening more");
 }
 
 void PoolOutputs::release_slot(pool::OutputKey key) {
@@ -152,7 +117,7 @@ bool PoolOutputs::has_lost_a_rank(const PoolOutput& output) const {
     const std::uint32_t progress = pool_.rank_progress(output.key.slot, rank).load(std::memory_order_acquire);
     if (rank != rank_ && (progress & pool::rank_closed) == 0 && pool_.process_of_rank(rank) == 0) return true;
   }
-  return root_is_gone() || drain_is_lost();
+  return root_is_gone() || drain_is_lost() || calls_.is_broken();
 }
 
 std::optional<base::Error> PoolOutputs::drain_is_lost() const {
@@ -289,69 +254,97 @@ void PoolOutputs::ask_for_durable_steps(PoolOutput& output) {
   while (wanted < output.steps_ended && !up_to.compare_exchange_weak(wanted, output.steps_ended)) {}
 }
 
-std::optional<base::Error> PoolOutputs::wait_for(PoolOutput& output, Level level, Patience& patience) {
+// Of the drain, and in what it has for this rank.
+std::uint64_t PoolOutputs::progress() const {
+  std::uint64_t all = pool_.header().written_bytes.load(std::memory_order_relaxed) +
+                      pool_.header().job_written_bytes.load(std::memory_order_relaxed);
+  for (const auto& output : outputs_) {
+    const pool::OutputSlot& slot = pool_.slot(output->key.slot);
+    all += slot.steps_written.load(std::memory_order_relaxed) + slot.steps_synchronized.load(std::memory_order_relaxed) +
+           slot.job_steps_synchronized.load(std::memory_order_relaxed) +
+           static_cast<std::uint64_t>(slot.state.load(std::memory_order_relaxed));
+  }
+  return all;
+}
+
+pool::Wait PoolOutputs::waiting(double seconds) const {
+  // What is waited for may be what other nodes say, and only the leader hears it.
+  pool::Wait wait(pool_.header().progress, seconds >= 0 ? seconds : deadline_seconds_,
+                  exchange_ != nullptr ? between_messages_ns : longest_nap_ns);
+  if (!(seconds >= 0)) wait.restart_with([this] { return progress(); });
+  wait.meanwhile(keep_draining_);
+  return wait;
+}
+
+std::optional<base::Error> PoolOutputs::wait_for(PoolOutput& output, Level level, pool::Wait& wait) {
   if (level == Level::durable && !output.closed) ask_for_durable_steps(output);
-  return wait_until(output, patience, [&] { return reached(output, level); });
+  return wait_until(output, wait, [&] { return reached(output, level); });
 }
 
 template <class Condition>
-std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience& patience, Condition holds) {
-  pool::PoolHeader& header = pool_.header();
-  for (bool rung = false;; rung = true) {
-    const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
+std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, pool::Wait& wait, Condition holds) {
+  std::optional<base::Error> lost;
+  bool has_rung = false;
+  const bool is_there = wait.until([&] {
     // Nobody is told before the file is gone, and with it the space that it took.
     const pool::OutputSlot& slot = pool_.slot(output.key.slot);
     const bool kept = slot.discarded.load(std::memory_order_acquire) == 0 &&
                       slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
-    if (holds() || (failed(output) != 0 && !kept)) {
-      // What this leader knows now, others may be waiting for while it is busy with something else.
-      if (exchange_ != nullptr) keep_draining_();
-      return std::nullopt;
+    if (holds() || (failed(output) != 0 && !kept)) return true;
+    lost = drain_is_lost();
+    if (!lost && root_is_gone() && pool_.drainer() == 0) {
+      lost = base::Error(base::Errc::io, "the processes that drain '" + output.name.path() + "' are gone");
     }
-    if (auto lost = drain_is_lost()) return lost;
-    if (root_is_gone() && pool_.drainer() == 0) {
-      return base::Error(base::Errc::io, "the processes that drain '" + output.name.path() + "' are gone");
-    }
-    if (!rung) pool::futex_signal(header.work);
-    if (patience.is_over()) {
-      return base::Error(base::Errc::timeout, "waited " + patience.text() + " for " + diagnose(output),
-                         "the output goes on draining; wait again, or raise pool.deadline");
-    }
-    keep_draining_();
-    // What is waited for may be what other nodes say, and only the leader hears it.
-    pool::futex_wait(header.progress, seen, exchange_ != nullptr ? std::min(patience.nap(), between_messages_ns) : patience.nap());
+    if (!std::exchange(has_rung, true)) pool::futex_signal(pool_.header().work);
+    return lost || calls_.has_given_up();
+  });
+  if (lost) return lost;
+  if (!is_there || calls_.has_given_up()) {
+    return base::Error(base::Errc::timeout, "waited " + wait.text() + " for " + diagnose(output),
+                       "the output goes on draining; wait again, or raise pool.deadline");
   }
+  // What this leader knows now, others may be waiting for while it is busy with something else.
+  if (exchange_ != nullptr) keep_draining_();
+  return std::nullopt;
+}
+
+// The ranks of a node that is alone need no message for that.
+CollectiveCalls::Brought PoolOutputs::bring_together(std::uint64_t slots, std::uint32_t flags, double seconds) {
+  if (!pool_.is_shared()) return calls_.gather(slots, flags, seconds);
+  const std::uint64_t mine[2] = {slots, flags};
+  std::uint64_t all[2];
+  reduce_all(comm_, mine, all, 2, MPI_UINT64_T, MPI_BOR);
+  return {all[0], static_cast<std::uint32_t>(all[1]), {}};
 }
 
 PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double seconds,
-                                       const std::optional<base::Error>& misuse) {
-  InCall in_call(pool_, rank_, Call::wait);
+                                       const std::optional<base::Error>& misuse, Call call) {
+  InCall in_call(&calls_, call, only != nullptr ? only->name.path() : "");
   in_call.set_busy(true);
-  Patience patience(pool_.header(), deadline_seconds_, seconds);
+  pool::Wait wait = waiting(seconds);
   std::optional<base::Error> mine = misuse;
   std::uint64_t slots = 0;
   for (const auto& output : outputs_) {
     if (output->failure || output->abandoned || (only != nullptr && output.get() != only)) continue;
-    const auto late = misuse ? std::nullopt : wait_for(*output, level, patience);
+    const auto late = misuse ? std::nullopt : wait_for(*output, level, wait);
     if (late) mine = joined(mine, *late);
     slots |= failed(*output);
   }
   in_call.set_busy(false);
   const bool lost = mine && drain_is_lost();
-  const std::uint64_t mine_alone[3] = {slots, mine ? 1U : 0U, lost ? 1U : 0U};
-  std::uint64_t trouble[3];
-  reduce_all(comm_, mine_alone, trouble, 3, MPI_UINT64_T, MPI_BOR);
+  const CollectiveCalls::Brought all = bring_together(slots, (mine ? has_error : 0) | (lost ? has_lost_drain : 0), seconds);
+  if (all.gave_up) return {all.gave_up, true};
 
   Verdict verdict;
-  if (trouble[0] != 0) verdict.error = announce(trouble[0]);
-  if (trouble[1] != 0) {
-    verdict.drain_is_lost = trouble[2] != 0;
+  if (all.slots != 0) verdict.error = announce(all.slots);
+  if (all.flags != 0) {
+    verdict.drain_is_lost = (all.flags & has_lost_drain) != 0;
     // Whoever has waited for a node that is not drained any more does not know of it.
     const base::Error other = *caught([&] { agree(comm_, verdict.drain_is_lost && !lost ? std::nullopt : mine); });
     verdict.timed_out = other.code() == base::Errc::timeout && !verdict.drain_is_lost;
     verdict.error = joined(verdict.error, other);
   }
-  if (level == Level::durable && trouble[1] == 0) promise(only);
+  if (level == Level::durable && all.flags == 0) promise(only);
   forget_finished();
   return verdict;
 }
@@ -366,11 +359,12 @@ void PoolOutputs::promise(const PoolOutput* only) {
 }
 
 std::vector<std::string> PoolOutputs::wait_alone(double deadline_seconds) {
-  Patience patience(pool_.header(), deadline_seconds, -1);
+  pool::Wait wait(pool_.header().progress, deadline_seconds, exchange_ != nullptr ? between_messages_ns : longest_nap_ns);
+  wait.restart_with([this] { return progress(); }).meanwhile(keep_draining_);
   std::vector<std::string> errors;
   for (const auto& output : outputs_) {
     if (output->failure || output->abandoned || (!pool_.is_shared() && !ranks_of(*output).all_closed)) continue;
-    if (const auto late = wait_for(*output, Level::durable, patience)) errors.emplace_back(late->what());
+    if (const auto late = wait_for(*output, Level::durable, wait)) errors.emplace_back(late->what());
     else if (failed(*output) != 0) errors.emplace_back(error_in_slot(*output).what());
   }
   return errors;
@@ -397,11 +391,11 @@ std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& op
     throw base::Error(base::Errc::invalid_state, "cannot read '" + output.name.path() + "': this rank has not closed it",
                       "close it, or read what is written with Reading::written");
   }
-  Patience patience(pool_.header(), deadline_seconds_, options.seconds);
+  pool::Wait wait = waiting(options.seconds);
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const auto& durable = pool_.is_shared() ? slot.job_steps_synchronized : slot.steps_synchronized;   // by all nodes
   if (through && is_current(output)) ask_for_durable_steps(output);
-  const auto late = wait_until(output, patience, [&] {
+  const auto late = wait_until(output, wait, [&] {
     return is_published(output) || is_renamed(output) || is_dropped(output) ||
            (through && durable.load(std::memory_order_acquire) >= output.steps_ended);
   });

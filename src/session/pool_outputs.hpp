@@ -20,6 +20,8 @@
 #include "pool/journal.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "pool/verdicts.hpp"
+#include "pool/wait.hpp"
+#include "session/collective_calls.hpp"
 #include "session/past_outputs.hpp"
 
 namespace glean::session {
@@ -42,8 +44,8 @@ struct PoolOutput {
 
 class PoolOutputs {
  public:
-  // `pool`, `comm` and `past` must live as long. What is let go of is told to `past`.
-  PoolOutputs(pool::Pool& pool, MPI_Comm comm, int node_rank, double deadline_seconds, PastOutputs& past,
+  // `pool`, `comm`, `calls` and `past` must live as long. What is let go of is told to `past`.
+  PoolOutputs(pool::Pool& pool, MPI_Comm comm, CollectiveCalls& calls, int node_rank, double deadline_seconds, PastOutputs& past,
               std::function<void()> keep_draining);
   ~PoolOutputs();
   PoolOutputs(const PoolOutputs&) = delete;
@@ -84,7 +86,8 @@ class PoolOutputs {
     bool timed_out = false;
     bool drain_is_lost = false;         // of some node
   };
-  [[nodiscard]] Verdict wait(PoolOutput* only, Level level, double seconds, const std::optional<base::Error>& misuse);
+  [[nodiscard]] Verdict wait(PoolOutput* only, Level level, double seconds, const std::optional<base::Error>& misuse,
+                             Call call = Call::wait);
 
   // Whether what this rank has ended is at `level`, as its node knows it; false when it has failed. Local, does not wait.
   [[nodiscard]] bool has_reached(PoolOutput& output, Level level);
@@ -120,14 +123,17 @@ class PoolOutputs {
   [[nodiscard]] std::string diagnose() const;
 
  private:
-  class Patience;
-  [[nodiscard]] std::optional<base::Error> wait_for(PoolOutput& output, Level level, Patience& patience);
+  [[nodiscard]] std::uint64_t progress() const;
+  // For so long, or for the deadline, which starts anew with the progress of the drain.
+  [[nodiscard]] pool::Wait waiting(double seconds) const;
+  [[nodiscard]] std::optional<base::Error> wait_for(PoolOutput& output, Level level, pool::Wait& wait);
   // The same for any condition. nullopt: it holds, or the output has failed.
   template <class Condition>
-  [[nodiscard]] std::optional<base::Error> wait_until(PoolOutput& output, Patience& patience, Condition holds);
+  [[nodiscard]] std::optional<base::Error> wait_until(PoolOutput& output, pool::Wait& wait, Condition holds);
   void ask_for_durable_steps(PoolOutput& output);
   [[nodiscard]] bool is_published(const PoolOutput& output) const;   // given that it has not failed
   void promise(const PoolOutput* only);
+  [[nodiscard]] CollectiveCalls::Brought bring_together(std::uint64_t slots, std::uint32_t flags, double seconds);
   // By another node, which may not have said so yet. A system call.
   [[nodiscard]] bool is_renamed(const PoolOutput& output) const;
   [[nodiscard]] bool reached(const PoolOutput& output, Level level) const;
@@ -146,6 +152,7 @@ class PoolOutputs {
 
   pool::Pool& pool_;
   MPI_Comm comm_;
+  CollectiveCalls& calls_;
   int rank_;    // on the node
   int ranks_;   // of the node
   double deadline_seconds_;

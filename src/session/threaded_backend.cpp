@@ -31,12 +31,12 @@ class ThreadedBackend final : public Backend {
 
   // Rank 0 makes the file while the others come along: one reduction for everything.
   void create(const store::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
-    const auto in_call = core_->in_call(Call::end_definitions);
+    InCall in_call(core_->collective(), Call::end_definitions, opening_.path);
     Proposal mine{fingerprint_of(opening_.path, definitions), Proposal::no_word, earlier, core_->rank()};
     std::uint64_t word = Proposal::no_word;   // of this node's pool
-    in_call->set_busy(core_->is_root());
+    in_call.set_busy(core_->is_root());
     if (core_->is_root() && !earlier) mine.error = caught([&] { word = as_word(make_file(definitions)); });
-    in_call->set_busy(false);
+    in_call.set_busy(false);
     mine.root_word = word;
     if (is_part()) index_.boxes = gather_blocks(core_->comm(), blocks);
     if (is_part() && core_->is_root() && !mine.error) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// endings WAY DIRECTORY: a program that ends, or waits, in a way of its own; endings_test.py looks at what is left.
+// endings WAY DIRECTORY: a program that ends in a way of its own; endings_test.py looks at what is left.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ constexpr std::uint64_t per_rank = 20'000;
 MPI_Comm comm = MPI_COMM_WORLD;   // of those that compute
 
 // Of several nodes each puts what another one writes.
-glean::Output open(glean::Session& session, const std::string& path, int rank, bool late) {
+glean::Output open(glean::Session& session, const std::string& path, int rank) {
   int size = 1;
   MPI_Comm_size(comm, &size);
   glean::Output output = session.open(path, glean::Format::cdf5);
@@ -31,7 +31,6 @@ glean::Output open(glean::Session& session, const std::string& path, int rank, b
                                          output.define_dimension("x", per_rank * static_cast<std::uint64_t>(size))};
   const glean::Box mine{{static_cast<std::uint64_t>(size - 1 - rank) * per_rank}, {per_rank}};
   static_cast<void>(output.define_variable("v", glean::Type::float64, dimensions, {mine}));
-  if (late && rank == 1) sleep(2);
   output.end_definitions();
   return output;
 }
@@ -97,7 +96,7 @@ void wait_for_the_launcher() {
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string way = argv[1], directory = argv[2];
-  if (way != "sigterm" && way != "after" && way != "late") std::signal(SIGTERM, [](int) { handled = 1; });
+  if (way != "sigterm" && way != "after") std::signal(SIGTERM, [](int) { handled = 1; });
   MPI_Init(&argc, &argv);
   int rank = 0, size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -108,7 +107,7 @@ int main(int argc, char** argv) {
     if (session.is_writer()) return MPI_Finalize();
     comm = session.application_comm();
     MPI_Comm_rank(comm, &rank);
-    glean::Output output = open(session, directory + "/out.nc", rank, way == "late");
+    glean::Output output = open(session, directory + "/out.nc", rank);
     step(output, 1);
     if (way == "sigterm") {
       if (rank == 0) step(output, 2);   // not complete: rank 1 does not end it

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""endings_test.py PROGRAM MPIRUN…: what is left when a program is told to end, and what is said when a rank is late."""
+"""endings_test.py PROGRAM MPIRUN…: what is left when a program is told to end."""
 
 import os
 import pathlib
@@ -129,18 +129,6 @@ class Endings(unittest.TestCase):
         done, left = self.launch(6, "apart", **self.WRITERS)
         self.assertEqual(left, set(), done.stderr)
         self.assertEqual((self.directory / "out.nc").read_bytes(), expected)
-
-    def test_who_is_late_for_a_collective_call_is_named(self):
-        done = self.run_program("late", GLEAN_POOL_DEADLINE="300ms")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("rank 0 waits in end_definitions for rank 1, which has not called it", done.stderr)
-        self.assertEqual(self.records(), 1)
-
-    def test_that_a_rank_of_another_node_is_late_is_said(self):
-        done = self.run_program("late", GLEAN_POOL_DEADLINE="300ms", GLEAN_TOPOLOGY_RANKS_PER_NODE="1")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("all ranks of this node (rank 0) wait in end_definitions; a rank of another node is missing", done.stderr)
-        self.assertEqual(self.records(), 1)
 
 
 if __name__ == "__main__":

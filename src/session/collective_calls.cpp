@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/collective_calls.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+
+namespace glean::session {
+namespace {
+
+// The place of a rank, and the word of a call.
+constexpr int number_shift = 16, decided_shift = 8;
+constexpr std::uint64_t kind_mask = 0xff, busy_flag = 1u << 8, left_flag = 1u << 9;
+enum Decided : std::uint64_t { nothing, being_claimed, all_have_come, giving_up, given_up };
+
+constexpr std::uint64_t between_looks_ns = 1'000'000;
+constexpr std::uint64_t gathering_yields_ns = 2'000'000;     // a rank that waits for longer sleeps
+constexpr unsigned gathering_nap_us = 100;
+constexpr double grace_seconds = 0.2;              // ranks whose time is over together may come a little apart
+constexpr const char* call_names[] = {"", "open", "end_definitions", "wait", "Session::close", "Session::close"};
+constexpr const char* how_to_call = "every rank makes every collective call of a session, in the same order: docs/errors.md, \"When one "
+                                    "rank throws\"";
+constexpr const char* how_to_wait = "every rank makes every collective call of a session; raise pool.deadline where a rank needs longer";
+
+std::uint64_t number_of(std::uint64_t word) { return word >> number_shift; }
+Call kind_of(std::uint64_t word) { return static_cast<Call>(word & kind_mask); }
+Decided decided(std::uint64_t word) { return static_cast<Decided>(word >> decided_shift & 0xff); }
+std::uint64_t word_of(std::uint64_t number, Call call, Decided what) {
+  return number << number_shift | std::uint64_t{what} << decided_shift | static_cast<std::uint64_t>(call);
+}
+
+template <std::size_t size>
+void copy_text(std::array<char, size>& target, std::string_view text) {
+  const std::size_t bytes = std::min(text.size(), size - 1);
+  std::memcpy(target.data(), text.data(), bytes);
+  target[bytes] = '\0';
+}
+
+// The end of a long name says more than its beginning.
+template <std::size_t size>
+void copy_end(std::array<char, size>& target, std::string_view text) {
+  copy_text(target, text.size() < size ? text : text.substr(text.size() - size + 1));
+}
+
+std::string named(Call call, const std::string& output) {
+  const std::string name = call_names[static_cast<std::size_t>(call)];
+  if (!output.empty()) return name + " of '" + output + "'";
+  return call == Call::wait ? "Session::wait" : name;
+}
+
+}  // namespace
+
+// Where a rank of the node is.
+struct CollectiveCalls::Seen {
+  int rank = 0;   // of the session
+  std::uint64_t place = 0, since_ns = 0;
+  std::string output;
+
+  [[nodiscard]] bool has_left() const { return (place & left_flag) != 0; }
+  [[nodiscard]] bool is_busy() const { return (place & busy_flag) != 0; }
+  [[nodiscard]] bool is_in_call() const { return kind_of(place) != Call::none; }
+};
+
+CollectiveCalls::CollectiveCalls(pool::Pool& pool, int rank, double deadline_seconds, AtDeadline at_deadline)
+    : pool_(&pool), rank_(rank), deadline_seconds_(deadline_seconds), at_deadline_(at_deadline) {
+  place().since_ns.store(base::now_ns(), std::memory_order_relaxed);
+}
+
+// --- this rank
+
+void CollectiveCalls::enter(Call call, std::string_view output) {
+  require_whole();   // of this one
+  begin_ns_ = since_ns_ = arrived_ns_ = base::now_ns();
+  next_look_ns_ = 0;
+  call_ = call;
+  output_ = output;
+  ++number_;
+  if (pool_ == nullptr) return;
+  note_progress();
+  copy_end(place().output, output);
+  place().since_ns.store(since_ns_, std::memory_order_relaxed);
+  place().place.store(word_of(number_, call, nothing), std::memory_order_release);
+  const Call others = kind_of(claim_call().word.load(std::memory_order_acquire));
+  if (others == call || at_deadline_ == AtDeadline::log) return;
+  break_session(base::Errc::invalid_state, number_,
+                fmt::format("rank {} has called {} where other ranks have called {}: {}", pool_->job_rank(rank_), named(call_, output_),
+                            call_names[static_cast<std::size_t>(others)], describe(see())));
+}
+
+void CollectiveCalls::leave_call() noexcept {
+  if (call_ == Call::none) return;
+  call_ = Call::none;
+  if (pool_ == nullptr) return;
+  place().since_ns.store(base::now_ns(), std::memory_order_relaxed);
+  place().place.store(word_of(number_, Call::none, nothing), std::memory_order_release);
+}
+
+void CollectiveCalls::set_busy(bool is_busy) noexcept {
+  if (pool_ == nullptr) return;
+  if (!is_busy) arrived_ns_ = base::now_ns();
+  place().place.store(word_of(number_, call_, nothing) | (is_busy ? busy_flag : 0), std::memory_order_release);
+}
+
+void CollectiveCalls::leave_session() noexcept {
+  call_ = Call::none;
+  if (pool_ == nullptr) return;
+  place().since_ns.store(base::now_ns(), std::memory_order_relaxed);
+  place().place.store(word_of(number_, Call::none, nothing) | left_flag, std::memory_order_release);
+}
+
+// The first rank that comes makes it the place of this call. A rank that is far ahead waits for those that may still look at the call
+// that was there before.
+pool::NodeCall& CollectiveCalls::claim_call() {
+  auto& calls = pool_->header().calls;
+  pool::NodeCall& call = calls[number_ % calls.size()];
+  for (;;) {
+    std::uint64_t word = call.word.load(std::memory_order_acquire);
+    if (number_of(word) >= number_ && decided(word) != being_claimed) return call;
+    bool is_needed = decided(word) == being_claimed;
+    for (int rank = 0; rank < static_cast<int>(pool_->header().ranks); ++rank) {
+      is_needed |= number_of(pool_->rank_call(rank).place.load(std::memory_order_acquire)) + calls.size() <= number_;
+    }
+    if (is_needed) {
+      look();
+      sched_yield();
+    } else if (call.word.compare_exchange_strong(word, word_of(number_, call_, being_claimed))) {
+      call.slots = 0;
+      call.flags = call.ranks = 0;
+      call.word.store(word_of(number_, call_, nothing), std::memory_order_release);
+      return call;
+    }
+  }
+}
+
+// --- the others
+
+std::vector<CollectiveCalls::Seen> CollectiveCalls::see() const {
+  std::vector<Seen> all;
+  for (int rank = 0; rank < static_cast<int>(pool_->header().ranks); ++rank) {
+    const pool::RankCall& call = pool_->rank_call(rank);
+    Seen seen{pool_->job_rank(rank), call.place.load(std::memory_order_acquire), call.since_ns.load(std::memory_order_relaxed), {}};
+    seen.output.assign(call.output.data(), strnlen(call.output.data(), call.output.size()));
+    if (call.place.load(std::memory_order_acquire) != seen.place) seen.output.clear();   // it was just going on
+    all.push_back(std::move(seen));
+  }
+  return all;
+}
+
+// "rank 2 is in open of 'b' (0 s), ranks 0, 1, 3 are in wait of 'a' (30 s)"
+std::string CollectiveCalls::describe(const std::vector<Seen>& all) const {
+  struct Group {
+    std::string what;
+    std::vector<int> ranks;
+    std::uint64_t since_ns;
+  };
+  std::vector<Group> groups;
+  for (const Seen& seen : all) {
+    const std::string what = seen.has_left()     ? "left the session"
+                             : seen.is_in_call() ? "in " + named(kind_of(seen.place), seen.output)
+                                                 : "in no collective call";
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& each) { return each.what == what; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {what, {}, seen.since_ns});
+    group->ranks.push_back(seen.rank);
+    group->since_ns = std::min(group->since_ns, seen.since_ns);
+  }
+  const std::uint64_t now = base::now_ns();
+  std::string text;
+  for (const Group& group : groups) {
+    const char* verb = group.what.starts_with("left") ? (group.ranks.size() == 1 ? "has" : "have") : group.ranks.size() == 1 ? "is" : "are";
+    text += fmt::format("{}{} {} {} ({:.0f} s)", text.empty() ? "" : ", ", base::readable_ranks(group.ranks), verb, group.what,
+                        base::seconds(now - std::min(now, group.since_ns)));
+  }
+  return text;
+}
+
+std::string CollectiveCalls::who_is_missing(const std::vector<Seen>& all) const {
+  std::vector<int> missing, busy_in_it;
+  for (const Seen& seen : all) {
+    if (number_of(seen.place) < number_) missing.push_back(seen.rank);
+    else if (number_of(seen.place) == number_ && seen.is_busy()) busy_in_it.push_back(seen.rank);
+  }
+  if (missing.empty() && busy_in_it.empty()) return pool_->is_shared() ? "a rank of another node" : "other ranks";
+  return base::readable_ranks(missing.empty() ? busy_in_it : missing);
+}
+
+std::string CollectiveCalls::late_text(const std::vector<Seen>& all, double seconds) const {
+  return fmt::format("waited {} in {} for {}: {}", base::exact_seconds(seconds), named(call_, output_), who_is_missing(all),
+                     describe(all));
+}
+
+bool CollectiveCalls::have_all_come(const std::vector<Seen>& all) const {
+  return std::all_of(all.begin(), all.end(), [&](const Seen& seen) { return number_of(seen.place) >= number_; });
+}
+
+bool CollectiveCalls::is_any_busy(const std::vector<Seen>& all) const {
+  return std::any_of(all.begin(), all.end(), [&](const Seen& seen) { return number_of(seen.place) == number_ && seen.is_busy(); });
+}
+
+// Of the drain, for a rank that is busy in the call.
+void CollectiveCalls::note_progress() {
+  const pool::PoolHeader& header = pool_->header();
+  const std::uint64_t done =
+      header.written_bytes.load(std::memory_order_relaxed) + header.job_written_bytes.load(std::memory_order_relaxed);
+  if (done != done_) since_ns_ = base::now_ns();
+  done_ = done;
+}
+
+bool CollectiveCalls::is_over(const std::vector<Seen>& all) {
+  if (is_any_busy(all) || (have_all_come(all) && pool_->is_shared())) note_progress();
+  const std::uint64_t now = base::now_ns();
+  // Ranks that have come and are busy give up by themselves, and then they say why. Those that give up together may come a little apart.
+  const double limit = (have_all_come(all) ? 2 : 1) * deadline_seconds_;
+  if (base::seconds(now - since_ns_) <= limit || base::seconds(now - arrived_ns_) <= grace_seconds) return false;
+  if (at_deadline_ == AtDeadline::fail) return true;
+  base::log(base::LogLevel::error, "{}", late_text(all, deadline_seconds_));
+  since_ns_ = now;
+  return false;
+}
+
+void CollectiveCalls::check() {
+  if (call_ == Call::none) return;
+  require_whole_at(number_);
+  if (pool_ != nullptr && (place().place.load(std::memory_order_relaxed) & busy_flag) != 0) note_progress();
+  if (pool_ == nullptr || at_deadline_ == AtDeadline::log) return;
+  for (int rank = 0; rank < static_cast<int>(pool_->header().ranks); ++rank) {
+    const std::uint64_t place = pool_->rank_call(rank).place.load(std::memory_order_acquire);
+    if ((place & left_flag) == 0 || number_of(place) >= number_) continue;
+    break_session(base::Errc::invalid_state, number_of(place) + 1,
+                  fmt::format("rank {} has left the session: {}", pool_->job_rank(rank), describe(see())));
+  }
+}
+
+void CollectiveCalls::look() {
+  if (call_ == Call::none) return;
+  const std::uint64_t now = base::now_ns();
+  if (now < next_look_ns_) return;
+  next_look_ns_ = now + between_looks_ns;
+  check();
+  if (pool_ == nullptr) {
+    if (at_deadline_ == AtDeadline::log || base::seconds(now - since_ns_) <= deadline_seconds_) return;
+    broken_ = base::Error(base::Errc::timeout, fmt::format("waited {} for other ranks at the end of the session",
+                                                           base::exact_seconds(deadline_seconds_)));
+    throw Broken{*broken_};
+  }
+  const auto all = see();
+  if (is_over(all)) break_session(base::Errc::timeout, number_, late_text(all, deadline_seconds_));
+}
+
+CollectiveCalls::Brought CollectiveCalls::gather(std::uint64_t slots, std::uint32_t flags, double seconds) {
+  pool::NodeCall& call = pool_->header().calls[number_ % pool_->header().calls.size()];
+  const double limit = std::max(seconds, base::seconds(arrived_ns_ - begin_ns_) + grace_seconds);
+  call.slots.fetch_or(slots);
+  call.flags.fetch_or(flags);
+  call.ranks.fetch_add(1);
+  for (;;) {
+    std::uint64_t word = call.word.load(std::memory_order_acquire);
+    const Decided what = decided(word);
+    if (what == all_have_come) return {call.slots.load(), call.flags.load(), {}};
+    if (what == given_up) return {0, 0, base::Error(base::Errc::timeout, call.message.data(), how_to_wait)};
+    if (what == nothing && call.ranks.load(std::memory_order_acquire) == pool_->header().ranks) {
+      call.word.compare_exchange_strong(word, word_of(number_, kind_of(word), all_have_come));
+      continue;
+    }
+    if (const std::uint64_t now = base::now_ns(); what == nothing && now >= next_look_ns_) {
+      next_look_ns_ = now + between_looks_ns;
+      check();
+      const auto all = see();
+      const bool is_late = seconds < 0 ? is_over(all) : base::seconds(now - begin_ns_) >= limit + (have_all_come(all) ? 1 : 0);
+      if (is_late && call.word.compare_exchange_strong(word, word_of(number_, kind_of(word), giving_up))) {
+        copy_text(call.message, late_text(all, seconds < 0 ? deadline_seconds_ : seconds));
+        call.word.store(word_of(number_, kind_of(word), given_up), std::memory_order_release);
+      }
+    }
+    if (base::now_ns() - arrived_ns_ < gathering_yields_ns) sched_yield();
+    else usleep(gathering_nap_us);
+  }
+}
+
+bool CollectiveCalls::has_given_up() const {
+  const auto& calls = pool_->header().calls;
+  const std::uint64_t word = calls[number_ % calls.size()].word.load(std::memory_order_acquire);
+  return call_ != Call::none && number_of(word) == number_ && decided(word) == given_up;
+}
+
+// --- a session that is broken
+
+bool CollectiveCalls::is_broken() const noexcept {
+  return broken_ || (pool_ != nullptr && pool_->header().broken.load(std::memory_order_acquire) != 0);
+}
+
+void CollectiveCalls::require_whole_at(std::uint64_t number) const {
+  if (broken_) throw Broken{*broken_};
+  if (pool_ == nullptr) return;
+  const pool::PoolHeader& header = pool_->header();
+  const std::uint32_t code = header.broken.load(std::memory_order_acquire);
+  if (code == 0 || number < header.broken_from.load(std::memory_order_acquire)) return;
+  throw Broken{{static_cast<base::Errc>(code - 1), header.broken_message.data(), how_to_call}};
+}
+
+// From call number `from` on; all ranks say the same.
+void CollectiveCalls::break_session(base::Errc code, std::uint64_t from, const std::string& text) {
+  pool::PoolHeader& header = pool_->header();
+  std::uint32_t unclaimed = 0;
+  if (header.broken_claimed.compare_exchange_strong(unclaimed, 1)) {
+    copy_text(header.broken_message, text);
+    header.broken_from.store(from, std::memory_order_relaxed);
+    header.broken.store(1 + static_cast<std::uint32_t>(code), std::memory_order_release);
+  }
+  // Another rank may still be writing it.
+  for (int turn = 0; turn < 1000 && header.broken.load(std::memory_order_acquire) == 0; ++turn) usleep(gathering_nap_us);
+  std::uint64_t first = header.broken_from.load(std::memory_order_acquire);
+  while (first > from && !header.broken_from.compare_exchange_weak(first, from)) {}
+  require_whole_at(from);
+  broken_ = base::Error(code, text, how_to_call);   // that rank is gone
+  throw Broken{*broken_};
+}
+
+}  // namespace glean::session

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One rank does not make the collective calls that the others make: it has thrown, has left, or is late. All ranks are told, by the
+// deadline or at once, and no call hangs.
+#include <unistd.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "ranks.hpp"
+
+namespace glean::test {
+
+namespace {
+
+class Broken : public Ranks {
+ protected:
+  void SetUp() override {
+    Ranks::SetUp();
+    if (size_ < 3) GTEST_SKIP() << "needs three ranks";
+  }
+  [[nodiscard]] int who() const { return size_ - 2; }
+  [[nodiscard]] bool it_is_me() const { return rank_ == who(); }
+  [[nodiscard]] std::string name() const { return "rank " + std::to_string(who()); }
+
+  // The same on all ranks, which go on together.
+  void expect_same(const std::optional<Error>& error) {
+    ASSERT_TRUE(error.has_value());
+    char first[1024] = {};
+    std::string(error->what()).copy(first, sizeof first - 1);
+    MPI_Bcast(first, sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD);
+    EXPECT_EQ(std::string(error->what()).substr(0, sizeof first - 1), first);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  static double seconds_of(const std::function<void()>& call) {
+    const double begin = MPI_Wtime();
+    call();
+    return MPI_Wtime() - begin;
+  }
+};
+
+struct Thrown : std::runtime_error {
+  Thrown() : std::runtime_error("of the program") {}
+};
+
+// The program of case 14: one rank throws at a stage, catches it, and goes on with the next output.
+TEST_F(Broken, WhatOneRankCatchesEndsTheCallsOfAllWhereverItWas) {
+  for (int stage = 1; stage <= 6; ++stage) {
+    SCOPED_TRACE(stage);
+    Session session(MPI_COMM_WORLD, with({{"log.level", "off"}}));
+    const auto throw_at = [&](int here) {
+      if (here == stage && it_is_me()) throw Thrown();
+    };
+    const std::string file = path(std::to_string(stage));
+    std::optional<Error> error;
+    const double seconds = seconds_of([&] {
+      try {
+        Simple simple(session, file);
+        throw_at(1);   // before the definitions end
+        simple.step(1);
+        throw_at(2);   // in a step
+        simple.out.end_step();
+        throw_at(3);   // before the close
+        simple.out.close();
+        throw_at(4);   // before the wait
+        simple.out.wait(Level::durable);
+        throw_at(5);   // one call is behind of the others
+        session.wait(Level::durable);
+        throw_at(6);   // all have made the same calls
+      } catch (const Thrown&) {
+      } catch (const Error& thrown) {
+        error = thrown;
+      }
+      if (!error) error = thrown([&] { Simple(session, path("next")).out.end_definitions(); });
+      const auto last = thrown([&] { session.close(); });
+      if (!error) error = last;
+    });
+    EXPECT_LT(seconds, 30) << "the deadline is a minute";
+    if (stage == 6) {
+      EXPECT_FALSE(error) << error->what();
+      continue;
+    }
+    expect_same(error);
+    EXPECT_EQ(error->code(), Errc::invalid_state);
+    EXPECT_TRUE(says(error, name() + " is in open of '" + path("next") + "'")) << error->what();
+    EXPECT_TRUE(says(error, " where other ranks have called ")) << error->what();
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_EQ(exists(std::to_string(stage)), stage >= 4) << "what all ranks have closed is complete";
+  }
+}
+
+TEST_F(Broken, ARankThatLeavesByAnExceptionIsNoticedAtOnce) {
+  std::optional<Error> error;
+  const double seconds = seconds_of([&] {
+    try {
+      Session session(MPI_COMM_WORLD, with({{"log.level", "off"}}));
+      Simple closed(session, path("closed")), open(session, path("open"));
+      closed.whole_step(1);
+      closed.out.close();
+      open.step(1);
+      if (it_is_me()) throw Thrown();
+      open.out.end_step();
+      open.out.close();
+      error = thrown([&] { session.close(); });
+    } catch (const Thrown&) {
+    }
+  });
+  EXPECT_LT(seconds, 30);
+  if (!it_is_me()) {
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code(), Errc::invalid_state);
+    EXPECT_TRUE(says(error, name() + " has left the session")) << error->what();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_TRUE(exists("closed"));
+  EXPECT_FALSE(exists("open"));
+}
+
+TEST_F(Broken, ARankThatComesLateIsToldTheSame) {
+  Session session(MPI_COMM_WORLD, with({{"pool.deadline", "500ms"}, {"log.level", "off"}}));
+  Simple simple(session, path("a"));
+  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  std::optional<Error> error;
+  const double seconds = seconds_of([&] { error = thrown([&] { simple.out.end_definitions(); }); });
+  EXPECT_LT(seconds, it_is_me() ? 0.4 : 1.4);
+  expect_same(error);
+  EXPECT_EQ(error->code(), Errc::timeout);
+  EXPECT_TRUE(says(error, "waited 0.5s in end_definitions of '" + path("a") + "' for " + name() + ": ")) << error->what();
+  EXPECT_TRUE(says(error, name() + " is in no collective call (")) << error->what();
+  // The session stays broken, and ends without waiting for anything.
+  expect_same(thrown([&] { static_cast<void>(session.open(path("b"), Format::cdf5)); }));
+  expect_same(thrown([&] { session.wait(Level::written); }));
+  expect_same(thrown([&] { session.close(); }));
+}
+
+TEST_F(Broken, WhatAllRanksHaveEndedIsCompletedAllTheSame) {
+  Session session(MPI_COMM_WORLD, with({{"pool.deadline", "500ms"}, {"log.level", "off"}}));
+  Simple simple(session, path("a"));
+  simple.whole_step(1);
+  if (!it_is_me()) simple.whole_step(2);
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::optional<Simple> next(std::in_place, session, path("next"));
+  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_ERROR(next->out.end_definitions(), Errc::timeout, "end_definitions of '" + path("next"));
+  EXPECT_TRUE(thrown([&] { session.close(); }));
+  MPI_Barrier(MPI_COMM_WORLD);
+  Session reader(MPI_COMM_WORLD, with({}));
+  EXPECT_EQ(reader.open_input(path("a")).steps(), 1U);
+  reader.close();
+  EXPECT_EQ(others({"a"}), std::vector<std::string>{});
+}
+
+// --- of several nodes: other tests are for one
+
+TEST_F(Broken, ARankOfAnotherNodeThatIsMissingEndsTheCallsOfBothNodes) {
+  const char* per_node = std::getenv("GLEAN_TOPOLOGY_RANKS_PER_NODE");
+  if (per_node == nullptr) GTEST_SKIP() << "needs several nodes";
+  const int of_a_node = std::atoi(per_node), node = rank_ / of_a_node, its_node = who() / of_a_node;
+  Session session(MPI_COMM_WORLD, with({{"pool.deadline", "500ms"}, {"log.level", "off"}}));
+  Simple simple(session, path("a"));
+  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  std::optional<Error> error;
+  const double seconds = seconds_of([&] { error = thrown([&] { simple.out.end_definitions(); }); });
+  EXPECT_LT(seconds, it_is_me() ? 0.4 : 2.4);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), Errc::timeout);
+  EXPECT_TRUE(says(error, "' for " + (node == its_node ? name() : "a rank of another node"))) << error->what();
+  EXPECT_TRUE(thrown([&] { session.close(); }));
+}
+
+// --- waiting for so many seconds
+
+TEST_F(Broken, AWaitForSecondsEndsOnAllRanksAlikeAndCanBeRepeated) {
+  Session session(MPI_COMM_WORLD, with({}));
+  Simple simple(session, path("a"));
+  simple.step(1);
+  if (!it_is_me()) simple.out.end_step();
+  std::optional<Error> error;
+  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  double seconds = seconds_of([&] { error = thrown([&] { session.wait(Level::durable, 0.5); }); });
+  EXPECT_LT(seconds, it_is_me() ? 0.4 : 1.4);
+  expect_same(error);
+  EXPECT_EQ(error->code(), Errc::timeout);
+  EXPECT_TRUE(says(error, "waited 0.5s in Session::wait for " + name() + ": ")) << error->what();
+
+  seconds = seconds_of([&] { error = thrown([&] { session.wait(Level::durable, 0.5); }); });   // all are there now
+  EXPECT_LT(seconds, 2);
+  expect_same(error);
+  EXPECT_TRUE(says(error, name() + " has not ended step 0")) << error->what();
+  if (it_is_me()) simple.out.end_step();
+  simple.out.wait(Level::durable, 30);
+  simple.out.close();
+  session.close();
+  EXPECT_TRUE(exists("a"));
+}
+
+TEST_F(Broken, ASessionWhoseCloseHasTimedOutIsClosedLater) {
+  Session session(MPI_COMM_WORLD, with({{"pool.deadline", "500ms"}}));
+  Simple simple(session, path("a"));
+  simple.whole_step(1);
+  simple.out.close();
+  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  const auto error = thrown([&] { session.close(); });
+  expect_same(error);
+  EXPECT_EQ(error->code(), Errc::timeout);
+  EXPECT_TRUE(says(error, "in Session::close for " + name() + ": ")) << error->what();
+  session.close();
+  EXPECT_TRUE(exists("a"));
+}
+
+}  // namespace
+
+}  // namespace glean::test
