@@ -17,6 +17,7 @@
 #include "base/log.hpp"
 #include "call.hpp"
 #include "captured_file.hpp"
+#include "frontends/posix/other_sessions.hpp"
 #include "frontends/posix/retiring.hpp"
 #include "opening_way.hpp"
 #include "passed_handle.hpp"
@@ -314,6 +315,8 @@ int open_file(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI
     return PMPI_File_open(comm, filename, amode, info, fh);
   }
   const Blocked blocked(*session);
+  posix::find_other_sessions();
+  if (!is_special(filename)) posix::wait_for_other_sessions("MPI_File_open", AT_FDCWD, filename, posix::Wanted::file);
   return open_here(*session, comm, filename, amode, info, fh);
 }
 

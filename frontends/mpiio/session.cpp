@@ -14,6 +14,7 @@
 #include "captured_file.hpp"
 #include "left_open.hpp"
 #include "frontends/posix/interposition.hpp"
+#include "frontends/posix/other_sessions.hpp"
 #include "passed_handle.hpp"
 #include "pool/epochs.hpp"
 #include "pool/published.hpp"
@@ -59,6 +60,9 @@ void Session::begin() noexcept {
     auto* made = new Session(std::move(core));
     made->end_with_mpi();
     if (made->core_->has_pool()) posix::begin_interposition(*made->core_);
+    MPI_Comm parents = MPI_COMM_NULL;
+    PMPI_Comm_get_parent(&parents);
+    if (parents != MPI_COMM_NULL) is_connected();
     announce(*made->core_);
     the_session.store(made, std::memory_order_release);
   });
@@ -85,6 +89,11 @@ void Session::end_without_mpi() noexcept {
   if (session == nullptr) return;
   posix::end_interposition();
   session->core_->leave();
+}
+
+void Session::is_connected() noexcept {
+  posix::expect_other_sessions();
+  posix::find_other_sessions();
 }
 
 namespace {
@@ -211,7 +220,11 @@ bool Session::orders_by(MPI_Comm comm) {
 
 int Session::barrier(MPI_Comm comm) {
   Session* session = comm == MPI_COMM_NULL ? nullptr : current();
-  if (session == nullptr || !session->is_on_several_nodes() || !session->orders_by(comm)) return PMPI_Barrier(comm);
+  if (session == nullptr || !session->is_on_several_nodes() || !session->orders_by(comm)) {
+    const int code = PMPI_Barrier(comm);
+    posix::find_other_sessions();   // what they had closed before is known now
+    return code;
+  }
   const pool::Pool& pool = session->core_->pool();
   std::uint64_t epoch = pool::proposed_epoch(pool);
   const int code = PMPI_Allreduce(MPI_IN_PLACE, &epoch, 1, MPI_UINT64_T, MPI_MAX, comm);

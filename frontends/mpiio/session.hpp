@@ -77,6 +77,8 @@ class Session {
   // MPI_Barrier. On several nodes what any rank writes after it comes after what any has written before, and all see that
   // (pool/epochs.hpp): programs order their writes by it. Collective.
   static int barrier(MPI_Comm comm);
+  // To another program: from now on this one sees what that has closed. Local.
+  static void is_connected() noexcept;
   // Held while this process is in a call of an output: those are for one thread at a time. Not while waiting for other ranks.
   [[nodiscard]] session::OneAtATime& one_at_a_time() { return core_->one_at_a_time(); }
 

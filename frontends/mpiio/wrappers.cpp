@@ -62,6 +62,32 @@ int MPI_Abort(MPI_Comm comm, int code) {
 
 int MPI_Barrier(MPI_Comm comm) { return Session::barrier(comm); }
 
+// Programs that are connected see what the other has closed.
+int MPI_Comm_spawn(const char* command, char* argv[], int most, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* children, int errors[]) {
+  const int code = PMPI_Comm_spawn(command, argv, most, info, root, comm, children, errors);
+  Session::is_connected();
+  return code;
+}
+
+int MPI_Comm_spawn_multiple(int count, char* commands[], char** argv[], const int most[], const MPI_Info infos[], int root, MPI_Comm comm,
+                            MPI_Comm* children, int errors[]) {
+  const int code = PMPI_Comm_spawn_multiple(count, commands, argv, most, infos, root, comm, children, errors);
+  Session::is_connected();
+  return code;
+}
+
+int MPI_Comm_accept(const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* others) {
+  const int code = PMPI_Comm_accept(port, info, root, comm, others);
+  Session::is_connected();
+  return code;
+}
+
+int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* others) {
+  const int code = PMPI_Comm_connect(port, info, root, comm, others);
+  Session::is_connected();
+  return code;
+}
+
 int MPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
   return glean::mpiio::open_file(comm, filename, amode, info, fh);
 }

@@ -25,6 +25,7 @@
 #include "base/keys.hpp"
 #include "base/log.hpp"
 #include "markers.hpp"
+#include "other_sessions.hpp"
 #include "path_resolution.hpp"
 #include "pool/published.hpp"
 #include "session/agreement.hpp"
@@ -97,13 +98,10 @@ std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int director
     return nullptr;
   }
   Path resolved;
-  const bool lists = wanted == Wanted::directory_entries;
-  const bool follows = wanted == Wanted::file || wanted == Wanted::file_or_directory;
-  const auto last_link = follows ? LastLink::followed : LastLink::itself;
-  const std::size_t length = lists ? resolve_directory(directory, path, resolved) : resolve(directory, path, last_link, resolved);
+  const std::size_t length = resolve_wanted(directory, path, wanted, resolved);
   if (length == 0) return nullptr;
   using Names = pool::Draining::Names;
-  const Names names = wanted == Wanted::file || wanted == Wanted::link ? Names::files : Names::directories_too;
+  const Names names = names_wanted(wanted);
   const std::string_view name(resolved.data(), length);
   const std::uint64_t mark = pool::path_mark(name);
   if (wanted == Wanted::removed) {   // it may be such a file, by either of its names
@@ -182,6 +180,17 @@ void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told) {
   line.add("' does not wait any longer: nothing was written for ").add(static_cast<int>(look_ups.deadline_seconds)).add(" s").write();
 }
 
+std::size_t resolve_wanted(int directory, const char* path, Wanted wanted, Path& resolved) {
+  if (wanted == Wanted::directory_entries) return resolve_directory(directory, path, resolved);
+  const bool follows = wanted == Wanted::file || wanted == Wanted::file_or_directory;
+  return resolve(directory, path, follows ? LastLink::followed : LastLink::itself, resolved);
+}
+
+pool::Draining::Names names_wanted(Wanted wanted) {
+  using Names = pool::Draining::Names;
+  return wanted == Wanted::file || wanted == Wanted::link ? Names::files : Names::directories_too;
+}
+
 LookUps::LookUps(const pool::Pool& pool, int node_rank, double seconds, const std::string& patterns, session::Core* its_core)
     : draining(pool, node_rank), deadline_seconds(seconds), markers(patterns), core(its_core) {
   pool::hidden_job(pool.name()).copy(job.data(), job.size() - 1);
@@ -227,6 +236,7 @@ Looking::~Looking() {
 Look::Look(const char* call, int directory, const char* path, Wanted wanted) noexcept : path_(path) {
   if (current.load(std::memory_order_relaxed) == nullptr || path == nullptr) return;
   const int error = errno;
+  if (knows_other_sessions()) wait_for_other_sessions(call, directory, path, wanted);
   looking_.emplace();
   if (LookUps* look_ups = looking_->look_ups(); look_ups != nullptr) kept_ = wait(*look_ups, call, directory, path, wanted);
   if (kept_) path_ = kept_->working_path().c_str();

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "markers.hpp"
+#include "path_resolution.hpp"
 #include "pool/pool.hpp"
 #include "pool/published.hpp"
 #include "session/byte_output.hpp"
@@ -67,6 +68,10 @@ void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told);
 // link is looked at itself. removed: the same, without waiting for what was captured of a file that is open. any_file: whatever has been
 // closed.
 enum class Wanted { file, link, file_or_directory, link_or_directory, removed, directory_entries, any_file };
+
+// The path as it is wanted, or 0 if it leads nowhere; and which outputs are meant by it.
+[[nodiscard]] std::size_t resolve_wanted(int directory, const char* path, Wanted wanted, Path& resolved);
+[[nodiscard]] pool::Draining::Names names_wanted(Wanted wanted);
 
 // Around the program's `call` that looks at a path: it waits before, and the file keeps its name until after it. Any thread, also in a
 // signal handler unless it looks at a file that is open; blocks. Costs a load if there is no session, and two more if nothing is open in
