@@ -22,25 +22,30 @@
 #include "pool/other_handles.hpp"
 #include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
+#include "pool/wait.hpp"
 #include "session/agreement.hpp"
 #include "store/description.hpp"
 
 namespace glean::session {
 namespace {
 
-constexpr std::uint64_t opening_nap_ns = 50'000'000;
+constexpr std::uint64_t opening_nap_ns = 50'000'000, lock_nap_ns = 50'000;
 
 // One process of the node looks for an output and makes a new one at a time.
 class OpeningLock {
  public:
-  explicit OpeningLock(pool::Pool& pool) : word_(pool.header().opening) {
-    for (;;) {
-      std::uint32_t holder = 0;
-      const auto mine = static_cast<std::uint32_t>(getpid());
-      if (word_.compare_exchange_strong(holder, mine)) return;
-      if (kill(static_cast<pid_t>(holder), 0) != 0 && errno == ESRCH && word_.compare_exchange_strong(holder, mine)) return;
-      usleep(50);
-    }
+  OpeningLock(pool::Pool& pool, double deadline_seconds) : word_(pool.header().opening) {
+    const auto mine = static_cast<std::uint32_t>(getpid());
+    std::uint32_t holder = 0;
+    pool::Wait wait(word_, deadline_seconds, lock_nap_ns);
+    const bool has_it = wait.until([&] {
+      holder = 0;
+      if (word_.compare_exchange_strong(holder, mine)) return true;
+      return kill(static_cast<pid_t>(holder), 0) != 0 && errno == ESRCH && word_.compare_exchange_strong(holder, mine);
+    });
+    if (has_it) return;
+    throw base::Error(base::Errc::timeout, fmt::format("process {} of this node has been opening a file for {}", holder, wait.text()),
+                      "the storage may hang; raise pool.deadline if it is only slow");
   }
   ~OpeningLock() { word_.store(0); }
   OpeningLock(const OpeningLock&) = delete;
@@ -50,8 +55,10 @@ class OpeningLock {
   pool::Atomic<std::uint32_t>& word_;
 };
 
-void make_working_file(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+enum class Name { working, final_one };
+void make_file(const std::string& path, Name name) {
+  // One that is under its final name may be made by the program just now.
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (name == Name::working ? O_EXCL : 0), 0666);
   if (descriptor < 0) throw base::system_error(errno, "cannot create '" + path + "'");
   ::close(descriptor);
 }
@@ -98,27 +105,32 @@ struct Claimed {
 
 std::string unique_text() { return fmt::format("{}-{}", getpid(), base::now_ns()); }
 
+bool appears_at_once(const Core& core, const std::string& path) {
+  return core.settings().for_output(path).publish == base::Publish::in_place;
+}
+
 // What is there already and is kept may be where no other file can be made.
-store::FileNames names_of(const std::string& path, ByteOutput::Existing existing) {
-  const bool in_place = existing == ByteOutput::Existing::keep && access(path.c_str(), F_OK) == 0;
+store::FileNames names_of(const Core& core, const std::string& path, ByteOutput::Existing existing) {
+  const bool in_place = appears_at_once(core, path) || (existing == ByteOutput::Existing::keep && access(path.c_str(), F_OK) == 0);
   return store::choose_names(path, in_place ? base::Publish::in_place : base::Publish::rename, false, unique_text());
 }
 
 // A slot with the names of the output in it; nothing while an earlier one of that name drains. `chosen`: by another node; otherwise what
 // the names are is found here.
 std::optional<Claimed> try_claim(Core& core, store::OutputDescription& description, bool chosen, ByteOutput::Existing existing) {
-  const OpeningLock lock(core.pool());
+  const OpeningLock lock(core.pool(), core.deadline_seconds());
   if (const auto earlier = find_output(core.pool(), description.names.final_path)) {
     if (earlier->is_closed || has_closed(core, earlier->key)) return std::nullopt;   // who has not yet will: that is collective
     throw base::Error(base::Errc::invalid_state, "'" + description.display_path + "' is open already");
   }
   // Only now: an earlier output, of other ranks perhaps, may just have become that file.
   const bool exists = access(description.names.final_path.c_str(), F_OK) == 0;
-  const bool takes_back = !chosen && existing == ByteOutput::Existing::keep && exists && is_still_new(core, description.names.final_path);
+  const bool may_take_back = !chosen && existing == ByteOutput::Existing::keep && !appears_at_once(core, description.display_path);
+  const bool takes_back = may_take_back && exists && is_still_new(core, description.names.final_path);
   if (takes_back) {
     description.names = store::choose_names(description.display_path, base::Publish::rename, false, unique_text());
   } else if (!chosen && existing == ByteOutput::Existing::keep && exists != is_written_in_place(description.names)) {
-    description.names = names_of(description.display_path, existing);
+    description.names = names_of(core, description.display_path, existing);
   }
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const auto key = core.pool().open_slot(index);
@@ -270,22 +282,8 @@ bool any_is_open(const pool::Pool& pool) {
 
 void wait_until(Core& core, const std::function<bool()>& holds, const std::string& what) {
   pool::PoolHeader& header = core.pool().header();
-  const auto limit = static_cast<std::uint64_t>(core.deadline_seconds() * 1e9);
-  const auto written_by_all = [&] { return std::pair(header.written_bytes.load(), header.job_written_bytes.load()); };
-  std::uint64_t since = base::now_ns();
-  for (auto written = written_by_all();;) {
-    const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
-    if (holds()) return;
-    const std::uint64_t now = base::now_ns();
-    if (const auto latest = written_by_all(); latest != written) {
-      written = latest;
-      since = now;
-    }
-    if (now - since > limit) {
-      throw base::Error(base::Errc::timeout,
-                        fmt::format("waited {} for {}, and nothing was written", base::exact_seconds(core.deadline_seconds()), what),
-                        "the storage may hang; raise pool.deadline if it is only slow");
-    }
+  pool::Wait wait(header.progress, core.deadline_seconds(), opening_nap_ns);
+  wait.restart_with([&] { return header.written_bytes.load() + header.job_written_bytes.load(); }).meanwhile([&] {
     core.keep_draining();
     if (header.lost_nodes.load(std::memory_order_acquire) != 0) {
       throw base::Error(base::Errc::io, "other nodes cannot be reached any more, and " + what + " needs them");
@@ -294,8 +292,11 @@ void wait_until(Core& core, const std::function<bool()>& holds, const std::strin
       throw base::Error(base::Errc::io, "the processes that drain " + what + " are gone");
     }
     pool::futex_signal(header.work);
-    pool::futex_wait(header.progress, seen, opening_nap_ns);
-  }
+  });
+  if (wait.until(holds)) return;
+  throw base::Error(base::Errc::timeout,
+                    fmt::format("waited {} for {}, and nothing was written", base::exact_seconds(core.deadline_seconds()), what),
+                    "the storage may hang; raise pool.deadline if it is only slow");
 }
 
 Members members_of(const Core& core, MPI_Comm comm) {
@@ -320,7 +321,7 @@ void make_output(Core& core, const Members& members, const std::string& path, By
     core.notice(Core::Notice::no_dropping_of_bytes);
   }
   store::OutputDescription description = description_of(core, path);
-  description.names = names_of(path, existing);
+  description.names = names_of(core, path, existing);
   const std::string& working = description.names.working_path;
   if (working.size() >= made.working_path.size()) throw base::Error(base::Errc::invalid_argument, "the name of '" + path + "' is too long");
   const auto [key, takes_back] = claim(core, description, false, existing, members);
@@ -328,10 +329,14 @@ void make_output(Core& core, const Members& members, const std::string& path, By
   if (made.is_in_place) follow_what_is_closed(core, key, description.names.final_path);
   try {
     struct stat status {};
-    if (takes_back) {
+    if (made.is_in_place && appears_at_once(core, path)) {
+      core.warn_once("publish = \"in-place\": files have their final names from the moment when they are opened, and what a kill leaves "
+                     "there may be half-written");
+      make_file(working, Name::final_one);
+    } else if (takes_back) {
       take_back(description.names);
     } else if (!made.is_in_place) {
-      make_working_file(working);
+      make_file(working, Name::working);
       store::hand_on_permissions(description.names);
     }
     if (stat(working.c_str(), &status) != 0) throw base::system_error(errno, "cannot open '" + path + "'");

@@ -77,7 +77,8 @@ void ByteOutput::forget_checksums(const std::string& path) {
 }
 
 bool ByteOutput::can_be_replaced() const {
-  if (core_->settings().for_output(path_).replace == base::Replace::in_place) return false;
+  const base::OutputSettings settings = core_->settings().for_output(path_);
+  if (settings.replace == base::Replace::in_place || settings.publish == base::Publish::in_place) return false;
   std::optional<std::string> why;
   const auto failed = caught([&] { why = store::why_written_in_place(path_); });   // the directory is gone
   if (why) core_->warn_in_place(path_, *why);

@@ -61,6 +61,17 @@ class Run(CommandTest):
         self.assertIn("MPI-IO captured", run.stderr)
         self.assertEqual((self.directory / "file").read_bytes(), b"a" * 1000 + b"b" * 1000)
 
+    def test_with_publish_in_place_a_file_has_its_name_as_soon_as_it_is_open(self):
+        # The last rank writes three seconds after it has opened the file; a process looks that is not led to captured files.
+        look = "(while ! test -e file; do sleep 0.05; done; touch seen) &"
+        job = f"{' '.join(MPIRUN)} 2 {WRITER} file 3; touch ended; wait"
+        run = self.glean("run", "--", "sh", "-c", f"env -u LD_PRELOAD sh -c '{look} wait' & {job}", GLEAN_PUBLISH="in-place")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        seen, ended = ((self.directory / name).stat().st_mtime for name in ("seen", "ended"))
+        self.assertGreater(ended - seen, 2, "it was seen while the last rank slept")
+        self.assertEqual(run.stderr.count("what a kill leaves there may be half-written"), 1, run.stderr)
+        self.assertEqual((self.directory / "file").read_bytes(), b"a" * 1000 + b"b" * 1000)
+
     def test_the_exit_code_is_that_of_the_command(self):
         self.assertEqual(self.glean("run", "--", "sh", "-c", "exit 7").returncode, 7)
         self.assertEqual(self.glean("run", "--", "sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)

@@ -40,6 +40,7 @@ ELSEWHERE = {"OMPI_MCA_btl_vader_backing_directory": "/tmp"}   # Open MPI's own 
 WAYS = {
     "passthrough": Way({"GLEAN_MODE": "passthrough"}, opens="passed_through", says="passes through .*: the mode captures nothing"),
     "collective": Way({"GLEAN_MODE": "collective"}, opens="passed_through", says="passes through .*: the mode captures nothing"),
+    "in-place": Way({"GLEAN_PUBLISH": "in-place"}, opens="captured", says="what a kill leaves there may be half-written"),
     "dedicated": Way({"GLEAN_MODE": "dedicated"}, opens="captured", says="MPI-IO captured"),
     "rule": Way({"GLEAN_CONFIG": "rule.toml"}, opens="passed_through", says="MPI-IO captured"),
     "budget": Way({"GLEAN_POOL_BUDGET": "100TiB"}, says="pool.budget = 100TiB does not fit: .*: MPI-IO passes through"),
