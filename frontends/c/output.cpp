@@ -33,12 +33,12 @@ glean_status glean_output_open(glean_session* session, const char* path, glean_f
       glean::Format format;
       glean::OutputOptions options;
     };
-    const Arguments known = glean::c::agreed(session->agreement(), [&]() -> Arguments {
+    const Arguments known = glean::c::agreed_in_session(session->agreement(), [&]() -> Arguments {
       required(output, "output");
       return {required(path, "path"), glean::c::format_of(format), glean::c::options_of(options)};
     });
     *output = new glean_output{
-        session->comm, session->session.open(known.path, known.format, known.options), {}, -1};
+        session->agreement(), session->session.open(known.path, known.format, known.options), {}, -1};
   });
 }
 
@@ -151,9 +151,8 @@ glean_status glean_output_put_box(glean_output* output, glean_variable variable,
   return call(output, [&] {
     required_array(start, dimensions, "start");
     required_array(count, dimensions, "count");
-    const glean::Box box{{start, start + dimensions}, {count, count + dimensions}};
     const std::span<const std::ptrdiff_t> steps(strides, strides == nullptr ? 0 : dimensions);
-    output->output.put_box(variable_of(variable), box, glean::c::type_of(memory), first, steps);
+    output->output.put_box(variable_of(variable), {start, dimensions}, {count, dimensions}, glean::c::type_of(memory), first, steps);
   });
 }
 
@@ -170,7 +169,7 @@ glean_status glean_output_find_variable(glean_output* output, const char* name, 
 
 glean_status glean_output_wait(glean_output* output, glean_level level, double seconds) {
   return call(output, [&] {
-    const glean::Level known = glean::c::agreed(output->comm, [&] { return glean::c::level_of(level); });
+    const glean::Level known = glean::c::agreed_in_session(output->comm, [&] { return glean::c::level_of(level); });
     output->output.wait(known, seconds);
   });
 }
@@ -184,7 +183,7 @@ glean_status glean_output_reached(glean_output* output, glean_level level, int* 
 
 glean_status glean_output_close_at(glean_output* output, glean_level level, double seconds) {
   return call(output, [&] {
-    const glean::Level known = glean::c::agreed(output->comm, [&] { return glean::c::level_of(level); });
+    const glean::Level known = glean::c::agreed_in_session(output->comm, [&] { return glean::c::level_of(level); });
     output->output.close(known, seconds);
   });
 }

@@ -105,9 +105,8 @@ void OutputDrain::follow_new_name() {
 void OutputDrain::check_notes() const {
   const pool::RanksOfOutput ranks = pool::ranks_of_output(pool_, key_.slot);
   const std::uint64_t steps = ranks.steps_ended, most = ranks.most_ended;
-  const pool::Verdict verdict = pool::verdict_of(slot_);
   if (slot_.state.load(std::memory_order_acquire) == pool::OutputState::open && steps_written_ <= steps &&
-      steps_synchronized_ <= steps_written_ && records_ <= steps && verdict.kept <= verdict.judged && verdict.judged <= most + 1 &&
+      steps_synchronized_ <= steps_written_ && records_ <= steps &&
       slot_.highest_end.load(std::memory_order_acquire) <= store::whole_size(description_.layout, most + 1)) {
     return;
   }
@@ -181,7 +180,7 @@ void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& jou
 bool OutputDrain::take_claim(const KeptPut& put) {
   const auto& variable = description_.layout.variables[put.variable];
   if (kept_for(put) != no_step && put.step < steps_written_) return false;
-  const store::Piece piece(variable, record_in_file(variable, put.step), put.box, put.first, put.elements);
+  const store::Piece piece(variable, variable.per_step() ? put.step : 0, put.box, put.first, put.elements);
   if (ranks_ == Ranks::gone && !pool_.is_shared() && piece.file_extent().end > file_->current_size()) {
     throw base::Error(base::Errc::io, "what was put of '" + variable.name + "' of '" + trace_.path + "' is not in the file");
   }
@@ -238,7 +237,7 @@ void OutputDrain::judge_without_ranks(const pool::RanksOfOutput& ranks) {
   }
   // Of a closed output all steps are there, or it was closed wrongly.
   steps_ended_ = steps_complete_ = steps;
-  trace_.had_complete_steps = kept_before(steps) != 0;
+  trace_.had_complete_steps = steps != 0;
   steps_begun_ = all_closed ? most : steps;
   all_closed_ = true;
   if (all_closed || failed_ || postponed_) return;   // the first reason stays

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "base/job_end.hpp"
 #include "base/log.hpp"
@@ -21,6 +22,10 @@
 
 namespace glean::session {
 namespace {
+
+// Of this process.
+std::mutex sessions_lock;
+std::vector<Core*> sessions;
 
 // As MPI does where it waits.
 void poll_messages() {
@@ -102,6 +107,8 @@ Core::Core(MPI_Comm comm, const std::map<std::string, std::string>& settings, Pr
     throw;
   }
   figures_.setup_ns = base::now_ns() - begin_ns_;
+  const std::lock_guard lock(sessions_lock);
+  sessions.push_back(this);
 }
 
 void Core::join(const std::map<std::string, std::string>& settings) {
@@ -110,18 +117,19 @@ void Core::join(const std::map<std::string, std::string>& settings) {
     base::LogLevel log_level;
     bool captures, needs_writers, writes_collectively;
     int ranks_per_node, files;
+    base::ExchangeOver exchange;
   };
   const auto shared = on_root<Shared>(comm_, [&](Shared& value) {
     configuration_ = base::load_configuration(settings, base::process_environment());
     const auto& loaded = configuration_.settings;
     value = {loaded.pool.deadline_seconds, loaded.log_level, loaded.any_captures(),
              program_ == Program::knows && loaded.any_needs_writers(),
-             loaded.any_writes_collectively(), loaded.topology.ranks_per_node, loaded.plan.files};
+             loaded.any_writes_collectively(), loaded.topology.ranks_per_node, loaded.plan.files, loaded.exchange};
   });
   deadline_seconds_ = shared.deadline_seconds;
   base::set_log_level(shared.log_level);
   if (shared.needs_writers) set_aside_writers(shared.ranks_per_node);
-  if (is_writer_) return serve_as_writer();
+  if (is_writer_) return serve_as_writer(shared.exchange);
   const int ranks_per_node = std::max(0, shared.ranks_per_node - (shared.needs_writers ? 1 : 0));   // of those that are left
   const bool in_parts = shared.files != 1;
   if (shared.captures || shared.writes_collectively || in_parts) nodes_ = std::make_unique<Nodes>(comm_, ranks_per_node);
@@ -198,7 +206,7 @@ void Core::set_up_pool() {
 // On all ranks: a collective call that waits so is another one for MPI than one that does not.
 void Core::watch_calls() {
   meanwhile_ = [this] {
-    if (exchange_) exchange_->progress();
+    if (exchange_) exchange_->move_blocks();
     collective_->look();
   };
   for (const MPI_Comm comm : {comm_, job_comm_, nodes_->comm(), nodes_->leaders()}) {
@@ -281,7 +289,28 @@ void Core::release() noexcept {
   pool_.reset();
 }
 
-Core::~Core() { release(); }
+Core::~Core() {
+  release();
+  const std::lock_guard lock(sessions_lock);
+  std::erase(sessions, this);
+}
+
+Core* Core::open_on(MPI_Comm application_comm) {
+  const std::lock_guard lock(sessions_lock);
+  const auto found = std::find_if(sessions.begin(), sessions.end(), [&](const Core* core) {
+    return !core->closed_ && core->application_comm_ == application_comm;
+  });
+  return found == sessions.end() ? nullptr : *found;
+}
+
+std::optional<int> Core::first_of_ranks(bool one) {
+  require_usable("a collective call");
+  const InCall in_call(collective(), Call::arguments, "");
+  const int none = std::numeric_limits<int>::max(), mine = one ? rank_ : none;
+  int first = none;
+  reduce_all(job_comm(), &mine, &first, 1, MPI_INT, MPI_MIN);
+  return first == none ? std::nullopt : std::optional(first);
+}
 
 void Core::require_usable(const char* call) const {
   if (is_writer_) {
@@ -354,7 +383,6 @@ void Core::close_together() {
   if (left) drain_->leave_unfinished(left->what());
   leave_nodes();
   if (ladder_) figures_.ladder = ladder_->figures();
-  if (outputs_) figures_.steps_dropped += outputs_->steps_dropped_by_nodes();
   ladder_.reset();
   pace_.reset();
   recorder_.reset();
@@ -379,7 +407,7 @@ Statistics Core::statistics() const {
   statistics.blocked_seconds = base::seconds(figures_.blocked_ns);
   statistics.captured_bytes = figures_.captured_bytes;
   statistics.puts = figures_.puts;
-  statistics.steps_dropped = figures_.steps_dropped + (outputs_ && !closed_ ? outputs_->steps_dropped_by_nodes() : 0);
+  statistics.steps_dropped = figures_.steps_dropped;
   const capture::Ladder::Figures ladder = ladder_ ? ladder_->figures() : figures_.ladder;
   statistics.spilled_bytes = ladder.spilled_bytes;
   statistics.synchronous_bytes = ladder.synchronous_bytes;

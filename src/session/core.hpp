@@ -18,7 +18,6 @@
 #include "capture/ladder.hpp"
 #include "glean/glean.hpp"
 #include "capture/pace.hpp"
-#include "nodes/exchange.hpp"
 #include "plan/collective.hpp"
 #include "plan/node_plan.hpp"
 #include "pool/journal.hpp"
@@ -32,7 +31,6 @@
 #include "session/parts.hpp"
 #include "session/past_outputs.hpp"
 #include "session/pool_outputs.hpp"
-#include "transport/mpi/messages.hpp"
 
 namespace glean::session {
 
@@ -52,6 +50,11 @@ class Core {
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
+
+  // The oldest that is open and has this application_comm(); nullptr: none. Local.
+  [[nodiscard]] static Core* open_on(MPI_Comm application_comm);
+  // The first rank of the session that is `one`; nothing if none is. Collective, one reduction.
+  [[nodiscard]] std::optional<int> first_of_ranks(bool one);
 
   // The ranks that write the same files: all, or those of a part.
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
@@ -96,9 +99,9 @@ class Core {
   void keep_draining() {
     if (collective_) collective_->check();
     if (drain_) drain_->keep_alive();
-    if (exchange_) exchange_->progress();
+    if (exchange_) exchange_->move_blocks();
   }
-  // The same as long as data moves, 100 ms at most: what this node has for others is on its way then, if they take it.
+  // The same as long as data moves in calls, 100 ms at most: what this node has for others is on its way then, if they take it.
   void move_data();
   // How a file that is about to be written is shared out among the nodes. On the root. Local.
   [[nodiscard]] plan::FileShare share_of(const std::string& path, const store::FileLayout& layout);
@@ -155,7 +158,7 @@ class Core {
   void start_drain();
   // core_writers.cpp
   void set_aside_writers(int ranks_per_node);
-  void serve_as_writer();
+  void serve_as_writer(base::ExchangeOver exchange);
   void start_writer(const std::optional<base::Error>& failed);
   void wait_for_writer_to_open(pool::OutputKey key);
   void leave_together() const;
@@ -207,9 +210,7 @@ class Core {
   // On the leader of a node.
   std::unique_ptr<NodeDrain> drain_;
   // And where there are several.
-  std::unique_ptr<transport::Messages> messages_;
-  std::unique_ptr<nodes::Exchange> exchange_;
-  std::unique_ptr<ExchangeThread> exchange_thread_;   // instead, where the program knows nothing of it
+  std::unique_ptr<ExchangeThread> exchange_;
   std::function<void()> meanwhile_;
   std::vector<Backend*> direct_;
   std::set<std::string> warned_;

@@ -16,6 +16,7 @@
 #include "service/serve.hpp"
 #include "session/agreement.hpp"
 #include "session/core.hpp"
+#include "transport/mpi/messages.hpp"
 
 namespace glean::session {
 namespace {
@@ -93,7 +94,7 @@ void Core::set_aside_writers(int ranks_per_node) {
 }
 
 // In the order of start_writer(). What goes wrong once all drain is no reason to end the program.
-void Core::serve_as_writer() {
+void Core::serve_as_writer(base::ExchangeOver exchange) {
   const auto pool = on_root<PoolName>(with_writers_->comm(), [](PoolName&) {});
   bool has_told = false;
   const auto tell = [&](const std::optional<base::Error>& failed) {
@@ -104,9 +105,12 @@ void Core::serve_as_writer() {
     with_writers_.reset();
   };
   const auto failed = caught([&] {
-    const service::OtherNodes others{transport::make_mpi_messages(comm_), deadline_seconds_, [this] { leave_together(); }};
+    // A writer is in MPI all the time: so over MPI, too, its messages move in the background.
+    const bool over_tcp = exchange == base::ExchangeOver::tcp && with_writers_->count() > 1;
+    service::OtherNodes others{over_tcp ? connect_nodes(comm_, deadline_seconds_) : transport::make_mpi_messages(comm_),
+                               deadline_seconds_, [this] { leave_together(); }};
     Questions questions(with_writers_->self(), deadline_seconds_);
-    const int status = service::serve(pool.text, [&] { tell(std::nullopt); }, others,
+    const int status = service::serve(pool.text, [&] { tell(std::nullopt); }, std::move(others),
                                     [&](pool::Pool& drained) { questions.look(drained); });
     if (status != 0) base::log(base::LogLevel::error, "not all that the ranks had captured could be completed");
   });

@@ -8,7 +8,6 @@
 #include "base/log.hpp"
 #include "capture/dropping.hpp"
 #include "pool/description.hpp"
-#include "pool/verdicts.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "store/description.hpp"
@@ -43,25 +42,20 @@ class ThreadedBackend final : public Backend {
       mine.error = caught([&] { store::prepare_index(index_calls_, opening_.names, index_); });
     }
     const bool several = core_->nodes().count() > 1;
-    if (may_drop()) prepare_to_drop(definitions, blocks);
+    if (may_drop()) prepare_to_drop(definitions);
     if (several && core_->nodes().leads()) {
       const auto error = caught([&] { take_from_root(word); });
       if (!mine.error) mine.error = error;
     }
     const Outcome outcome = settle(core_->comm(), mine);
     if (several && core_->nodes().leads() && !outcome.error) {
-      // Nobody has to be asked about the step that is always kept.
-      if (may_drop() && keeps_first_step()) pool::judge(core_->pool().slot(as_key(word).slot), {.decided = 1});
       core_->share(outcome.root_word, as_key(word));
     }
     if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);
     else word = outcome.root_word;
     if (word != Proposal::no_word) output_ = core_->outputs().add(as_key(word), as_key(outcome.root_word).slot, opening_.name);
     if (several) core_->outputs().forget_finished();
-    if (!outcome.error) {
-      if (may_drop()) output_->drops = how_it_drops();
-      return;
-    }
+    if (!outcome.error) return;
     abandon();   // by all ranks: the drain removes the file
     throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
                       outcome.error->hint());
@@ -75,7 +69,7 @@ class ThreadedBackend final : public Backend {
                                     {output_->key, step, step_bytes_, step != 0 || !keeps_first_step()}, core_->deadline_seconds(),
                                     [this] { return core_->outputs().diagnose(); }, [this] { core_->keep_draining(); });
     }
-    if (keeps_step_ || by_nodes()) return;
+    if (keeps_step_) return;
     ++output_->steps_dropped;
     ++core_->figures().steps_dropped;
   }
@@ -87,14 +81,13 @@ class ThreadedBackend final : public Backend {
                         "in step " + std::to_string(step), "put it in the first step, which is always kept, or choose another \"full\"");
     }
     if (!keeps_step_) return;
-    core_->ladder().put({output_->key, opening_.settings.full, by_nodes() ? step : steps_kept_, variable, memory, &box}, source);
+    core_->ladder().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box}, source);
     core_->figures().captured_bytes += box.elements() * source.element_bytes;
   }
 
-  // On several nodes what this one has decided is not the last word, so all steps count here.
-  void end_step(std::uint64_t step) override {
-    if (!keeps_step_ && !by_nodes()) return;
-    core_->outputs().end_step(*output_, by_nodes() ? step : steps_kept_++);
+  void end_step(std::uint64_t /*step*/) override {
+    if (!keeps_step_) return;
+    core_->outputs().end_step(*output_, steps_kept_++);
     core_->keep_draining();
     core_->recorder().ring_the_drain();
     core_->move_data();
@@ -146,18 +139,10 @@ class ThreadedBackend final : public Backend {
  private:
   [[nodiscard]] bool is_part() const { return core_->parts().count > 1; }
   [[nodiscard]] bool may_drop() const { return opening_.settings.full == base::WhenFull::drop; }
-
-  [[nodiscard]] bool by_nodes() const { return may_drop() && core_->nodes().count() > 1; }
   [[nodiscard]] bool keeps_first_step() const { return has_fixed_ && has_records_; }
 
-  [[nodiscard]] PoolOutput::Drops how_it_drops() const {
-    if (!by_nodes()) return PoolOutput::Drops::here;
-    return has_records_ ? PoolOutput::Drops::by_nodes : PoolOutput::Drops::whole_by_nodes;
-  }
-
-  // On several nodes collective over those of this one.
-  void prepare_to_drop(const store::Definitions& definitions, const Blocks& blocks) {
-    base::Bytes fixed_bytes = 0, step_bytes_here = 0;
+  void prepare_to_drop(const store::Definitions& definitions) {
+    base::Bytes fixed_bytes = 0;
     for (const auto& variable : definitions.variables) {
       base::Bytes bytes = mesh::size_of(variable.external);
       bool is_record = false;
@@ -171,12 +156,6 @@ class ThreadedBackend final : public Backend {
       (is_record ? step_bytes_ : fixed_bytes) += bytes;
     }
     if (!has_records_) step_bytes_ = fixed_bytes;
-    if (!by_nodes()) return;
-    for (std::size_t v = 0; v < blocks.size(); ++v) {
-      if (is_record_[v] != has_records_) continue;
-      for (const mesh::Box& box : blocks[v]) step_bytes_here += box.elements() * mesh::size_of(definitions.variables[v].external);
-    }
-    reduce_all(core_->nodes().comm(), &step_bytes_here, &step_bytes_, 1, MPI_UINT64_T, MPI_SUM);
   }
 
   void tell_of_drops() const {
@@ -212,7 +191,7 @@ class ThreadedBackend final : public Backend {
     try {
       store::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
-                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), by_nodes()};
+                                           opening_.settings.full == base::WhenFull::synchronous, is_part()};
       // Before there is a file: whoever comes after a killed process knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       description.layout = store::create_netcdf(names.working_path, definitions, opening_.settings.range);
@@ -247,7 +226,7 @@ class ThreadedBackend final : public Backend {
   store::PartIndex index_;             // by the root, where the file is one of several
   store::SystemCalls index_calls_;
   // Of an output that may drop.
-  base::Bytes step_bytes_ = 0;      // all ranks of the node, about
+  base::Bytes step_bytes_ = 0;      // about
   std::vector<bool> is_record_;     // of each variable
   bool has_fixed_ = false, has_records_ = false;
   bool keeps_step_ = true;          // that is open

@@ -23,7 +23,6 @@ struct OutputDescription {
   bool checksums = false;       // a sidecar is published with the file
   bool ranks_write = false;     // not only the drain does
   bool is_part = false;         // of several files, with an index beside it (docs/formats/part-index.md)
-  bool nodes_drop = false;      // several nodes, and they may drop steps of it
   bool is_bytes = false;        // no format and no variables: ranks write bytes where they like, and the latest write of a byte wins
 
   // In two parts: what is known before there is a file, so that whoever comes after a killed process knows what to remove,
