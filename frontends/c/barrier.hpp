@@ -14,37 +14,27 @@
 
 #include "glean/glean.h"
 #include "glean/glean.hpp"
+#include "session/arguments.hpp"
 
 struct glean_session {
   glean_session(glean::Session&& opened, MPI_Comm of) : session(std::move(opened)), given(of) {}
-  ~glean_session() {
-    int finalized = 0;
-    MPI_Finalized(&finalized);
-    if (finalized == 0 && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
-  }
   glean_session(const glean_session&) = delete;
   glean_session& operator=(const glean_session&) = delete;
 
   // To agree on arguments; MPI_COMM_NULL on a rank that was set aside. To take the session's communicator is to have asked which ranks
-  // were: so not before the program needs it, and that has to have asked by itself. Collective the first time.
+  // were: so not before the program needs it, and that has to have asked by itself. Local.
   MPI_Comm agreement() {
-    if (comm != MPI_COMM_NULL) return comm;
     const MPI_Comm computing = session.application_comm();
-    if (computing == MPI_COMM_NULL) return computing;
-    if (computing != given && !has_asked) {
-      throw glean::Error(glean::Errc::invalid_state,
-                         "mode = \"dedicated\" has set ranks aside to write, and the program has not asked which",
-                         "call glean_session_is_writer as soon as there is a session, end there where it is true, and compute on "
-                         "glean_session_comm; mode = \"threaded\" sets no rank aside");
-    }
-    MPI_Comm_dup(computing, &comm);
-    return comm;
+    if (computing == MPI_COMM_NULL || computing == given || has_asked) return computing;
+    throw glean::Error(glean::Errc::invalid_state,
+                       "mode = \"dedicated\" has set ranks aside to write, and the program has not asked which",
+                       "call glean_session_is_writer as soon as there is a session, end there where it is true, and compute on "
+                       "glean_session_comm; mode = \"threaded\" sets no rank aside");
   }
 
   glean::Session session;
   MPI_Comm given;   // that the session was made of
   bool has_asked = false;
-  MPI_Comm comm = MPI_COMM_NULL;
   std::vector<glean::OutputStatus> outputs;  // as glean_session_outputs has seen them
   std::string message;
 };
@@ -114,11 +104,9 @@ const Element* required_array(const Element* pointer, std::size_t elements, cons
 }
 
 // The arguments of a collective call, which `read` makes and checks. Only rank 0's may count further down, so
-// the ranks agree here: if `read` throws on one of them, the others throw `invalid_argument`, naming it.
-// Collective, one reduction. With MPI_COMM_NULL there is nobody to agree with.
-template <class Read>
-auto agreed(MPI_Comm comm, Read&& read) -> decltype(read()) {
-  if (comm == MPI_COMM_NULL) return read();
+// the ranks agree here, as `find_first` does: if `read` throws on one of them, the others throw `invalid_argument`, naming it.
+template <class Read, class FindFirst>
+auto agreed(Read&& read, FindFirst&& find_first) -> decltype(read()) {
   std::optional<decltype(read())> arguments;
   std::optional<Error> error;
   try {
@@ -126,16 +114,31 @@ auto agreed(MPI_Comm comm, Read&& read) -> decltype(read()) {
   } catch (const Error& wrong) {
     error = wrong;
   }
-  int rank = 0, ranks = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &ranks);
-  int first = error ? rank : ranks;
-  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm);
+  const std::optional<int> first = find_first(error.has_value());
   if (error) throw Error(*error);
-  if (first < ranks) {
-    throw Error(Errc::invalid_argument, "rank " + std::to_string(first) + " gave arguments that cannot be");
-  }
+  if (first) throw Error(Errc::invalid_argument, "rank " + std::to_string(*first) + " gave arguments that cannot be");
   return std::move(*arguments);
+}
+
+// Of a call of the session that has this application_comm(). Collective, one reduction. With MPI_COMM_NULL there is nobody to agree with.
+template <class Read>
+auto agreed_in_session(MPI_Comm computing, Read&& read) -> decltype(read()) {
+  if (computing == MPI_COMM_NULL) return read();
+  return agreed(std::forward<Read>(read), [&](bool wrong) { return session::first_with_wrong_arguments(computing, wrong); });
+}
+
+// Before there is a session. Collective, one reduction.
+template <class Read>
+auto agreed_on(MPI_Comm comm, Read&& read) -> decltype(read()) {
+  if (comm == MPI_COMM_NULL) return read();
+  return agreed(std::forward<Read>(read), [&](bool wrong) {
+    int rank = 0, ranks = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    int first = wrong ? rank : ranks;
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm);
+    return first < ranks ? std::optional(first) : std::nullopt;
+  });
 }
 
 // The caller's structure as this library knows it: members that an older caller does not have are zero, and

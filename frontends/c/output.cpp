@@ -33,12 +33,12 @@ glean_status glean_output_open(glean_session* session, const char* path, glean_f
       glean::Format format;
       glean::OutputOptions options;
     };
-    const Arguments known = glean::c::agreed(session->agreement(), [&]() -> Arguments {
+    const Arguments known = glean::c::agreed_in_session(session->agreement(), [&]() -> Arguments {
       required(output, "output");
       return {required(path, "path"), glean::c::format_of(format), glean::c::options_of(options)};
     });
     *output = new glean_output{
-        session->comm, session->session.open(known.path, known.format, known.options), {}, -1};
+        session->agreement(), session->session.open(known.path, known.format, known.options), {}, -1};
   });
 }
 
@@ -169,7 +169,7 @@ glean_status glean_output_find_variable(glean_output* output, const char* name, 
 
 glean_status glean_output_wait(glean_output* output, glean_level level, double seconds) {
   return call(output, [&] {
-    const glean::Level known = glean::c::agreed(output->comm, [&] { return glean::c::level_of(level); });
+    const glean::Level known = glean::c::agreed_in_session(output->comm, [&] { return glean::c::level_of(level); });
     output->output.wait(known, seconds);
   });
 }
@@ -183,7 +183,7 @@ glean_status glean_output_reached(glean_output* output, glean_level level, int* 
 
 glean_status glean_output_close_at(glean_output* output, glean_level level, double seconds) {
   return call(output, [&] {
-    const glean::Level known = glean::c::agreed(output->comm, [&] { return glean::c::level_of(level); });
+    const glean::Level known = glean::c::agreed_in_session(output->comm, [&] { return glean::c::level_of(level); });
     output->output.close(known, seconds);
   });
 }

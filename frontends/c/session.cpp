@@ -46,7 +46,7 @@ glean_status glean_session_open(MPI_Comm comm, const glean_setting* settings, si
                                 glean_session** session, char* message, size_t message_bytes) {
   std::string text;
   const glean_status status = glean::c::barrier(text, [&] {
-    const auto known = glean::c::agreed(comm, [&] {
+    const auto known = glean::c::agreed_on(comm, [&] {
       glean::c::required(session, "session");
       return settings_of(settings, setting_count);
     });
@@ -72,7 +72,7 @@ glean_status glean_session_comm(glean_session* session, MPI_Comm* comm) {
 
 glean_status glean_session_wait(glean_session* session, glean_level level, double seconds) {
   return glean::c::call(session, [&] {
-    const glean::Level known = glean::c::agreed(session->agreement(), [&] { return glean::c::level_of(level); });
+    const glean::Level known = glean::c::agreed_in_session(session->agreement(), [&] { return glean::c::level_of(level); });
     session->session.wait(known, seconds);
   });
 }

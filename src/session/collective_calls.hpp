@@ -27,7 +27,7 @@ struct Broken {
   base::Error error;
 };
 
-enum class Call : std::uint8_t { none, open, end_definitions, wait, close, end };
+enum class Call : std::uint8_t { none, arguments, open, end_definitions, wait, close, end };
 
 class CollectiveCalls {
  public:

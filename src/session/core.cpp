@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "base/job_end.hpp"
 #include "base/log.hpp"
@@ -21,6 +22,10 @@
 
 namespace glean::session {
 namespace {
+
+// Of this process.
+std::mutex sessions_lock;
+std::vector<Core*> sessions;
 
 // As MPI does where it waits.
 void poll_messages() {
@@ -102,6 +107,8 @@ Core::Core(MPI_Comm comm, const std::map<std::string, std::string>& settings, Pr
     throw;
   }
   figures_.setup_ns = base::now_ns() - begin_ns_;
+  const std::lock_guard lock(sessions_lock);
+  sessions.push_back(this);
 }
 
 void Core::join(const std::map<std::string, std::string>& settings) {
@@ -199,7 +206,7 @@ void Core::set_up_pool() {
 // On all ranks: a collective call that waits so is another one for MPI than one that does not.
 void Core::watch_calls() {
   meanwhile_ = [this] {
-    if (exchange_) exchange_->progress();
+    if (exchange_) exchange_->move_blocks();
     collective_->look();
   };
   for (const MPI_Comm comm : {comm_, job_comm_, nodes_->comm(), nodes_->leaders()}) {
@@ -282,7 +289,28 @@ void Core::release() noexcept {
   pool_.reset();
 }
 
-Core::~Core() { release(); }
+Core::~Core() {
+  release();
+  const std::lock_guard lock(sessions_lock);
+  std::erase(sessions, this);
+}
+
+Core* Core::open_on(MPI_Comm application_comm) {
+  const std::lock_guard lock(sessions_lock);
+  const auto found = std::find_if(sessions.begin(), sessions.end(), [&](const Core* core) {
+    return !core->closed_ && core->application_comm_ == application_comm;
+  });
+  return found == sessions.end() ? nullptr : *found;
+}
+
+std::optional<int> Core::first_of_ranks(bool one) {
+  require_usable("a collective call");
+  const InCall in_call(collective(), Call::arguments, "");
+  const int none = std::numeric_limits<int>::max(), mine = one ? rank_ : none;
+  int first = none;
+  reduce_all(job_comm(), &mine, &first, 1, MPI_INT, MPI_MIN);
+  return first == none ? std::nullopt : std::optional(first);
+}
 
 void Core::require_usable(const char* call) const {
   if (is_writer_) {

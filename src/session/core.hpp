@@ -51,6 +51,11 @@ class Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
+  // The oldest that is open and has this application_comm(); nullptr: none. Local.
+  [[nodiscard]] static Core* open_on(MPI_Comm application_comm);
+  // The first rank of the session that is `one`; nothing if none is. Collective, one reduction.
+  [[nodiscard]] std::optional<int> first_of_ranks(bool one);
+
   // The ranks that write the same files: all, or those of a part.
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
   [[nodiscard]] const Parts& parts() const { return parts_; }

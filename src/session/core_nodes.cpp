@@ -42,14 +42,6 @@ void Core::join_nodes() {
     if (nodes_->leads()) exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), *nodes_, deadline_seconds_, blocks);
   }));
   if (exchange_) outputs_->set_exchange(&exchange_->exchange());
-  if (blocks == base::ExchangeOver::tcp) return;
-  // On all ranks: a collective call that waits so is another one for MPI than one that does not.
-  meanwhile_ = [this] {
-    if (exchange_) exchange_->move_blocks();
-  };
-  for (const MPI_Comm comm : {comm_, nodes_->comm(), nodes_->leaders()}) {
-    if (comm != MPI_COMM_NULL) set_meanwhile(comm, &meanwhile_);
-  }
 }
 
 // Everybody knows what has become of every output. Throws what keeps this node from that, where `glean recover` can go on. `failed`:

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t still_ns = 200'000;   // nothing has moved for so long: the others are busy
 constexpr std::uint64_t moving_ns = 100'000'000;
-constexpr double parting_seconds = 5, meeting_seconds = 30;
+constexpr double last_seconds = 5, meeting_seconds = 30;
 constexpr std::size_t address_bytes = 1024;
 
 // Where the neighbours can be reached: no node has to know of all others.
@@ -84,7 +84,7 @@ ExchangeThread::~ExchangeThread() {
 void ExchangeThread::run() {
   pthread_setname_np(pthread_self(), "glean-nodes");
   const auto lost = caught([&] {
-    node_->run([this] { return ends_.load(); }, [this](double still_seconds) { return !holds_any() || still_seconds > parting_seconds; });
+    node_->run([this] { return ends_.load(); }, [this](double still_seconds) { return !holds_any() || still_seconds > last_seconds; });
   });
   if (!lost) return;
   const bool is_needed = node_->holds_any();

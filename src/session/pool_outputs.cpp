@@ -309,7 +309,7 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, pool::Wai
                        "the output goes on draining; wait again, or raise pool.deadline");
   }
   // What this leader knows now, others may be waiting for while it is busy with something else.
-  if (exchange_ != nullptr) keep_draining_();
+  if (waits_for_calls()) keep_draining_();
   return std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "glean/glean.h"
 #include "ranks.hpp"
 
 namespace glean::test {
@@ -118,15 +119,15 @@ TEST_F(Broken, ARankThatLeavesByAnExceptionIsNoticedAtOnce) {
 }
 
 TEST_F(Broken, ARankThatComesLateIsToldTheSame) {
-  Session session(MPI_COMM_WORLD, with({{"pool.deadline", "500ms"}, {"log.level", "off"}}));
+  Session session(MPI_COMM_WORLD, with({{"pool.deadline", "1s"}, {"log.level", "off"}}));
   Simple simple(session, path("a"));
-  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  if (it_is_me()) std::this_thread::sleep_for(std::chrono::seconds(3));
   std::optional<Error> error;
   const double seconds = seconds_of([&] { error = thrown([&] { simple.out.end_definitions(); }); });
-  EXPECT_LT(seconds, it_is_me() ? 0.4 : 1.4);
+  EXPECT_LT(seconds, it_is_me() ? 0.9 : 2.8);
   expect_same(error);
   EXPECT_EQ(error->code(), Errc::timeout);
-  EXPECT_TRUE(says(error, "waited 0.5s in end_definitions of '" + path("a") + "' for " + name() + ": ")) << error->what();
+  EXPECT_TRUE(says(error, "waited 1s in end_definitions of '" + path("a") + "' for " + name() + ": ")) << error->what();
   EXPECT_TRUE(says(error, name() + " is in no collective call (")) << error->what();
   // The session stays broken, and ends without waiting for anything.
   expect_same(thrown([&] { static_cast<void>(session.open(path("b"), Format::cdf5)); }));
@@ -151,6 +152,18 @@ TEST_F(Broken, WhatAllRanksHaveEndedIsCompletedAllTheSame) {
   EXPECT_EQ(others({"a"}), std::vector<std::string>{});
 }
 
+// From C, where the ranks agree on the arguments first.
+TEST_F(Broken, ARankThatComesLateEndsTheCallsOfCToo) {
+  const glean_setting settings[] = {{"pool.deadline", "1s"}, {"pool.budget", "16MiB"}, {"log.level", "off"}};
+  glean_session* session = nullptr;
+  ASSERT_EQ(glean_session_open(MPI_COMM_WORLD, settings, 3, &session, nullptr, 0), GLEAN_OK);
+  if (it_is_me()) std::this_thread::sleep_for(std::chrono::seconds(3));
+  EXPECT_EQ(glean_session_wait(session, GLEAN_WRITTEN, -1), GLEAN_TIMEOUT);
+  EXPECT_NE(std::string(glean_session_message(session)).find("for " + name() + ": "), std::string::npos) << glean_session_message(session);
+  EXPECT_EQ(glean_session_close(session), GLEAN_TIMEOUT);
+  glean_session_free(session);
+}
+
 // --- of several nodes: other tests are for one
 
 TEST_F(Broken, ARankOfAnotherNodeThatIsMissingEndsTheCallsOfBothNodes) {
@@ -159,10 +172,10 @@ TEST_F(Broken, ARankOfAnotherNodeThatIsMissingEndsTheCallsOfBothNodes) {
   const int of_a_node = std::atoi(per_node), node = rank_ / of_a_node, its_node = who() / of_a_node;
   Session session(MPI_COMM_WORLD, with({{"pool.deadline", "500ms"}, {"log.level", "off"}}));
   Simple simple(session, path("a"));
-  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  if (it_is_me()) std::this_thread::sleep_for(std::chrono::seconds(4));
   std::optional<Error> error;
   const double seconds = seconds_of([&] { error = thrown([&] { simple.out.end_definitions(); }); });
-  EXPECT_LT(seconds, it_is_me() ? 0.4 : 2.4);
+  EXPECT_LT(seconds, it_is_me() ? 0.4 : 3.8);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), Errc::timeout);
   EXPECT_TRUE(says(error, "' for " + (node == its_node ? name() : "a rank of another node"))) << error->what();
@@ -177,15 +190,15 @@ TEST_F(Broken, AWaitForSecondsEndsOnAllRanksAlikeAndCanBeRepeated) {
   simple.step(1);
   if (!it_is_me()) simple.out.end_step();
   std::optional<Error> error;
-  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  double seconds = seconds_of([&] { error = thrown([&] { session.wait(Level::durable, 0.5); }); });
-  EXPECT_LT(seconds, it_is_me() ? 0.4 : 1.4);
+  if (it_is_me()) std::this_thread::sleep_for(std::chrono::seconds(3));
+  double seconds = seconds_of([&] { error = thrown([&] { session.wait(Level::durable, 1); }); });
+  EXPECT_LT(seconds, it_is_me() ? 0.9 : 2.8);
   expect_same(error);
   EXPECT_EQ(error->code(), Errc::timeout);
-  EXPECT_TRUE(says(error, "waited 0.5s in Session::wait for " + name() + ": ")) << error->what();
+  EXPECT_TRUE(says(error, "waited 1s in Session::wait for " + name() + ": ")) << error->what();
 
-  seconds = seconds_of([&] { error = thrown([&] { session.wait(Level::durable, 0.5); }); });   // all are there now
-  EXPECT_LT(seconds, 2);
+  seconds = seconds_of([&] { error = thrown([&] { session.wait(Level::durable, 1); }); });   // all are there now
+  EXPECT_LT(seconds, 10);
   expect_same(error);
   EXPECT_TRUE(says(error, name() + " has not ended step 0")) << error->what();
   if (it_is_me()) simple.out.end_step();
