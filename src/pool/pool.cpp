@@ -91,7 +91,7 @@ Places places(Bytes pool_bytes, Bytes ranks, Bytes journals, Bytes chunk_bytes, 
 // Nothing in a pool is trusted that could lead out of it.
 bool header_is_sound(const PoolHeader& header, Bytes bytes) {
   constexpr Bytes most = Bytes{1} << 48;
-  if (header.pool_bytes != bytes || bytes > most || header.ranks == 0 || header.ranks > ranks_max ||
+  if (header.pool_bytes != bytes || bytes > most || header.journals == 0 || header.ranks > ranks_max ||
       header.chunk_bytes < page || header.chunk_bytes % page != 0 || header.chunk_bytes > bytes ||
       header.journal_bytes <= sizeof(Journal) + record_alignment || header.journals < header.ranks ||
       header.journals - header.ranks > 1 || header.journal_bytes > bytes / header.journals ||

@@ -72,9 +72,12 @@ struct Part {
   std::vector<drain::OutputTrace> published_before{};   // this node was only to hear of it
 };
 
+// What is damaged must not end a line.
 std::string session_of(const pool::Pool& pool) {
-  const auto& text = pool.header().session;
-  return {text.data(), strnlen(text.data(), text.size())};
+  const auto& bytes = pool.header().session;
+  std::string text(bytes.data(), strnlen(bytes.data(), bytes.size()));
+  std::replace(text.begin(), text.end(), '\n', '?');
+  return text;
 }
 
 // --- what is left to do, in the slots
@@ -355,7 +358,7 @@ std::unique_ptr<Companions> nobody_else() { return std::make_unique<NobodyElse>(
 std::vector<RecoveredPool> recover_nodes(const std::vector<std::string>& pools, Companions& companions,
                                          store::SystemCalls& calls, const std::function<void()>& waiting) {
   std::map<std::string, RecoveredPool> results;
-  std::string mine;   // a line for each pool; neither names nor sessions have blanks, but what is damaged may
+  std::string mine;   // a line for each pool
   for (const std::string& name : pools) {
     try {
       const pool::Pool pool = pool::Pool::attach(name);

@@ -42,6 +42,7 @@ void Core::join_nodes() {
     if (nodes_->leads()) exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), *nodes_, deadline_seconds_, blocks);
   }));
   if (exchange_) outputs_->set_exchange(&exchange_->exchange());
+  if (rank_ == 0) base::log(base::LogLevel::info, "nodes exchange blocks over {}", blocks == base::ExchangeOver::tcp ? "TCP" : "MPI");
 }
 
 // Everybody knows what has become of every output. Throws what keeps this node from that, where `glean recover` can go on. `failed`:

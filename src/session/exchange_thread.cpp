@@ -54,7 +54,8 @@ std::unique_ptr<transport::Messages> connect_nodes(MPI_Comm leaders, double dead
   const auto addresses = swap_addresses(leaders, transport::neighbours_of(self, nodes), door->addresses());
   std::unique_ptr<transport::Messages> messages;
   agree(leaders, caught([&] {
-    messages = transport::make_tcp_messages(std::move(*door), self, nodes, addresses, key, std::min(deadline_seconds, meeting_seconds));
+    messages = transport::make_tcp_messages(std::move(*door), self, nodes, addresses, key, std::min(deadline_seconds, meeting_seconds),
+                                            deadline_seconds);
   }));
   return messages;
 }

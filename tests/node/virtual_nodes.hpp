@@ -35,7 +35,7 @@ struct VirtualNode {
 
 class VirtualNodes {
  public:
-  // `ranks[n]`: of node n. `share`: of every output.
+  // `ranks[n]`: of node n, perhaps none. `share`: of every output.
   VirtualNodes(const std::vector<int>& ranks, plan::FileShare share, const plan::NodePlan& plan, store::SystemCalls& calls, unsigned seed);
 
   [[nodiscard]] int ranks() const;   // of all nodes
@@ -50,6 +50,8 @@ class VirtualNodes {
 
  private:
   void run_rank(VirtualNode& node, int rank, const std::vector<VirtualOutput>& outputs);
+  void run_without_ranks(VirtualNode& node, const std::vector<VirtualOutput>& outputs);
+  void open(VirtualNode& node, pool::Recorder& recorder, const VirtualOutput& output, std::uint64_t job_output);
 
   plan::FileShare share_;
   store::SystemCalls& calls_;

@@ -20,8 +20,9 @@ constexpr std::chrono::seconds between_looks{1};
 
 class TcpMessages final : public Messages {
  public:
-  TcpMessages(TcpDoor door, const Party& party, const std::map<int, std::string>& neighbours, double deadline_seconds)
-      : self_(party.self), peers_(party.peers), deadline_seconds_(deadline_seconds), meeting_(std::move(door), party, wakeups_) {
+  TcpMessages(TcpDoor door, const Party& party, const std::map<int, std::string>& neighbours, double deadline_seconds,
+              double later_deadline_seconds)
+      : self_(party.self), peers_(party.peers), deadline_seconds_(later_deadline_seconds), meeting_(std::move(door), party, wakeups_) {
     for (const auto& [peer, addresses] : neighbours) meeting_.expect(peer, addresses, deadline_seconds);
     for (auto& [peer, socket] : meeting_.hold()) begin(peer, std::move(socket));
   }
@@ -179,8 +180,8 @@ TcpMessages::~TcpMessages() {
 TcpDoor::TcpDoor() : socket_(listen_anywhere()), addresses_(addresses_of(socket_, addresses_bytes_max)) {}
 
 std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, int peers, const std::map<int, std::string>& neighbours,
-                                            const TcpKey& key, double deadline_seconds) {
-  return std::make_unique<TcpMessages>(std::move(door), Party{self, peers, key}, neighbours, deadline_seconds);
+                                            const TcpKey& key, double deadline_seconds, double later_deadline_seconds) {
+  return std::make_unique<TcpMessages>(std::move(door), Party{self, peers, key}, neighbours, deadline_seconds, later_deadline_seconds);
 }
 
 }  // namespace glean::transport
