@@ -101,11 +101,17 @@ class Endings(unittest.TestCase):
                          "killed-closed": "a rank has ended without closing its outputs",
                          "apart": "the session was left before all nodes had done their part"}.items():
             with self.subTest(way):
-                done, left = self.launch(4, way, GLEAN_TOPOLOGY_RANKS_PER_NODE="2", GLEAN_POOL_DEADLINE="5s",
+                done, left = self.launch(4, way, GLEAN_TOPOLOGY_RANKS_PER_NODE="2", GLEAN_POOL_DEADLINE="5s", GLEAN_EXCHANGE="mpi",
                                          OMPI_MCA_odls_base_sigkill_timeout="4")
                 self.assertIn(f"{why}: `mpirun --map-by ppr:1:node glean recover` completes", done.stderr)
                 self.assertEqual(len(left), 2, done.stderr)
                 self.recover(left, expected)
+
+    def test_nodes_that_exchange_in_the_background_complete_together_what_all_had_closed(self):
+        expected = self.whole()
+        done, left = self.launch(4, "unclosed", GLEAN_TOPOLOGY_RANKS_PER_NODE="2", GLEAN_EXCHANGE="tcp")
+        self.assertEqual(left, set(), done.stderr)
+        self.assertEqual((self.directory / "out.nc").read_bytes(), expected)
 
     # Four ranks that compute, and two writers.
     WRITERS = {"GLEAN_MODE": "dedicated", "GLEAN_TOPOLOGY_RANKS_PER_NODE": "3", "GLEAN_POOL_DEADLINE": "1s",
