@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -69,8 +70,8 @@ struct CollectiveCalls::Seen {
   [[nodiscard]] bool is_in_call() const { return kind_of(place) != Call::none; }
 };
 
-CollectiveCalls::CollectiveCalls(pool::Pool& pool, int rank, double deadline_seconds, AtDeadline at_deadline)
-    : pool_(&pool), rank_(rank), deadline_seconds_(deadline_seconds), at_deadline_(at_deadline) {
+CollectiveCalls::CollectiveCalls(pool::Pool& pool, int rank, double deadline_seconds, AtDeadline at_deadline, std::function<void()> poll)
+    : pool_(&pool), rank_(rank), deadline_seconds_(deadline_seconds), at_deadline_(at_deadline), poll_(std::move(poll)) {
   place().since_ns.store(base::now_ns(), std::memory_order_relaxed);
 }
 
@@ -279,6 +280,7 @@ CollectiveCalls::Brought CollectiveCalls::gather(std::uint64_t slots, std::uint3
         call.word.store(word_of(number_, kind_of(word), given_up), std::memory_order_release);
       }
     }
+    poll_();
     if (base::now_ns() - arrived_ns_ < gathering_yields_ns) sched_yield();
     else usleep(gathering_nap_us);
   }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,8 +35,8 @@ class CollectiveCalls {
   // What happens when ranks are missing for the deadline. log: the rank that has waited longest says so, and all wait on; for programs
   // that do not know that they make these calls.
   enum class AtDeadline { fail, log };
-  // `rank`: of the node. The pool must live until release().
-  CollectiveCalls(pool::Pool& pool, int rank, double deadline_seconds, AtDeadline at_deadline);
+  // `rank`: of the node. The pool must live until release(). `poll` lets messages of this rank go on: others may need them to come.
+  CollectiveCalls(pool::Pool& pool, int rank, double deadline_seconds, AtDeadline at_deadline, std::function<void()> poll);
 
   // This rank begins the next call, for an output if it is of one. Throws Broken, also where the other ranks have made another call
   // instead. Local, no system call.
@@ -88,6 +89,7 @@ class CollectiveCalls {
   int rank_;
   double deadline_seconds_;
   AtDeadline at_deadline_;
+  std::function<void()> poll_;
   std::uint64_t number_ = 0;            // of the last call
   Call call_ = Call::none;
   std::string output_;

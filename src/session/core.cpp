@@ -188,7 +188,8 @@ void Core::set_up_pool() {
     pool_->fault_in(nodes_->rank(), nodes_->ranks());
     const auto keep_draining = [this] { this->keep_draining(); };
     collective_ = std::make_unique<CollectiveCalls>(*pool_, nodes_->rank(), deadline_seconds_,
-                                     program_ == Program::knows ? CollectiveCalls::AtDeadline::fail : CollectiveCalls::AtDeadline::log);
+                                     program_ == Program::knows ? CollectiveCalls::AtDeadline::fail : CollectiveCalls::AtDeadline::log,
+                                     [] { poll_messages(); });
     outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, *collective_, nodes_->rank(), deadline_seconds_, past_, keep_draining);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, nodes_->rank(), deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);

@@ -333,7 +333,9 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
     if (output->failure || output->abandoned || (only != nullptr && output.get() != only)) continue;
     const auto late = misuse ? std::nullopt : wait_for(*output, level, wait);
     if (late) mine = joined(mine, *late);
-    slots |= failed(*output);
+    const std::uint64_t has_failed = failed(*output);
+    slots |= has_failed;
+    if (level == Level::durable && !misuse && !late && has_failed == 0) promise(*output);
   }
   in_call.set_busy(false);
   const bool lost = mine && drain_is_lost();
@@ -349,19 +351,15 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
     verdict.timed_out = other.code() == base::Errc::timeout && !verdict.drain_is_lost;
     verdict.error = joined(verdict.error, other);
   }
-  if (level == Level::durable && all.flags == 0) promise(only);
   forget_finished();
   return verdict;
 }
 
-// Of outputs that are open: by each rank, before any returns from waiting for it, and then fails it, which other nodes hear at any time.
-void PoolOutputs::promise(const PoolOutput* only) {
-  for (const auto& output : outputs_) {
-    const bool is_meant = only == nullptr || output.get() == only;
-    if (!is_meant || output->failure || output->abandoned || output->closed || !is_current(*output)) continue;
-    pool::raise(pool_.slot(output->key.slot).synchronized_writes, std::uint64_t{output->steps_ended} + 1);
-  }
-  if (pool_.is_shared()) agree(comm_, std::nullopt);
+// Of an output that is open, and whose steps are durable here. By each rank before they agree, so before any of them returns: another
+// node's drain may hear at once that a rank has abandoned it then, and would remove the file.
+void PoolOutputs::promise(const PoolOutput& output) {
+  if (output.closed || !is_current(output)) return;
+  pool::raise(pool_.slot(output.key.slot).synchronized_writes, std::uint64_t{output.steps_ended} + 1);
 }
 
 std::vector<std::string> PoolOutputs::wait_alone(double deadline_seconds) {

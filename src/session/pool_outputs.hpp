@@ -126,7 +126,7 @@ class PoolOutputs {
   [[nodiscard]] std::optional<base::Error> wait_until(PoolOutput& output, pool::Wait& wait, Condition holds);
   void ask_for_durable_steps(PoolOutput& output);
   [[nodiscard]] bool is_published(const PoolOutput& output) const;   // given that it has not failed
-  void promise(const PoolOutput* only);
+  void promise(const PoolOutput& output);
   [[nodiscard]] CollectiveCalls::Brought bring_together(std::uint64_t slots, std::uint32_t flags, double seconds);
   // By another node, which may not have said so yet. A system call.
   [[nodiscard]] bool is_renamed(const PoolOutput& output) const;

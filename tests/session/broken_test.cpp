@@ -182,7 +182,21 @@ TEST_F(Broken, ARankOfAnotherNodeThatIsMissingEndsTheCallsOfBothNodes) {
   EXPECT_TRUE(thrown([&] { session.close(); }));
 }
 
-// --- waiting for so many seconds
+// --- waiting
+
+// A rank that waits lets its messages go on, as MPI does where it waits: others may need them to come.
+TEST_F(Broken, AWaitLetsMessagesOfTheProgramGoOn) {
+  Session session(MPI_COMM_WORLD, with({{"pool.deadline", "20s"}}));
+  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(200));   // the others wait by then
+  int mine = rank_, all = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);   // goes on in calls of MPI only
+  if (it_is_me()) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  session.wait(Level::written);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  EXPECT_EQ(all, size_ * (size_ - 1) / 2);
+  session.close();
+}
 
 TEST_F(Broken, AWaitForSecondsEndsOnAllRanksAlikeAndCanBeRepeated) {
   Session session(MPI_COMM_WORLD, with({}));
