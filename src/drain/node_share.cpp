@@ -8,6 +8,15 @@
 #include "pool/futex.hpp"
 
 namespace glean::drain {
+namespace {
+
+// For ranks that wait for a step. Of what ranks have left the exchange hears when it looks: a storage that refuses it on one node at once
+// would find ranks of others that are just closing it.
+void wake_exchange(const DrainedOutput& output) {
+  if (!output.is_left_at_close()) pool::futex_signal(output.pool.header().progress);
+}
+
+}  // namespace
 
 bool NodeShare::is_mine(std::uint64_t window) {
   return !writers_ || writers_->node_of(window) == static_cast<std::int64_t>(output_.pool.header().node);
@@ -71,7 +80,7 @@ void NodeShare::look(const pool::RanksOfOutput& ranks) {
   const pool::OutputSlot& slot = output_.slot;
   const bool has_ended = std::exchange(seen_ended_, ranks.steps_ended) != ranks.steps_ended;
   const bool has_closed = std::exchange(seen_closed_, ranks.all_closed) != ranks.all_closed;
-  if (has_ended || has_closed) pool::futex_signal(output_.pool.header().progress);
+  if (has_ended || has_closed) wake_exchange(output_);
   if (slot.job_output.load(std::memory_order_acquire) == 0) return;   // the nodes do not know of it yet, and perhaps never will
   output_.steps.complete = std::min(output_.steps.ended, slot.job_steps.load(std::memory_order_acquire));
   if (output_.ranks == Ranks::gone) return;
@@ -82,7 +91,7 @@ void NodeShare::look(const pool::RanksOfOutput& ranks) {
 void NodeShare::tell_sent() {
   while (!unsent_.empty() && unsent_.begin()->second == 0) unsent_.erase(unsent_.begin());
   const std::uint64_t sent = unsent_.empty() ? output_.steps.ended : std::min(unsent_.begin()->first, output_.steps.ended);
-  if (output_.slot.steps_sent.exchange(sent) != sent) pool::futex_signal(output_.pool.header().progress);
+  if (output_.slot.steps_sent.exchange(sent) != sent) wake_exchange(output_);
 }
 
 std::uint64_t NodeShare::steps_ended() const {

@@ -128,10 +128,9 @@ void Stream::open_counts() {
 void Stream::progress() {
   open_counts();
   StepCounts& steps = output_.steps;
-  const bool is_whole = output_.ranks == Ranks::gone || !lacks_writes();
   const bool is_staged = steps.staged == steps.complete;
   steps.staged = steps.complete;
-  life_.hand_out((closed_here_ && is_whole) || is_wanted() || !is_staged ? Relief::everything : Relief::full_windows);
+  life_.hand_out(closed_here_ || is_wanted() || !is_staged ? Relief::everything : Relief::full_windows);
   tell_written();
   if (unwritten_.empty() && !lacks_writes()) steps.written = steps.staged;
 }
@@ -186,7 +185,9 @@ void Stream::drop() {
 
 void Stream::look(const pool::RanksOfOutput& ranks) {
   look_at_counts();
-  closed_here_ = output_.ranks == Ranks::gone || ranks.all_closed;
+  const bool is_whole = output_.ranks == Ranks::gone || !lacks_writes();
+  closed_here_ = is_whole && (output_.ranks == Ranks::gone || ranks.all_closed);
+  output_.all_closed = output_.all_closed && is_whole;
 }
 
 // Not while a rank opens the file under the name that it has, unless it is gone.
