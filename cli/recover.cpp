@@ -2,55 +2,34 @@
 //
 // glean recover: completes what killed jobs have left in this node's memory.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <set>
-#include <sstream>
-#include <thread>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "cli/companions.hpp"
 #include "cli/verbs.hpp"
 #include "drain/retired_files.hpp"
-#include "pool/pool.hpp"
-#include "service/recovery.hpp"
+#include "service/recover_pools.hpp"
 
 namespace glean::cli {
 namespace {
 
-constexpr double ending_seconds = 10;   // that the last processes of a killed job take, at most
-
 using nlohmann::ordered_json;
 
-struct RecoverOptions {
-  bool dry_run = false;
-  bool discard = false;
+struct RecoverOptions : service::RecoverRequest {
   bool json = false;
   std::string wait;   // a duration; empty: not at all
-  std::string to;     // a directory; empty: none
-  std::vector<std::string> pools;
 };
 
-// What became of a pool.
-struct Result {
-  service::Remains found;
-  std::vector<drain::OutputTrace> outputs;
-  std::vector<std::string> restored, hidden;   // drain::Recovered
-  std::string state;     // found, recovered, drained, discarded, in use, unfinished
-  std::string problem;
-  bool waited_in_vain = false;
-};
+using Result = service::PoolResult;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -156,152 +135,6 @@ ordered_json to_json(const Result& result) {
 
 constexpr char as_long_as_it_takes[] = "unlimited";
 
-// A process that uses the pool; 0: none. Nothing: there is no such pool any more.
-std::optional<int> user_of(const std::string& pool) {
-  try {
-    return pool::Pool::process_using(pool);
-  } catch (const base::Error& error) {
-    if (error.code() == base::Errc::not_found) return std::nullopt;
-    throw;
-  }
-}
-
-// Until whoever drains the pool has done its work, or is gone.
-void wait_for_its_end(Result& result, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const std::string pool = result.found.pool;
-  const auto begin = Clock::now();
-  auto tell_at = begin + std::chrono::seconds(1);
-  for (;;) {
-    const auto user = user_of(pool);
-    if (!user) {
-      result.found.outputs.clear();
-      result.state = "drained";
-      result.problem = "another process has completed it: what it could not complete is named in glean-drain" +
-                       pool.substr(std::string("/glean").size()) + ".log where the program ran";
-      return;
-    }
-    if (*user == 0) {
-      result.found = service::look_at(pool);
-      return;
-    }
-    const double waited = std::chrono::duration<double>(Clock::now() - begin).count();
-    if (waited >= seconds) {
-      result.waited_in_vain = true;
-      return;
-    }
-    if (Clock::now() >= tell_at) {
-      std::cerr << fmt::format("glean: process {} drains {}: waiting since {:.0f} s\n", *user, pool.substr(1), waited);
-      tell_at += std::chrono::seconds(10);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-}
-
-// Of a file that was to appear in another directory.
-std::string where_it_is(const std::string& final_path, const std::string& to) {
-  if (to.empty()) return final_path;
-  const std::filesystem::path path(final_path), directory(to);
-  for (const auto& place : {directory / path.parent_path().filename() / path.filename(), directory / path.filename()}) {
-    if (std::filesystem::exists(place)) return place.string();
-  }
-  return final_path;
-}
-
-Result treat(const std::string& pool, const RecoverOptions& options, store::SystemCalls& calls) {
-  Result result;
-  result.found = service::look_at(pool);
-  result.state = "found";
-  // The launcher of a killed job may have ended before the last of its ranks has.
-  const bool is_ending = result.found.ranks_live && !result.found.is_drained && !options.dry_run;
-  // Of a pool that the user has not named, whose ranks live and have a drain, it is not known that its job is about to end.
-  const bool is_awaited = !options.wait.empty() && (!result.found.ranks_live || is_ending || !options.pools.empty());
-  if (result.found.in_use_by != 0 && (is_awaited || is_ending)) {
-    const auto seconds = is_awaited ? base::parse_seconds(options.wait) : std::optional(ending_seconds);
-    wait_for_its_end(result, seconds.value_or(std::numeric_limits<double>::infinity()));
-    result.waited_in_vain = result.waited_in_vain && is_awaited;
-    if (result.state == "drained") return result;
-  }
-  if (result.found.in_use_by != 0) {
-    result.state = "in use";
-    result.problem = fmt::format("the pool '{}' is in use by process {}", pool, result.found.in_use_by);
-    return result;
-  }
-  result.problem = result.found.problem;
-  if (!options.to.empty() && result.found.nodes > 1) {
-    result.state = "unfinished";
-    result.problem = "files of several nodes can only be completed where the job wanted them: run it without --to";
-    return result;
-  }
-  const bool with_others = result.found.nodes > 1 && !options.discard;   // all of its job at once, later
-  if (options.dry_run || with_others) return result;
-  try {
-    if (options.discard) {
-      service::discard(pool, calls);
-      result.state = "discarded";
-      result.problem.clear();
-      return result;
-    }
-    int seconds = 0;
-    auto recovered = service::recover(pool, calls, [&] {
-      if (++seconds % 10 == 0) std::cerr << fmt::format("glean: still writing what is in {} ({} s)\n", pool.substr(1), seconds);
-    }, options.to);
-    result.outputs = std::move(recovered.outputs);
-    for (auto& output : result.found.outputs) output.final_path = where_it_is(output.final_path, options.to);
-    result.restored = std::move(recovered.restored);
-    result.hidden = std::move(recovered.hidden);
-    result.state = recovered.pool_removed ? "recovered" : "unfinished";
-    result.problem = recovered.pool_removed ? "" : "the rest stays in memory: mend what is wrong, and run this again";
-  } catch (const base::Error& error) {
-    // Another one was quicker, or it cannot be read.
-    const bool busy = error.code() == base::Errc::invalid_state || error.code() == base::Errc::not_found;
-    result.state = busy ? "in use" : "unfinished";
-    const bool is_taken = error.code() == base::Errc::exists;   // a name in the directory of --to
-    result.problem = std::string(error.what()) + (busy ? "" : is_taken ? "; " + error.hint() : "; --discard removes it");
-  }
-  return result;
-}
-
-// Pools of jobs of several nodes, with the processes on the other nodes.
-void recover_with_others(std::vector<Result>& results, store::SystemCalls& calls, service::Companions& companions) {
-  std::vector<std::string> pools;
-  for (const Result& result : results) {
-    if (result.found.nodes > 1 && result.state == "found") pools.push_back(result.found.pool);
-  }
-  int seconds = 0;
-  const auto waiting = [&] {
-    if (++seconds % 10 == 0) std::cerr << fmt::format("glean: still completing what is in the pools of several nodes ({} s)\n", seconds);
-  };
-  for (auto& of_pool : service::recover_nodes(pools, companions, calls, waiting)) {
-    const auto result = std::find_if(results.begin(), results.end(), [&](const Result& each) { return each.found.pool == of_pool.pool; });
-    result->outputs = std::move(of_pool.recovered.outputs);
-    result->problem = of_pool.problem;
-    result->state = of_pool.recovered.pool_removed ? "recovered" : "unfinished";
-    if (of_pool.problem.empty() && !of_pool.recovered.pool_removed) {
-      result->problem = "the rest stays in memory: mend what is wrong, and run this again";
-    }
-  }
-}
-
-// Those that are here. Each of the named ones has to be somewhere: a job of several nodes has one on each. Collective.
-std::vector<std::string> chosen_pools(const RecoverOptions& options, service::Companions& companions) {
-  if (options.pools.empty()) return service::pool_names();
-  std::vector<std::string> here, missing;
-  for (const std::string& name : options.pools) {
-    const std::string pool = name.starts_with('/') ? name : "/" + name;
-    (user_of(pool) ? here : missing).push_back(pool);
-  }
-  std::set<std::string> anywhere;
-  for (const std::string& text : companions.from_all(fmt::format("{}", fmt::join(here, "\n")))) {
-    std::istringstream lines(text);
-    for (std::string pool; std::getline(lines, pool);) anywhere.insert(pool);
-  }
-  for (const std::string& pool : missing) {
-    if (!anywhere.contains(pool)) throw base::Error(base::Errc::not_found, "there is no pool '" + pool + "', and no such directory");
-  }
-  return here;
-}
-
 // Files that jobs have removed or replaced, and whose pools are gone: they get their names back.
 void restore_in(const std::vector<std::string>& directories, store::SystemCalls& calls) {
   for (const std::string& directory : directories) {
@@ -317,25 +150,11 @@ void restore_in(const std::vector<std::string>& directories, store::SystemCalls&
 
 int recover(const RecoverOptions& options, service::Companions& companions, const std::string& why_alone) {
   store::SystemCalls calls;
-  std::vector<Result> results;
+  const auto tell = [](const std::string& text) { std::cerr << "glean: " << text << '\n'; };
+  const auto results = service::recover_pools(options, companions, calls, tell);
   bool all_done = true, in_vain = false;
-  std::string problem;
-  for (const std::string& pool : chosen_pools(options, companions)) {
-    Result result = treat(pool, options, calls);
-    in_vain |= result.waited_in_vain;
-    if (!options.pools.empty() && result.state == "in use" && !result.waited_in_vain) {
-      problem = result.problem;
-      break;
-    }
-    results.push_back(std::move(result));
-  }
-  for (const std::string& of_one : companions.from_all(problem)) {
-    if (!of_one.empty()) throw base::Error(base::Errc::invalid_state, of_one);
-  }
-  if (!options.dry_run && !options.discard) recover_with_others(results, calls, companions);
-  // What another process was to do, it prints.
-  std::erase_if(results, [&](const Result& result) { return result.found.nodes > 1 && result.state == "found" && !options.dry_run; });
   for (const Result& result : results) {
+    in_vain |= result.waited_in_vain;
     all_done &= result.state != "unfinished";
     for (const auto& output : result.found.outputs) all_done &= !is_lost(result, output);
   }
@@ -396,6 +215,9 @@ void add_recover(CLI::App& app, int& exit_code) {
     const auto first = std::stable_partition(options->pools.begin(), options->pools.end(),
                                              [](const std::string& name) { return !std::filesystem::is_directory(name); });
     const std::vector<std::string> directories(first, options->pools.end());
+    if (!options->wait.empty()) {
+      options->wait_seconds = base::parse_seconds(options->wait).value_or(std::numeric_limits<double>::infinity());
+    }
     options->pools.erase(first, options->pools.end());
     exit_code = with_companions(needs_others(*options), [&](service::Companions& companions, const std::string& why_alone) {
       return recover(*options, companions, why_alone);

@@ -58,7 +58,7 @@ struct Head {
   bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false;
 };
 
-LeftOutput look_at(const pool::Pool& pool, std::uint32_t index) {
+LeftOutput left_of(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
   const pool::OutputKey key{index, slot.generation};
   const store::OutputDescription description = names_of(pool, index);
@@ -112,7 +112,7 @@ LeftOutputs left_in(const pool::Pool& pool) {
   LeftOutputs all;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool.slot(index);
-    if (slot.state.load() == pool::OutputState::open) add(all, slot.job_output, look_at(pool, index));
+    if (slot.state.load() == pool::OutputState::open) add(all, slot.job_output, left_of(pool, index));
   }
   return all;
 }

@@ -69,7 +69,8 @@ TEST_P(ExchangeOf, RandomOutputsMakesTheSameFiles) {
   store::SystemCalls calls;
   plan::FileShare share = random_share(random, static_cast<std::int64_t>(ranks.size()));
   share.publisher = static_cast<std::int64_t>(random() % ranks.size());
-  VirtualNodes nodes(ranks, share, plan_of_a_node(random), calls, 1 + GetParam());
+  const auto blocks = random() % 2 == 0 ? VirtualNodes::Blocks::apart : VirtualNodes::Blocks::with_the_rest;
+  VirtualNodes nodes(ranks, share, plan_of_a_node(random), calls, 1 + GetParam(), blocks);
   std::vector<VirtualOutput> outputs;
   for (int o = 0; o < 3; ++o) {
     outputs.push_back(VirtualOutput::random(random, nodes.ranks(), random() % 6, directory.file("f" + std::to_string(o))));

@@ -11,9 +11,10 @@
 namespace glean::tests {
 
 VirtualNode::VirtualNode(const plan::NodePlan& plan, int ranks, int first, const pool::NodeShare& share,
-                         transport::LocalNetwork& network, store::SystemCalls& calls)
-    : first_rank(first), made(ranks, plan, share), messages(network.messages(share.node)), engine(made.pool, plan, calls),
-      exchange(made.pool, engine, *messages) {}
+                         transport::LocalNetwork& network, store::SystemCalls& calls, transport::LocalNetwork* of_blocks)
+    : first_rank(first), made(ranks, plan, share), messages(network.messages(share.node)),
+      blocks(of_blocks == nullptr ? nullptr : of_blocks->messages(share.node)), engine(made.pool, plan, calls),
+      exchange(made.pool, engine, *messages, blocks.get()) {}
 
 pool::OutputKey VirtualNode::describe(pool::Recorder& recorder, const store::OutputDescription& description) {
   const pool::OutputKey key = made.claim_slot();
@@ -41,9 +42,9 @@ void VirtualNode::close(pool::Recorder& recorder, pool::OutputKey key, int rank,
 }
 
 VirtualNodes::VirtualNodes(const std::vector<int>& ranks, plan::FileShare share, const plan::NodePlan& plan,
-                           store::SystemCalls& calls, unsigned seed)
+                           store::SystemCalls& calls, unsigned seed, Blocks blocks)
     : share_(std::move(share)), calls_(calls),
-      network_(static_cast<int>(ranks.size()), seed),
+      network_(static_cast<int>(ranks.size()), seed), of_blocks_(static_cast<int>(ranks.size()), seed),
       all_have_opened_(std::accumulate(ranks.begin(), ranks.end(), std::ptrdiff_t{0}, [](std::ptrdiff_t all, int of_node) {
         return all + std::max(1, of_node);
       })) {
@@ -51,7 +52,8 @@ VirtualNodes::VirtualNodes(const std::vector<int>& ranks, plan::FileShare share,
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     const int node = static_cast<int>(n);
     const pool::NodeShare of_node{"virtual", static_cast<int>(ranks.size()), node};
-    nodes_.push_back(std::make_unique<VirtualNode>(plan, ranks[n], first, of_node, network_, calls));
+    nodes_.push_back(std::make_unique<VirtualNode>(plan, ranks[n], first, of_node, network_, calls,
+                                                   blocks == Blocks::apart ? &of_blocks_ : nullptr));
     first += ranks[n];
   }
 }
@@ -82,7 +84,10 @@ void VirtualNodes::open(VirtualNode& node, pool::Recorder& recorder, const Virtu
 // Rank 0 of a node opens outputs and talks to the other nodes.
 void VirtualNodes::run_rank(VirtualNode& node, int rank, const std::vector<VirtualOutput>& outputs) {
   const bool leads = rank == 0;
-  const auto move_on = [&] { return leads && node.exchange.progress(); };
+  const auto move_on = [&] {
+    const bool moved = leads && node.exchange.progress();
+    return (leads && node.exchange.move_blocks()) || moved;
+  };
   pool::Recorder recorder(node.made.pool, rank, 60, [&] { return node.exchange.diagnose(); }, move_on);
   capture::Ladder ladder(node.made.pool, recorder, rank, calls_);
   std::uint64_t most_steps = 0;
@@ -124,7 +129,8 @@ void VirtualNodes::run_without_ranks(VirtualNode& node, const std::vector<Virtua
   all_have_opened_.arrive_and_wait();
   const std::uint64_t deadline = base::now_ns() + 60'000'000'000;
   do {
-    if (!node.exchange.progress()) usleep(100);
+    const bool moved = node.exchange.progress();
+    if (!node.exchange.move_blocks() && !moved) usleep(100);
     if (base::now_ns() > deadline) throw base::Error(base::Errc::timeout, "an output is not finished: " + node.exchange.diagnose());
   } while (node.exchange.holds_any());
 }

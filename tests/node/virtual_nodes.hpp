@@ -16,7 +16,7 @@ namespace glean::tests {
 
 struct VirtualNode {
   VirtualNode(const plan::NodePlan& plan, int ranks, int first_rank, const pool::NodeShare& share,
-              transport::LocalNetwork& network, store::SystemCalls& calls);
+              transport::LocalNetwork& network, store::SystemCalls& calls, transport::LocalNetwork* of_blocks = nullptr);
 
   // -- the single calls that a session consists of
   pool::OutputKey describe(pool::Recorder& recorder, const store::OutputDescription& description);
@@ -27,7 +27,7 @@ struct VirtualNode {
 
   int first_rank;
   pool::TestPool made;
-  std::unique_ptr<transport::Messages> messages;
+  std::unique_ptr<transport::Messages> messages, blocks;
   drain::Engine engine;
   nodes::Exchange exchange;
   std::vector<pool::OutputKey> keys;
@@ -35,8 +35,10 @@ struct VirtualNode {
 
 class VirtualNodes {
  public:
-  // `ranks[n]`: of node n, perhaps none. `share`: of every output.
-  VirtualNodes(const std::vector<int>& ranks, plan::FileShare share, const plan::NodePlan& plan, store::SystemCalls& calls, unsigned seed);
+  // `ranks[n]`: of node n, perhaps none. `share`: of every output. Blocks may go over messages of their own.
+  enum class Blocks { with_the_rest, apart };
+  VirtualNodes(const std::vector<int>& ranks, plan::FileShare share, const plan::NodePlan& plan, store::SystemCalls& calls, unsigned seed,
+               Blocks blocks = Blocks::with_the_rest);
 
   [[nodiscard]] int ranks() const;   // of all nodes
   // From now on puts do that when a pool is full, of which only so many chunks are left for them.
@@ -58,7 +60,7 @@ class VirtualNodes {
   base::WhenFull full_ = base::WhenFull::block;
   std::mutex figures_mutex_;
   capture::Ladder::Figures figures_;
-  transport::LocalNetwork network_;
+  transport::LocalNetwork network_, of_blocks_;
   std::barrier<> all_have_opened_;
   std::vector<std::unique_ptr<VirtualNode>> nodes_;
 };
