@@ -88,8 +88,8 @@ class Installed(unittest.TestCase):
         library = next(self.prefix.glob("lib/**/libglean.so"))
         names = run("nm", "-DC", "--defined-only", library).splitlines()
         functions = [name.split(" ", 2)[2].partition("(")[0] for name in names]
-        inside = re.compile(r"\bglean::(base|mesh|topology|plan|pool|store|transport|drain|report|session)::")
-        self.assertTrue(any("glean::Session::open" in name for name in functions))
+        inside = re.compile(r"\bglean::(base|mesh|topology|plan|pool|store|transport|capture|drain|nodes|service|report|session)::")
+        self.assertTrue(any("glean::v0::Session::open" in name for name in functions))
         self.assertEqual([name for name in functions if inside.match(name)], [])
 
 

@@ -103,6 +103,10 @@ class Endings(unittest.TestCase):
             with self.subTest(way):
                 done, left = self.launch(4, way, GLEAN_TOPOLOGY_RANKS_PER_NODE="2", GLEAN_POOL_DEADLINE="5s", GLEAN_EXCHANGE="mpi",
                                          OMPI_MCA_odls_base_sigkill_timeout="4")
+                if way == "apart" and not left:   # all blocks had moved before the ranks parted
+                    self.assertEqual((self.directory / "out.nc").read_bytes(), expected, done.stderr)
+                    (self.directory / "out.nc").unlink()
+                    continue
                 self.assertIn(f"{why}: `mpirun --map-by ppr:1:node glean recover` completes", done.stderr)
                 self.assertEqual(len(left), 2, done.stderr)
                 self.recover(left, expected)
