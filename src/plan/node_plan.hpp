@@ -36,7 +36,7 @@ struct NodePlan {
 };
 
 // What the pool needs for itself: header, outputs, and how far each rank is with each (pool/shared.hpp).
-constexpr Bytes outputs_table(Bytes ranks) { return 196 * base::KiB + ranks * 516; }
+constexpr Bytes outputs_table(Bytes ranks) { return 176 * base::KiB + ranks * 516; }
 
 // Pure. The budget is settings.pool.budget_bytes, or a quarter of the memory available, at most half of the shared
 // memory available and at most 1 GiB. A chunk is 1 MiB, less where ranks would not have at least eight each. The

@@ -184,7 +184,7 @@ class TwoNodes : public testing::Test {
 
 // The receiving drain is kept from reading its journals by a description that is not complete.
 TEST_F(TwoNodes, DoNotWaitWhereTheJournalOfWhatIsReceivedIsFull) {
-  start(plan_with_journals_of(640));   // 512 bytes, 128 a record: it has room for four, and promises half of that
+  start(plan_with_journals_of(sizeof(pool::Journal) + 256));   // room for two records of 128 bytes, of which one is promised
   const VirtualOutput output = rows_put_by(the_other);
   describe(1, output);
   key(0) = node(0).made.claim_slot();
