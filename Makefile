@@ -5,6 +5,8 @@ PREFIX ?= /usr/local
 SHELL  := /bin/bash
 JOBS   ?= $(shell nproc)
 MPI    ?= openmpi
+# Where munge is installed and does not run, each mpirun of Open MPI would wait two seconds for it.
+export PMIX_MCA_psec ?= ^munge
 
 .PHONY: all setup configure build test demo bench figures soak install sanitize clean help
 
