@@ -41,7 +41,8 @@ class Hosts(unittest.TestCase):
                                   capture_output=True, text=True, check=True).stdout.strip()
         self.assertEqual([run(host, "hostname") for host in range(COUNT)], [f"{NAME}{host}" for host in range(COUNT)])
         run(1, "touch /dev/shm/here")
-        self.assertEqual([run(host, "ls /dev/shm") for host in (0, 1)], ["", "here"])
+        # A pool may be there of a job that MPI_Abort has ended.
+        self.assertEqual([run(host, "ls /dev/shm | grep -v '^glean' || true") for host in (0, 1)], ["", "here"])
 
     def test_the_files_are_those_of_one_node(self):
         with tempfile.TemporaryDirectory() as name:
