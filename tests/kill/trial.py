@@ -105,7 +105,10 @@ class Trial:
 
     def spilled(self, job):
         """Whether something lies, or lay, in a spill file of it: what was read back leaves a hole."""
-        return any(path.stat().st_size > SPILL_BLOCKS_BEGIN for path in job.spill_directory.iterdir())
+        try:
+            return any(path.stat().st_size > SPILL_BLOCKS_BEGIN for path in job.spill_directory.iterdir())
+        except FileNotFoundError:   # it has just gone with its session
+            return False
 
     # --- what has to be true
 
