@@ -352,7 +352,7 @@ bool renames_now(const char* call, int from_directory, const char* from, int to_
 void wait_to_cut(const char* call, int directory, const char* path) noexcept {
   static_cast<void>(with_change(call, path, [&](Change& change) {
     struct stat status {};
-    if (fstatat(directory, path, &status, 0) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) change.cut(status);
+    if (fstatat(directory, path, &status, 0) == 0 && S_ISREG(status.st_mode)) change.cut(status);
     return true;
   }));
 }
