@@ -334,6 +334,20 @@ CASE(names_cut, "a file is cut by other means when another one has been closed")
     say_file("a");
     say("truncate: %d", truncate(path("b"), 100));
     say_file("b");
+    // One that is empty as yet, because it is written in place, and by its other name.
+    char first[4096];
+    snprintf(first, sizeof first, "%s", path("c"));
+    write_plain("c", "");
+    say("link: %d", link(first, path("d")));
+  }
+  barrier();
+  write_file("c", 3);
+  if (rank == 0) {
+    const int cut = open(path("d"), O_WRONLY | O_TRUNC);
+    say("open: %d", cut < 0);
+    close(cut);
+    say_there("c");
+    say_there("d");
   }
 }
 
