@@ -120,7 +120,8 @@ auto agreed(Read&& read, FindFirst&& find_first) -> decltype(read()) {
   return std::move(*arguments);
 }
 
-// Of a call of the session that has this application_comm(). Collective, one reduction. With MPI_COMM_NULL there is nobody to agree with.
+// Of a call of the session that has this application_comm(). Collective, one reduction. With MPI_COMM_NULL there is no
+// other rank to agree with.
 template <class Read>
 auto agreed_in_session(MPI_Comm computing, Read&& read) -> decltype(read()) {
   if (computing == MPI_COMM_NULL) return read();

@@ -202,7 +202,7 @@ void Engine::read_journals() {
     const bool complete = read_all_journals();
     if (complete && outputs_.size() == known) break;
   }
-  if (parcels_.queue.size() > to_send) pool::futex_signal(pool_.header().progress);   // for whoever sends them
+  if (parcels_.queue.size() > to_send) pool::futex_signal(pool_.header().progress);   // for the exchange, which sends them
   if (ranks_ == Ranks::working) pass_over_lost_writes();
   if (pool_.is_shared() && !blocked_.empty()) look_behind_what_waits();
   tell_of_space();
@@ -211,7 +211,7 @@ void Engine::read_journals() {
   tell_if_idle();
 }
 
-// Whoever waits for it sleeps on one of the two.
+// A rank or thread that waits for it sleeps on one of the two.
 void Engine::tell_if_idle() {
   const bool is_idle = has_read_all_ && outputs_.empty();
   if (std::exchange(was_idle_, is_idle) || !is_idle) return;

@@ -42,7 +42,7 @@ std::optional<Engine::Sums> Engine::take_sums(pool::OutputKey key) {
   const std::lock_guard lock(mutex_);
   OutputDrain* output = find(key);
   if (output == nullptr || output->about().checksums.state() == SumsState::off) return std::nullopt;
-  if (output->stream() != nullptr) return std::nullopt;   // who publishes it reads it back
+  if (output->stream() != nullptr) return std::nullopt;   // the node that publishes it reads it back
   return Sums{output->about().checksums.take(), output->about().checksums.are_lost()};
 }
 

@@ -17,7 +17,7 @@ namespace glean::drain {
 // Elements [first, first + elements) of a box, as of a record.
 struct KeptPut {
   std::uint32_t variable = 0;
-  int job_rank = 0;   // who has put it
+  int job_rank = 0;   // the rank that has put it
   std::uint64_t step = 0;
   std::uint64_t first = 0;
   std::uint64_t elements = 0;

@@ -53,7 +53,7 @@ struct DrainedOutput {
   bool all_closed = false;       // by all ranks
   bool space_returned = false;   // to the pool or to journals, since the engine has told of it
 
-  // When ranks have closed it they leave it to the drain, and nobody waits for its end.
+  // When ranks have closed it they leave it to the drain, and no rank waits for its end.
   [[nodiscard]] bool is_left_at_close() const { return description.is_bytes; }
   // The header is this node's to write, and the file to publish.
   [[nodiscard]] bool publishes() const { return description.share.publisher == static_cast<std::int64_t>(pool.header().node); }

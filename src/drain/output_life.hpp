@@ -53,7 +53,7 @@ class OutputLife {
   void fail(const base::Error& error, Failure why = Failure::error);
   // There is no file, and no error.
   void give_up(Failure why);
-  // It fails, but when nobody waits for it any more and the storage may come back, everything stays for another try.
+  // It fails, but when no rank waits for it any more and the storage may come back, everything stays for another try.
   void storage_failed(const base::Error& error);
   // The drain before had left it for this try. Before it is opened.
   void retry();

@@ -26,7 +26,7 @@ struct Parcel {
   const pool::Record* record = nullptr;   // of the put; only to be compared
   std::uint64_t step = 0;
   std::uint32_t variable = 0;
-  int job_rank = 0;                       // who has put it
+  int job_rank = 0;                       // the rank that has put it
   mesh::Type memory = mesh::Type::int8;
   mesh::Box box;
   std::uint64_t first_element = 0;        // in the box

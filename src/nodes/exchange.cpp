@@ -39,7 +39,7 @@ mesh::Box box_of(const ParcelHead& head, std::span<const std::byte> bytes) {
   return box;
 }
 
-// What cannot be read fails, and nobody publishes it.
+// What cannot be read fails, and no node publishes it.
 int publisher_of(const pool::Pool& pool, pool::OutputKey key) {
   try {
     return static_cast<int>(store::OutputDescription::decode(pool::read_description(pool, key).bytes).share.publisher);

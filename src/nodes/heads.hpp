@@ -28,7 +28,7 @@ struct ParcelHead {
   std::uint16_t dimensions = 0;           // start and count of the box follow
   std::uint8_t memory_type = 0;
   std::uint8_t first = 0;
-  std::uint32_t job_rank = 0;             // who has put it
+  std::uint32_t job_rank = 0;             // the rank that has put it
 };
 
 // Checksums of what a node has written of an output, to the node that publishes it.
@@ -43,7 +43,7 @@ struct SumsHead {
 // Of a parcel, or of checksums.
 struct ReceiptHead {
   MessageKind kind = MessageKind::receipt;
-  std::uint32_t taken = 0;   // 0: nobody needs it there any more, or not now; the sender keeps what it has of it
+  std::uint32_t taken = 0;   // 0: the node does not need it any more, or not now; the sender keeps what it has of it
   std::uint64_t number = 0;
 };
 
@@ -65,7 +65,7 @@ struct FailureHead {
 // Of a rank, to node 0, about a shared pointer; and back. Both go along the tree.
 struct QuestionHead {
   MessageKind kind = MessageKind::question;
-  std::uint32_t node = 0, rank = 0, unused = 0;   // who asks
+  std::uint32_t node = 0, rank = 0, unused = 0;   // the rank that asks
   std::uint64_t number = 0;
   std::uint64_t job_output = 0;
   std::uint64_t times_set = 0, start = 0, by = 0;

@@ -10,16 +10,16 @@
 
 namespace glean::nodes {
 
-// How far a node is with an output, or the nodes of a subtree, or all. Every figure only grows; who is last changes.
+// How far a node is with an output, or the nodes of a subtree, or all. Every figure only grows; the ranks that are last change.
 struct NodeProgress {
   std::uint64_t steps_ended = 0;          // by all ranks
   std::uint64_t steps_begun = 0;          // ended by at least one
   std::uint64_t steps_sent = 0;           // ended, and at the nodes that write them
   std::uint64_t steps_synchronized = 0;
-  std::uint64_t synchronize_up_to = 0;    // wanted by somebody
+  std::uint64_t synchronize_up_to = 0;    // a rank wants it
   std::uint64_t records = 0, highest_end = 0;
-  // Of bytes, by epochs (output_epochs.cpp): all writes of earlier ones are in the file; wanted there by somebody; the latest that a
-  // node is in.
+  // Of raw outputs, by epochs (drain/lamport_clock.hpp): all writes of earlier ones are in the file; a rank wants them there; the latest
+  // that a node is in.
   std::uint64_t written_epoch = 0, wanted_epoch = 0, latest_epoch = 0;
   std::uint64_t written_bytes = 0;        // of all outputs; no news by itself
   std::uint32_t closed = 0;

@@ -178,7 +178,7 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> job_parts_durable; // 1: of all nodes
   Atomic<std::uint32_t> job_published;     // 1: by the node that does, or the program has removed the file
   Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp
-  // Of bytes, by epochs (drain/output_epochs.cpp). Of this node: its next write when its epoch was raised last; all writes of
+  // Of bytes, by epochs (drain/lamport_clock.hpp). Of this node: its next write when its epoch was raised last; all writes of
   // earlier epochs are in the file; wanted there by somebody of this node. And of all nodes: the least written_epoch.
   Atomic<std::uint64_t> raised_at_write, written_epoch, wanted_epoch, job_written_epoch;
   Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;

@@ -106,7 +106,7 @@ void Node::run(std::span<Node* const> nodes, const Ends& ends, const IsOver& is_
 }
 
 void tell_of_loss(pool::Pool& pool, const base::Error& error) {
-  base::log(base::LogLevel::error, "node {}: {}", pool.header().node, error.what());   // before anybody fails because of it
+  base::log(base::LogLevel::error, "node {}: {}", pool.header().node, error.what());   // before any call fails because of it
   pool.header().lost_nodes.store(1, std::memory_order_release);
   pool::futex_signal(pool.header().progress);
 }

@@ -56,7 +56,7 @@ class Node {
   std::unique_ptr<nodes::Exchange> exchange_;
 };
 
-// Other nodes cannot be reached any more: all who wait on the pool hear it. Local.
+// Other nodes cannot be reached any more: all ranks and threads that wait on the pool hear it. Local.
 void tell_of_loss(pool::Pool& pool, const base::Error& error);
 
 }  // namespace glean::service

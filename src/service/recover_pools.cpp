@@ -31,7 +31,7 @@ std::optional<int> user_of(const std::string& pool) {
   }
 }
 
-// Until whoever drains the pool has done its work, or is gone.
+// Until the process that drains the pool has done its work, or is gone.
 void wait_for_its_end(PoolResult& result, double seconds, const Tell& tell) {
   using Clock = std::chrono::steady_clock;
   const std::string pool = result.found.pool;

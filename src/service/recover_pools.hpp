@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Recovery as somebody asks for it: of all pools of this node, or of those with a name, alone or with the processes on other nodes.
+// Recovery as a user asks for it: of all pools of this node, or of those with a name, alone or with the processes on other nodes.
 #pragma once
 
 #include <functional>

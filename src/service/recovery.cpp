@@ -65,7 +65,7 @@ struct LeaveUnfinished {
 struct Part {
   std::string name;
   int index = 0;                                        // of the node in its job
-  std::optional<pool::Pool> own{};                      // where nobody else has claimed it
+  std::optional<pool::Pool> own{};                      // where no other process has claimed it
   pool::Pool* pool = nullptr;
   std::unique_ptr<drain::Engine, LeaveUnfinished> engine{};
   std::unique_ptr<Node> node{};
@@ -161,7 +161,7 @@ void prepare(Part& part, const LeftOutputs& all, int nodes) {
     if (is_given_up) slot.job_output = 0;   // each node removes what is left by itself
   }
   pool::free_leaked_chunks(pool);
-  // Who was killed waits no more.
+  // Ranks that were killed wait no more.
   pool.header().waiting_for_space = 0;
   for (int journal = 0; journal < static_cast<int>(pool.header().journals); ++journal) pool.journal(journal).is_full = 0;
 }
@@ -220,9 +220,9 @@ struct Session {
   std::map<int, std::map<int, std::string>> seen;   // by node, by process
 };
 
-// Who does what of it.
+// Which process does what of it.
 struct Division {
-  std::vector<int> process_of, missing;   // nodes whose pool nobody sees
+  std::vector<int> process_of, missing;   // nodes whose pool no process sees
   std::vector<Part> parts;                // this process's
 };
 
@@ -232,7 +232,7 @@ Division divide(const Session& session, int self) {
     const auto seers = session.seen.find(node);
     if (seers == session.seen.end()) {
       division.missing.push_back(node);
-      division.process_of.push_back(self);   // nobody will be asked
+      division.process_of.push_back(self);   // no other process will be asked
       continue;
     }
     auto seer = seers->second.begin();
@@ -290,7 +290,7 @@ void recover_session(const Session& session, Companions& companions, store::Syst
     });
   }
   if (problem.empty()) run(parts, [&] { return companions.nobody_needs_more(); }, waiting);
-  // Nobody goes before what he has to say has been heard.
+  // No process goes before what it has to say has been heard.
   static_cast<void>(companions.from_all(""));
   for (Part& part : parts) {
     results[part.name] = {part.name, {}, problem};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Finishing what killed jobs have left, on one node or on several: together, because what one has captured another one writes, and a
-// step counts only if all of its parts are there. Safe while other jobs are alive, and twice: whoever recovers a pool claims all of it
-// first.
+// step counts only if all of its parts are there. Safe while other jobs are alive, and twice: the process that recovers a
+// pool claims all of it first.
 #pragma once
 
 #include <functional>
@@ -66,7 +66,7 @@ struct RecoveredPool {
 };
 
 // Completes what is whole in the pools of jobs of several nodes, as recover() does for one node. `pools`: those that this
-// process sees and nobody uses; the result is about them, but only the process that was to do the work says what was done.
+// process sees and none uses; the result is about them, but only the process that was to do the work says what was done.
 // `waiting` is called about once a second. What keeps one process from beginning keeps all, and is a problem of their pools.
 // Throws what happens later, and then the others may wait for this process: end them. What is not done stays in the pools
 // either way. Collective, blocks.

@@ -92,7 +92,7 @@ bool is_open_or_damaged(pool::OutputState state) {
   return state == pool::OutputState::open || state > pool::OutputState::opening;
 }
 
-// A file of bytes that ranks had open when they ended, and that has all that was captured: nobody can do more for it.
+// A file of bytes that ranks had open when they ended, and that has all that was captured: no process can do more for it.
 std::optional<RemainingOutput> find_whole_in_place(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
   if (slot.state != pool::OutputState::open || slot.is_bytes == 0 || slot.error_claimed != 0 || slot.error != 0) return std::nullopt;
@@ -118,7 +118,7 @@ void add_waiting_bytes(pool::Pool& pool, std::map<pool::OutputKey, RemainingOutp
   }
 }
 
-// A process that nobody has waited for is no more than a number.
+// A process that its parent has not waited for is no more than a number.
 bool lives(int process) {
   std::ifstream in("/proc/" + std::to_string(process) + "/stat");
   std::string text;
@@ -227,7 +227,7 @@ bool remove_if_finished(const std::string& name) {
     pool.remove();
     return true;
   } catch (const base::Error&) {
-    return false;   // who looks at it is told why
+    return false;   // the process that looks at it is told why
   }
 }
 

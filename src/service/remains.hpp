@@ -37,9 +37,9 @@ struct Remains {
   double age_seconds = 0;
   base::Bytes pool_bytes = 0;
   int ranks = 0;
-  int in_use_by = 0;                 // a process; 0: nobody
+  int in_use_by = 0;                 // a process; 0: none
   int nodes = 1, node = 0;           // of its job, and which of them this one was
-  bool ranks_live = false;           // otherwise only who drains or recovers it uses it
+  bool ranks_live = false;           // otherwise only the process that drains or recovers it uses it
   bool is_drained = false;           // a process drains it; a job that has lost that one is about to end
   std::vector<RemainingOutput> outputs;
   std::string problem;               // why it cannot be read; empty: it can
@@ -52,11 +52,11 @@ struct Remains {
 // Changes nothing. Does not throw for what it finds. Of a pool that this process uses it says no more than that.
 [[nodiscard]] Remains look_at(const std::string& pool);
 
-// For as long as it lives nobody else touches the pool. Throws invalid_state when another process uses it.
+// For as long as it lives no other process touches the pool. Throws invalid_state when another process uses it.
 [[nodiscard]] pool::Pool claim_remains(const std::string& pool);
 
-// For whoever drains one of several nodes when the session is closed: says, on node 0, which outputs the storage has refused, and leaves it
-// as a note for `glean run`; only all nodes together can try it again. Whether there are any. Local.
+// For the process that drains one of several nodes when the session is closed: says, on node 0, which outputs the storage has
+// refused, and leaves it as a note for `glean run`; only all nodes together can try it again. Whether there are any. Local.
 [[nodiscard]] bool tell_what_is_kept(const pool::Pool& pool);
 
 // A pool whose making was cut off holds nothing. As long as its maker lives it may be about to claim it. Local.

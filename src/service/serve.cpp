@@ -103,7 +103,7 @@ int serve_alone(pool::Pool& pool, const std::function<void()>& started, const Me
   bool closed = false;
   {
     drain::Engine engine(pool, pool.plan(), calls);
-    pool::futex_signal(pool.header().progress);   // whoever has started this process waits for it
+    pool::futex_signal(pool.header().progress);   // the process that has started this one waits for it
     if (started) started();
     const auto ends = [&] {
       if (meanwhile) meanwhile(pool);

@@ -40,7 +40,7 @@ class Messages {
   virtual void receive_body(int peer, std::span<std::byte> target, Token token) = 0;
   // What has been sent or received since the last call.
   [[nodiscard]] virtual std::vector<Token> completed() = 0;
-  // A file that can be read when something may have come, or can go on, for whoever would rather wait for that. None: it has to be
+  // A file that can be read when something may have come, or can go on, for a caller that would rather wait for that. None: it has to be
   // looked for.
   [[nodiscard]] virtual std::optional<int> descriptor() const { return std::nullopt; }
 };

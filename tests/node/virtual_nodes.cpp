@@ -122,7 +122,7 @@ void VirtualNodes::run_rank(VirtualNode& node, int rank, const std::vector<Virtu
   }
 }
 
-// Nobody captures there: it writes what others send, as a process outside of the job would.
+// No rank captures there: the node writes what others send, as a process outside of the job would.
 void VirtualNodes::run_without_ranks(VirtualNode& node, const std::vector<VirtualOutput>& outputs) {
   pool::Recorder recorder(node.made.pool, 0, 60, [&] { return node.exchange.diagnose(); });
   for (std::size_t o = 0; o < outputs.size(); ++o) open(node, recorder, outputs[o], o + 1);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A put makes no system call, so it sends no message and waits for nobody, and it allocates nothing.
+"""A put makes no system call, so it sends no message and waits for no rank, and it allocates nothing.
 
     silent_puts_test.py PROGRAM DIRECTORY MPIEXEC [OPTION ...]
 

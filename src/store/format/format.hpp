@@ -2,7 +2,7 @@
 //
 // The one interface to what a file format adds to the data: definitions in, metadata and placements out, and patches at the end.
 //
-// Whoever writes the data needs nothing else: it writes the metadata, converted elements to their places, and the patches. No
+// The process that writes the data needs nothing else: it writes the metadata, converted elements to their places, and the patches. No
 // function of a format touches the target file or its file system.
 #pragma once
 

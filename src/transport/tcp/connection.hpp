@@ -19,7 +19,7 @@ struct FrameHeader {
   Kind kind{};
   std::array<std::uint8_t, 3> zero{};
   std::uint32_t head_bytes = 0;
-  std::uint64_t body_bytes = 0;   // of an introduction: who wants a connection with whom, see Introduction::pair()
+  std::uint64_t body_bytes = 0;   // of an introduction: which node wants a connection with which, see Introduction::pair()
 };
 static_assert(sizeof(FrameHeader) == 16);
 

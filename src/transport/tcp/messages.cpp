@@ -80,7 +80,7 @@ class TcpMessages final : public Messages {
     return links_.try_emplace(peer, completed_).first->second;
   }
 
-  // This node to another one, along the tree: whoever of them has the lower number then connects.
+  // This node to another one, along the tree: the one of them with the lower number then connects.
   void introduce(int peer) {
     if (peer < self_) meeting_.expect(peer, "", deadline_seconds_);
     pass_on({static_cast<std::uint32_t>(self_), static_cast<std::uint32_t>(peer), meeting_.own_addresses()});

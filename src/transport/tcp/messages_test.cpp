@@ -32,7 +32,7 @@ TEST(TcpMessages, KeepWhatTransportsPromise) {
   }
 }
 
-// Whoever is no neighbour is found along the tree, by both sides at the same time, too.
+// A node that is no neighbour is found along the tree, by both sides at the same time, too.
 TEST(TcpMessages, FindOthersAlongTheTree) {
   const auto made = make_peers(tree(11));
   std::vector<Messages*> all;
