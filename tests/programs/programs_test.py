@@ -54,11 +54,13 @@ class Place:
         here = os.getcwd()
         os.chdir(self.directory)   # where mpirun starts the ranks
         try:
-            done = Mpi(ranks).run(command, io, Under([], self._environment()), SECONDS)
+            with tempfile.TemporaryDirectory(dir=self.directory.parent) as printed:
+                # mpirun itself would mix what its ranks print, also within lines.
+                done = Mpi(ranks).run(command, io, Under([], self._environment()), SECONDS, ["--output-filename", printed])
+                out = "".join(file.read_text(errors="replace") for file in sorted(pathlib.Path(printed).glob("**/rank.*/stdout")))
         finally:
             os.chdir(here)
-        # Ranks print when they like.
-        self._ended(command, done.code, "".join(sorted(done.out.splitlines(True))), done.err)
+        self._ended(command, done.code, out, done.err)
 
     def run(self, *command, may_fail=False):
         if shutil.which(str(command[0])) is None:

@@ -77,9 +77,9 @@ class Mpi:
         return [*under.prefix, self.mpiexec, "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1",
                 "--mca", "io", io, *exported, "-n", str(self.ranks)]
 
-    def run(self, command, io, under, seconds):
+    def run(self, command, io, under, seconds, options=()):
         environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        process = subprocess.Popen([*self.command(io, under), *map(str, command)], env=environment, stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([*self.command(io, under), *options, *map(str, command)], env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                                    start_new_session=True)
         try:
