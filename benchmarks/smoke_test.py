@@ -102,6 +102,12 @@ class Benchmarks(unittest.TestCase):
                 self.assertGreaterEqual(r["durable_seconds"], r["blocked_seconds"])
 
     @unittest.skipUnless(shutil.which("fio"), "fio is not installed")
+    def test_blocks_are_reported_over_tcp_and_over_mpi(self):
+        result = self.results("exchange")
+        self.check_head(result, 2)
+        self.assertEqual([each["exchange"] for each in result["results"]], ["tcp", "mpi"])
+        self.assertTrue(result["identical_files"])
+
     def test_transfers_are_reported_two_sided_and_one_sided(self):
         result = self.results("transfer")
         self.check_head(result, 2)

@@ -153,6 +153,17 @@ def group_rows(rows, groups):
         row(rows, f"{name}: files identical", "yes", "yes" if result["identical_files"] else "no", result["identical_files"])
 
 
+def exchange_rows(rows, exchange):
+    for where, result in exchange.items():
+        if not result:
+            continue
+        for each in result["results"]:
+            row(rows, f"blocks over {each['exchange']}, {where}: blocked, then left to wait for", "",
+                f"{each['blocked_seconds']:.3f} s, {each['rest_seconds']:.3f} s", None)
+        row(rows, f"blocks over tcp and mpi, {where}: files identical", "yes", "yes" if result["identical_files"] else "no",
+            result["identical_files"])
+
+
 def nodes_rows(rows, nodes):
     for result in nodes.values():
         if not result:

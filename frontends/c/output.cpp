@@ -151,9 +151,8 @@ glean_status glean_output_put_box(glean_output* output, glean_variable variable,
   return call(output, [&] {
     required_array(start, dimensions, "start");
     required_array(count, dimensions, "count");
-    const glean::Box box{{start, start + dimensions}, {count, count + dimensions}};
     const std::span<const std::ptrdiff_t> steps(strides, strides == nullptr ? 0 : dimensions);
-    output->output.put_box(variable_of(variable), box, glean::c::type_of(memory), first, steps);
+    output->output.put_box(variable_of(variable), {start, dimensions}, {count, dimensions}, glean::c::type_of(memory), first, steps);
   });
 }
 

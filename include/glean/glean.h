@@ -34,6 +34,13 @@
 #define GLEAN_GLEAN_H
 
 #include <mpi.h>
+
+/* Of this header; glean_version() says that of the library. */
+#ifndef GLEAN_VERSION_MAJOR
+#define GLEAN_VERSION_MAJOR 0
+#define GLEAN_VERSION_MINOR 1
+#define GLEAN_VERSION_PATCH 0
+#endif
 #include <stddef.h>
 #include <stdint.h>
 

@@ -21,7 +21,6 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -30,12 +29,23 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
+
+// Of this header; version() says that of the library.
+#ifndef GLEAN_VERSION_MAJOR
+#define GLEAN_VERSION_MAJOR 0
+#define GLEAN_VERSION_MINOR 1
+#define GLEAN_VERSION_PATCH 0
+#endif
 
 // The library hides everything else.
 #pragma GCC visibility push(default)
 
 namespace glean {
+// Programs that were compiled with another version of these classes do not link.
+inline namespace v0 {
 
 // --- values ------------------------------------------------------------------------------------
 
@@ -96,7 +106,7 @@ struct AmrBlock {
   std::vector<double> upper;
 };
 
-// Block-structured AMR as FLASH has it (seed 000, section 6.1): all blocks have the same number of
+// Block-structured AMR as FLASH has it: all blocks have the same number of
 // cells; the array of a variable is [block][z][y][x]. Written with the variables `lrefine`,
 // `parent` and `bndbox`.
 struct AmrGrid {
@@ -262,13 +272,18 @@ class Output {
   // box is contiguous. Local, as above.
   template <class T> void put(Variable variable, const Box& box, const T* first,
                               std::span<const std::ptrdiff_t> strides = {}) {
-    put_box(variable, box, type_of<T>(), first, strides);
+    put_box(variable, box.start, box.count, type_of<T>(), first, strides);
+  }
+  // The same without a Box, whose vectors take memory: such a put allocates nothing.
+  template <class T> void put(Variable variable, std::span<const std::uint64_t> start, std::span<const std::uint64_t> count,
+                              const T* first, std::span<const std::ptrdiff_t> strides = {}) {
+    put_box(variable, start, count, type_of<T>(), first, strides);
   }
 
   // Untyped forms of the above, for language bindings.
   void put_all(Variable variable, Type memory, const void* data, std::size_t elements);
-  void put_box(Variable variable, const Box& box, Type memory, const void* first,
-               std::span<const std::ptrdiff_t> strides);
+  void put_box(Variable variable, std::span<const std::uint64_t> start, std::span<const std::uint64_t> count, Type memory,
+               const void* first, std::span<const std::ptrdiff_t> strides);
   void attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count);
 
   // Ends this rank's part of the step; the drain starts on it when all ranks have. Local, no waiting.
@@ -413,6 +428,7 @@ class Session {
 
 [[nodiscard]] const char* version() noexcept;
 
+}  // namespace v0
 }  // namespace glean
 
 #pragma GCC visibility pop

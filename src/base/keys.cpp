@@ -39,6 +39,8 @@ constexpr Names<Close, 2> close_names{{{"captured", Close::captured}, {"durable"
 constexpr Names<DirectIo, 3> direct_names{
     {{"auto", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}}};
 constexpr Names<DrainPlace, 2> place_names{{{"threads", DrainPlace::threads}, {"process", DrainPlace::process}}};
+constexpr Names<ExchangeOver, 3> exchange_names{
+    {{"auto", ExchangeOver::automatic}, {"tcp", ExchangeOver::tcp}, {"mpi", ExchangeOver::mpi}}};
 constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
                                           {"info", LogLevel::info},
                                           {"warning", LogLevel::warning},
@@ -219,6 +221,10 @@ constexpr auto table = std::to_array<Key>({
      "Write whole blocks past the page cache (O_DIRECT); auto does where the file system allows it.",
      [](Settings& s, std::string_view text) { return assign_name(direct_names, s.drain.direct_io, text); },
      [](const Settings& s) { return print_name(direct_names, s.drain.direct_io); }},
+    {"exchange", Scope::session, "auto, tcp or mpi",
+     "How nodes exchange blocks of data: TCP in the background, or MPI inside the program's calls; auto: by the network.",
+     [](Settings& s, std::string_view text) { return assign_name(exchange_names, s.exchange, text); },
+     [](const Settings& s) { return print_name(exchange_names, s.exchange); }},
     {"topology.ranks_per_node", Scope::session, "0 to 1000000",
      "Ranks that follow each other and form a node, as if there were as many nodes; 0: those that share memory.",
      [](Settings& s, std::string_view text) { return assign_int(s.topology.ranks_per_node, text, 0, 1'000'000); },

@@ -25,6 +25,8 @@ enum class ReadBack { compare, capture };  // of files that an unmodified progra
 enum class Close { captured, durable };
 enum class DrainPlace { threads, process };   // of the aggregator rank, or one helper per node
 enum class DirectIo { automatic, on, off };
+// How nodes exchange blocks of data. automatic: by the network.
+enum class ExchangeOver { automatic, tcp, mpi };
 enum class LogLevel { debug, info, warning, error, off };
 
 // What can differ between files.
@@ -97,6 +99,7 @@ struct Settings {
   PlanSettings plan;
   JobSettings job;
   ReportSettings report;
+  ExchangeOver exchange = ExchangeOver::automatic;
   std::vector<std::string> markers;   // shell patterns: names of files by which the program says that what it has closed is there
   LogLevel log_level = LogLevel::warning;
   std::vector<Rule> rules;

@@ -12,14 +12,14 @@
 #include "base/units.hpp"
 #include "pool/futex.hpp"
 #include "pool/ranks_of_output.hpp"
-#include "pool/verdicts.hpp"
+#include "pool/drop_decision.hpp"
 
 namespace glean::capture {
 namespace {
 
 using base::Bytes;
 
-constexpr std::uint64_t verdict_nap_ns = 5'000'000;
+constexpr std::uint64_t nap_ns = 5'000'000;
 
 bool has_room(pool::Pool& pool, Bytes bytes) {
   const pool::PoolHeader& header = pool.header();
@@ -41,20 +41,10 @@ bool is_lost(pool::Pool& pool, const pool::OutputKey& output) {
   return pool.slot(output.slot).error.load(std::memory_order_acquire) != 0 || pool::ranks_of_output(pool, output.slot).any_closed;
 }
 
-bool is_dropped_by_others(const pool::Pool& pool, const StepToBegin& step) {
-  const pool::OutputSlot& slot = pool.slot(step.output.slot);
-  return pool.is_shared() && step.step < pool::verdict_of(slot).judged && !pool::record_of(slot, step.step);
-}
-
 std::string who_has_not_begun(const pool::Pool& pool, const pool::OutputKey& output, std::uint64_t step) {
   std::vector<int> ranks;
   for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
     if (pool.rank_begun(output.slot, rank).load(std::memory_order_acquire) <= step) ranks.push_back(pool.job_rank(rank));
-  }
-  if (ranks.empty()) {   // of another node one is known, if it has said anything
-    const auto last = static_cast<int>(pool.slot(output.slot).job_last_rank.load(std::memory_order_acquire));
-    if (last < 0 || pool.is_of_this_node(last)) return "another node has";
-    ranks.push_back(last);
   }
   return base::readable_ranks(ranks) + (ranks.size() == 1 ? " has" : " have");
 }
@@ -71,8 +61,7 @@ bool keep_step(pool::Pool& pool, int node_rank, const StepToBegin& step, double 
     pool::Decision now = pool::Decision::of(seen);
     if (now.what != pool::DropDecision::none && now.step > step.step) return true;   // nobody waited: the output is lost
     const bool decided = now.what != pool::DropDecision::none && now.step == step.step;
-    const bool is_judged = !pool.is_shared() || now.step < pool::verdict_of(slot).judged;
-    const bool is_free = now.what == pool::DropDecision::none || (now.asked == ranks && is_judged) || is_lost(pool, step.output);
+    const bool is_free = now.what == pool::DropDecision::none || now.asked == ranks || is_lost(pool, step.output);
     if (!decided && !is_free) {
       if (base::seconds(base::now_ns() - since) > deadline_seconds) {
         throw base::Error(base::Errc::timeout,
@@ -83,7 +72,7 @@ bool keep_step(pool::Pool& pool, int node_rank, const StepToBegin& step, double 
       }
       keep_draining();
       const std::uint32_t progress = pool.header().progress.load(std::memory_order_acquire);
-      pool::futex_wait(pool.header().progress, progress, verdict_nap_ns);
+      pool::futex_wait(pool.header().progress, progress, nap_ns);
       seen = word.load(std::memory_order_acquire);
       continue;
     }
@@ -91,14 +80,13 @@ bool keep_step(pool::Pool& pool, int node_rank, const StepToBegin& step, double 
     if (decided) {
       next = now;
       ++next.asked;
-    } else if (step.droppable && (pool.header().hurry.load(std::memory_order_acquire) != 0 || !has_room(pool, step.bytes) ||
-                                  (pool.is_shared() && pool::too_many_wait(slot, step.step)))) {
+    } else if (step.droppable && (pool.header().hurry.load(std::memory_order_acquire) != 0 || !has_room(pool, step.bytes))) {
       next.what = pool::DropDecision::drop;
     }
     if (!word.compare_exchange_strong(seen, next.word(), std::memory_order_acq_rel)) continue;
     pool.rank_begun(step.output.slot, node_rank).store(static_cast<std::uint32_t>(step.step + 1), std::memory_order_release);
-    if (!decided && next.what == pool::DropDecision::drop && !pool.is_shared()) slot.steps_dropped.fetch_add(1, std::memory_order_relaxed);
-    return next.what == pool::DropDecision::keep && !is_dropped_by_others(pool, step);
+    if (!decided && next.what == pool::DropDecision::drop) slot.steps_dropped.fetch_add(1, std::memory_order_relaxed);
+    return next.what == pool::DropDecision::keep;
   }
 }
 

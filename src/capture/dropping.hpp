@@ -17,9 +17,9 @@ struct StepToBegin {
   bool droppable = true;
 };
 
-// Whether the step is kept; on several nodes, as far as this one is concerned (pool/verdicts.hpp). The first rank to ask decides
+// Whether the step is kept. Of a session on one node; on several nodes puts wait instead. The first rank to ask decides
 // for all: a step is dropped while the drain is in a hurry, or has not enough room for it. Every rank asks once for each step, in
-// their order, and 0 first. Local; waits only for a rank that is 64 steps behind, on whatever node, and calls `keep_draining`
+// their order, and 0 first. Local; waits only for a rank that is 64 steps behind, and calls `keep_draining`
 // meanwhile. Throws timeout with the diagnosis when it does not follow within the deadline.
 [[nodiscard]] bool keep_step(pool::Pool& pool, int node_rank, const StepToBegin& step, double deadline_seconds,
                              const pool::WaitDiagnosis& diagnosis, const std::function<void()>& keep_draining = [] {});

@@ -126,7 +126,7 @@ bool Engine::wait_until_idle(double seconds) {
 
 void Engine::adopt_now() {
   const std::lock_guard lock(mutex_);
-  adopt_outputs();
+  if (!stopping_) adopt_outputs();
 }
 
 DrainTrace Engine::trace() const {
@@ -190,6 +190,7 @@ std::optional<Job> Engine::next_job() {
 }
 
 void Engine::read_journals() {
+  const std::size_t to_send = parcels_.queue.size();
   // An output may be described while the journals are read; the second look finds it.
   for (int look = 0; look < 2; ++look) {
     adopt_outputs();
@@ -198,6 +199,7 @@ void Engine::read_journals() {
     const bool complete = read_all_journals();
     if (complete && outputs_.size() == known) break;
   }
+  if (parcels_.queue.size() > to_send) pool::futex_signal(pool_.header().progress);   // for whoever sends them
   if (ranks_ == Ranks::working) pass_over_lost_writes();
   if (pool_.is_shared() && !blocked_.empty()) look_behind_what_waits();
   tell_of_space();
@@ -364,14 +366,14 @@ void Engine::perform(Job job) {
   store::File* file = job.output->file();
   const auto& description = job.output->description();
   try {
-    std::uint64_t records = 0, steps_in_file = 0;
+    std::uint64_t records = 0, steps = 0;
     Bytes end = 0;
     {
       const std::lock_guard lock(mutex_);
       records = job.output->records();
       end = job.output->highest_end();
       job.steps = job.output->steps_written();
-      steps_in_file = job.output->steps_in_file();
+      steps = job.output->steps_written();
     }
     if (description.is_bytes) {
       if (waits_for_older(job)) return;
@@ -390,7 +392,7 @@ void Engine::perform(Job job) {
       }
       file->resize(finished.size);
       job.output->slot().publishing_inode.store(file->inode(), std::memory_order_release);
-      if (description.is_part) store::publish_index(calls_, description.names, steps_in_file);
+      if (description.is_part) store::publish_index(calls_, description.names, steps);
       publish(calls_, *file, description.layout, finished.size, job.output->checksums());
     }
   } catch (const base::Error& error) {

@@ -59,14 +59,13 @@ void OutputDrain::on_put(const pool::Record& record, pool::JournalReader& journa
     const bool has_payload = record.place != pool::PayloadPlace::file;
     if (has_payload && record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
     if (record.state == pool::RecordState::moving && moving_is_moved_) return retire(record, journal);
-    if (nodes_drop() && !is_to_be_written(record, journal)) return;
     if (has_come_before(record, box)) return retire(record, journal);
     const bool in_file = record.state != pool::RecordState::live || record.place == pool::PayloadPlace::file;
     if (in_file || is_undone(record.step)) return take_kept(record, journal);
     const auto convert = store::converter(memory, variable.external, variable.stored);
     if (convert == nullptr) refuse();
     auto pending = std::make_unique<PendingPiece>(PendingPiece{
-        {store::Piece(variable, record_in_file(variable, record.step), box, record.first_element, record.elements), &variable, convert,
+        {store::Piece(variable, variable.per_step() ? record.step : 0, box, record.first_element, record.elements), &variable, convert,
          record.place == pool::PayloadPlace::pool ? pool_.at(record.payload_offset) : nullptr, mesh::size_of(memory)},
         &record, &journal, pool_.job_rank(record, journal.rank()), record.step, 0});
     if (record.origin != pool::Origin::node) claim(kept_put(pool_, record, journal.rank()));
@@ -133,7 +132,7 @@ void OutputDrain::gather_fill(std::uint32_t variable, std::uint64_t step) {
   if (failed_ || postponed_) return;
   const auto& layout = description_.layout.variables[variable];
   const Claims& claimed = claims(variable, step);
-  const std::uint64_t record = record_in_file(layout, step);
+  const std::uint64_t record = layout.per_step() ? step : 0;
   if (!claimed.all_parts_came() || (layout.per_step() && !layout.has_room_for(record))) {
     return fail(base::Error(base::Errc::io, "what was put of '" + layout.name + "' of '" + trace_.path + "' is not all there"));
   }
@@ -179,6 +178,8 @@ void OutputDrain::look_at_ranks() {
   if (ranks_ == Ranks::gone) {
     judge_without_ranks(ranks);
   } else {
+    const bool is_news = steps_ended_ != ranks.steps_ended || closed_here_ != (ranks.all_closed && !lacks_writes());
+    if (is_news && pool_.is_shared()) pool::futex_signal(pool_.header().progress);   // other nodes want to know
     steps_ended_ = steps_complete_ = ranks.steps_ended;
     steps_begun_ = ranks.most_ended;
     all_closed_ = closed_here_ = ranks.all_closed && !lacks_writes();
@@ -216,19 +217,18 @@ void OutputDrain::skip_empty_steps() {
   const auto next = reaches_.lower_bound(steps_staged_);
   const std::uint64_t step = next == reaches_.end() ? steps_complete_ : std::min(next->first, steps_complete_);
   if (step == std::exchange(steps_staged_, step)) return;
-  if (std::any_of(variables.begin(), variables.end(), is_filled)) records_ = std::max(records_, kept_before(step));
+  if (std::any_of(variables.begin(), variables.end(), is_filled)) records_ = std::max(records_, step);
   slot_.records.store(records_, std::memory_order_release);
 }
 
 void OutputDrain::stage_steps() {
   const auto& variables = description_.layout.variables;
   for (skip_empty_steps(); steps_staged_ < steps_complete_ && jobs_in_flight_ < jobs_max; skip_empty_steps()) {
-    const auto record = record_of(steps_staged_);
-    for (std::uint32_t v = 0; record && v < variables.size(); ++v) {
+    for (std::uint32_t v = 0; v < variables.size(); ++v) {
       if (!variables[v].per_step()) continue;
       if (variables[v].fill) {
         gather_fill(v, steps_staged_);
-        records_ = std::max(records_, *record + 1);
+        records_ = std::max(records_, steps_staged_ + 1);
       }
       claims_.erase({v, steps_staged_});
     }
@@ -309,7 +309,6 @@ void OutputDrain::drop_everything() {
   pieces_.clear();
   drop_writes();
   for (const Kept& each : std::exchange(unread_, {})) retire(*each.record, *each.journal);
-  give_held_back();
   release_kept(no_step);
   claims_.clear();
   unwritten_.clear();
@@ -336,7 +335,7 @@ void OutputDrain::progress() {
     if (jobs_in_flight_ != 0) return;
     drop_everything();
     if (!discarded_) queue(Job::Kind::discard);   // at once: others may need the space
-    else if (all_closed_ && is_over_at_root()) finish_failed();
+    else if (all_closed_) finish_failed();
     return;
   }
   const std::uint64_t staged = steps_staged_, written = steps_written_;
@@ -368,6 +367,9 @@ void OutputDrain::progress() {
   if (all_closed_ && is_whole) complete();
 }
 
+// Of one node's outputs: there is no file then.
+bool OutputDrain::has_dropped_all() const { return steps_begun_ == 0 && slot_.steps_dropped.load(std::memory_order_acquire) != 0; }
+
 void OutputDrain::complete() {
   if (steps_begun_ != steps_complete_) {
     refuse_uneven_steps();
@@ -393,7 +395,7 @@ void OutputDrain::complete() {
 }
 
 void OutputDrain::published() {
-  trace_.steps = steps_in_file();
+  trace_.steps = steps_written_;
   trace_.checksums = name_of(checksums_.state());
   trace_.durable_ns = base::now_ns();
   if (is_unclosed_ && !removed_) tell_of_unclosed(store::find_unclosed(description_.names.final_path, slot_.working_inode.load()));
@@ -421,7 +423,7 @@ void OutputDrain::finish_failed() {
 void OutputDrain::finish(const char* trace_state, pool::OutputState state) {
   trace_.state = trace_state;
   trace_.range_errors = slot_.range_errors.load(std::memory_order_acquire);   // those that ranks have met too
-  tell_of_drops();
+  trace_.steps_dropped = slot_.steps_dropped.load(std::memory_order_acquire);
   release_kept(no_step);
   space_returned_ = true;
   finished_ = true;

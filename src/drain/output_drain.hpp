@@ -30,7 +30,6 @@
 #include "plan/file_share.hpp"
 #include "pool/description.hpp"
 #include "pool/ranks_of_output.hpp"
-#include "pool/verdicts.hpp"
 #include "store/description.hpp"
 #include "store/windows/window.hpp"
 
@@ -126,10 +125,9 @@ class OutputDrain {
   // Of the file, by what was put or filled in steps that are staged.
   [[nodiscard]] Bytes highest_end() const;
   // The header is this node's to write, and the file to publish.
-  [[nodiscard]] bool publishes() const { return pool_.header().node == 0; }
+  [[nodiscard]] bool publishes() const { return description_.share.publisher == static_cast<std::int64_t>(pool_.header().node); }
   [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written
   [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
-  [[nodiscard]] std::uint64_t steps_in_file() const { return kept_before(steps_written_); }
   [[nodiscard]] const store::OutputDescription& description() const { return description_; }
   [[nodiscard]] Checksums& checksums() { return checksums_; }
   [[nodiscard]] const OutputTrace& trace() const { return trace_; }
@@ -165,6 +163,7 @@ class OutputDrain {
   void tell_names(Ending ending);
   void check_notes() const;
   void open_file();
+  [[nodiscard]] bool is_to_be_made(std::uint64_t publishing_inode) const;
   void take_moved();
   void take_kept(const pool::Record& record, pool::JournalReader& journal);
   [[nodiscard]] bool is_undone(std::uint64_t step) const { return ranks_ == Ranks::gone && step >= steps_ended_; }
@@ -235,21 +234,7 @@ class OutputDrain {
   void tell_other_nodes();
   [[nodiscard]] std::uint64_t all_steps() const;
   void complete_part();
-  // -- output_verdicts.cpp: and where they may drop steps. What belongs to a step waits here until all nodes have decided.
-  [[nodiscard]] bool nodes_drop() const { return description_.nodes_drop && pool_.is_shared(); }
-  // False: it is held, or given back because its step is dropped.
-  [[nodiscard]] bool is_to_be_written(const pool::Record& record, pool::JournalReader& journal);
-  void look_at_verdicts();
-  void give_held_back();
   [[nodiscard]] bool has_dropped_all() const;
-  // Of an output without a step: as with publishing, node 0 comes first.
-  [[nodiscard]] bool is_over_at_root() const { return !dropped_ || publishes() || slot_.job_published.load() != 0; }
-  void tell_of_drops();
-  // None: the step is dropped.
-  [[nodiscard]] std::optional<std::uint64_t> record_of(std::uint64_t step) const;
-  // The same, of a step that is not.
-  [[nodiscard]] std::uint64_t record_in_file(const store::VariableLayout& variable, std::uint64_t step) const;
-  [[nodiscard]] std::uint64_t kept_before(std::uint64_t steps) const;
   void finish(const char* trace_state, pool::OutputState state);
 
   pool::Pool& pool_;
@@ -327,8 +312,6 @@ class OutputDrain {
     std::set<int> nodes;
   };
   std::map<int, Told> told_;
-  std::uint64_t steps_judged_ = 0;
-  std::map<std::uint64_t, std::vector<Kept>> held_;   // by step, of those that are not
   // Of what other nodes have sent, while a job is recovered: variable, step, box, first element, elements.
   std::set<std::tuple<std::uint32_t, std::uint64_t, std::vector<std::uint64_t>, std::uint64_t, std::uint64_t>> came_before_;
   bool part_queued_ = false;

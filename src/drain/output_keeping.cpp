@@ -34,7 +34,7 @@ void OutputDrain::written(const PendingPiece& pending) {
 void OutputDrain::settle(std::uint64_t step) {
   if (const auto it = reaches_.find(step); it != reaches_.end()) {
     settled_end_ = std::max(settled_end_, it->second.end);
-    if (it->second.has_records) records_ = std::max(records_, record_of(step).value_or(step) + 1);
+    if (it->second.has_records) records_ = std::max(records_, step + 1);
     reaches_.erase(it);
   }
   slot_.records.store(records_, std::memory_order_release);

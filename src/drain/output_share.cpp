@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "drain/output_drain.hpp"
+#include "pool/futex.hpp"
 
 namespace glean::drain {
 
@@ -87,7 +88,6 @@ void OutputDrain::look_at_nodes() {
   const auto get = [](const auto& word) { return word.load(std::memory_order_acquire); };
   if (get(slot_.job_output) == 0) return;   // the nodes do not know of it yet, and perhaps never will
   steps_complete_ = std::min(steps_ended_, get(slot_.job_steps));
-  if (nodes_drop()) look_at_verdicts();
   if (ranks_ == Ranks::gone) return;
   all_closed_ = get(slot_.job_closed) != 0 && !lacks_writes();
   steps_begun_ = std::max(steps_begun_, get(slot_.job_steps_begun));
@@ -97,9 +97,8 @@ void OutputDrain::look_at_nodes() {
 void OutputDrain::tell_other_nodes() {
   if (description_.is_bytes) tell_written_epoch();
   while (!unsent_.empty() && unsent_.begin()->second == 0) unsent_.erase(unsent_.begin());
-  std::uint64_t sent = unsent_.empty() ? steps_ended_ : std::min(unsent_.begin()->first, steps_ended_);
-  if (nodes_drop()) sent = std::min(sent, steps_judged_);
-  slot_.steps_sent.store(sent, std::memory_order_release);
+  const std::uint64_t sent = unsent_.empty() ? steps_ended_ : std::min(unsent_.begin()->first, steps_ended_);
+  if (slot_.steps_sent.exchange(sent) != sent) pool::futex_signal(pool_.header().progress);
 }
 
 std::uint64_t OutputDrain::all_steps() const {
@@ -113,7 +112,7 @@ void OutputDrain::complete_part() {
     synchronizing_ = true;
     return queue(Job::Kind::synchronize);
   }
-  slot_.part_durable.store(1, std::memory_order_release);
+  if (slot_.part_durable.exchange(1) == 0) pool::futex_signal(pool_.header().progress);
   if (publishes()) {
     if (slot_.job_parts_durable.load(std::memory_order_acquire) == 0) return;
     last_job_queued_ = true;
@@ -125,7 +124,7 @@ void OutputDrain::complete_part() {
 
 std::uint64_t OutputDrain::records() const {
   const std::uint64_t of_others = pool_.is_shared() ? slot_.job_records.load(std::memory_order_acquire) : 0;
-  return std::min(std::max(records_, of_others), steps_in_file());
+  return std::min(std::max(records_, of_others), steps_written_);
 }
 
 Bytes OutputDrain::highest_end() const {

@@ -17,6 +17,7 @@
 #include "pool/name_log.hpp"
 #include "pool/postponed.hpp"
 #include "pool/published.hpp"
+#include "store/format/new_file.hpp"
 #include "store/posix/unclosed.hpp"
 
 namespace glean::drain {
@@ -105,9 +106,8 @@ void OutputDrain::follow_new_name() {
 void OutputDrain::check_notes() const {
   const pool::RanksOfOutput ranks = pool::ranks_of_output(pool_, key_.slot);
   const std::uint64_t steps = ranks.steps_ended, most = ranks.most_ended;
-  const pool::Verdict verdict = pool::verdict_of(slot_);
   if (slot_.state.load(std::memory_order_acquire) == pool::OutputState::open && steps_written_ <= steps &&
-      steps_synchronized_ <= steps_written_ && records_ <= steps && verdict.kept <= verdict.judged && verdict.judged <= most + 1 &&
+      steps_synchronized_ <= steps_written_ && records_ <= steps &&
       slot_.highest_end.load(std::memory_order_acquire) <= store::whole_size(description_.layout, most + 1)) {
     return;
   }
@@ -130,6 +130,7 @@ void OutputDrain::open_file() {
     return fail(base::Error(base::Errc::exists, "a newer '" + names.final_path + "' was written after " + since));
   }
   const bool may_be_anothers = names.working_path == names.final_path;
+  if (is_to_be_made(inode)) store::make_new_file(calls_, names, description_.metadata);
   file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
   const std::uint64_t before = slot_.working_inode.load(std::memory_order_acquire);
   if (may_be_anothers && before != 0 && before != file_->inode()) {
@@ -142,7 +143,14 @@ void OutputDrain::open_file() {
                                  std::memory_order_relaxed);
   slot_.working_inode.store(file_->inode(), std::memory_order_release);
   pool::note_written_file(pool_, file_->device(), file_->inode());
-  if (pool_.is_shared()) pool::futex_signal(pool_.header().progress);
+  if (pool_.is_shared() || !description_.is_bytes) pool::futex_signal(pool_.header().progress);   // a rank waits for it
+}
+
+// A raw output is made by the rank that opens it.
+bool OutputDrain::is_to_be_made(std::uint64_t publishing_inode) const {
+  const bool is_untouched = slot_.working_inode.load(std::memory_order_acquire) == 0 && publishing_inode == 0 && steps_written_ == 0 &&
+                            slot_.highest_end.load(std::memory_order_acquire) == 0;
+  return is_untouched && publishes() && !description_.is_bytes;
 }
 
 void OutputDrain::take_moved() {
@@ -181,7 +189,7 @@ void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& jou
 bool OutputDrain::take_claim(const KeptPut& put) {
   const auto& variable = description_.layout.variables[put.variable];
   if (kept_for(put) != no_step && put.step < steps_written_) return false;
-  const store::Piece piece(variable, record_in_file(variable, put.step), put.box, put.first, put.elements);
+  const store::Piece piece(variable, variable.per_step() ? put.step : 0, put.box, put.first, put.elements);
   if (ranks_ == Ranks::gone && !pool_.is_shared() && piece.file_extent().end > file_->current_size()) {
     throw base::Error(base::Errc::io, "what was put of '" + variable.name + "' of '" + trace_.path + "' is not in the file");
   }
@@ -238,7 +246,7 @@ void OutputDrain::judge_without_ranks(const pool::RanksOfOutput& ranks) {
   }
   // Of a closed output all steps are there, or it was closed wrongly.
   steps_ended_ = steps_complete_ = steps;
-  trace_.had_complete_steps = kept_before(steps) != 0;
+  trace_.had_complete_steps = steps != 0;
   steps_begun_ = all_closed ? most : steps;
   all_closed_ = true;
   if (all_closed || failed_ || postponed_) return;   // the first reason stays

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "pool/description.hpp"
 #include "pool/futex.hpp"
 #include "pool/postponed.hpp"
-#include "pool/verdicts.hpp"
+#include "store/description.hpp"
+#include "transport/tree.hpp"
 
 namespace glean::nodes {
 namespace {
@@ -37,18 +39,40 @@ mesh::Box box_of(const ParcelHead& head, std::span<const std::byte> bytes) {
   return box;
 }
 
-}  // namespace
-
-Exchange::Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages& messages)
-    : pool_(pool), engine_(engine), messages_(messages),
-      recorder_(pool, static_cast<int>(pool.header().ranks), 0, [] { return std::string(); }) {
-  if (messages.self() != 0) parent_ = (messages.self() - 1) / 2;
-  for (int child = 2 * messages.self() + 1; child <= 2 * messages.self() + 2 && child < messages.peers(); ++child) {
-    children_.push_back(child);
+// What cannot be read fails, and nobody publishes it.
+int publisher_of(const pool::Pool& pool, pool::OutputKey key) {
+  try {
+    return static_cast<int>(store::OutputDescription::decode(pool::read_description(pool, key).bytes).share.publisher);
+  } catch (const base::Error&) {
+    return 0;
   }
 }
 
+}  // namespace
+
+Exchange::Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages& messages, transport::Messages* blocks)
+    : pool_(pool), engine_(engine), all_{messages}, self_(messages.self()), parent_(transport::parent_of(self_)),
+      children_(transport::children_of(self_, messages.peers())),
+      recorder_(pool, static_cast<int>(pool.header().ranks), 0, [] { return std::string(); }) {
+  if (blocks != nullptr) apart_.emplace(*blocks);
+}
+
 Exchange::~Exchange() { wait_for_space(false); }
+
+void Exchange::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+}
+
+bool Exchange::holds_any() const {
+  const std::lock_guard lock(mutex_);
+  return !outputs_.empty() || all_.is_moving() || !on_their_way_.empty() || !sums_on_their_way_.empty() || (apart_ && apart_->is_moving());
+}
+
+bool Exchange::is_moving() const {
+  const std::lock_guard lock(mutex_);
+  return all_.is_moving() || !on_their_way_.empty() || !sums_on_their_way_.empty() || (apart_ && apart_->is_moving());
+}
 
 void Exchange::take_up_outputs() {
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
@@ -63,9 +87,10 @@ void Exchange::take_up(std::uint64_t job_output, pool::OutputKey key) {
   SharedOutput output;
   output.job_output = job_output;
   output.key = key;
+  output.publisher = publisher_of(pool_, key);
   for (const int child : children_) output.children.emplace(child, std::nullopt);
   outputs_.push_back(std::move(output));
-  for (auto& early : std::exchange(early_, {})) on_message(early.peer, std::move(early.head));
+  for (auto& early : std::exchange(early_, {})) on_message(all_, early.peer, std::move(early.head));
 }
 
 Exchange::SharedOutput* Exchange::find(std::uint64_t job_output) {
@@ -87,13 +112,28 @@ bool Exchange::wants(std::uint64_t job_output) {
 }
 
 bool Exchange::progress() {
+  const std::lock_guard lock(mutex_);
+  if (stopped_) return false;
   take_up_outputs();
-  bool moved = complete_transfers();
-  moved = take_arrivals() || moved;
-  moved = take_in() || moved;
-  moved = send_parcels() || moved;
+  bool moved = move(all_);
+  if (!apart_) moved = send_parcels() || moved;
   moved = ask() || moved;
-  return tell_standings() || moved;
+  return tell_progress() || moved;
+}
+
+bool Exchange::move_blocks() {
+  if (!apart_) return false;
+  const std::lock_guard lock(mutex_);
+  if (stopped_) return false;
+  take_up_outputs();
+  const bool moved = move(*apart_);
+  return send_parcels() || moved;
+}
+
+bool Exchange::move(Lane& lane) {
+  bool moved = complete_transfers(lane);
+  moved = take_arrivals(lane) || moved;
+  return take_in(lane) || moved;
 }
 
 // --- parcels
@@ -120,27 +160,27 @@ bool Exchange::send_parcels() {
     append(bytes, bytes_of(head));
     append(bytes, std::as_bytes(std::span(parcel->box.start)));
     append(bytes, std::as_bytes(std::span(parcel->box.count)));
-    messages_.send(parcel->node, bytes, parcel->payload, number);
+    blocks().messages.send(parcel->node, bytes, parcel->payload, number);
     on_their_way_.emplace(number, std::move(*parcel));
     moved = true;
   }
   return moved;
 }
 
-bool Exchange::take_arrivals() {
+bool Exchange::take_arrivals(Lane& lane) {
   int count = 0;
   for (; count < arrivals_at_once; ++count) {
-    auto arrival = messages_.arrival();
+    auto arrival = lane.messages.arrival();
     if (!arrival) break;
-    on_message(arrival->peer, std::move(arrival->head));
+    on_message(lane, arrival->peer, std::move(arrival->head));
   }
   return count != 0;
 }
 
-void Exchange::on_message(int peer, std::vector<std::byte> head) {
+void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
   switch (head_of<MessageKind>(head)) {
     case MessageKind::parcel:
-    case MessageKind::sums: incoming_.push_back({peer, std::move(head)}); return;
+    case MessageKind::sums: lane.incoming.push_back({peer, std::move(head)}); return;
     case MessageKind::receipt: {
       const auto receipt = head_of<ReceiptHead>(head);
       if (sums_have_arrived(receipt.number)) return;
@@ -149,15 +189,15 @@ void Exchange::on_message(int peer, std::vector<std::byte> head) {
       if (!parcel.empty()) engine_.answered(parcel.mapped(), receipt.taken != 0 ? Answer::arrived : Answer::refused);
       return;
     }
-    case MessageKind::standing: {
-      const auto said = head_of<StandingHead>(head);
-      if (SharedOutput* output = find(said.job_output)) output->children[peer] = said.standing;
+    case MessageKind::progress: {
+      const auto said = head_of<ProgressHead>(head);
+      if (SharedOutput* output = find(said.job_output)) output->children[peer] = said.progress;
       else if (is_to_come(said.job_output)) early_.push_back({peer, std::move(head)});
       return;
     }
-    case MessageKind::verdict: {
-      const auto said = head_of<StandingHead>(head);
-      if (SharedOutput* output = find(said.job_output)) apply(*output, said.standing);
+    case MessageKind::job_progress: {
+      const auto said = head_of<ProgressHead>(head);
+      if (SharedOutput* output = find(said.job_output)) apply(*output, said.progress);
       return;   // never early: it is said when all nodes have added the output
     }
     case MessageKind::failure:
@@ -171,12 +211,12 @@ void Exchange::on_message(int peer, std::vector<std::byte> head) {
 }
 
 // In the order in which they came; what finds no room waits, and with it those after it, until the drain has made some.
-bool Exchange::take_in() {
+bool Exchange::take_in(Lane& lane) {
   bool moved = false;
-  for (; !incoming_.empty(); incoming_.pop_front(), moved = true) {
-    const Incoming& next = incoming_.front();
+  for (; !lane.incoming.empty(); lane.incoming.pop_front(), moved = true) {
+    const Incoming& next = lane.incoming.front();
     if (head_of<MessageKind>(next.head) == MessageKind::sums) {
-      take_in_sums(std::move(incoming_.front()));
+      take_in_sums(lane, std::move(lane.incoming.front()));
       continue;
     }
     const auto head = head_of<ParcelHead>(next.head);
@@ -195,9 +235,9 @@ bool Exchange::take_in() {
       target = receiving.body.data();
     }
     const std::uint64_t token = ++tokens_;
-    messages_.receive_body(next.peer, {target, head.body_bytes}, token);
-    receiving.incoming = std::move(incoming_.front());
-    receiving_.emplace(token, std::move(receiving));
+    lane.messages.receive_body(next.peer, {target, head.body_bytes}, token);
+    receiving.incoming = std::move(lane.incoming.front());
+    lane.receiving.emplace(token, std::move(receiving));
   }
   return moved;
 }
@@ -213,12 +253,12 @@ void Exchange::wait_for_space(bool wait) {
   else waiting.fetch_sub(1, std::memory_order_relaxed);
 }
 
-bool Exchange::complete_transfers() {
+bool Exchange::complete_transfers(Lane& lane) {
   bool moved = false;
-  for (const std::uint64_t token : messages_.completed()) {
+  for (const std::uint64_t token : lane.messages.completed()) {
     moved = true;
     // What was sent waits for its receipt: only then does another process of this machine have it.
-    if (const auto received = receiving_.extract(token); !received.empty()) commit(received.mapped());
+    if (const auto received = lane.receiving.extract(token); !received.empty()) commit(received.mapped());
   }
   return moved;
 }
@@ -239,15 +279,15 @@ void Exchange::commit(const Receiving& received) {
   } else if (received.held) {
     recorder_.drop_held(*received.held);
   }
-  messages_.send(received.incoming.peer, bytes_of(ReceiptHead{.taken = taken ? 1U : 0U, .number = head.number}));
+  all_.messages.send(received.incoming.peer, bytes_of(ReceiptHead{.taken = taken ? 1U : 0U, .number = head.number}));
 }
 
 // --- how far everybody is
 
-Standing Exchange::own_standing(const SharedOutput& output) const {
+NodeProgress Exchange::own_progress(const SharedOutput& output) const {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const auto get = [](const auto& word) { return word.load(std::memory_order_acquire); };
-  Standing mine{.steps_ended = pool::rank_steps, .closed = 1};
+  NodeProgress mine{.steps_ended = pool::rank_steps, .closed = 1};
   // Before what it speaks of.
   if (output.sums_are == SharedOutput::SumsAre::there) mine.part_durable = get(slot.part_durable);
   mine.steps_synchronized = get(slot.steps_synchronized);
@@ -270,23 +310,20 @@ Standing Exchange::own_standing(const SharedOutput& output) const {
   mine.postponed = postponed == pool::Postponed::yes ? 1 : 0;
   mine.agreed = postponed == pool::Postponed::yes || postponed == pool::Postponed::agreed ? 1 : 0;
   add_epochs(slot, mine);
-  const auto decisions = pool::decisions_of(slot);
-  mine.steps_decided = decisions.decided;
-  mine.drops = decisions.drops;
-  if (parent_) return mine;
+  if (output.publisher != self_) return mine;
   const pool::OutputState state = get(slot.state);
   mine.published = state == pool::OutputState::published ? 1 : 0;
-  mine.dropped = state == pool::OutputState::abandoned && get(slot.error) == 0 ? 1 : 0;
+  mine.removed = state == pool::OutputState::abandoned && get(slot.error) == 0 ? 1 : 0;
   return mine;
 }
 
-bool Exchange::tell_standings() {
+bool Exchange::tell_progress() {
   bool moved = false;
   for (SharedOutput& output : outputs_) {
     pool::OutputSlot& slot = pool_.slot(output.key.slot);
     if (const auto failure = failure_of(slot); failure > output.told_of_failure) tell_of_failure(output, failure, -1);
     send_sums(output);
-    moved = tell_standing(output) || moved;
+    moved = tell_progress(output) || moved;
     const bool open = slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
     const bool known = output.told_of_failure == SharedOutput::Failure::failed || output.told_of_end;
     output.over = known && (!open || pool::postponed(slot) == pool::Postponed::yes);
@@ -302,38 +339,36 @@ bool Exchange::tell_standings() {
 }
 
 // Nothing before all have said something: what is said is true of every node.
-bool Exchange::tell_standing(SharedOutput& output) {
-  Standing standing = own_standing(output);
+bool Exchange::tell_progress(SharedOutput& output) {
+  NodeProgress progress = own_progress(output);
   for (const auto& [child, said] : output.children) {
     if (!said) return false;
-    standing.join(*said);
+    progress.join(*said);
   }
-  if (!parent_ && standing.agreed != 0) standing.postponed = 1;   // all have
+  if (!parent_ && progress.agreed != 0) progress.postponed = 1;   // all have
   const std::uint64_t now = base::now_ns();
-  const bool is_news = !output.said || !output.said->is_as_far_as(standing);
-  if (!is_news && (output.said == standing || now - output.said_ns <= between_names_ns)) return false;
-  output.said = standing;
+  const bool is_news = !output.said || !output.said->is_as_far_as(progress);
+  if (!is_news && (output.said == progress || now - output.said_ns <= between_names_ns)) return false;
+  output.said = progress;
   output.said_ns = now;
   if (parent_) {
-    messages_.send(*parent_, bytes_of(StandingHead{.kind = MessageKind::standing, .job_output = output.job_output,
-                                                   .standing = standing}));
+    all_.messages.send(*parent_, bytes_of(ProgressHead{.kind = MessageKind::progress, .job_output = output.job_output,
+                                                   .progress = progress}));
   } else {
-    apply(output, standing);
+    apply(output, progress);
   }
   return true;
 }
 
 // What is true of all nodes, here and below.
-void Exchange::apply(SharedOutput& output, const Standing& of_all) {
+void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   for (const int child : children_) {
-    messages_.send(child, bytes_of(StandingHead{.kind = MessageKind::verdict, .job_output = output.job_output,
-                                                .standing = of_all}));
+    all_.messages.send(child, bytes_of(ProgressHead{.kind = MessageKind::job_progress, .job_output = output.job_output,
+                                                .progress = of_all}));
   }
-  output.told_of_end = of_all.published != 0 || of_all.dropped != 0 || of_all.postponed != 0;
+  output.told_of_end = of_all.published != 0 || of_all.removed != 0 || of_all.postponed != 0;
   pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const auto set = [](auto& word, auto value) { word.store(value, std::memory_order_release); };
-  // Every verdict comes to every node, in their order: what it has not judged yet, no node has.
-  pool::judge(slot, {of_all.steps_decided, of_all.drops});
   set(slot.job_steps, of_all.steps_sent);
   set(slot.job_steps_ended, of_all.steps_ended);
   set(slot.job_steps_begun, of_all.steps_begun);
@@ -344,7 +379,7 @@ void Exchange::apply(SharedOutput& output, const Standing& of_all) {
   set(slot.job_closed, of_all.closed);
   set(slot.job_last_rank, of_all.last_rank);
   set(slot.job_open_rank, of_all.open_rank);
-  set(slot.job_published, std::max(of_all.published, of_all.dropped));
+  set(slot.job_published, std::max(of_all.published, of_all.removed));
   apply_epochs(slot, of_all);
   if (of_all.postponed != 0) pool::set_postponed(slot, pool::Postponed::yes);   // this node may just have put it off
   std::uint64_t wanted = slot.synchronize_up_to.load(std::memory_order_relaxed);
@@ -373,9 +408,9 @@ void Exchange::tell_of_failure(SharedOutput& output, SharedOutput::Failure failu
                                      .may_be_kept = failure == SharedOutput::Failure::refused ? 1U : 0U}));
   append(bytes, std::as_bytes(std::span(what)));
   append(bytes, std::as_bytes(std::span(hint)));
-  if (parent_ && *parent_ != except) messages_.send(*parent_, bytes);
+  if (parent_ && *parent_ != except) all_.messages.send(*parent_, bytes);
   for (const int child : children_) {
-    if (child != except) messages_.send(child, bytes);
+    if (child != except) all_.messages.send(child, bytes);
   }
 }
 
@@ -401,13 +436,15 @@ void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
 }
 
 std::string Exchange::diagnose() const {
+  const std::lock_guard lock(mutex_);
   std::vector<std::string> texts;
   if (!on_their_way_.empty()) {
     std::map<int, int> parcels;
     for (const auto& [number, parcel] : on_their_way_) ++parcels[parcel.node];
     for (const auto& [node, count] : parcels) texts.push_back(fmt::format("node {} has not taken {} of this node's parcels", node, count));
   }
-  if (!incoming_.empty()) texts.push_back(fmt::format("{} parcels of other nodes wait for room in the pool", incoming_.size()));
+  const std::size_t waiting = all_.incoming.size() + (apart_ ? apart_->incoming.size() : 0);
+  if (waiting != 0) texts.push_back(fmt::format("{} parcels of other nodes wait for room in the pool", waiting));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 

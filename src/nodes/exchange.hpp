@@ -9,13 +9,13 @@
 #include <array>
 #include <deque>
 #include <map>
-#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "drain/engine.hpp"
-#include "nodes/standing.hpp"
+#include "nodes/heads.hpp"
 #include "pool/journal.hpp"
 #include "transport/messages.hpp"
 
@@ -23,23 +23,29 @@ namespace glean::nodes {
 
 using base::Bytes;
 
+// Thread-safe: one thread calls progress(), and another one may call move_blocks().
 class Exchange {
  public:
-  // Of the node that `messages.self()` is. Everything must outlive it.
-  Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages& messages);
+  // Of the node that `messages.self()` is. `blocks`: what blocks of data go over, if not over `messages` like all the rest. Everything
+  // must outlive it.
+  Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages& messages, transport::Messages* blocks = nullptr);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // Moves on whatever can move without waiting. True: something has. An output takes part from when its slot says which one it
-  // is on all nodes (`job_output`) until no node needs anything of it any more, when the slot says 0 again. Local, does not block.
+  // Moves on whatever can move without waiting, but for blocks that go over messages of their own. True: something has. An output takes
+  // part from when its slot says which one it is on all nodes (`job_output`) until no node needs anything of it any more, when the slot
+  // says 0 again. Local, does not block.
   bool progress();
+  // The same of those blocks, where they go over messages of their own.
+  bool move_blocks();
+  [[nodiscard]] bool waits_for_calls() const { return apart_.has_value(); }
+  // From now on neither moves anything, and the messages are not used any more.
+  void stop();
   // Of those that it has seen, this node or another still needs something. Local.
-  [[nodiscard]] bool holds_any() const { return !outputs_.empty() || is_moving(); }
+  [[nodiscard]] bool holds_any() const;
   // MPI may still read from the pool or write to it, or will when room is made. Local.
-  [[nodiscard]] bool is_moving() const {
-    return !on_their_way_.empty() || !sums_on_their_way_.empty() || !receiving_.empty() || !incoming_.empty();
-  }
+  [[nodiscard]] bool is_moving() const;
   // What has not arrived, and which nodes are behind. Local.
   [[nodiscard]] std::string diagnose() const;
 
@@ -47,10 +53,11 @@ class Exchange {
   struct SharedOutput {
     std::uint64_t job_output = 0;
     pool::OutputKey key;
-    std::map<int, std::optional<Standing>> children;   // by node, as they have said last
-    std::optional<Standing> said;           // to the parent; on the root to the children
+    int publisher = 0;
+    std::map<int, std::optional<NodeProgress>> children;   // by node, as they have said last
+    std::optional<NodeProgress> said;       // to the parent; on the root of the tree to the children
     std::uint64_t said_ns = 0;
-    // Of the part of this node, checksums for the root: before it hears that the part is durable.
+    // Of the part of this node, checksums for the publisher: before it hears that the part is durable.
     enum class SumsAre { not_taken, leaving, there } sums_are = SumsAre::not_taken;
     drain::Engine::Sums sums;                      // that have not left
     // That it has failed, or may have: the storage of a node refuses it.
@@ -72,27 +79,37 @@ class Exchange {
     std::vector<store::StridedSum> sums;
   };
 
+  // What comes over the same messages: bodies are taken in the order of their heads.
+  struct Lane {
+    transport::Messages& messages;
+    std::deque<Incoming> incoming{};               // whose bodies wait for room
+    std::map<std::uint64_t, Receiving> receiving{};   // by token
+    [[nodiscard]] bool is_moving() const { return !receiving.empty() || !incoming.empty(); }
+  };
+
   void take_up_outputs();
   void take_up(std::uint64_t job_output, pool::OutputKey key);
-  bool complete_transfers();
-  bool take_arrivals();
-  bool take_in();
+  bool move(Lane& lane);
+  bool complete_transfers(Lane& lane);
+  bool take_arrivals(Lane& lane);
+  bool take_in(Lane& lane);
   bool send_parcels();
-  bool tell_standings();
-  bool tell_standing(SharedOutput& output);
-  void on_message(int peer, std::vector<std::byte> head);
+  bool tell_progress();
+  bool tell_progress(SharedOutput& output);
+  void on_message(Lane& lane, int peer, std::vector<std::byte> head);
   void commit(const Receiving& received);
+  [[nodiscard]] Lane& blocks() { return apart_ ? *apart_ : all_; }
   // -- exchange_sums.cpp
   void send_sums(SharedOutput& output);
   void send_next_sums(SharedOutput& output);
   bool sums_have_arrived(std::uint64_t number);
-  void take_in_sums(Incoming incoming);
+  void take_in_sums(Lane& lane, Incoming incoming);
   void commit_sums(const Receiving& received);
-  [[nodiscard]] Standing own_standing(const SharedOutput& output) const;
-  void apply(SharedOutput& output, const Standing& of_all);
+  [[nodiscard]] NodeProgress own_progress(const SharedOutput& output) const;
+  void apply(SharedOutput& output, const NodeProgress& of_all);
   // -- exchange_epochs.cpp: of bytes
-  void add_epochs(const pool::OutputSlot& slot, Standing& mine) const;
-  void apply_epochs(pool::OutputSlot& slot, const Standing& of_all);
+  void add_epochs(const pool::OutputSlot& slot, NodeProgress& mine) const;
+  void apply_epochs(pool::OutputSlot& slot, const NodeProgress& of_all);
   // -- exchange_questions.cpp: of ranks, about shared pointers
   bool ask();
   void on_question(const QuestionHead& question);
@@ -107,15 +124,17 @@ class Exchange {
 
   pool::Pool& pool_;
   drain::Engine& engine_;
-  transport::Messages& messages_;
-  std::optional<int> parent_;
-  std::vector<int> children_;
+  mutable std::mutex mutex_;                       // everything below
+  Lane all_;
+  std::optional<Lane> apart_;                      // of blocks, where they have messages of their own
+  const int self_;
+  const std::optional<int> parent_;
+  const std::vector<int> children_;
+  bool stopped_ = false;
   std::vector<SharedOutput> outputs_;
   pool::Recorder recorder_;                        // of what other nodes send; it never waits
-  std::deque<Incoming> early_;                     // about outputs that are to come
+  std::deque<Incoming> early_;                     // about outputs that are to come; all but blocks
   std::array<std::uint64_t, pool::output_slots> over_{};   // 1 + generation of the last output of each slot of the root that is
-  std::deque<Incoming> incoming_;                  // parcels whose bodies wait for room
-  std::map<std::uint64_t, Receiving> receiving_;   // by token
   std::map<std::uint64_t, drain::Parcel> on_their_way_;   // by number
   std::map<std::uint64_t, SumsOnTheirWay> sums_on_their_way_;   // by number
   std::vector<std::uint64_t> asked_;               // by rank of the node: the number of its last question that has left

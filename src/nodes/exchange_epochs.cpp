@@ -7,7 +7,7 @@
 
 namespace glean::nodes {
 
-void Exchange::add_epochs(const pool::OutputSlot& slot, Standing& mine) const {
+void Exchange::add_epochs(const pool::OutputSlot& slot, NodeProgress& mine) const {
   if (slot.is_bytes.load(std::memory_order_acquire) == 0) return;
   const auto get = [](const auto& word) { return word.load(std::memory_order_acquire); };
   mine.latest_epoch = pool::epoch_of(slot);
@@ -17,7 +17,7 @@ void Exchange::add_epochs(const pool::OutputSlot& slot, Standing& mine) const {
   mine.others_somewhere = mine.others_everywhere = pool::have_others(slot) ? 1 : 0;
 }
 
-void Exchange::apply_epochs(pool::OutputSlot& slot, const Standing& of_all) {
+void Exchange::apply_epochs(pool::OutputSlot& slot, const NodeProgress& of_all) {
   if (slot.is_bytes.load(std::memory_order_acquire) == 0) return;
   // A node that has heard of an epoch writes in no earlier one: so none keeps others waiting that writes nothing itself.
   pool::raise_epoch(pool_, of_all.latest_epoch);

@@ -5,6 +5,7 @@
 
 #include "nodes/exchange.hpp"
 #include "pool/futex.hpp"
+#include "transport/tree.hpp"
 
 namespace glean::nodes {
 
@@ -23,7 +24,7 @@ bool Exchange::ask() {
 }
 
 void Exchange::on_question(const QuestionHead& question) {
-  if (parent_) return messages_.send(*parent_, bytes_of(question));
+  if (parent_) return all_.messages.send(*parent_, bytes_of(question));
   if (is_to_come(question.job_output)) take_up_outputs();   // it was just opened here
   const SharedOutput* output = find(question.job_output);   // none: it has failed
   const pool::SharedMove move{question.times_set, question.start, question.by};
@@ -41,13 +42,11 @@ void Exchange::on_answer(const AnswerHead& answer) {
     pool::futex_signal(pool_.header().progress);
     return;
   }
-  // The child below which that node is.
-  int child = static_cast<int>(answer.node);
-  while (child > 2 * messages_.self() + 2) child = (child - 1) / 2;
-  if (std::find(children_.begin(), children_.end(), child) == children_.end()) {
+  const int next = transport::way_to(static_cast<int>(answer.node), self_);
+  if (std::find(children_.begin(), children_.end(), next) == children_.end()) {
     throw base::Error(base::Errc::io, "a message of another node cannot be understood");
   }
-  messages_.send(child, bytes_of(answer));
+  all_.messages.send(next, bytes_of(answer));
 }
 
 }  // namespace glean::nodes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Checksums of what each node has written, on their way to the root, which publishes them with the file. Straight there: on the
-// way along the tree every node would hold those of all below it, and the root has to hold all of them anyway.
+// Checksums of what each node has written, on their way to the publisher, which publishes them with the file. Straight there: on
+// the way along the tree every node would hold those of all below it, and the publisher has to hold all of them anyway.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -12,7 +12,6 @@ namespace glean::nodes {
 namespace {
 
 constexpr std::size_t sums_at_once = 1024;   // of an output; the next follow when these have arrived
-constexpr int root = 0;
 
 }  // namespace
 
@@ -20,7 +19,7 @@ void Exchange::send_sums(SharedOutput& output) {
   using SumsAre = SharedOutput::SumsAre;
   if (output.sums_are != SumsAre::not_taken) return;
   if (pool_.slot(output.key.slot).part_durable.load(std::memory_order_acquire) == 0) return;
-  auto sums = parent_ ? engine_.take_sums(output.key) : std::nullopt;
+  auto sums = output.publisher != self_ ? engine_.take_sums(output.key) : std::nullopt;
   output.sums_are = sums && (!sums->sums.empty() || sums->lost) ? SumsAre::leaving : SumsAre::there;
   if (output.sums_are == SumsAre::there) return;
   output.sums = std::move(*sums);
@@ -35,8 +34,8 @@ void Exchange::send_next_sums(SharedOutput& output) {
   left.erase(begin, left.end());
   const auto body = std::as_bytes(std::span(sent.sums));
   const SumsHead head{.lost = output.sums.lost ? 1U : 0U, .number = number, .job_output = output.job_output, .body_bytes = body.size()};
-  if (body.empty()) messages_.send(root, bytes_of(head));
-  else messages_.send(root, bytes_of(head), body, number);
+  if (body.empty()) all_.messages.send(output.publisher, bytes_of(head));
+  else all_.messages.send(output.publisher, bytes_of(head), body, number);
 }
 
 // Or nobody needs them there, because the output has failed or is put off; then its end comes from there, too.
@@ -50,7 +49,7 @@ bool Exchange::sums_have_arrived(std::uint64_t number) {
   return true;
 }
 
-void Exchange::take_in_sums(Incoming incoming) {
+void Exchange::take_in_sums(Lane& lane, Incoming incoming) {
   const auto head = head_of<SumsHead>(incoming.head);
   if (head.body_bytes > sums_at_once * sizeof(store::StridedSum) || head.body_bytes % sizeof(store::StridedSum) != 0) {
     throw base::Error(base::Errc::io, "a message of another node is cut off");
@@ -59,8 +58,8 @@ void Exchange::take_in_sums(Incoming incoming) {
   Receiving receiving{.incoming = std::move(incoming), .held = {}, .body = std::vector<std::byte>(head.body_bytes)};
   if (head.body_bytes == 0) return commit_sums(receiving);
   const std::uint64_t token = ++tokens_;
-  std::vector<std::byte>& body = (receiving_[token] = std::move(receiving)).body;
-  messages_.receive_body(peer, body, token);
+  std::vector<std::byte>& body = (lane.receiving[token] = std::move(receiving)).body;
+  lane.messages.receive_body(peer, body, token);
 }
 
 void Exchange::commit_sums(const Receiving& received) {
@@ -71,7 +70,7 @@ void Exchange::commit_sums(const Receiving& received) {
     if (!received.body.empty()) std::memcpy(sums.sums.data(), received.body.data(), received.body.size());
     engine_.add_sums(find(head.job_output)->key, sums);
   }
-  messages_.send(received.incoming.peer, bytes_of(ReceiptHead{.taken = wanted ? 1U : 0U, .number = head.number}));
+  all_.messages.send(received.incoming.peer, bytes_of(ReceiptHead{.taken = wanted ? 1U : 0U, .number = head.number}));
 }
 
 }  // namespace glean::nodes

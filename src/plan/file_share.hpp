@@ -22,6 +22,7 @@ struct FileShare {
   int aggregators = 1;             // of each I/O group
   Bytes window_bytes = 0;          // of file domains
   Bytes request_bytes = 0;         // of a write; whole ones make a window; both 0, of one node: as the drain is set up
+  std::int64_t publisher = 0;      // the node that writes the header and publishes
   friend bool operator==(const FileShare&, const FileShare&) = default;
 };
 

@@ -258,7 +258,6 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   OutputState expected = OutputState::free;
   if (!slot.state.compare_exchange_strong(expected, OutputState::opening)) return std::nullopt;
   // Ranks that still look at the output before this one go by the generation.
-  slot.previous_verdict = slot.job_verdict.load();
   slot.generation.fetch_add(1, std::memory_order_release);
   slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
   slot.range_errors = 0;
@@ -279,7 +278,6 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   slot.part_durable = slot.job_closed = slot.job_parts_durable = slot.job_published = slot.job_postponed = 0;
   slot.job_last_rank = slot.job_open_rank = ~std::uint32_t{0};
   for (auto& decision : slot.decisions) decision = 0;
-  slot.job_verdict = 0;
   for (int rank = 0; rank < static_cast<int>(header().ranks); ++rank) {
     rank_progress(index, rank) = rank_begun(index, rank) = rank_phase(index, rank) = 0;
   }

@@ -16,7 +16,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 15;
+inline constexpr std::uint32_t pool_version = 17;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -126,7 +126,7 @@ struct alignas(64) OutputSlot {
   // Outputs that drop: whole steps, decided by the first rank that begins one: step << 18 | ranks that know << 2 |
   // DropDecision, at step % size. Taken for a later step when all ranks know.
   std::array<Atomic<std::uint64_t>, 64> decisions;
-  Atomic<std::uint64_t> steps_dropped;     // on one node
+  Atomic<std::uint64_t> steps_dropped;
   // -- of bytes: writes are numbered, over all ranks, in the order in which they were made
   Atomic<std::uint32_t> is_bytes;          // 1: nobody comes to see what became of it
   alignas(64) Atomic<std::uint64_t> writes_begun;   // stamp of the next (WriteStamp). These two change with each write
@@ -154,12 +154,8 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint64_t> job_highest_end;
   Atomic<std::uint32_t> job_closed;        // 1: by all ranks of all nodes
   Atomic<std::uint32_t> job_parts_durable; // 1: of all nodes
-  Atomic<std::uint32_t> job_published;     // 1: by the node that does, or it has removed the file of which all steps are dropped
+  Atomic<std::uint32_t> job_published;     // 1: by the node that does, or the program has removed the file
   Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp
-  // Of outputs that drop: how many steps are judged << 32 | of these, kept; and which, the k-th of them at k % size.
-  Atomic<std::uint64_t> job_verdict;
-  Atomic<std::uint64_t> previous_verdict;  // of the generation before
-  std::array<Atomic<std::uint32_t>, 64> job_kept_steps;
   // Of bytes, by epochs (drain/output_epochs.cpp). Of this node: its next write when its epoch was raised last; all writes of
   // earlier epochs are in the file; wanted there by somebody of this node. And of all nodes: the least written_epoch.
   Atomic<std::uint64_t> raised_at_write, written_epoch, wanted_epoch, job_written_epoch;

@@ -31,7 +31,6 @@
 #include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "pool/spill.hpp"
-#include "pool/verdicts.hpp"
 #include "service/relocation.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/sums/sidecar.hpp"
@@ -74,11 +73,6 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     output.in_place = names.is_bytes && (names.names.working_path == names.names.final_path || has_final_name);
     output.synchronized = output.is_bytes && slot.synchronized_writes.load(std::memory_order_acquire) != 0;
     const bool is_kept = output.closed || output.in_place || output.synchronized;
-    if (names.nodes_drop) {   // what has been judged: the nodes may find more together
-      const auto kept = pool::kept_before(slot, std::min<std::uint64_t>(steps, pool::verdict_of(slot).judged));
-      output.steps_complete = static_cast<std::uint32_t>(kept);
-      output.steps_begun -= steps - output.steps_complete;
-    }
     if (!description.complete) output.problem = "it was just being opened";
     else if (slot.state != pool::OutputState::open) output.problem = "its slot is damaged";
     else if (ranks.any_abandoned) output.problem = "the application has given it up";

@@ -25,7 +25,6 @@
 #include "pool/postponed.hpp"
 #include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
-#include "pool/verdicts.hpp"
 #include "service/views_of_nodes.hpp"
 #include "store/posix/unclosed.hpp"
 #include "transport/local_messages.hpp"
@@ -117,27 +116,17 @@ void prepare(const pool::Pool& pool, std::uint32_t index, const Verdict& verdict
   }
   slot.job_steps_ended = everywhere ? verdict.ended : 0;
   slot.job_steps_begun = verdict.begun;
-  pool::set_verdict(slot, verdict.steps, verdict.last_kept);
   slot.job_closed = verdict.closed ? 1 : 0;
   slot.synchronized_writes = verdict.synchronized_writes;
   slot.publishing_inode = verdict.inode;
   slot.steps_sent = slot.job_steps = slot.job_parts_durable = slot.part_durable = slot.job_published = slot.job_postponed = 0;
 }
 
-drain::OutputTrace trace_of_dropped(const pool::Pool& pool, std::uint32_t index, const Verdict& verdict) {
-  drain::OutputTrace trace;
-  trace.path = names_of(pool, index).display_path;
-  trace.state = "dropped";
-  trace.steps_dropped = verdict.ended;
-  return trace;
-}
-
 drain::OutputTrace trace_of_published(const pool::Pool& pool, std::uint32_t index, const Verdict& verdict) {
   drain::OutputTrace trace;
   trace.path = names_of(pool, index).display_path;
   trace.state = "published";
-  trace.steps_dropped = verdict.steps.judged - verdict.steps.kept;   // all that were ended had been judged
-  trace.steps = verdict.ended - trace.steps_dropped;
+  trace.steps = verdict.ended;
   if (verdict.closed || verdict.synchronized_writes == 0 || !names_of(pool, index).is_bytes) return trace;
   trace.unclosed_path = find_renamed(names_of(pool, index).names, pool.slot(index)).value_or("");
   if (!trace.unclosed_path.empty()) trace.note = "not closed; synchronized: published as '" + trace.unclosed_path + "'";
@@ -155,11 +144,6 @@ void start(Part& part, const std::map<std::uint64_t, Verdict>& verdicts, int nod
     if (slot.job_output != 0 && is_published(verdict)) {
       part.published_before.push_back(trace_of_published(pool, index, verdict));
       slot.state = pool::OutputState::published;
-      continue;
-    }
-    if (slot.job_output != 0 && is_dropped(verdict)) {
-      part.published_before.push_back(trace_of_dropped(pool, index, verdict));
-      slot.state = pool::OutputState::abandoned;
       continue;
     }
     prepare(pool, index, verdict, nodes);

@@ -13,8 +13,8 @@
 #include "base/units.hpp"
 #include "drain/engine.hpp"
 #include "drain/trace_json.hpp"
-#include "nodes/exchange.hpp"
 #include "pool/futex.hpp"
+#include "service/node.hpp"
 #include "service/recovery.hpp"
 
 namespace glean::service {
@@ -22,8 +22,6 @@ namespace {
 
 using Meanwhile = std::function<void(pool::Pool&)>;
 
-constexpr std::uint64_t look_ns = 50'000'000;
-constexpr std::uint64_t shortest_nap_ns = 100'000, longest_nap_ns = 2'000'000;   // while other nodes may send something
 constexpr double parting_seconds = 5;   // nothing has moved for so long: the ranks of other nodes do not come any more
 
 // Nobody captures any more, so the place of the data is free.
@@ -53,28 +51,9 @@ bool any_incomplete(const pool::Pool& pool) {
   return false;
 }
 
-// What messages bring wakes nobody, so it looks for them: at once while data moves, and less often the longer nothing does.
-void exchange_until_the_end(pool::Pool& pool, drain::Engine& engine, nodes::Exchange& exchange, double deadline_seconds,
-                            const Meanwhile& meanwhile) {
-  pool::PoolHeader& header = pool.header();
-  std::uint64_t nap_ns = shortest_nap_ns, moved_ns = base::now_ns();
-  for (;;) {
-    const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
-    const bool closed = is_closed(pool), ends = closed || !any_rank_lives(pool);
-    engine.adopt_now();   // a rank waits for that
-    if (meanwhile) meanwhile(pool);
-    const bool moves = exchange.progress();
-    if (moves || !ends) moved_ns = base::now_ns();
-    const double still_seconds = base::seconds(base::now_ns() - moved_ns);
-    if (closed && (!exchange.holds_any() || still_seconds > deadline_seconds)) return;
-    if (ends && !closed && (!any_incomplete(pool) || still_seconds > parting_seconds)) return;
-    if (!moves) pool::futex_wait(header.progress, seen, nap_ns);
-    const bool is_busy = moves || exchange.is_moving() || header.progress.load(std::memory_order_acquire) != seen;
-    nap_ns = is_busy ? shortest_nap_ns : std::min(2 * nap_ns, exchange.holds_any() ? longest_nap_ns : look_ns);
-  }
-}
+bool any_rank_or_session(const pool::Pool& pool) { return !is_closed(pool) && any_rank_lives(pool); }
 
-int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void()>& started, const OtherNodes& others,
+int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void()>& started, OtherNodes others,
                       const Meanwhile& meanwhile) {
   store::SystemCalls calls;
   bool is_left = false, is_moving = false;
@@ -82,17 +61,30 @@ int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void
     drain::Engine engine(*pool, pool->plan(), calls);
     pool::futex_signal(pool->header().progress);
     if (started) started();
-    nodes::Exchange exchange(*pool, engine, *others.messages);
-    exchange_until_the_end(*pool, engine, exchange, others.deadline_seconds, meanwhile);
-    exchange.progress();   // tells of what has failed just now
+    Node node(*pool, engine, std::move(others.messages));
+    const auto ends = [&] {
+      if (meanwhile) meanwhile(*pool);
+      return !any_rank_or_session(*pool);
+    };
+    const auto is_over = [&](double still_seconds) {
+      if (is_closed(*pool)) return !node.holds_any() || still_seconds > others.deadline_seconds;
+      return !any_incomplete(*pool) || still_seconds > parting_seconds;
+    };
+    try {
+      node.run(ends, is_over);
+      node.turn();   // tells of what has failed just now
+    } catch (const base::Error& error) {
+      node.part();
+      tell_of_loss(*pool, error);
+    }
     const bool closed = is_closed(*pool);
-    if (closed && exchange.holds_any()) {
+    if (closed && node.holds_any()) {
       base::log(base::LogLevel::error, "the writer of node {}: nothing has come from other nodes for {}: {}", pool->header().node,
-                base::exact_seconds(others.deadline_seconds), exchange.diagnose());
+                base::exact_seconds(others.deadline_seconds), node.exchange().diagnose());
     }
     if (closed) others.leave_together();
-    is_left = !closed && any_incomplete(*pool);
-    is_moving = exchange.is_moving();
+    is_left = (!closed || pool->header().lost_nodes != 0) && any_incomplete(*pool);
+    is_moving = node.exchange().is_moving();
     engine.stop(is_left ? drain::Engine::Unfinished::leave : drain::Engine::Unfinished::discard);
     if (closed) leave_trace(*pool, engine.trace());
   }
@@ -107,19 +99,18 @@ int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void
 }
 
 int serve_alone(pool::Pool& pool, const std::function<void()>& started, const Meanwhile& meanwhile) {
-  pool::PoolHeader& header = pool.header();
   store::SystemCalls calls;
   bool closed = false;
   {
     drain::Engine engine(pool, pool.plan(), calls);
-    pool::futex_signal(header.progress);   // whoever has started this process waits for it
+    pool::futex_signal(pool.header().progress);   // whoever has started this process waits for it
     if (started) started();
-    do {
-      const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
-      closed = is_closed(pool);
+    const auto ends = [&] {
       if (meanwhile) meanwhile(pool);
-      if (!closed) pool::futex_wait(header.progress, seen, look_ns);
-    } while (!closed && any_rank_lives(pool));
+      return !any_rank_or_session(pool);
+    };
+    Node(pool, engine).run(ends, [](double) { return true; });
+    closed = is_closed(pool);
     engine.stop(closed ? drain::Engine::Unfinished::discard : drain::Engine::Unfinished::leave);
     if (closed && !try_what_is_kept(pool, calls)) return 1;
     if (closed) leave_trace(pool, engine.trace());
@@ -136,7 +127,7 @@ int serve_alone(pool::Pool& pool, const std::function<void()>& started, const Me
 
 }  // namespace
 
-int serve(const std::string& name, const std::function<void()>& started, const OtherNodes& others,
+int serve(const std::string& name, const std::function<void()>& started, OtherNodes others,
           const std::function<void(pool::Pool&)>& meanwhile) {
   auto pool = std::make_unique<pool::Pool>(pool::Pool::attach(name));
   if (!pool->claim_drain()) {
@@ -144,7 +135,7 @@ int serve(const std::string& name, const std::function<void()>& started, const O
   }
   if (!pool->is_shared()) return serve_alone(*pool, started, meanwhile);
   if (!others.messages) throw base::Error(base::Errc::unsupported, "other nodes belong to the pool '" + name + "', and are not here");
-  return serve_with_others(std::move(pool), started, others, meanwhile);
+  return serve_with_others(std::move(pool), started, std::move(others), meanwhile);
 }
 
 std::optional<drain::DrainTrace> trace_left_in(const pool::Pool& pool) {

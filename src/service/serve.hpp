@@ -27,7 +27,7 @@ struct OtherNodes {
 // and removes the pool. Of several nodes what they cannot complete together stays in the pool. Calls `started` once it drains.
 // `meanwhile` is called again and again while ranks may still capture. Returns an exit code: 0, or 1 when something could not be
 // completed. Blocks.
-[[nodiscard]] int serve(const std::string& pool, const std::function<void()>& started = {}, const OtherNodes& others = {},
+[[nodiscard]] int serve(const std::string& pool, const std::function<void()>& started = {}, OtherNodes others = {},
                         const std::function<void(pool::Pool&)>& meanwhile = {});
 
 // What serve() has left for the report in a pool whose session is closed; nothing if the helper was killed.

@@ -59,35 +59,13 @@ json view_of(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
   const store::FileNames names = names_of(pool, index).names;
   const pool::RanksOfOutput ranks = pool::ranks_of_output(pool, index);
-  const pool::Verdict steps = pool::verdict_of(slot);
-  const pool::Decisions decisions = pool::decisions_of(slot);
-  return {{"judged", steps.judged}, {"kept", steps.kept}, {"last_kept", pool::last_kept(slot)}, {"decided", decisions.decided},
-          {"drops", decisions.drops}, {"node", pool.header().node}, {"output", slot.job_output.load()}, {"ended", ranks.steps_ended},
+  return {{"node", pool.header().node}, {"output", slot.job_output.load()}, {"ended", ranks.steps_ended},
           {"begun", ranks.most_ended}, {"closed", ranks.all_closed},
           {"part_durable", slot.part_durable.load()}, {"inode", slot.publishing_inode.load()},
           {"in_place", is_in_place(names)}, {"renamed", find_renamed(names, slot).has_value()},
           {"synchronized_writes", slot.synchronized_writes.load()},
           {"removed", slot.is_renamed.load() == pool::is_removed_output}, {"new_name", new_name(pool, index)},
           {"error", slot.error.load() != 0 && !is_refused(slot) ? pool::message_of(slot) : std::string()}};
-}
-
-void join_steps(Verdict& verdict, const json& view) {
-  const pool::Verdict steps{view["judged"].get<std::uint64_t>(), view["kept"].get<std::uint64_t>()};
-  if (steps.judged >= verdict.steps.judged) {
-    verdict.steps = steps;
-    verdict.last_kept = view["last_kept"].get<std::vector<std::uint64_t>>();
-  }
-  verdict.decisions.decided = std::min(verdict.decisions.decided, view["decided"].get<std::uint64_t>());
-  verdict.decisions.drops |= view["drops"].get<std::uint64_t>();
-}
-
-// What node 0 would have said next. No node has judged more, and each has its decisions of what none has.
-void judge_steps(Verdict& verdict) {
-  for (; verdict.steps.judged < verdict.decisions.decided; ++verdict.steps.judged) {
-    if ((verdict.decisions.drops >> verdict.steps.judged % 64 & 1) != 0) continue;
-    ++verdict.steps.kept;
-    verdict.last_kept.push_back(verdict.steps.judged);
-  }
 }
 
 }  // namespace
@@ -100,11 +78,6 @@ json views_of(const pool::Pool& pool) {
   return views;
 }
 
-bool is_dropped(const Verdict& verdict) {
-  return !verdict.has_root && verdict.error.empty() && verdict.steps.judged != 0 && verdict.steps.kept == verdict.last_kept.size() &&
-         std::none_of(verdict.last_kept.begin(), verdict.last_kept.end(), [&](auto step) { return step < verdict.ended; });
-}
-
 bool is_published(const Verdict& verdict) {
   return !verdict.has_root && verdict.error.empty() && (verdict.renamed || (verdict.in_place && verdict.all_durable));
 }
@@ -112,7 +85,7 @@ bool is_published(const Verdict& verdict) {
 bool needs_all_nodes(const std::pair<const std::uint64_t, Verdict>& judged) {
   const auto& [output, verdict] = judged;
   const bool is_removed = verdict.removed && verdict.new_path.empty();
-  return output != 0 && verdict.error.empty() && !is_removed && !is_published(verdict) && !is_dropped(verdict);
+  return output != 0 && verdict.error.empty() && !is_removed && !is_published(verdict);
 }
 
 std::map<std::uint64_t, Verdict> judge(const json& views) {
@@ -137,9 +110,7 @@ std::map<std::uint64_t, Verdict> judge(const json& views) {
     if (verdict.error.empty()) verdict.error = view["error"].get<std::string>();
     // Of any node: what died with the others may have been told.
     verdict.synchronized_writes = std::max(verdict.synchronized_writes, view["synchronized_writes"].get<std::uint64_t>());
-    join_steps(verdict, view);
   }
-  for (auto& [output, verdict] : verdicts) judge_steps(verdict);
   return verdicts;
 }
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "pool/pool.hpp"
-#include "pool/verdicts.hpp"
 #include "store/description.hpp"
 
 namespace glean::service {
@@ -24,10 +23,6 @@ struct Verdict {
   bool closed = true, all_durable = true, has_root = false, in_place = false, renamed = false, removed = false;
   std::set<int> nodes;
   std::string error, new_path, new_working_path;
-  // Of steps that may have been dropped: as far as the node says that knows most, and what all have decided.
-  pool::Verdict steps;
-  std::vector<std::uint64_t> last_kept;
-  pool::Decisions decisions{.decided = pool::rank_steps};
 };
 
 // Under the name that it has by now. Empty: the output is not described. Local.
@@ -40,11 +35,9 @@ struct Verdict {
 [[nodiscard]] nlohmann::json views_of(const pool::Pool& pool);
 // By output, of the views of all nodes.
 [[nodiscard]] std::map<std::uint64_t, Verdict> judge(const nlohmann::json& views);
-// By node 0, which has no file any more.
-[[nodiscard]] bool is_dropped(const Verdict& verdict);
 // By node 0: what it has open no more it has published, or it has failed there.
 [[nodiscard]] bool is_published(const Verdict& verdict);
-// What has failed, what the program has removed, and what node 0 has published or dropped, and forgotten, each node ends by itself.
+// What has failed, what the program has removed, and what node 0 has published and forgotten, each node ends by itself.
 [[nodiscard]] bool needs_all_nodes(const std::pair<const std::uint64_t, Verdict>& judged);
 
 }  // namespace glean::service

@@ -110,18 +110,19 @@ void Core::join(const std::map<std::string, std::string>& settings) {
     base::LogLevel log_level;
     bool captures, needs_writers, writes_collectively;
     int ranks_per_node, files;
+    base::ExchangeOver exchange;
   };
   const auto shared = on_root<Shared>(comm_, [&](Shared& value) {
     configuration_ = base::load_configuration(settings, base::process_environment());
     const auto& loaded = configuration_.settings;
     value = {loaded.pool.deadline_seconds, loaded.log_level, loaded.any_captures(),
              program_ == Program::knows && loaded.any_needs_writers(),
-             loaded.any_writes_collectively(), loaded.topology.ranks_per_node, loaded.plan.files};
+             loaded.any_writes_collectively(), loaded.topology.ranks_per_node, loaded.plan.files, loaded.exchange};
   });
   deadline_seconds_ = shared.deadline_seconds;
   base::set_log_level(shared.log_level);
   if (shared.needs_writers) set_aside_writers(shared.ranks_per_node);
-  if (is_writer_) return serve_as_writer();
+  if (is_writer_) return serve_as_writer(shared.exchange);
   const int ranks_per_node = std::max(0, shared.ranks_per_node - (shared.needs_writers ? 1 : 0));   // of those that are left
   const bool in_parts = shared.files != 1;
   if (shared.captures || shared.writes_collectively || in_parts) nodes_ = std::make_unique<Nodes>(comm_, ranks_per_node);
@@ -329,7 +330,6 @@ void Core::close() {
   if (left) drain_->leave_unfinished(left->what());
   leave_nodes();
   if (ladder_) figures_.ladder = ladder_->figures();
-  if (outputs_) figures_.steps_dropped += outputs_->steps_dropped_by_nodes();
   ladder_.reset();
   pace_.reset();
   recorder_.reset();
@@ -377,7 +377,7 @@ Statistics Core::statistics() const {
   statistics.blocked_seconds = base::seconds(figures_.blocked_ns);
   statistics.captured_bytes = figures_.captured_bytes;
   statistics.puts = figures_.puts;
-  statistics.steps_dropped = figures_.steps_dropped + (outputs_ && !closed_ ? outputs_->steps_dropped_by_nodes() : 0);
+  statistics.steps_dropped = figures_.steps_dropped;
   const capture::Ladder::Figures ladder = ladder_ ? ladder_->figures() : figures_.ladder;
   statistics.spilled_bytes = ladder.spilled_bytes;
   statistics.synchronous_bytes = ladder.synchronous_bytes;

@@ -18,7 +18,6 @@
 #include "capture/ladder.hpp"
 #include "glean/glean.hpp"
 #include "capture/pace.hpp"
-#include "nodes/exchange.hpp"
 #include "plan/collective.hpp"
 #include "plan/node_plan.hpp"
 #include "pool/journal.hpp"
@@ -32,7 +31,6 @@
 #include "session/parts.hpp"
 #include "session/past_outputs.hpp"
 #include "session/pool_outputs.hpp"
-#include "transport/mpi/messages.hpp"
 
 namespace glean::session {
 
@@ -97,9 +95,9 @@ class Core {
   // nothing.
   void keep_draining() {
     if (drain_) drain_->keep_alive();
-    if (exchange_) exchange_->progress();
+    if (exchange_) exchange_->move_blocks();
   }
-  // The same as long as data moves, 100 ms at most: what this node has for others is on its way then, if they take it.
+  // The same as long as data moves in calls, 100 ms at most: what this node has for others is on its way then, if they take it.
   void move_data();
   // How a file that is about to be written is shared out among the nodes. On the root. Local.
   [[nodiscard]] plan::FileShare share_of(const std::string& path, const store::FileLayout& layout);
@@ -107,8 +105,8 @@ class Core {
   void restrict_to_what_several_nodes_can(base::OutputSettings& settings, const std::string& path) const;
   // Of several nodes: tells all leaders of an output that the root has made; returns it as bytes.
   [[nodiscard]] std::vector<std::byte> description_from_root(const std::vector<std::byte>& of_root);
-  // The file is there for this node too, and stays open, whatever becomes of its name. Throws what that fails with. Blocks until
-  // the writer has opened it, where there is one.
+  // Waits until the drain of this node has made the file, or opened it: it stays open, whatever becomes of its name. Throws what that
+  // fails with. Blocks.
   void open_on_this_node(pool::OutputKey key);
   // Then that it exists: from now on the nodes exchange what they have of it.
   void share(std::uint64_t job_output, pool::OutputKey key);
@@ -156,9 +154,9 @@ class Core {
   void start_drain();
   // core_writers.cpp
   void set_aside_writers(int ranks_per_node);
-  void serve_as_writer();
+  void serve_as_writer(base::ExchangeOver exchange);
   void start_writer(const std::optional<base::Error>& failed);
-  void wait_for_writer_to_open(pool::OutputKey key);
+  void wait_for_drain_to_open(pool::OutputKey key);
   void leave_together() const;
   void make_pool(const std::string& session);
   void join_nodes();
@@ -205,9 +203,7 @@ class Core {
   std::unique_ptr<NodeDrain> drain_;
   std::unique_ptr<CallWatch> watch_;
   // And where there are several.
-  std::unique_ptr<transport::Messages> messages_;
-  std::unique_ptr<nodes::Exchange> exchange_;
-  std::unique_ptr<ExchangeThread> exchange_thread_;   // instead, where the program knows nothing of it
+  std::unique_ptr<ExchangeThread> exchange_;
   std::function<void()> meanwhile_;
   std::vector<Backend*> direct_;
   std::set<std::string> warned_;

@@ -2,13 +2,10 @@
 //
 // What a session does besides where it spans several nodes.
 #include <algorithm>
-#include <chrono>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/log.hpp"
-#include "base/units.hpp"
 #include "drain/trace_json.hpp"
 #include "pool/futex.hpp"
 #include "session/agreement.hpp"
@@ -18,8 +15,6 @@
 namespace glean::session {
 namespace {
 
-constexpr std::uint64_t still_ns = 200'000;   // nothing has moved for so long: the others are busy
-constexpr std::uint64_t moving_ns = 100'000'000;
 constexpr double parting_seconds = 5;         // nothing has moved for so long: the others are somewhere else
 
 }  // namespace
@@ -38,56 +33,42 @@ void Core::split_into_parts(int ranks_per_node) {
   is_root_ = rank == 0;
 }
 
+// Unmodified programs write on the nodes where they are: they exchange no blocks, and are in a call of the library when they like.
 void Core::join_nodes() {
-  if (program_ == Program::unmodified) {
-    agree(comm_, caught([&] {
-      if (nodes_->leads()) exchange_thread_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), *nodes_, deadline_seconds_);
-    }));
-    return;
-  }
+  const auto blocks = on_root<base::ExchangeOver>(comm_, [&](base::ExchangeOver& value) {
+    value = program_ == Program::unmodified ? base::ExchangeOver::tcp : choose_exchange(settings().exchange);
+  });
+  agree(comm_, caught([&] {
+    if (nodes_->leads()) exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), *nodes_, deadline_seconds_, blocks);
+  }));
+  if (exchange_) outputs_->set_exchange(&exchange_->exchange());
+  if (blocks == base::ExchangeOver::tcp) return;
   // On all ranks: a collective call that waits so is another one for MPI than one that does not.
   meanwhile_ = [this] {
-    if (exchange_) exchange_->progress();
+    if (exchange_) exchange_->move_blocks();
   };
   for (const MPI_Comm comm : {comm_, nodes_->comm(), nodes_->leaders()}) {
     if (comm != MPI_COMM_NULL) set_meanwhile(comm, &meanwhile_);
   }
-  if (!nodes_->leads()) return;
-  messages_ = transport::make_mpi_messages(nodes_->leaders());
-  exchange_ = std::make_unique<nodes::Exchange>(*pool_, drain_->engine(), *messages_);
-  outputs_->set_exchange(exchange_.get());
 }
 
 // Everybody knows what has become of every output. Throws what keeps this node from that, where `glean recover` can go on. `failed`:
 // that has been found already.
 void Core::finish_exchange(const std::optional<base::Error>& failed) {
-  if (exchange_thread_) {
-    const auto late = failed ? failed : caught([&] {
-      wait_until(*this, [&] { return !exchange_thread_->holds_any(); }, "the end of the session");
-      if (any_is_open(*pool_)) throw base::Error(base::Errc::io, "other nodes cannot be reached any more");
-    });
-    exchange_thread_->let_others_end();
-    agree(nodes_->leaders(), std::nullopt);
-    if (late) throw base::Error(*late);
-    return;
-  }
   if (!exchange_) {
     if (failed) throw base::Error(*failed);
     return;
   }
-  for (std::uint64_t now = base::now_ns(), moved = now; exchange_->holds_any(); now = base::now_ns()) {
-    if (exchange_->progress()) {
-      moved = now;
-    } else if (base::seconds(now - moved) < deadline_seconds_) {
-      std::this_thread::sleep_for(std::chrono::nanoseconds(still_ns));   // the drain, or another rank, may need the core
-    } else {
-      const std::string who = exchange_->diagnose();
-      base::log(base::LogLevel::error, "closing the session: nothing has come from other nodes for {}: {}",
-                base::exact_seconds(deadline_seconds_), who.empty() ? "not every node knows what became of all outputs" : who);
-      break;
-    }
-  }
+  const auto late = failed ? failed : caught([&] {
+    wait_until(*this, [&] {
+      move_data();
+      return !exchange_->holds_any();
+    }, "the end of the session");
+    if (any_is_open(*pool_)) throw base::Error(base::Errc::io, "other nodes cannot be reached any more");
+  });
+  exchange_->let_others_end();
   agree(nodes_->leaders(), std::nullopt);
+  if (late) throw base::Error(*late);
 }
 
 // On the root; the others get their own. Collective over the leaders.
@@ -125,42 +106,41 @@ drain::DrainTrace Core::trace_of_all_nodes() const {
 // Without the others: what all ranks have closed is completed if the other nodes are in calls of the library too, and else left to
 // `glean recover`. Of what ranks of this node have not closed the others hear that it has failed, and do not wait for it.
 void Core::part_from_nodes() {
-  if (exchange_thread_) {
+  if (!exchange_) return;
+  const std::string why = fmt::format("rank {} has left the session before the output was complete", rank_);
+  if (program_ == Program::unmodified) {
     const auto late = caught([&] { ByteOutput::finish_all(*this); });
     if (late) return drain_->end_without_ranks(late->what());
     if (!open_and_kept(*pool_).empty()) return drain_->end_without_ranks("files were open when the program ended");
-    ByteOutput::fail_open(*this, fmt::format("rank {} has left the session before the output was complete", rank_));
+    ByteOutput::fail_open(*this, why);
     return;
   }
-  if (!exchange_) return;
   if (outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank has ended without closing its outputs");
-  if (!mpi_runs()) {
+  if (!mpi_runs() && exchange_->exchange().waits_for_calls()) {
     if (exchange_->holds_any()) drain_->end_without_ranks("MPI was finalized before the session was closed");
     return;
   }
   for (const std::string& text : outputs_->wait_alone(std::min(deadline_seconds_, parting_seconds))) {
     base::log(base::LogLevel::error, "{}", text);
   }
-  outputs_->fail_open(fmt::format("rank {} has left the session before the output was complete", rank_));
-  move_data();   // tells of it
+  outputs_->fail_open(why);   // the thread tells of it
+  recorder_->ring_the_drain();
   if (outputs_->any_incomplete()) drain_->end_without_ranks("the session was left before all nodes had done their part");
 }
 
 void Core::leave_nodes() noexcept {
-  exchange_thread_.reset();
   if (!exchange_) return;
-  transfers_are_left_ = exchange_->is_moving();
   if (outputs_) outputs_->set_exchange(nullptr);
+  transfers_are_left_ = exchange_->exchange().waits_for_calls() && exchange_->exchange().is_moving();
   exchange_.reset();
-  messages_.reset();
 }
 
 void Core::restrict_to_what_several_nodes_can(base::OutputSettings& settings, const std::string& path) const {
   if (!nodes_ || job_nodes().count() == 1 || !base::captures(settings.mode)) return;
-  // Several files would each have other steps.
-  if (settings.full == base::WhenFull::drop && parts_.count > 1) {
+  // Nodes run out of room at different times, and would each have other steps.
+  if (settings.full == base::WhenFull::drop) {
     if (rank_ == 0) {
-      base::log(base::LogLevel::warning, "'{}': puts wait when a pool is full: an output of several files drops no steps", path);
+      base::log(base::LogLevel::warning, "'{}': puts wait when a pool is full: an output that several nodes write drops no steps", path);
     }
     settings.full = base::WhenFull::block;
   }
@@ -170,31 +150,25 @@ void Core::restrict_to_what_several_nodes_can(base::OutputSettings& settings, co
   }
 }
 
-// Not for longer than `moving_ns`: other nodes may send as long as they put, and this one's program would stand still for it.
-// What does not come now comes in a later call.
 void Core::move_data() {
-  if (!exchange_) return;
-  const std::uint64_t begin = base::now_ns();
-  for (std::uint64_t now = begin, moved = now; now - moved < still_ns && now - begin < moving_ns; now = base::now_ns()) {
-    if (exchange_->progress()) moved = now;
-  }
+  if (exchange_) exchange_->move_blocks_on();
 }
 
 void Core::open_on_this_node(pool::OutputKey key) {
-  if (exchange_) drain_->engine().adopt_now();
-  else wait_for_writer_to_open(key);
+  if (!drain_ || !drain_->adopt_now()) wait_for_drain_to_open(key);
   const pool::OutputSlot& slot = pool_->slot(key.slot);
   const std::uint32_t error = slot.error.load(std::memory_order_acquire);
   if (error == 0) return;
-  throw base::Error(static_cast<base::Errc>(error - 1),
+  const auto code = static_cast<base::Errc>(error - 1);
+  if (job_nodes().count() == 1) throw base::Error(code, pool::message_of(slot));
+  throw base::Error(code,
                     fmt::format("node {} (rank {}): {}", job_nodes().self(), rank_, pool::message_of(slot)),
                     "all nodes have to see the same directory");
 }
 
 void Core::share(std::uint64_t job_output, pool::OutputKey key) {
   pool_->slot(key.slot).job_output.store(job_output, std::memory_order_release);
-  if (exchange_) exchange_->progress();
-  else pool::futex_signal(pool_->header().progress);   // the writer sleeps on it
+  pool::futex_signal(pool_->header().progress);   // whoever exchanges messages with the other nodes sleeps on it
 }
 
 std::vector<std::byte> Core::description_from_root(const std::vector<std::byte>& of_root) {

@@ -15,6 +15,7 @@
 #include "service/serve.hpp"
 #include "session/agreement.hpp"
 #include "session/core.hpp"
+#include "transport/mpi/messages.hpp"
 
 namespace glean::session {
 namespace {
@@ -92,7 +93,7 @@ void Core::set_aside_writers(int ranks_per_node) {
 }
 
 // In the order of start_writer(). What goes wrong once all drain is no reason to end the program.
-void Core::serve_as_writer() {
+void Core::serve_as_writer(base::ExchangeOver exchange) {
   const auto pool = on_root<PoolName>(with_writers_->comm(), [](PoolName&) {});
   bool has_told = false;
   const auto tell = [&](const std::optional<base::Error>& failed) {
@@ -103,9 +104,12 @@ void Core::serve_as_writer() {
     with_writers_.reset();
   };
   const auto failed = caught([&] {
-    const service::OtherNodes others{transport::make_mpi_messages(comm_), deadline_seconds_, [this] { leave_together(); }};
+    // A writer is in MPI all the time: so over MPI, too, its messages move in the background.
+    const bool over_tcp = exchange == base::ExchangeOver::tcp && with_writers_->count() > 1;
+    service::OtherNodes others{over_tcp ? connect_nodes(comm_, deadline_seconds_) : transport::make_mpi_messages(comm_),
+                               deadline_seconds_, [this] { leave_together(); }};
     Questions questions(with_writers_->self(), deadline_seconds_);
-    const int status = service::serve(pool.text, [&] { tell(std::nullopt); }, others,
+    const int status = service::serve(pool.text, [&] { tell(std::nullopt); }, std::move(others),
                                     [&](pool::Pool& drained) { questions.look(drained); });
     if (status != 0) base::log(base::LogLevel::error, "not all that the ranks had captured could be completed");
   });
@@ -140,18 +144,21 @@ void Core::start_writer(const std::optional<base::Error>& failed) {
   agree(comm_, caught([&] { start_drain(); }));
 }
 
-// On the leader of one of several nodes.
-void Core::wait_for_writer_to_open(pool::OutputKey key) {
+// The drain is another process.
+void Core::wait_for_drain_to_open(pool::OutputKey key) {
   pool::PoolHeader& header = pool_->header();
   const pool::OutputSlot& slot = pool_->slot(key.slot);
-  pool::futex_signal(header.progress);   // the writer sleeps on it
+  pool::futex_signal(header.progress);   // a writer that exchanges messages sleeps on it
+  recorder_->ring_the_drain();
   const std::uint64_t begin_ns = base::now_ns();
   for (;;) {
     const std::uint32_t seen = header.progress.load(std::memory_order_acquire);
     if (slot.working_inode.load(std::memory_order_acquire) != 0 || slot.error.load(std::memory_order_acquire) != 0) return;
     if (const auto lost = outputs_->drain_is_lost()) throw base::Error(*lost);
+    if (!drain_ && pool_->drainer() == 0) throw base::Error(base::Errc::io, "the process that drains is gone");
+    keep_draining();
     if (base::seconds(base::now_ns() - begin_ns) > deadline_seconds_) {
-      throw base::Error(base::Errc::timeout, fmt::format("the writer of node {} has not opened the file for {}", nodes_->self(),
+      throw base::Error(base::Errc::timeout, fmt::format("the process that drains node {} has not opened the file for {}", nodes_->self(),
                                                          base::exact_seconds(deadline_seconds_)));
     }
     pool::futex_wait(header.progress, seen, writer_nap_ns);

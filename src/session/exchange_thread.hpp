@@ -1,43 +1,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Nodes of a program that knows nothing of the session tell each other how far they are in a thread of each leader, over TCP: the program
-// is in calls of the library when it likes, and MPI is for its own threads.
+// Where threads of this process drain one of several nodes: a thread of the leader tells the other nodes how far this one is, over TCP,
+// whatever the program does meanwhile. Blocks of data go the same way, or over MPI inside the program's calls: a session chooses once.
 #pragma once
+
+#include <mpi.h>
 
 #include <atomic>
 #include <memory>
-#include <string>
 #include <thread>
 
-#include "nodes/exchange.hpp"
+#include "base/settings.hpp"
+#include "service/node.hpp"
 #include "session/nodes.hpp"
 
 namespace glean::session {
 
+// Connects this node to its neighbours in the tree of nodes; `leaders` has a rank of each. Throws on all or none. Collective, blocks at
+// most for the deadline.
+[[nodiscard]] std::unique_ptr<transport::Messages> connect_nodes(MPI_Comm leaders, double deadline_seconds);
+
+// What "auto" means on this node: tcp, unless it has a port into a fabric that MPI knows better how to use. Local.
+[[nodiscard]] base::ExchangeOver choose_exchange(base::ExchangeOver setting);
+
 class ExchangeThread {
  public:
-  // Connects this node to its neighbours in the tree of nodes. Everything must outlive it. Throws on all leaders or none. Collective over
-  // the leaders, blocks at most for the deadline.
-  ExchangeThread(pool::Pool& pool, drain::Engine& engine, const Nodes& nodes, double deadline_seconds);
+  // Everything must outlive it. As connect_nodes().
+  ExchangeThread(pool::Pool& pool, drain::Engine& engine, const Nodes& nodes, double deadline_seconds, base::ExchangeOver blocks);
   // Ends it as soon as no node needs anything of this one, or nothing has moved for some seconds. Blocks.
   ~ExchangeThread();
   ExchangeThread(const ExchangeThread&) = delete;
   ExchangeThread& operator=(const ExchangeThread&) = delete;
 
+  [[nodiscard]] nodes::Exchange& exchange() { return node_->exchange(); }
+  // Inside a call of the program: moves the blocks that go over MPI. Local, does not block.
+  void move_blocks() { exchange().move_blocks(); }
+  // The same as long as some move, 100 ms at most: other nodes may send as long as they put, and this one's program would stand still
+  // for it. What does not come now comes in a later call, or in the background.
+  void move_blocks_on();
   // From now on a neighbour that ends is no loss if nothing is needed of it. Local.
   void let_others_end() { others_may_end_.store(true); }
   // This node or another still needs something of an output. Local.
-  [[nodiscard]] bool holds_any() const { return holds_any_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool holds_any() const { return node_->holds_any(); }
 
  private:
   void run();
-  void exchange_until_the_end();
-  void listen() const;
 
   pool::Pool& pool_;
-  std::unique_ptr<transport::Messages> messages_;
-  std::unique_ptr<nodes::Exchange> exchange_;
-  std::atomic<bool> ends_{false}, has_ended_{false}, others_may_end_{false}, holds_any_{false};
+  std::unique_ptr<service::Node> node_;
+  std::atomic<bool> ends_{false}, others_may_end_{false};
   std::thread thread_;
 };
 

@@ -48,7 +48,12 @@ auto output_call(Output::Impl* impl, OnError on_error, Call call) {
 
 }  // namespace
 
-const char* version() noexcept { return GLEAN_VERSION; }
+#define GLEAN_TEXT_OF(number) #number
+#define GLEAN_DOTTED(major, minor, patch) GLEAN_TEXT_OF(major) "." GLEAN_TEXT_OF(minor) "." GLEAN_TEXT_OF(patch)
+static_assert(std::string_view(GLEAN_VERSION) == GLEAN_DOTTED(GLEAN_VERSION_MAJOR, GLEAN_VERSION_MINOR, GLEAN_VERSION_PATCH),
+              "glean.hpp and CMakeLists.txt have different versions");
+
+const char* v0::version() noexcept { return GLEAN_VERSION; }
 
 // --- Output
 
@@ -110,9 +115,9 @@ void Output::put_all(Variable variable, Type memory, const void* data, std::size
   output_call(impl_.get(), OnError::poison, [&](Impl& impl) { impl.put_all(variable, memory, data, elements); });
 }
 
-void Output::put_box(Variable variable, const Box& box, Type memory, const void* first,
-                     std::span<const std::ptrdiff_t> strides) {
-  output_call(impl_.get(), OnError::poison, [&](Impl& impl) { impl.put_box(variable, box, memory, first, strides); });
+void Output::put_box(Variable variable, std::span<const std::uint64_t> start, std::span<const std::uint64_t> count, Type memory,
+                     const void* first, std::span<const std::ptrdiff_t> strides) {
+  output_call(impl_.get(), OnError::poison, [&](Impl& impl) { impl.put_box(variable, start, count, memory, first, strides); });
 }
 
 void Output::end_step() {

@@ -61,10 +61,12 @@ void Output::Impl::poison(const base::Error& error) noexcept {
 }
 
 void Output::Impl::require_open(const char* call) const {
-  const std::string named = std::string(call) + " of '" + path_ + "': ";
-  if (core_->closed()) refuse(base::Errc::invalid_state, named + "the session is closed");
-  if (phase_ == Phase::closed) refuse(base::Errc::invalid_state, named + "it is closed");
-  if (phase_ == Phase::failed) refuse(base::Errc::invalid_state, named + "there is no file: " + creation_error_);
+  const auto refuse_call = [&](const std::string& why) {
+    refuse(base::Errc::invalid_state, std::string(call) + " of '" + path_ + "': " + why);
+  };
+  if (core_->closed()) refuse_call("the session is closed");
+  if (phase_ == Phase::closed) refuse_call("it is closed");
+  if (phase_ == Phase::failed) refuse_call("there is no file: " + creation_error_);
 }
 
 void Output::Impl::require(Phase phase, const char* call) const {
@@ -184,7 +186,11 @@ void Output::Impl::end_definitions() {
   require(Phase::defining, "end_definitions");
   core_->require_usable("end_definitions");
   session::Blocks blocks;
-  for (const VariableInfo& variable : variables_) blocks.push_back(variable.blocks);
+  for (const VariableInfo& variable : variables_) {
+    blocks.push_back(variable.blocks);
+    box_.start.reserve(variable.shape.size());
+    box_.count.reserve(variable.shape.size());
+  }
   try {
     backend_->create(definitions_, blocks, early_error_);
   } catch (const base::Error& error) {
@@ -245,12 +251,14 @@ void Output::Impl::put_all(Variable variable, Type memory, const void* data, std
   if (expected != 0) ++core_->figures().puts;
 }
 
-void Output::Impl::put_box(Variable variable, const Box& box, Type memory, const void* first,
-                           std::span<const std::ptrdiff_t> strides) {
+void Output::Impl::put_box(Variable variable, std::span<const std::uint64_t> start, std::span<const std::uint64_t> count, Type memory,
+                           const void* first, std::span<const std::ptrdiff_t> strides) {
   require(Phase::in_step, "put");
   const VariableInfo& info = this->info(variable, "put");
   check_conversion(variable, memory);
-  const mesh::Box inner = internal(box);
+  mesh::Box& inner = box_;
+  inner.start.assign(start.begin(), start.end());
+  inner.count.assign(count.begin(), count.end());
   if (inner.start.size() != info.shape.size() || inner.count.size() != info.shape.size()) {
     refuse(base::Errc::invalid_argument, "shape mismatch: put of '" + name(variable) + "' has " + std::to_string(inner.count.size()) +
                                        " dimensions, the variable has " + std::to_string(info.shape.size()));

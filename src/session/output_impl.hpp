@@ -28,8 +28,8 @@ class Output::Impl {
   void end_definitions();
   void begin_step();
   void put_all(Variable variable, Type memory, const void* data, std::size_t elements);
-  void put_box(Variable variable, const Box& box, Type memory, const void* first,
-               std::span<const std::ptrdiff_t> strides);
+  void put_box(Variable variable, std::span<const std::uint64_t> start, std::span<const std::uint64_t> count, Type memory,
+               const void* first, std::span<const std::ptrdiff_t> strides);
   void end_step();
   [[nodiscard]] Variable find_variable(std::string_view name) const;
   void wait(Level level, double seconds);
@@ -69,6 +69,7 @@ class Output::Impl {
   mesh::Definitions definitions_;
   std::vector<VariableInfo> variables_;
   std::vector<std::vector<mesh::Box>> grid_blocks_;   // of each grid, what this rank has
+  mesh::Box box_;   // of the put that is made: it has room already
   std::vector<Coordinates> coordinates_;
   Phase phase_ = Phase::defining;
   std::uint64_t steps_ = 0;   // ended

@@ -156,7 +156,12 @@ bool PoolOutputs::has_lost_a_rank(const PoolOutput& output) const {
 }
 
 std::optional<base::Error> PoolOutputs::drain_is_lost() const {
-  if (!pool_.is_shared() || pool_.drainer() != 0) return std::nullopt;
+  if (!pool_.is_shared()) return std::nullopt;
+  if (pool_.header().lost_nodes.load(std::memory_order_acquire) != 0) {
+    return base::Error(base::Errc::io, "other nodes cannot be reached any more", "what was captured stays in the pools: when the job has "
+                       "ended, `mpirun --map-by ppr:1:node glean recover` completes it");
+  }
+  if (pool_.drainer() != 0) return std::nullopt;
   return base::Error(base::Errc::io, fmt::format("the rank that drains node {} is gone", pool_.header().node),
                      "what was captured stays in the pools: when the job has ended, `mpirun --map-by ppr:1:node glean recover` "
                      "completes it");
@@ -182,8 +187,7 @@ std::vector<std::string> PoolOutputs::abandon_open() {
 void PoolOutputs::forget_finished() {
   std::erase_if(outputs_, [&](const std::shared_ptr<PoolOutput>& output) {
     if (!is_over(*output)) return false;
-    past_.add(output->name, status(*output), is_dropped(*output) ? dropped_error(*output) : output->failure);
-    steps_dropped_ += dropped_by_nodes(*output);
+    past_.add(output->name, status(*output), output->all_dropped ? dropped_error(*output) : output->failure);
     if (rank_ == 0) release_slot(output->key);
     return true;
   });
@@ -213,7 +217,7 @@ bool PoolOutputs::is_over(const PoolOutput& output) const {
     case pool::OutputState::open: return false;
     case pool::OutputState::published: case pool::OutputState::free: case pool::OutputState::opening: return true;   // or the next one
     case pool::OutputState::abandoned:
-      if (is_dropped(output)) return true;
+      if (output.all_dropped) return true;
       break;
     case pool::OutputState::failed: break;
   }
@@ -269,7 +273,7 @@ bool PoolOutputs::is_published(const PoolOutput& output) const {
 bool PoolOutputs::reached(const PoolOutput& output, Level level) const {
   if (is_published(output)) return true;
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  if (is_dropped(output) && slot.state.load(std::memory_order_acquire) == pool::OutputState::abandoned) return true;
+  if (output.all_dropped && slot.state.load(std::memory_order_acquire) == pool::OutputState::abandoned) return true;
   const std::uint64_t steps = output.steps_ended;
   switch (level) {
     case Level::captured: return true;
@@ -305,7 +309,7 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience&
                       slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
     if (holds() || (failed(output) != 0 && !kept)) {
       // What this leader knows now, others may be waiting for while it is busy with something else.
-      if (exchange_ != nullptr) keep_draining_();
+      if (waits_for_calls()) keep_draining_();
       return std::nullopt;
     }
     if (auto lost = drain_is_lost()) return lost;
@@ -318,8 +322,8 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, Patience&
                          "the output goes on draining; wait again, or raise pool.deadline");
     }
     keep_draining_();
-    // What is waited for may be what other nodes say, and only the leader hears it.
-    pool::futex_wait(header.progress, seen, exchange_ != nullptr ? std::min(patience.nap(), between_messages_ns) : patience.nap());
+    // What is waited for may be blocks that only the leader can move.
+    pool::futex_wait(header.progress, seen, waits_for_calls() ? std::min(patience.nap(), between_messages_ns) : patience.nap());
   }
 }
 
@@ -390,7 +394,7 @@ void PoolOutputs::fail_open(const std::string& why) {
 }
 
 std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& options) {
-  if (is_dropped(output)) throw dropped_error(output);
+  if (output.all_dropped) throw dropped_error(output);
   if (output.failure) throw base::Error(*output.failure);
   const bool through = options.reading == Reading::written;
   if (!through && !output.closed) {
@@ -402,12 +406,12 @@ std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& op
   const auto& durable = pool_.is_shared() ? slot.job_steps_synchronized : slot.steps_synchronized;   // by all nodes
   if (through && is_current(output)) ask_for_durable_steps(output);
   const auto late = wait_until(output, patience, [&] {
-    return is_published(output) || is_renamed(output) || is_dropped(output) ||
+    return is_published(output) || is_renamed(output) || output.all_dropped ||
            (through && durable.load(std::memory_order_acquire) >= output.steps_ended);
   });
   if (late) throw base::Error(*late);
   if (failed(output) != 0) throw error_in_slot(output);
-  if (is_dropped(output)) throw dropped_error(output);
+  if (output.all_dropped) throw dropped_error(output);
   return is_published(output) || is_renamed(output) ? output.name.files().final_path : output.name.files().working_path;
 }
 
@@ -418,7 +422,7 @@ std::string PoolOutputs::diagnose(const PoolOutput& output) const {
   // Of the other nodes one rank is known, or none if they have not said anything yet.
   const auto add = [&](std::vector<int>& these, std::uint32_t job_rank) {
     const int rank = static_cast<int>(job_rank);
-    if (job_rank != nodes::Standing::no_rank && !pool_.is_of_this_node(rank)) these.push_back(rank);
+    if (job_rank != nodes::NodeProgress::no_rank && !pool_.is_of_this_node(rank)) these.push_back(rank);
   };
   const bool job_is_behind = pool_.is_shared() && slot.job_steps_ended.load() < output.steps_ended;
   const bool job_is_open = pool_.is_shared() && output.closed && slot.job_closed.load() == 0;

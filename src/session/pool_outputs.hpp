@@ -19,7 +19,6 @@
 #include "glean/glean.hpp"
 #include "pool/journal.hpp"
 #include "pool/ranks_of_output.hpp"
-#include "pool/verdicts.hpp"
 #include "session/past_outputs.hpp"
 
 namespace glean::session {
@@ -32,10 +31,7 @@ struct PoolOutput {
   std::uint32_t steps_ended = 0;        // by this rank
   bool closed = false;                  // by this rank
   bool abandoned = false;               // by this rank, which is not interested in its fate
-  // Of an output that may drop: `all_dropped`, closed, and all of its steps were. On several nodes what the nodes have said to
-  // each other tells that, and how many.
-  enum class Drops { no, here, by_nodes, whole_by_nodes } drops = Drops::no;   // whole: there are no records
-  bool all_dropped = false;
+  bool all_dropped = false;             // closed, and all of its steps were dropped
   std::uint64_t steps_dropped = 0;      // of those that this rank has begun
   std::optional<base::Error> failure;   // what all ranks have been told
 };
@@ -67,7 +63,7 @@ class PoolOutputs {
   // The node's leader was killed. Local, one system call.
   [[nodiscard]] bool root_is_gone() const;
   // Of several nodes: so was who drains this one, and nobody can go on for it, because what it was exchanging with the others is
-  // gone. Local, one system call.
+  // gone; or the others cannot be reached. Local, one system call.
   [[nodiscard]] std::optional<base::Error> drain_is_lost() const;
   // So was one of them, or another rank that had not closed the output, or any output. What a rank then does on its way out is no
   // decision of the program: nothing is marked as abandoned or failed, and the steps that all ranks have ended are recovered.
@@ -114,8 +110,6 @@ class PoolOutputs {
   // Lets go of what is finished; on a leader its slots can be used again. On several nodes every rank calls it after an output
   // was created: an earlier one of its slot is known of until then. Local.
   void forget_finished();
-  // Steps of outputs that several nodes may drop, so far. Local.
-  [[nodiscard]] std::uint64_t steps_dropped_by_nodes() const;
   // Who is missing, and what the drain still has to do. Local.
   [[nodiscard]] std::string diagnose() const;
 
@@ -134,9 +128,6 @@ class PoolOutputs {
   [[nodiscard]] bool is_current(const PoolOutput& output) const;
   [[nodiscard]] bool is_over(const PoolOutput& output) const;
   // -- pool_status.cpp
-  [[nodiscard]] pool::Verdict verdict(const PoolOutput& output) const;
-  [[nodiscard]] std::uint64_t dropped_by_nodes(const PoolOutput& output) const;
-  [[nodiscard]] bool is_dropped(const PoolOutput& output) const;
   [[nodiscard]] pool::RanksOfOutput ranks_of(const PoolOutput& output) const;
   [[nodiscard]] bool is_whole(const PoolOutput& output) const;   // closed by all ranks of the node, abandoned by none
   [[nodiscard]] std::uint64_t failed(const PoolOutput& output) const;   // its slot, or no slot
@@ -152,7 +143,8 @@ class PoolOutputs {
   std::function<void()> keep_draining_;   // called while waiting
   PastOutputs& past_;
   const nodes::Exchange* exchange_ = nullptr;
-  std::uint64_t steps_dropped_ = 0;   // by nodes, of outputs that are finished
+  // Blocks go over MPI, and so only in the calls of this rank.
+  [[nodiscard]] bool waits_for_calls() const { return exchange_ != nullptr && exchange_->waits_for_calls(); }
   std::vector<std::shared_ptr<PoolOutput>> outputs_;
 };
 

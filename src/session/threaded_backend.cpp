@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Puts go into the node's pool; the drain does the rest.
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/log.hpp"
 #include "capture/dropping.hpp"
 #include "pool/description.hpp"
-#include "pool/verdicts.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "store/description.hpp"
-#include "store/format/new_file.hpp"
 #include "store/parts/part_index.hpp"
 
 namespace glean::session {
@@ -29,13 +25,20 @@ class ThreadedBackend final : public Backend {
     if (is_part()) index_.output = core_->new_output_id(store::parse_part_path(opening_.path)->path);
   }
 
-  // Rank 0 makes the file while the others come along: one reduction for everything.
+  // Rank 0 describes the file, and the drain makes it, while the others come along: one reduction for everything.
   void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
     const auto in_call = core_->in_call(Call::end_definitions);
     Proposal mine{fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()};
     std::uint64_t word = Proposal::no_word;   // of this node's pool
     in_call->set_busy(core_->is_root());
-    if (core_->is_root() && !earlier) mine.error = caught([&] { word = as_word(make_file(definitions)); });
+    if (core_->is_root() && !earlier) {
+      mine.error = caught([&] {
+        const pool::OutputKey key = describe(definitions);
+        word = as_word(key);   // from now on the drain has it
+        core_->open_on_this_node(key);
+      });
+      if (mine.error) described_.clear();   // nothing for other nodes to open
+    }
     in_call->set_busy(false);
     mine.root_word = word;
     if (is_part()) index_.boxes = gather_blocks(core_->comm(), blocks);
@@ -43,25 +46,20 @@ class ThreadedBackend final : public Backend {
       mine.error = caught([&] { store::prepare_index(calls_, opening_.names, index_); });
     }
     const bool several = core_->nodes().count() > 1;
-    if (may_drop()) prepare_to_drop(definitions, blocks);
+    if (may_drop()) prepare_to_drop(definitions);
     if (several && core_->nodes().leads()) {
       const auto error = caught([&] { take_from_root(word); });
       if (!mine.error) mine.error = error;
     }
     const Outcome outcome = settle(core_->comm(), mine);
     if (several && core_->nodes().leads() && !outcome.error) {
-      // Nobody has to be asked about the step that is always kept.
-      if (may_drop() && keeps_first_step()) pool::judge(core_->pool().slot(as_key(word).slot), {.decided = 1});
       core_->share(outcome.root_word, as_key(word));
     }
     if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);
     else word = outcome.root_word;
     if (word != Proposal::no_word) output_ = core_->outputs().add(as_key(word), as_key(outcome.root_word).slot, opening_.name);
     if (several) core_->outputs().forget_finished();
-    if (!outcome.error) {
-      if (may_drop()) output_->drops = how_it_drops();
-      return;
-    }
+    if (!outcome.error) return;
     abandon();   // by all ranks: the drain removes the file
     throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
                       outcome.error->hint());
@@ -75,7 +73,7 @@ class ThreadedBackend final : public Backend {
                                     {output_->key, step, step_bytes_, step != 0 || !keeps_first_step()}, core_->deadline_seconds(),
                                     [this] { return core_->outputs().diagnose(); }, [this] { core_->keep_draining(); });
     }
-    if (keeps_step_ || by_nodes()) return;
+    if (keeps_step_) return;
     ++output_->steps_dropped;
     ++core_->figures().steps_dropped;
   }
@@ -87,14 +85,13 @@ class ThreadedBackend final : public Backend {
                         "in step " + std::to_string(step), "put it in the first step, which is always kept, or choose another \"full\"");
     }
     if (!keeps_step_) return;
-    core_->ladder().put({output_->key, opening_.settings.full, by_nodes() ? step : steps_kept_, variable, memory, &box}, source);
+    core_->ladder().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box}, source);
     core_->figures().captured_bytes += box.elements() * source.element_bytes;
   }
 
-  // On several nodes what this one has decided is not the last word, so all steps count here.
-  void end_step(std::uint64_t step) override {
-    if (!keeps_step_ && !by_nodes()) return;
-    core_->outputs().end_step(*output_, by_nodes() ? step : steps_kept_++);
+  void end_step(std::uint64_t /*step*/) override {
+    if (!keeps_step_) return;
+    core_->outputs().end_step(*output_, steps_kept_++);
     core_->keep_draining();
     core_->recorder().ring_the_drain();
     core_->move_data();
@@ -146,18 +143,10 @@ class ThreadedBackend final : public Backend {
  private:
   [[nodiscard]] bool is_part() const { return core_->parts().count > 1; }
   [[nodiscard]] bool may_drop() const { return opening_.settings.full == base::WhenFull::drop; }
-
-  [[nodiscard]] bool by_nodes() const { return may_drop() && core_->nodes().count() > 1; }
   [[nodiscard]] bool keeps_first_step() const { return has_fixed_ && has_records_; }
 
-  [[nodiscard]] PoolOutput::Drops how_it_drops() const {
-    if (!by_nodes()) return PoolOutput::Drops::here;
-    return has_records_ ? PoolOutput::Drops::by_nodes : PoolOutput::Drops::whole_by_nodes;
-  }
-
-  // On several nodes collective over those of this one.
-  void prepare_to_drop(const mesh::Definitions& definitions, const Blocks& blocks) {
-    base::Bytes fixed_bytes = 0, step_bytes_here = 0;
+  void prepare_to_drop(const mesh::Definitions& definitions) {
+    base::Bytes fixed_bytes = 0;
     for (const auto& variable : definitions.variables) {
       base::Bytes bytes = mesh::size_of(variable.external);
       bool is_record = false;
@@ -171,12 +160,6 @@ class ThreadedBackend final : public Backend {
       (is_record ? step_bytes_ : fixed_bytes) += bytes;
     }
     if (!has_records_) step_bytes_ = fixed_bytes;
-    if (!by_nodes()) return;
-    for (std::size_t v = 0; v < blocks.size(); ++v) {
-      if (is_record_[v] != has_records_) continue;
-      for (const mesh::Box& box : blocks[v]) step_bytes_here += box.elements() * mesh::size_of(definitions.variables[v].external);
-    }
-    reduce_all(core_->nodes().comm(), &step_bytes_here, &step_bytes_, 1, MPI_UINT64_T, MPI_SUM);
   }
 
   void tell_of_drops() const {
@@ -191,8 +174,7 @@ class ThreadedBackend final : public Backend {
   // later removes it.
   void take_from_root(std::uint64_t& word) {
     const auto bytes = core_->description_from_root(described_);
-    if (bytes.empty()) return;
-    if (core_->is_root()) return core_->open_on_this_node(as_key(word));
+    if (bytes.empty() || core_->is_root()) return;
     const auto description = store::OutputDescription::decode(bytes);
     const pool::OutputKey key = core_->outputs().claim_slot(description.names.final_path);
     try {
@@ -206,20 +188,19 @@ class ThreadedBackend final : public Backend {
     core_->open_on_this_node(key);
   }
 
-  pool::OutputKey make_file(const mesh::Definitions& definitions) {
+  pool::OutputKey describe(const mesh::Definitions& definitions) {
     const auto& names = opening_.names;
     const pool::OutputKey key = core_->outputs().claim_slot(names.final_path);
     try {
       store::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
-                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), by_nodes(), false, {}, {}};
-      // Before there is a file: whoever comes after a killed process knows what to remove.
+                                           opening_.settings.full == base::WhenFull::synchronous, is_part()};
+      // Before there can be a file: recovery knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       store::FileImage image = opening_.format->image(definitions, opening_.settings.range);
       description.layout = std::move(image.layout);
       description.metadata = std::move(image.metadata);
       description.definitions = definitions;
-      store::make_new_file(calls_, names, description.metadata);
       description.share = core_->share_of(opening_.path, description.layout);
       index_.part = core_->parts().self;
       index_.parts = core_->parts().count;
@@ -232,7 +213,6 @@ class ThreadedBackend final : public Backend {
       }
       return key;
     } catch (...) {
-      if (opening_.settings.publish == base::Publish::rename) unlink(names.working_path.c_str());
       forget(key);
       throw;
     }
@@ -250,7 +230,7 @@ class ThreadedBackend final : public Backend {
   store::PartIndex index_;             // by the root, where the file is one of several
   store::SystemCalls calls_;
   // Of an output that may drop.
-  base::Bytes step_bytes_ = 0;      // all ranks of the node, about
+  base::Bytes step_bytes_ = 0;      // about
   std::vector<bool> is_record_;     // of each variable
   bool has_fixed_ = false, has_records_ = false;
   bool keeps_step_ = true;          // that is open

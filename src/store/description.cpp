@@ -62,12 +62,13 @@ struct ShareHeader {
   std::uint32_t nodes;
   std::uint32_t aggregators;
   std::uint32_t machine_nodes;   // listed behind the machine
-  std::uint32_t unused;
+  std::uint32_t publisher;
 };
 
 void append_share(std::vector<std::byte>& bytes, const plan::FileShare& share) {
   const ShareHeader header{share.window_bytes, share.request_bytes, static_cast<std::uint32_t>(share.nodes),
-                           static_cast<std::uint32_t>(share.aggregators), static_cast<std::uint32_t>(share.machine_nodes.size()), 0};
+                           static_cast<std::uint32_t>(share.aggregators), static_cast<std::uint32_t>(share.machine_nodes.size()),
+                           static_cast<std::uint32_t>(share.publisher)};
   const auto append = [&](const void* data, std::size_t size) {
     const auto* first = static_cast<const std::byte*>(data);
     bytes.insert(bytes.end(), first, first + size);
@@ -86,11 +87,12 @@ plan::FileShare take_share(std::span<const std::byte>& bytes) {
   const bool has_windows = header.request_bytes != 0 && header.window_bytes != 0 && header.window_bytes % header.request_bytes == 0;
   const bool has_none = header.nodes == 1 && header.request_bytes == 0 && header.window_bytes == 0;
   if (has_windows == has_none || header.nodes == 0 || header.aggregators == 0 || machine.empty() != (header.nodes == 1) ||
-      header.unused != 0 || (machine.empty() && header.machine_nodes != 0)) {
+      (machine.empty() && header.machine_nodes != 0)) {
     refuse();
   }
   plan::FileShare share{.nodes = header.nodes, .aggregators = static_cast<int>(header.aggregators),
-                        .window_bytes = header.window_bytes, .request_bytes = header.request_bytes};
+                        .window_bytes = header.window_bytes, .request_bytes = header.request_bytes,
+                        .publisher = header.publisher};
   if (machine.empty()) return share;
   share.machine = topology::machine_from_toml(machine, "machine of an output");
   if (share.machine.nodes() < share.nodes) refuse();
@@ -106,8 +108,7 @@ plan::FileShare take_share(std::span<const std::byte>& bytes) {
   return share;
 }
 
-constexpr std::uint16_t with_checksums = 1, ranks_write_too = 2, one_of_several = 4, only_bytes = 8,
-                        dropped_by_nodes = 16, all_flags = 31;
+constexpr std::uint16_t with_checksums = 1, ranks_write_too = 2, one_of_several = 4, only_bytes = 8, all_flags = 15;
 
 NamesHeader header_of(std::span<const std::byte> bytes) {
   NamesHeader header{};
@@ -139,8 +140,7 @@ std::vector<std::byte> OutputDescription::encode_names() const {
   append_text(texts, names.final_path);
   NamesHeader header{0, static_cast<std::uint32_t>(texts.size()), static_cast<std::uint16_t>(direct_io),
                      static_cast<std::uint16_t>((checksums ? with_checksums : 0) | (ranks_write ? ranks_write_too : 0) |
-                                                (is_part ? one_of_several : 0) | (is_bytes ? only_bytes : 0) |
-                                                (nodes_drop ? dropped_by_nodes : 0))};
+                                                (is_part ? one_of_several : 0) | (is_bytes ? only_bytes : 0))};
   header.checksum = checksum_of(header, texts);
   return behind(header, texts);
 }
@@ -156,7 +156,6 @@ OutputDescription OutputDescription::decode_names(std::span<const std::byte> byt
   description.ranks_write = (header.flags & ranks_write_too) != 0;
   description.is_part = (header.flags & one_of_several) != 0;
   description.is_bytes = (header.flags & only_bytes) != 0;
-  description.nodes_drop = (header.flags & dropped_by_nodes) != 0;
   description.display_path = take_text(texts);
   description.names.working_path = take_text(texts);
   description.names.final_path = take_text(texts);

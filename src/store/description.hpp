@@ -25,7 +25,6 @@ struct OutputDescription {
   bool checksums = false;       // a sidecar is published with the file
   bool ranks_write = false;     // not only the drain does
   bool is_part = false;         // of several files, with an index beside it (docs/formats/part-index.md)
-  bool nodes_drop = false;      // several nodes, and they may drop steps of it
   bool is_bytes = false;        // no format and no variables: ranks write bytes where they like, and the latest write of a byte wins
   std::vector<Patch> metadata{};   // of the file, beside `layout`: what is in it before anything is put
   std::optional<mesh::Definitions> definitions{};   // what the program has said of it; of a raw output nothing

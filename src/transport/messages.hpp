@@ -40,8 +40,9 @@ class Messages {
   virtual void receive_body(int peer, std::span<std::byte> target, Token token) = 0;
   // What has been sent or received since the last call.
   [[nodiscard]] virtual std::vector<Token> completed() = 0;
-  // Files that can be read when something may have come, for whoever would rather wait for that. None: it has to be looked for.
-  [[nodiscard]] virtual std::vector<int> descriptors() const { return {}; }
+  // A file that can be read when something may have come, or can go on, for whoever would rather wait for that. None: it has to be
+  // looked for.
+  [[nodiscard]] virtual std::optional<int> descriptor() const { return std::nullopt; }
 };
 
 }  // namespace glean::transport

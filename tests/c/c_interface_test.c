@@ -407,7 +407,8 @@ int main(int argc, char **argv) {
   for (int i = 0; i < 5; ++i) snprintf(path[i], sizeof path[i], "%s/c_%d_%d.nc", argv[1], ranks, i);
   for (int i = 0; rank == 0 && i < 5; ++i) remove(path[i]);
   MPI_Barrier(MPI_COMM_WORLD);
-  EXPECT(strlen(glean_version()) > 0);
+  int of[3] = {-1, -1, -1};
+  EXPECT(sscanf(glean_version(), "%d.%d.%d", of, of + 1, of + 2) == 3 && of[0] == GLEAN_VERSION_MAJOR && of[1] == GLEAN_VERSION_MINOR);
   EXPECT(strcmp(glean_status_name((glean_status)4711), "unknown status") == 0);
 
   glean_session *session = NULL;

@@ -429,10 +429,10 @@ TEST_F(TwoNodes, TakeNothingForAnotherGenerationOfItsSlot) {
   late.elements = 1;
   late.body_bytes = 4;
   const std::array<std::byte, 4> body{};
-  const nodes::StandingHead standing{.job_output = late.job_output, .standing = {.steps_ended = 9, .closed = 1, .part_durable = 1}};
+  const nodes::ProgressHead progress{.job_output = late.job_output, .progress = {.steps_ended = 9, .closed = 1, .part_durable = 1}};
 
   node(1).messages->send(0, bytes_of(late), body, 1'000'000);
-  node(1).messages->send(0, bytes_of(standing));
+  node(1).messages->send(0, bytes_of(progress));
   say_all(0);
 
   EXPECT_FALSE(node(0).exchange.is_moving());

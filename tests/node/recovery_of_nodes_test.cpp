@@ -16,7 +16,6 @@
 #include "played_processes.hpp"
 #include "virtual_ranks.hpp"
 #include "capture/dropping.hpp"
-#include "pool/verdicts.hpp"
 #include "store/posix/scripted_calls.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "store/sums/verify.hpp"
@@ -84,65 +83,6 @@ class LeftOnNodes : public testing::Test {
       }
     }
     return output;
-  }
-  // The same of an output that drops: what each node would have kept of the steps that its ranks had begun, and how many of them had
-  // been judged there. The last rank of the last node has not ended the last step.
-  struct Dropping {
-    std::array<std::vector<bool>, nodes> keeps;
-    std::array<std::uint64_t, nodes> judged;
-  };
-  VirtualOutput put_dropping(const std::string& name, const Dropping& dropping) {
-    VirtualOutput output;
-    do {
-      output = VirtualOutput::random(random_, nodes * ranks_of_node, dropping.keeps[0].size(), directory_ / name);
-    } while (output.file().size() < 16 * base::KiB || !output.description.layout.variables.back().per_step());
-    output.description.share = {.machine = plan::plain_machine(nodes), .nodes = nodes, .window_bytes = 4 * base::KiB,
-                                .request_bytes = 4 * base::KiB};
-    output.description.nodes_drop = true;
-    const std::uint64_t number = ++outputs_;
-    std::array<pool::OutputSlot*, nodes> slots{};
-    for (int node = 0; node < nodes; ++node) {
-      VirtualRanks ranks(*made_[node]);
-      auto opener = ranks.recorder(0);
-      const auto key = ranks.open(opener, output);
-      slots[node] = &made_[node]->pool.slot(key.slot);
-      slots[node]->job_output = number;
-      const auto& keeps = dropping.keeps[static_cast<std::size_t>(node)];
-      for (int rank = 0; rank < ranks_of_node; ++rank) {
-        auto recorder = ranks.recorder(rank);
-        for (std::uint64_t step = 0; step < keeps.size(); ++step) {
-          made_[node]->pool.header().hurry = keeps[step] ? 0 : 1;
-          const bool kept = capture::keep_step(made_[node]->pool, rank, {key, step, 8}, 1, [] { return std::string(); });
-          EXPECT_EQ(kept, keeps[step]) << "there is room";
-          for (VirtualPut put : output.puts) {
-            if (!kept || put.step != step || put.rank != node * ranks_of_node + rank) continue;
-            put.rank = rank;
-            VirtualRanks::put(*made_[node], recorder, key, output, put);
-          }
-          const bool ends = step + 1 != keeps.size() || node + 1 != nodes || rank + 1 != ranks_of_node;
-          if (ends) ranks.report(recorder, key, rank, static_cast<std::uint32_t>(step + 1));
-        }
-      }
-      made_[node]->pool.header().hurry = 0;
-    }
-    const pool::Decisions one = pool::decisions_of(*slots[0]), other = pool::decisions_of(*slots[1]);
-    for (int node = 0; node < nodes; ++node) pool::judge(*slots[node], {dropping.judged[node], one.drops | other.drops});
-    return output;
-  }
-  void expect_file(const std::vector<service::RecoveredPool>& recovered, const VirtualOutput& output,
-                   const std::vector<std::uint64_t>& kept,
-                   std::uint64_t ended) {
-    for (const auto& pool : recovered) {
-      EXPECT_EQ(pool.problem, "");
-      EXPECT_FALSE(pool::exists(pool.pool));
-      ASSERT_EQ(pool.recovered.outputs.size(), 1U);
-      const drain::OutputTrace& trace = pool.recovered.outputs[0];
-      EXPECT_EQ(trace.state, kept.empty() ? "dropped" : "published") << trace.note;
-      EXPECT_EQ(trace.steps, kept.size());
-      EXPECT_EQ(trace.steps_dropped, ended - kept.size());
-    }
-    EXPECT_EQ(bytes_of_file(output.description.names.final_path), kept.empty() ? std::nullopt : std::optional(output.file_of(kept)));
-    EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
   }
   // Everything is in the file, and node 0 has done with it; node 1 was killed before it heard how it ended.
   VirtualOutput put_and_write(const std::string& name, base::Publish publish = base::Publish::rename) {
@@ -314,53 +254,6 @@ TEST_F(LeftOnNodes, IsThereForAnotherTryWhateverEndsTheFirst) {
   }
 
   expect_whole(recover_alone(names_), output);
-}
-
-// Seven steps of which the last was not ended by all, and in them two that node 0 has dropped, and one that node 1 has.
-class LeftOnNodesThatDrop : public LeftOnNodes, public testing::WithParamInterface<std::array<std::uint64_t, nodes>> {
- protected:
-  static Dropping dropping(const std::array<std::uint64_t, nodes>& judged) {
-    return {{std::vector<bool>{true, false, true, true, false, true, true}, std::vector<bool>{true, true, true, false, true, true, true}},
-            judged};
-  }
-};
-
-TEST_P(LeftOnNodesThatDrop, IsWhatAllNodesHadKeptHoweverManyStepsTheyHadJudged) {
-  const auto output = put_dropping("dropped.nc", dropping(GetParam()));
-
-  expect_file(recover_alone(names_), output, {0, 2, 5}, 6);
-}
-
-TEST_P(LeftOnNodesThatDrop, IsThatAlsoWhereEachIsRecoveredByAProcessOfItsOwnAndAtASecondTry) {
-  const auto output = put_dropping("dropped.nc", dropping(GetParam()));
-  Played broken(nodes), whole(nodes);
-  store::SystemCalls calls, others;
-  store::ScriptedCalls fails;
-  fails.on_write = [](std::size_t, std::size_t, ssize_t) { return -EIO; };
-
-  for (const auto& of_process : recover_together(broken, {&calls, &fails})) EXPECT_TRUE(pool::exists(of_process.at(0).pool));
-  for (const auto& of_process : recover_together(whole, {&calls, &others})) expect_file(of_process, output, {0, 2, 5}, 6);
-}
-
-INSTANTIATE_TEST_SUITE_P(Judged, LeftOnNodesThatDrop,
-                         testing::Values(std::array<std::uint64_t, nodes>{0, 0}, std::array<std::uint64_t, nodes>{3, 1},
-                                         std::array<std::uint64_t, nodes>{7, 0}, std::array<std::uint64_t, nodes>{7, 7}));
-
-TEST_F(LeftOnNodes, HasNoFileWhereAllStepsWereDropped) {
-  const auto output = put_dropping("none.nc", {{std::vector<bool>{true, false, true}, std::vector<bool>{false, true, true}}, {1, 0}});
-
-  expect_file(recover_alone(names_), output, {}, 2);
-}
-
-TEST_F(LeftOnNodes, HasNoFileWhereNode0HasRemovedItForThat) {
-  const auto output = put_dropping("none.nc", {{std::vector<bool>{true, false, false}, std::vector<bool>{false, true, true}}, {3, 2}});
-  std::filesystem::remove(output.description.names.working_path);
-  first_slot_of(0).state = pool::OutputState::abandoned;
-
-  const auto recovered = recover_alone(names_);
-
-  EXPECT_TRUE(of(recovered, names_[0]).recovered.outputs.empty());
-  expect_file({of(recovered, names_[1])}, output, {}, 2);
 }
 
 TEST_F(LeftOnNodes, IsPublishedWhereNode0HasRenamedTheFile) {

@@ -2,6 +2,10 @@
 //
 // Sessions of several nodes: what happens on one of them reaches all, and pools that are too small make nobody wait forever.
 // Run with GLEAN_TOPOLOGY_RANKS_PER_NODE.
+#include <bit>
+#include <chrono>
+#include <thread>
+
 #include "nodes.hpp"
 
 namespace glean::test {
@@ -90,6 +94,50 @@ TEST_F(Nodes, MoveFarMoreThanTheirPoolsHold) {
   expect_values(session, path("one.nc"), steps);
   expect_values(session, path("other.nc"), steps);
   session.close();
+}
+
+// As a file has them: big-endian.
+std::string all_values(std::uint64_t step, std::uint64_t elements) {
+  std::string bytes;
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    const auto word = std::bit_cast<std::uint64_t>(value_of(step, i));
+    for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(word >> shift);
+  }
+  return bytes;
+}
+
+// No rank is in a call of the library, or of MPI, while nodes send each other what they write, and agree that it is complete.
+TEST_F(Nodes, WriteAndPublishWhileTheProgramComputes) {
+  constexpr std::uint64_t per_rank = 20'000;
+  const auto comes_true = [](auto condition) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  };
+  Session session(MPI_COMM_WORLD, with({{"exchange", "tcp"}}));
+  Crossing file(session, path("a.nc"), per_rank);
+  file.step();
+  const std::string step = all_values(0, per_rank * static_cast<std::uint64_t>(size_));
+  EXPECT_TRUE(comes_true([&] { return content(working_name()).find(step) != std::string::npos; })) << "the step is not written";
+  barrier();
+  file.out.close();
+  EXPECT_TRUE(comes_true([&] { return exists("a.nc"); })) << "the file is not published";
+  EXPECT_NE(content("a.nc").find(step), std::string::npos);
+  session.close();
+}
+
+TEST_F(Nodes, WriteTheSameHoweverTheyExchangeBlocks) {
+  for (const std::string over : {"tcp", "mpi"}) {
+    Session session(MPI_COMM_WORLD, with({{"exchange", over}, {"drain.request", "64KiB"}}));
+    Crossing file(session, path(over), 20'000);
+    for (int step = 0; step < 3; ++step) file.step();
+    file.out.close();
+    session.close();
+  }
+  expect_same_files("tcp", "mpi");
 }
 
 // An exception ends the session of one leader; the others hear of it and do not wait for their deadline.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A put makes no system call, so it sends no message and waits for nobody.
+"""A put makes no system call, so it sends no message and waits for nobody, and it allocates nothing.
 
     silent_puts_test.py PROGRAM DIRECTORY MPIEXEC [OPTION ...]
 
@@ -32,4 +32,4 @@ for trace in sorted(work.glob("trace.*")):
     assert not between, f"{trace}: 400 puts made {len(between)} system calls:\n" + "\n".join(between[:20])
 assert ranks == 2, f"{ranks} ranks have left marks"
 assert (work / "silent.nc").exists(), "the file was not published"
-print("400 puts of each of 2 ranks made no system call")
+print("400 puts of each of 2 ranks made no system call and allocated nothing")

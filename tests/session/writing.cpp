@@ -62,12 +62,12 @@ void put_part(Output& out, Variable handle, const Program& program, const Progra
   if (way == Way::with_ghost_cells || way == Way::transposed) {
     const std::size_t size = size_of(variable.memory);
     Strided source = strided(values, box, size, way == Way::with_ghost_cells ? 2 : 0, way == Way::transposed);
-    out.put_box(handle, box, variable.memory, source.memory.data() + static_cast<std::size_t>(source.first) * size,
+    out.put_box(handle, box.start, box.count, variable.memory, source.memory.data() + static_cast<std::size_t>(source.first) * size,
                 source.strides);
     std::fill(source.memory.begin(), source.memory.end(), std::byte{0xee});   // captured is captured
     return;
   }
-  out.put_box(handle, box, variable.memory, values.data(), {});
+  out.put_box(handle, box.start, box.count, variable.memory, values.data(), {});
 }
 
 void check(int status, const char* call) {

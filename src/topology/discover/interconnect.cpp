@@ -34,8 +34,8 @@ double leading_number(const std::filesystem::path& path) {
   return file >> number && number > 0 ? number : 0;
 }
 
-void prefer(Port& best, const std::filesystem::path& name, double bytes_per_second) {
-  if (bytes_per_second > best.bytes_per_second) best = {name.filename().string(), bytes_per_second};
+void prefer(Port& best, const std::filesystem::path& name, double bytes_per_second, bool is_fabric) {
+  if (bytes_per_second > best.bytes_per_second) best = {name.filename().string(), bytes_per_second, is_fabric};
 }
 
 }  // namespace
@@ -45,12 +45,12 @@ Port discover_port(const Places& places) {
   for (const auto& device : entries(places.sys + "/class/infiniband")) {
     for (const auto& port : entries(device / "ports")) {
       // "4: ACTIVE" and "100 Gb/sec (4X EDR)"
-      if (first_line(port / "state").starts_with("4:")) prefer(best, device, leading_number(port / "rate") * gigabit);
+      if (first_line(port / "state").starts_with("4:")) prefer(best, device, leading_number(port / "rate") * gigabit, true);
     }
   }
   if (!best.name.empty()) return best;
   for (const auto& interface : entries(places.sys + "/class/net")) {
-    if (first_line(interface / "operstate") == "up") prefer(best, interface, leading_number(interface / "speed") * megabit);
+    if (first_line(interface / "operstate") == "up") prefer(best, interface, leading_number(interface / "speed") * megabit, false);
   }
   return best;
 }

@@ -12,6 +12,7 @@ namespace glean::topology {
 struct Port {
   std::string name{};             // "mlx5_0", "eth0"; empty: none is up, or none says how fast it is
   double bytes_per_second = 0;
+  bool is_fabric = false;         // of those that /sys/class/infiniband lists: InfiniBand, Omni-Path, RoCE, EFA
   friend bool operator==(const Port&, const Port&) = default;
 };
 

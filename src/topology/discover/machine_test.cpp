@@ -99,7 +99,7 @@ TEST(DiscoverMachine, FindsThisMachine) {
 }
 
 TEST(DiscoverPort, TakesTheFastestThatIsUp) {
-  EXPECT_EQ(discover_port(places_of("slurm-lustre")), (Port{"mlx5_0", 12.5e9})) << "mlx5_1 is down";
+  EXPECT_EQ(discover_port(places_of("slurm-lustre")), (Port{"mlx5_0", 12.5e9, true})) << "mlx5_1 is down";
   EXPECT_EQ(discover_port(places_of("open-mpi")), Port{});
 }
 

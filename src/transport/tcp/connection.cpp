@@ -14,7 +14,22 @@ constexpr Bytes overhead_of_a_head = 64;         // many empty ones take memory,
 
 }  // namespace
 
+void Connection::begin(Socket socket) {
+  socket_ = std::move(socket);
+  write();
+}
+
 // --- out
+
+void Connection::introduce(const Introduction& introduction) {
+  if (!loss_.empty() || !broken_.empty()) return;
+  Frame& frame = frames_.emplace_back();
+  const auto text = std::as_bytes(std::span(introduction.addresses));
+  frame.header = {.kind = FrameHeader::Kind::introduction, .head_bytes = static_cast<std::uint32_t>(text.size()),
+                  .body_bytes = introduction.pair()};
+  frame.head.assign(text.begin(), text.end());
+  write();
+}
 
 void Connection::send(std::span<const std::byte> head, std::span<const std::byte> body, Token token) {
   if (!loss_.empty() || !broken_.empty()) {
@@ -118,7 +133,9 @@ void Connection::take_in() {
 
 void Connection::on_header() {
   const bool is_zero = header_.zero == std::array<std::uint8_t, 3>{};
-  if (header_.kind == FrameHeader::Kind::head && header_.head_bytes <= head_bytes_max && is_zero) {
+  const Bytes most = header_.kind == FrameHeader::Kind::head ? head_bytes_max : addresses_bytes_max;
+  const bool has_head = header_.kind == FrameHeader::Kind::head || header_.kind == FrameHeader::Kind::introduction;
+  if (has_head && header_.head_bytes <= most && is_zero) {
     part_ = Part::head;
     head_.resize(header_.head_bytes);
     reading_ = head_;
@@ -150,6 +167,12 @@ void Connection::send_body() {
 }
 
 void Connection::on_head() {
+  if (header_.kind == FrameHeader::Kind::introduction) {
+    const auto* text = reinterpret_cast<const char*>(head_.data());
+    const auto pair = header_.body_bytes;
+    introductions_.push_back({static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(pair >> 32), {text, text + head_.size()}});
+    return next_frame();
+  }
   waiting_bytes_ += head_.size() + overhead_of_a_head;
   heads_.push_back(std::move(head_));
   head_ = {};
@@ -171,6 +194,13 @@ std::optional<std::vector<std::byte>> Connection::next_head() {
   heads_.pop_front();
   waiting_bytes_ -= head.size() + overhead_of_a_head;
   return head;
+}
+
+std::optional<Introduction> Connection::next_introduction() {
+  if (introductions_.empty()) return std::nullopt;
+  Introduction first = std::move(introductions_.front());
+  introductions_.pop_front();
+  return first;
 }
 
 // --- the end

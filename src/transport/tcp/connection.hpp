@@ -15,24 +15,34 @@
 namespace glean::transport {
 
 struct FrameHeader {
-  enum class Kind : std::uint8_t { head = 1, go = 2, body = 3 };
+  enum class Kind : std::uint8_t { head = 1, go = 2, body = 3, introduction = 4 };
   Kind kind{};
   std::array<std::uint8_t, 3> zero{};
   std::uint32_t head_bytes = 0;
-  std::uint64_t body_bytes = 0;
+  std::uint64_t body_bytes = 0;   // of an introduction: who wants a connection with whom, see Introduction::pair()
 };
 static_assert(sizeof(FrameHeader) == 16);
 
-inline constexpr Bytes head_bytes_max = 64 * base::KiB;
+inline constexpr Bytes head_bytes_max = 64 * base::KiB, addresses_bytes_max = 1000;
 
-// Nothing blocks. What is complete goes to `completed`, which must outlive it.
+// Of a node that wants a connection with another one, which need not be a neighbour of its: where it is.
+struct Introduction {
+  std::uint32_t from = 0, to = 0;
+  std::string addresses;
+  [[nodiscard]] std::uint64_t pair() const { return std::uint64_t{to} << 32 | from; }
+};
+
+// Nothing blocks. What is complete goes to `completed`, which must outlive it. What is sent before it begins waits.
 class Connection {
  public:
   using Token = Messages::Token;
-  Connection(Socket socket, std::vector<Token>& completed) : socket_(std::move(socket)), completed_(&completed) {}
+  explicit Connection(std::vector<Token>& completed) : completed_(&completed) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
+  void begin(Socket socket);
 
+  void introduce(const Introduction& introduction);
+  [[nodiscard]] std::optional<Introduction> next_introduction();
   void send(std::span<const std::byte> head, std::span<const std::byte> body, Token token);
   void receive_body(std::span<std::byte> target, Token token);
   // Takes what has come, at most some megabytes of it.
@@ -42,7 +52,9 @@ class Connection {
   // Loses it if nothing has been heard of that node for a minute. A system call.
   void notice_silence();
 
-  [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
+  [[nodiscard]] const Socket& socket() const { return socket_; }
+  // It hands on more when the kernel has room.
+  [[nodiscard]] bool has_output() const { return going_ || !frames_.empty() || !bodies_.empty(); }
   // Too many heads wait for next_head(): nothing is read before some are gone.
   [[nodiscard]] bool is_full() const { return waiting_bytes_ > waiting_bytes_max; }
   [[nodiscard]] std::optional<std::vector<std::byte>> next_head();
@@ -99,6 +111,7 @@ class Connection {
   enum class Part { header, head, body } part_ = Part::header;
   std::span<std::byte> reading_ = std::as_writable_bytes(std::span(&header_, 1));   // what is missing of that part
   std::deque<std::vector<std::byte>> heads_;
+  std::deque<Introduction> introductions_;
   Bytes waiting_bytes_ = 0;           // of them
   std::deque<Bytes> offered_;         // by the other side, and not asked for
   std::deque<Target> targets_;        // without an offer

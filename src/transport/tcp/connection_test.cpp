@@ -17,10 +17,13 @@ struct Rogue {
     const auto key = make_tcp_key();
     TcpDoor door, other_door;
     const std::string reached = other_door.addresses();
-    auto other = std::async(std::launch::async, [&] {
-      return make_tcp_messages(std::move(other_door), 1, 2, {{0, door.addresses()}}, key, long_enough);
+    auto other = std::async(std::launch::async, [&, addresses = door.addresses()] {
+      return make_tcp_messages(std::move(other_door), 1, 2, {{0, addresses}}, key, long_enough);
     });
-    socket = std::move(meet(door, Party{0, 2, key}, {{1, reached}}, long_enough).at(1));
+    Wakeups wakeups;
+    Meeting meeting(std::move(door), Party{0, 2, key}, wakeups);
+    meeting.expect(1, reached, long_enough);
+    socket = std::move(meeting.hold().at(1));
     messages = other.get();
   }
   void say(const FrameHeader& header, std::span<const std::byte> rest = {}) const {
@@ -40,6 +43,7 @@ TEST(TcpConnection, EndsAtWhatNobodyUnderstands) {
       {.kind = Kind::head, .zero = {1, 0, 0}},
       {.kind = Kind::head, .head_bytes = head_bytes_max + 1},
       {.kind = Kind::head, .head_bytes = ~0u},
+      {.kind = Kind::introduction, .head_bytes = addresses_bytes_max + 1},
       {.kind = Kind::go, .body_bytes = 1},                    // nothing was offered
       {.kind = Kind::body, .body_bytes = 1},                  // nothing was asked for
       {.kind = Kind::body, .body_bytes = ~0ull},

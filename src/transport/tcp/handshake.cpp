@@ -17,7 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);   // records go as they lie in memory
 
 constexpr std::array<char, 8> magic = {'G', 'L', 'E', 'A', 'N', 't', 'c', 'p'};
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 // Each side proves under a name of its own, so that nobody can be answered with what it has said itself.
 constexpr std::string_view connecting_side = "connects";
 constexpr std::string_view accepting_side = "accepts.";

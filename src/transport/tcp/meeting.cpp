@@ -2,14 +2,11 @@
 #include "transport/tcp/meeting.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sodium.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <list>
-#include <set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -17,7 +14,6 @@
 namespace glean::transport {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // An address may be of an interface that is not connected to this node, or lead to some other process: the next one is tried
@@ -26,68 +22,71 @@ constexpr milliseconds between_addresses{250};
 constexpr milliseconds before_the_next_round{200};
 // Strangers that are in the door at once; the longest there goes first.
 constexpr std::size_t receptions_at_once = 128;
+constexpr int look_again_ms = 20;   // whether another address is to be tried
+// A handshake is looked at whenever something has happened at its socket.
+constexpr std::uint32_t meetings = Wakeups::meetings, once = EPOLLIN | EPOLLOUT | EPOLLET;
 
-class Meeting {
- public:
-  Meeting(const TcpDoor& door, const Party& party, const std::map<int, std::string>& neighbours);
-  [[nodiscard]] std::map<int, Socket> hold(double deadline_seconds);
+}  // namespace
 
- private:
-  // For a peer with a higher number.
-  struct Search {
-    std::vector<Address> addresses;
-    std::size_t next = 0;
-    Clock::time_point next_at = Clock::now();
-    std::list<Approach> approaches;
-  };
+Meeting::Meeting(TcpDoor door, const Party& party, Wakeups& wakeups) : door_(std::move(door)), party_(party), wakeups_(wakeups) {
+  if (sodium_init() < 0) throw base::Error(base::Errc::io, "no random numbers to prove a key with");
+  wakeups_.add(door_.socket(), meetings, EPOLLIN);
+}
 
-  void look_for(int peer, Search& search);
-  void approach_next(int peer, Search& search);
-  void let_in();
-  void receive();
-  void wait(Clock::time_point deadline) const;
-  void has_come(int peer, Socket socket);
-  void note(int peer, const Handshake& failed);
-  [[nodiscard]] base::Error missing(double seconds) const;
-
-  const TcpDoor& door_;
-  const Party& party_;
-  std::map<int, Search> searches_;       // that go on
-  std::set<int> awaited_;                // that connect
-  std::list<Reception> receptions_;      // the newest last
-  std::map<int, Socket> met_;
-  std::map<int, std::string> problems_;  // the last, by peer
-  std::set<int> other_keys_;
-};
-
-Meeting::Meeting(const TcpDoor& door, const Party& party, const std::map<int, std::string>& neighbours) : door_(door), party_(party) {
-  for (const auto& [peer, addresses] : neighbours) {
-    if (peer < 0 || peer >= party.peers || peer == party.self) {
-      throw base::Error(base::Errc::invalid_argument, fmt::format("node {} has no neighbour {} among {}", party.self, peer, party.peers));
-    }
-    if (peer < party.self) awaited_.insert(peer);
-    else searches_[peer].addresses = parse_addresses(addresses);
+void Meeting::expect(int peer, const std::string& addresses, double deadline_seconds) {
+  if (peer < 0 || peer >= party_.peers || peer == party_.self) {
+    throw base::Error(base::Errc::invalid_argument, fmt::format("node {} has no neighbour {} among {}", party_.self, peer, party_.peers));
+  }
+  const std::chrono::duration<double> patience(std::min(deadline_seconds, 1e9));
+  const Deadline deadline{Clock::now() + std::chrono::duration_cast<Clock::duration>(patience), deadline_seconds};
+  if (peer < party_.self) {
+    awaited_.try_emplace(peer, deadline);
+  } else if (!searches_.contains(peer)) {
+    auto there = parse_addresses(addresses);
+    Search& search = searches_[peer];
+    search.deadline = deadline;
+    search.addresses = std::move(there);
   }
 }
 
-std::map<int, Socket> Meeting::hold(double deadline_seconds) {
-  const std::chrono::duration<double> patience(std::min(deadline_seconds, 1e9));
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(patience);
+std::map<int, Socket> Meeting::progress() {
+  for (auto& [peer, search] : searches_) look_for(peer, search);
+  let_in();
+  receive();
+  for (const auto& [peer, socket] : met_) {
+    searches_.erase(peer);
+    awaited_.erase(peer);
+  }
+  if (expects_any()) require_in_time();
+  return std::exchange(met_, {});
+}
+
+std::map<int, Socket> Meeting::hold() {
+  std::map<int, Socket> all;
   for (;;) {
-    for (auto& [peer, search] : searches_) look_for(peer, search);
-    let_in();
-    receive();
-    std::erase_if(searches_, [&](const auto& each) { return met_.contains(each.first); });
-    if (searches_.empty() && awaited_.empty()) return std::move(met_);
-    if (Clock::now() >= deadline) throw missing(deadline_seconds);
-    wait(deadline);
+    all.merge(progress());
+    if (!expects_any()) return all;
+    static_cast<void>(wakeups_.wait(look_again_ms));
+  }
+}
+
+void Meeting::require_in_time() const {
+  const auto now = Clock::now();
+  for (const auto& [peer, deadline] : awaited_) {
+    if (now >= deadline.at) throw missing(deadline.seconds);
+  }
+  for (const auto& [peer, search] : searches_) {
+    if (now >= search.deadline.at) throw missing(search.deadline.seconds);
   }
 }
 
 void Meeting::look_for(int peer, Search& search) {
   for (auto approach = search.approaches.begin(); approach != search.approaches.end();) {
     const Progress progress = approach->progress();
-    if (progress == Progress::done) return has_come(peer, approach->confirm());
+    if (progress == Progress::done) {
+      met_[peer] = approach->confirm();
+      return;
+    }
     if (progress == Progress::failed) {
       note(peer, *approach);
       approach = search.approaches.erase(approach);
@@ -106,7 +105,8 @@ void Meeting::look_for(int peer, Search& search) {
 }
 
 void Meeting::approach_next(int peer, Search& search) {
-  search.approaches.emplace_back(party_, peer, search.addresses[search.next++]);
+  const Approach& next = search.approaches.emplace_back(party_, peer, search.addresses[search.next++]);
+  wakeups_.add(next.socket(), meetings, once);
   search.next_at = Clock::now() + between_addresses;
 }
 
@@ -115,11 +115,12 @@ void Meeting::let_in() {
     Started started = accept_one(door_.socket());
     if (started.error == EAGAIN) return;
     if (started.error == EMFILE || started.error == ENFILE || started.error == ENOBUFS || started.error == ENOMEM) {
+      if (receptions_.empty() && awaited_.empty()) return;
       if (receptions_.empty()) throw base::system_error(started.error, "cannot accept connections of other nodes");
       receptions_.pop_front();
     } else if (started.error == 0) {
       if (receptions_.size() >= receptions_at_once + awaited_.size()) receptions_.pop_front();
-      receptions_.emplace_back(party_, std::move(started.socket));
+      wakeups_.add(receptions_.emplace_back(party_, std::move(started.socket)).socket(), meetings, once);
     }   // else: that one was gone before it was let in
   }
 }
@@ -131,29 +132,11 @@ void Meeting::receive() {
       base::log(base::LogLevel::info, "a connection from {} comes to nothing: {}", reception->from(), reception->problem());
       note(reception->peer(), *reception);
     } else if (progress == Progress::done && awaited_.erase(reception->peer()) != 0) {
-      has_come(reception->peer(), reception->take());
+      met_[reception->peer()] = reception->take();
     }
     reception = progress == Progress::waits ? std::next(reception) : receptions_.erase(reception);
   }
 }
-
-// Until something has come, or another address is to be tried.
-void Meeting::wait(Clock::time_point deadline) const {
-  std::vector<pollfd> all = {{door_.socket().descriptor(), POLLIN, 0}};
-  auto until = deadline;
-  for (const auto& [peer, search] : searches_) {
-    if (search.next < search.addresses.size()) until = std::min(until, search.next_at);
-    for (const Approach& approach : search.approaches) {
-      if (!approach.socket().is_open()) return;   // has failed at once
-      all.push_back({approach.socket().descriptor(), static_cast<short>(approach.is_connecting() ? POLLOUT : POLLIN), 0});
-    }
-  }
-  for (const Reception& reception : receptions_) all.push_back({reception.socket().descriptor(), POLLIN, 0});
-  const auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
-  static_cast<void>(::poll(all.data(), all.size(), static_cast<int>(std::clamp<long>(left, 0, 1000))));
-}
-
-void Meeting::has_come(int peer, Socket socket) { met_[peer] = std::move(socket); }
 
 // What somebody said who has not proved to be that peer: good enough for the message.
 void Meeting::note(int peer, const Handshake& failed) {
@@ -172,21 +155,13 @@ base::Error Meeting::missing(double seconds) const {
     names += fmt::format("{}node {} ({})", names.empty() ? "" : ", ", peer, why);
     has_other_key = has_other_key || other_key;
   };
-  for (const int peer : awaited_) add(peer);
+  for (const auto& [peer, deadline] : awaited_) add(peer);
   for (const auto& [peer, search] : searches_) {
     if (!met_.contains(peer)) add(peer);
   }
   if (has_other_key) return {base::Errc::permission, "no connection to " + names, "all nodes of a job need the same key"};
   return {base::Errc::timeout, fmt::format("after {:g} s there is no connection to {}", seconds, names),
           "the nodes must reach each other over TCP, at any port"};
-}
-
-}  // namespace
-
-std::map<int, Socket> meet(const TcpDoor& door, const Party& party, const std::map<int, std::string>& neighbours,
-                           double deadline_seconds) {
-  if (sodium_init() < 0) throw base::Error(base::Errc::io, "no random numbers to prove a key with");
-  return Meeting(door, party, neighbours).hold(deadline_seconds);
 }
 
 }  // namespace glean::transport

@@ -1,18 +1,71 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The connections of a process to its neighbours: it looks for those with higher numbers, and waits for the others.
+// How a process comes to connections with others: of two, the one with the lower number looks for the other, which waits for it.
 #pragma once
 
+#include <chrono>
+#include <list>
 #include <map>
+#include <set>
 #include <string>
 
+#include "base/error.hpp"
 #include "transport/tcp/handshake.hpp"
 #include "transport/tcp/messages.hpp"
+#include "transport/tcp/wakeups.hpp"
 
 namespace glean::transport {
 
-// By peer; both sides have proved themselves. As make_tcp_messages(), which makes messages of them.
-[[nodiscard]] std::map<int, Socket> meet(const TcpDoor& door, const Party& party, const std::map<int, std::string>& neighbours,
-                                         double deadline_seconds);
+// Nothing blocks but hold(). All of its sockets are among the wake-ups, which must outlive it; one that it gives away stays there.
+class Meeting {
+ public:
+  Meeting(TcpDoor door, const Party& party, Wakeups& wakeups);
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+
+  // From now on that peer is to come, until the deadline. `addresses`: where it is; not needed of one with a lower number.
+  void expect(int peer, const std::string& addresses, double deadline_seconds);
+  [[nodiscard]] bool expects(int peer) const { return awaited_.contains(peer) || searches_.contains(peer); }
+  [[nodiscard]] bool expects_any() const { return !awaited_.empty() || !searches_.empty(); }
+  // Goes on with it: the peers that have come, each having proved itself. Throws base::Error: timeout, naming those that did not
+  // come by their deadline; permission if one has another key; io.
+  [[nodiscard]] std::map<int, Socket> progress();
+  // All that are expected. Throws the same. Blocks.
+  [[nodiscard]] std::map<int, Socket> hold();
+  [[nodiscard]] const std::string& own_addresses() const { return door_.addresses(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Deadline {
+    Clock::time_point at;
+    double seconds = 0;
+  };
+  // For a peer with a higher number.
+  struct Search {
+    Deadline deadline;
+    std::vector<Address> addresses;
+    std::size_t next = 0;
+    Clock::time_point next_at = Clock::now();
+    std::list<Approach> approaches;
+  };
+
+  void look_for(int peer, Search& search);
+  void approach_next(int peer, Search& search);
+  void let_in();
+  void receive();
+  void require_in_time() const;
+  void note(int peer, const Handshake& failed);
+  [[nodiscard]] base::Error missing(double seconds) const;
+
+  TcpDoor door_;
+  Party party_;
+  Wakeups& wakeups_;
+  std::map<int, Search> searches_;       // that go on
+  std::map<int, Deadline> awaited_;      // that connect
+  std::list<Reception> receptions_;      // the newest last
+  std::map<int, Socket> met_;
+  std::map<int, std::string> problems_;  // the last, by peer
+  std::set<int> other_keys_;
+};
 
 }  // namespace glean::transport

@@ -38,7 +38,7 @@ TEST(TcpMeeting, IsNotDisturbedByStrangers) {
     strangers.push_back(stranger(door));
     std::vector<std::byte> said(static_cast<std::size_t>(i % 4) * 40, static_cast<std::byte>(i));
     if (i % 4 == 3) {
-      Hello hello{{'G', 'L', 'E', 'A', 'N', 't', 'c', 'p'}, 1, 0, 1, 2, {}};
+      Hello hello{{'G', 'L', 'E', 'A', 'N', 't', 'c', 'p'}, 2, 0, 1, 2, {}};
       const auto lie = std::as_bytes(std::span(&hello, 1));
       std::copy(lie.begin(), lie.end(), said.begin());
     }

@@ -2,7 +2,6 @@
 #include "transport/tcp/messages.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <chrono>
 #include <utility>
@@ -10,19 +9,21 @@
 #include "base/error.hpp"
 #include "transport/tcp/connection.hpp"
 #include "transport/tcp/meeting.hpp"
+#include "transport/tcp/wakeups.hpp"
+#include "transport/tree.hpp"
 
 namespace glean::transport {
 namespace {
 
-constexpr std::size_t addresses_bytes_max = 1000;
 constexpr std::chrono::seconds last_words{1};
 constexpr std::chrono::seconds between_looks{1};
 
 class TcpMessages final : public Messages {
  public:
-  TcpMessages(int self, int peers, std::map<int, Socket> sockets) : self_(self), peers_(peers) {
-    for (auto& [peer, socket] : sockets) connections_.try_emplace(peer, std::move(socket), completed_);
-    next_ = connections_.begin();
+  TcpMessages(TcpDoor door, const Party& party, const std::map<int, std::string>& neighbours, double deadline_seconds)
+      : self_(party.self), peers_(party.peers), deadline_seconds_(deadline_seconds), meeting_(std::move(door), party, wakeups_) {
+    for (const auto& [peer, addresses] : neighbours) meeting_.expect(peer, addresses, deadline_seconds);
+    for (auto& [peer, socket] : meeting_.hold()) begin(peer, std::move(socket));
   }
   ~TcpMessages() override;
   TcpMessages(const TcpMessages&) = delete;
@@ -33,91 +34,143 @@ class TcpMessages final : public Messages {
 
   void send(int peer, std::span<const std::byte> head, std::span<const std::byte> body, Token token) override {
     if (head.size() > head_bytes_max) throw base::Error(base::Errc::invalid_argument, fmt::format("a head of {} bytes", head.size()));
-    to(peer).send(head, body, token);
+    Link& there = to(peer);
+    there.connection.send(head, body, token);
+    watch(peer, there);
   }
 
   [[nodiscard]] std::optional<Arrival> arrival() override {
     if (auto first = next_arrival()) return first;
     progress();
     if (auto first = next_arrival()) return first;
-    for (const auto& [peer, connection] : connections_) {
-      if (!connection.loss().empty()) {
-        throw base::Error(base::Errc::io, fmt::format("the connection to node {} is lost: {}", peer, connection.loss()));
+    for (const auto& [peer, link] : links_) {
+      if (!link.connection.loss().empty()) {
+        throw base::Error(base::Errc::io, fmt::format("the connection to node {} is lost: {}", peer, link.connection.loss()));
       }
     }
     return std::nullopt;
   }
 
-  void receive_body(int peer, std::span<std::byte> target, Token token) override { to(peer).receive_body(target, token); }
+  void receive_body(int peer, std::span<std::byte> target, Token token) override { to(peer).connection.receive_body(target, token); }
 
   [[nodiscard]] std::vector<Token> completed() override {
     progress();
     return std::exchange(completed_, {});
   }
 
-  [[nodiscard]] std::vector<int> descriptors() const override {
-    std::vector<int> all;
-    for (const auto& [peer, connection] : connections_) all.push_back(connection.descriptor());
-    return all;
-  }
+  [[nodiscard]] std::optional<int> descriptor() const override { return wakeups_.descriptor(); }
 
  private:
-  [[nodiscard]] Connection& to(int peer) {
-    const auto found = connections_.find(peer);
-    if (found == connections_.end()) {
-      throw base::Error(base::Errc::invalid_argument, fmt::format("node {} is no neighbour of node {}", peer, self_));
+  struct Link {
+    explicit Link(std::vector<Token>& completed) : connection(completed) {}
+    Connection connection;
+    std::uint32_t watched_for = 0;
+  };
+
+  // One that there is no connection to yet is looked for; what is sent waits meanwhile.
+  [[nodiscard]] Link& to(int peer) {
+    const auto found = links_.find(peer);
+    if (found != links_.end()) return found->second;
+    const bool is_other = peer >= 0 && peer < peers_ && peer != self_;
+    if (!is_other || !links_.contains(way_to(peer, self_))) {
+      throw base::Error(base::Errc::invalid_argument, fmt::format("no way leads from node {} to a node {}", self_, peer));
     }
-    return found->second;
+    introduce(peer);
+    return links_.try_emplace(peer, completed_).first->second;
   }
 
-  // Asks the kernel once for all where something has come: most of the time it is nowhere.
+  // This node to another one, along the tree: whoever of them has the lower number then connects.
+  void introduce(int peer) {
+    if (peer < self_) meeting_.expect(peer, "", deadline_seconds_);
+    pass_on({static_cast<std::uint32_t>(self_), static_cast<std::uint32_t>(peer), meeting_.own_addresses()});
+  }
+
+  void pass_on(const Introduction& introduction) {
+    const int next = way_to(static_cast<int>(introduction.to), self_);
+    const auto found = links_.find(next);
+    if (found == links_.end()) throw base::Error(base::Errc::io, fmt::format("no way leads to node {}", introduction.to));
+    found->second.connection.introduce(introduction);
+    watch(next, found->second);
+  }
+
+  void on_introduction(const Introduction& introduction) {
+    const int from = static_cast<int>(introduction.from), to = static_cast<int>(introduction.to);
+    const bool is_known = from >= 0 && from < peers_ && to >= 0 && to < peers_ && from != to && from != self_;
+    if (!is_known) throw base::Error(base::Errc::io, "a message of another node cannot be understood");
+    if (to != self_) return pass_on(introduction);
+    const auto known = links_.find(from);
+    if (known != links_.end() && known->second.connection.socket().is_open()) return;
+    links_.try_emplace(from, completed_);
+    if (from < self_) introduce(from);
+    else meeting_.expect(from, introduction.addresses, deadline_seconds_);
+  }
+
+  void begin(int peer, Socket socket) {
+    Link& link = links_.try_emplace(peer, completed_).first->second;
+    link.watched_for = EPOLLIN;
+    wakeups_.change(socket, static_cast<std::uint32_t>(peer), EPOLLIN);
+    link.connection.begin(std::move(socket));
+    watch(peer, link);
+  }
+
+  void watch(int peer, Link& link) {
+    const Connection& connection = link.connection;
+    const std::uint32_t events = (connection.is_full() ? 0U : EPOLLIN) | (connection.has_output() ? EPOLLOUT : 0U);
+    if (!connection.socket().is_open() || std::exchange(link.watched_for, events) == events) return;
+    wakeups_.change(connection.socket(), static_cast<std::uint32_t>(peer), events);
+  }
+
+  // Asks the kernel once for all where something has happened: most of the time it is nowhere.
   void progress() {
-    readable(0);
-    auto polled = polled_.begin();
-    for (auto& [peer, connection] : connections_) {
-      if ((polled++)->revents != 0) connection.read();
-      connection.write();
+    bool anyone_comes = meeting_.expects_any();
+    for (const Wakeups::Event& event : wakeups_.wait(0)) {
+      if (event.whose == Wakeups::meetings) {
+        anyone_comes = true;
+        continue;
+      }
+      Link& link = links_.at(static_cast<int>(event.whose));
+      if ((event.events & ~std::uint32_t{EPOLLOUT}) != 0) link.connection.read();
+      link.connection.write();
+      while (const auto introduction = link.connection.next_introduction()) on_introduction(*introduction);
     }
+    if (anyone_comes) {
+      for (auto& [peer, socket] : meeting_.progress()) begin(peer, std::move(socket));
+    }
+    for (auto& [peer, link] : links_) watch(peer, link);
     const auto now = std::chrono::steady_clock::now();
     if (now < silence_looked_for_ + between_looks) return;
     silence_looked_for_ = now;
-    for (auto& [peer, connection] : connections_) connection.notice_silence();
-  }
-
-  void readable(int timeout_ms) {
-    polled_.clear();
-    for (const auto& [peer, connection] : connections_) {
-      polled_.push_back({connection.is_full() ? -1 : connection.descriptor(), POLLIN, 0});
-    }
-    static_cast<void>(::poll(polled_.data(), polled_.size(), timeout_ms));   // a signal: then the next time
+    for (auto& [peer, link] : links_) link.connection.notice_silence();
   }
 
   // In turn, so that a peer that says much does not keep the others from being heard.
   [[nodiscard]] std::optional<Arrival> next_arrival() {
-    for (std::size_t i = 0; i < connections_.size(); ++i) {
-      if (next_ == connections_.end()) next_ = connections_.begin();
-      auto& [peer, connection] = *next_++;
-      if (auto head = connection.next_head()) return Arrival{peer, std::move(*head)};
+    auto next = links_.upper_bound(last_heard_);
+    for (std::size_t i = 0; i < links_.size(); ++i, ++next) {
+      if (next == links_.end()) next = links_.begin();
+      if (auto head = next->second.connection.next_head()) return Arrival{last_heard_ = next->first, std::move(*head)};
     }
     return std::nullopt;
   }
 
   int self_, peers_;
+  double deadline_seconds_;
   std::vector<Token> completed_;
-  std::map<int, Connection> connections_;
-  std::map<int, Connection>::iterator next_;
-  std::vector<pollfd> polled_;
+  Wakeups wakeups_;
+  Meeting meeting_;
+  std::map<int, Link> links_;
+  int last_heard_ = -1;
   std::chrono::steady_clock::time_point silence_looked_for_{};
 };
 
 // Memory that bodies lie in, or shall, may be gone already: whoever wanted them has not waited.
 TcpMessages::~TcpMessages() {
-  for (auto& [peer, connection] : connections_) connection.give_up_bodies();
+  for (auto& [peer, link] : links_) link.connection.give_up_bodies();
   const auto deadline = std::chrono::steady_clock::now() + last_words;
   for (bool done = false; !done && std::chrono::steady_clock::now() < deadline;) {
     done = true;
-    for (auto& [peer, connection] : connections_) done = connection.finish() && done;
-    if (!done) readable(1);   // an acknowledgement is no event
+    for (auto& [peer, link] : links_) done = link.connection.finish() && done;
+    if (!done) static_cast<void>(wakeups_.wait(1));   // an acknowledgement is no event
   }
 }
 
@@ -127,7 +180,7 @@ TcpDoor::TcpDoor() : socket_(listen_anywhere()), addresses_(addresses_of(socket_
 
 std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, int peers, const std::map<int, std::string>& neighbours,
                                             const TcpKey& key, double deadline_seconds) {
-  return std::make_unique<TcpMessages>(self, peers, meet(door, Party{self, peers, key}, neighbours, deadline_seconds));
+  return std::make_unique<TcpMessages>(std::move(door), Party{self, peers, key}, neighbours, deadline_seconds);
 }
 
 }  // namespace glean::transport

@@ -37,10 +37,11 @@ class TcpDoor {
 //
 // Throws base::Error: timeout, naming the peers that did not come; permission if one has another key; io; invalid_argument.
 //
-// The messages go to neighbours only: send() to others throws invalid_argument, as it does for heads above 64 KiB. When a
-// connection is lost, arrival() throws io, naming the node, as soon as all heads that have come are given out; what is sent to
-// that node is dropped, and complete. The destructor blocks for a second at most, until heads that were sent are on the other
-// side; bodies and targets that are not complete it does not touch.
+// Messages may go to others, too, where the neighbours are those of the tree (transport/tree.hpp): the two nodes are introduced to
+// each other along it, and connect; what is sent waits meanwhile. send() throws invalid_argument where no way leads, as it does for
+// heads above 64 KiB. When a connection is lost, or cannot be made in `deadline_seconds`, arrival() throws io or timeout, naming the
+// node, as soon as all heads that have come are given out; what is sent to that node is dropped, and complete. The destructor blocks
+// for a second at most, until heads that were sent are on the other side; bodies and targets that are not complete it does not touch.
 [[nodiscard]] std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, int peers, const std::map<int, std::string>& neighbours,
                                                           const TcpKey& key, double deadline_seconds);
 

@@ -11,16 +11,14 @@
 #include "transport/contract.hpp"
 #include "transport/tcp/connection.hpp"
 #include "transport/tcp/test_peers.hpp"
+#include "transport/tree.hpp"
 
 namespace glean::transport {
 namespace {
 
-Neighbours binary_tree(int peers) {
+Neighbours tree(int peers) {
   Neighbours neighbours;
-  for (int child = 1; child < peers; ++child) {
-    neighbours[child].push_back((child - 1) / 2);
-    neighbours[(child - 1) / 2].push_back(child);
-  }
+  for (int peer = 0; peer < peers; ++peer) neighbours[peer] = neighbours_of(peer, peers);
   return neighbours;
 }
 
@@ -34,23 +32,34 @@ TEST(TcpMessages, KeepWhatTransportsPromise) {
   }
 }
 
-TEST(TcpMessages, GoToNeighboursOnly) {
-  const auto tree = binary_tree(7);
-  const auto peers = make_peers(tree);
-  for (const auto& [peer, neighbours] : tree) {
-    for (const int other : neighbours) peers[static_cast<std::size_t>(peer)]->send(other, bytes_of("from " + std::to_string(peer)));
-  }
+// Whoever is no neighbour is found along the tree, by both sides at the same time, too.
+TEST(TcpMessages, FindOthersAlongTheTree) {
+  const auto made = make_peers(tree(11));
+  std::vector<Messages*> all;
+  for (const auto& each : made) all.push_back(each.get());
 
-  for (const auto& [peer, neighbours] : tree) {
-    for (std::size_t i = 0; i < neighbours.size(); ++i) {
-      const auto arrival = next_arrival(*peers[static_cast<std::size_t>(peer)]);
-      EXPECT_EQ(text_of(arrival.head), "from " + std::to_string(arrival.peer));
-      EXPECT_NE(std::find(neighbours.begin(), neighbours.end(), arrival.peer), neighbours.end());
-    }
-  }
-  EXPECT_EQ(error_of([&] { peers[3]->send(4, bytes_of("no")); }).code(), base::Errc::invalid_argument);
+  EXPECT_EQ(play_contract(all), "");
+}
+
+TEST(TcpMessages, GoWhereAWayLeads) {
+  const auto peers = make_peers(tree(7));
+  EXPECT_EQ(error_of([&] { peers[3]->send(7, bytes_of("no")); }).code(), base::Errc::invalid_argument);
   EXPECT_EQ(error_of([&] { peers[3]->send(3, bytes_of("no")); }).code(), base::Errc::invalid_argument);
   EXPECT_EQ(error_of([&] { peers[3]->send(1, std::vector<std::byte>(head_bytes_max + 1)); }).code(), base::Errc::invalid_argument);
+}
+
+// Node 0 of three has no connection to node 2, which node 1 looks for.
+TEST(TcpMessages, NameANodeThatNoWayLeadsTo) {
+  const auto key = make_tcp_key();
+  TcpDoor doors[2];
+  const std::string addresses[2] = {doors[0].addresses(), doors[1].addresses()};
+  auto making = std::async(std::launch::async, [&] {
+    return make_tcp_messages(std::move(doors[1]), 1, 3, {{0, addresses[0]}}, key, long_enough);
+  });
+  const auto messages = make_tcp_messages(std::move(doors[0]), 0, 3, {{1, addresses[1]}}, key, long_enough);
+  making.get()->send(2, bytes_of("hello"));
+
+  EXPECT_STREQ(next_error(*messages).what(), "no way leads to node 2");
 }
 
 TEST(TcpMessages, WithLargeBodiesGoBothWaysAtOnce) {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What nodes tell each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "base/error.hpp"
+#include "nodes/node_progress.hpp"
+
+namespace glean::nodes {
+
+// The heads of messages. Nodes of one job are alike, so they go as they lie in memory.
+// progress: of a node and those below it, towards the root of the tree; job_progress: of all nodes, away from it.
+enum class MessageKind : std::uint32_t { parcel = 1, receipt, progress, job_progress, failure, sums, question, answer };
+
+struct ParcelHead {
+  MessageKind kind = MessageKind::parcel;
+  std::uint32_t variable = 0;
+  std::uint64_t number = 0;               // of the sender's, for the receipt
+  std::uint64_t job_output = 0;
+  std::uint64_t step = 0;
+  std::uint64_t first_element = 0, elements = 0;
+  std::uint64_t body_bytes = 0;
+  std::uint16_t dimensions = 0;           // start and count of the box follow
+  std::uint8_t memory_type = 0;
+  std::uint8_t first = 0;
+  std::uint32_t job_rank = 0;             // who has put it
+};
+
+// Checksums of what a node has written of an output, to the node that publishes it.
+struct SumsHead {
+  MessageKind kind = MessageKind::sums;
+  std::uint32_t lost = 0;                 // 1: not all that the node has written has one
+  std::uint64_t number = 0;               // of the sender's, for the receipt
+  std::uint64_t job_output = 0;
+  std::uint64_t body_bytes = 0;           // store::StridedSum, one after the other
+};
+
+// Of a parcel, or of checksums.
+struct ReceiptHead {
+  MessageKind kind = MessageKind::receipt;
+  std::uint32_t taken = 0;   // 0: nobody needs it there any more, or not now; the sender keeps what it has of it
+  std::uint64_t number = 0;
+};
+
+struct ProgressHead {
+  MessageKind kind = MessageKind::progress;
+  std::uint32_t reserved = 0;
+  std::uint64_t job_output = 0;
+  NodeProgress progress;
+};
+
+struct FailureHead {
+  MessageKind kind = MessageKind::failure;
+  std::uint32_t error = 0;                    // base::Errc
+  std::uint64_t job_output = 0;
+  std::uint32_t what_bytes = 0, hint_bytes = 0;   // texts follow
+  std::uint32_t may_be_kept = 0, unused = 0;      // 1: the storage refuses it, and nothing of it goes before all nodes have decided
+};
+
+// Of a rank, to node 0, about a shared pointer; and back. Both go along the tree.
+struct QuestionHead {
+  MessageKind kind = MessageKind::question;
+  std::uint32_t node = 0, rank = 0, unused = 0;   // who asks
+  std::uint64_t number = 0;
+  std::uint64_t job_output = 0;
+  std::uint64_t times_set = 0, start = 0, by = 0;
+};
+
+struct AnswerHead {
+  MessageKind kind = MessageKind::answer;
+  std::uint32_t node = 0, rank = 0, unused = 0;
+  std::uint64_t number = 0;
+  std::uint64_t position = 0;
+};
+
+template <class Head>
+[[nodiscard]] std::span<const std::byte> bytes_of(const Head& head) {
+  return std::as_bytes(std::span(&head, 1));
+}
+
+// Throws io when there is not so much.
+template <class Head>
+[[nodiscard]] Head head_of(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(Head)) throw base::Error(base::Errc::io, "a message of another node is cut off");
+  Head head;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  return head;
+}
+
+}  // namespace glean::nodes

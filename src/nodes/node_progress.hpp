@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How far a node is with an output, and how what several nodes know is put together.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace glean::nodes {
+
+// How far a node is with an output, or the nodes of a subtree, or all. Every figure only grows; who is last changes.
+struct NodeProgress {
+  std::uint64_t steps_ended = 0;          // by all ranks
+  std::uint64_t steps_begun = 0;          // ended by at least one
+  std::uint64_t steps_sent = 0;           // ended, and at the nodes that write them
+  std::uint64_t steps_synchronized = 0;
+  std::uint64_t synchronize_up_to = 0;    // wanted by somebody
+  std::uint64_t records = 0, highest_end = 0;
+  // Of bytes, by epochs (output_epochs.cpp): all writes of earlier ones are in the file; wanted there by somebody; the latest that a
+  // node is in.
+  std::uint64_t written_epoch = 0, wanted_epoch = 0, latest_epoch = 0;
+  std::uint64_t written_bytes = 0;        // of all outputs; no news by itself
+  std::uint32_t closed = 0;
+  std::uint32_t part_durable = 0;
+  std::uint32_t published = 0;            // said by the publisher alone, and so is
+  std::uint32_t removed = 0;              // that there is no file because the program has removed it
+  std::uint32_t postponed = 0;            // recovery could not write somewhere, or the storage of a node has refused it and all keep it
+  // Ranks of the session, for messages: one of those that have ended fewest steps, and one that has not closed.
+  std::uint32_t last_rank = no_rank, open_rank = no_rank;
+  // Of bytes: some node knows that handles of the MPI library's were opened on the file, and all do.
+  std::uint32_t others_somewhere = 0, others_everywhere = 0;
+  std::uint32_t agreed = 0;               // to keep what the storage of a node refuses: all its ranks had closed it
+  static constexpr std::uint32_t no_rank = ~std::uint32_t{0};
+  friend bool operator==(const NodeProgress&, const NodeProgress&) = default;
+
+  [[nodiscard]] bool is_as_far_as(NodeProgress other) const {
+    other.last_rank = last_rank;
+    other.open_rank = open_rank;
+    other.written_bytes = written_bytes;
+    return *this == other;
+  }
+
+  // Of both together.
+  void join(const NodeProgress& other) {
+    const auto all = [](auto& mine, auto theirs) { mine = std::min(mine, theirs); };
+    const auto any = [](auto& mine, auto theirs) { mine = std::max(mine, theirs); };
+    if (other.steps_ended < steps_ended) last_rank = other.last_rank;
+    else if (other.steps_ended == steps_ended) all(last_rank, other.last_rank);
+    all(open_rank, other.open_rank);
+    all(steps_ended, other.steps_ended);
+    all(steps_sent, other.steps_sent);
+    all(steps_synchronized, other.steps_synchronized);
+    written_bytes += other.written_bytes;
+    all(written_epoch, other.written_epoch);
+    any(wanted_epoch, other.wanted_epoch);
+    any(latest_epoch, other.latest_epoch);
+    all(closed, other.closed);
+    all(part_durable, other.part_durable);
+    any(steps_begun, other.steps_begun);
+    any(synchronize_up_to, other.synchronize_up_to);
+    any(records, other.records);
+    any(highest_end, other.highest_end);
+    any(published, other.published);
+    any(removed, other.removed);
+    any(postponed, other.postponed);
+    all(agreed, other.agreed);
+    any(others_somewhere, other.others_somewhere);
+    all(others_everywhere, other.others_everywhere);
+  }
+};
+
+}  // namespace glean::nodes
