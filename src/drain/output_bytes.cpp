@@ -37,17 +37,17 @@ const store::VariableLayout& byte_variable() {
 }  // namespace
 
 bool OutputDrain::takes(const pool::Record& record) {
-  if (!description_.is_bytes || failed_ || postponed_) return true;
+  if (!output_.description.is_bytes || failed_ || postponed_) return true;
   const auto stamp = pool::WriteStamp::of(record.step);
   return stamp.number < next_write_ || (stamp.number == next_write_ && is_epoch_open(stamp.epoch));
 }
 
 bool OutputDrain::waits_for_write_before(std::uint64_t write) const {
-  return description_.is_bytes && !failed_ && !postponed_ && next_write_ < write;
+  return output_.description.is_bytes && !failed_ && !postponed_ && next_write_ < write;
 }
 
 // They may stand in a journal behind what waits for a write of another output.
-bool OutputDrain::lacks_writes() const { return waits_for_write_before(pool::writes_begun(slot_)); }
+bool OutputDrain::lacks_writes() const { return waits_for_write_before(pool::writes_begun(output_.slot)); }
 
 void OutputDrain::pass_over_to(std::uint64_t write) {
   pass(next_write_, write);
@@ -58,39 +58,39 @@ void OutputDrain::pass_over_to(std::uint64_t write) {
 void OutputDrain::on_bytes(const pool::Record& record, pool::JournalReader& journal) {
   // A drain before this one was killed while it retired it.
   const auto stamp = pool::WriteStamp::of(record.step);
-  if (stamp.number < next_write_) return retire(record, journal);
+  if (stamp.number < next_write_) return output_.retire({&record, &journal});
   const auto pattern = mesh::Pattern::decode({record.box(), 2 * std::size_t{record.dimensions}});
   const bool in_file = record.place == pool::PayloadPlace::file;
   if (!pattern || record.memory_type != static_cast<std::uint8_t>(mesh::Type::uint8) || record.state != pool::RecordState::live ||
       (!in_file && record.payload_bytes < record.elements)) {
-    throw base::Error(base::Errc::io, "damaged journal record of '" + trace_.path + "'");
+    throw base::Error(base::Errc::io, "damaged journal record of '" + output_.trace.path + "'");
   }
-  if (pool_.is_shared()) saw_epoch(stamp);
+  if (nodes_) saw_epoch(stamp);
   if (in_file) {
     ++next_write_;
-    trace_.bytes += record.elements;
-    trace_.written_ns = base::now_ns();
-    saw_capture(record);
-    done_writes_.emplace(record.step, Kept{&record, &journal});
+    output_.trace.bytes += record.elements;
+    output_.trace.written_ns = base::now_ns();
+    output_.saw_capture(record);
+    done_writes_.emplace(record.step, TakenRecord{&record, &journal});
     return settle_writes();
   }
   auto pending = std::make_unique<PendingPiece>(PendingPiece{
       {store::Piece(mesh::PatternPart(*pattern, record.first_element, record.elements)), &byte_variable(),
        store::converter(mesh::Type::uint8, mesh::Type::uint8),
-       record.place == pool::PayloadPlace::pool ? pool_.at(record.payload_offset) : nullptr, 1},
-      &record, &journal, pool_.job_rank(record, journal.rank()), 0, record.elements});
+       record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr, 1},
+      {&record, &journal}, output_.pool.job_rank(record, journal.rank()), 0, record.elements});
   ++next_write_;
   unwritten_writes_.emplace(record.step, pending.get());
   if (stamp.epoch <= open_phase_) gather_write(*pending);
   ++unwritten_[0];
   reaches_.try_emplace(0);
-  saw_capture(record);
+  output_.saw_capture(record);
   pieces_.emplace(&record, std::move(pending));
 }
 
 void OutputDrain::bytes_written(const PendingPiece& pending) {
   unwritten_writes_.erase(pending.record->step);
-  done_writes_.emplace(pending.record->step, Kept{pending.record, pending.journal});
+  done_writes_.emplace(pending.record->step, pending);
   settle_writes();
   // What comes may reach less far: the file may have been cut.
   if (pieces_.size() == 1) highest_end_ = 0;
@@ -98,9 +98,10 @@ void OutputDrain::bytes_written(const PendingPiece& pending) {
 
 // A phase is open when all ranks are in it or in a later one, and all that was written in earlier ones has been taken.
 void OutputDrain::look_at_phases() {
-  if (next_phase_ || !description_.is_bytes || pool_.is_shared()) return;
-  const std::uint64_t phase = ranks_ == Ranks::gone ? pool::last_phase : pool::least_phase(pool_, key_.slot);
-  if (phase > open_phase_) next_phase_ = {phase, pool::writes_begun(slot_)};   // in this order: what is numbered later is not earlier
+  if (next_phase_ || !output_.description.is_bytes || nodes_) return;
+  const std::uint64_t phase = output_.ranks == Ranks::gone ? pool::last_phase : pool::least_phase(output_.pool, output_.key.slot);
+  // In this order: what is numbered later is not earlier.
+  if (phase > open_phase_) next_phase_ = {phase, pool::writes_begun(output_.slot)};
 }
 
 void OutputDrain::open_phases() {
@@ -127,14 +128,14 @@ void OutputDrain::settle_writes() {
     const auto done = done_writes_.extract(done_writes_.begin());
     const std::uint64_t number = pool::WriteStamp::of(done.key()).number;
     pass(number, number + 1);
-    retire(*done.mapped().record, *done.mapped().journal);
+    output_.retire(done.mapped());
   }
 }
 
 void OutputDrain::pass(std::uint64_t first, std::uint64_t end) {
   if (const auto behind = passed_writes_.extract(end)) end = behind.mapped();
   if (first == writes_written_) {
-    slot_.writes_written = writes_written_ = end;   // before the look at who waits for it
+    output_.slot.writes_written = writes_written_ = end;   // before the look at who waits for it
     return;
   }
   const auto after = passed_writes_.lower_bound(first);
@@ -147,10 +148,10 @@ void OutputDrain::tell_written() {
   const std::uint64_t first = unwritten_writes_.empty() ? 0 : unwritten_writes_.begin()->first;
   const bool all_open_are = unwritten_writes_.empty() || pool::WriteStamp::of(first).epoch > open_phase_;
   const std::uint64_t before = all_open_are ? pool::WriteStamp{open_phase_, next_write_}.word() : first;
-  const bool more = pool::raise(slot_.written_before, before) || writes_written_ != told_written_;
+  const bool more = pool::raise(output_.slot.written_before, before) || writes_written_ != told_written_;
   told_written_ = writes_written_;
   done_up_to_ = std::max<std::uint64_t>(done_up_to_, all_open_are ? next_write_ : writes_written_);
-  if (more && slot_.waiting_for_writes.load() != 0) pool::futex_signal(pool_.header().progress);
+  if (more && output_.slot.waiting_for_writes.load() != 0) pool::futex_signal(output_.pool.header().progress);
 }
 
 void OutputDrain::is_written(std::uint64_t window) {
@@ -160,7 +161,7 @@ void OutputDrain::is_written(std::uint64_t window) {
 }
 
 void OutputDrain::drop_writes() {
-  for (const auto& [stamp, done] : std::exchange(done_writes_, {})) retire(*done.record, *done.journal);
+  for (const auto& [stamp, done] : std::exchange(done_writes_, {})) output_.retire(done);
   unwritten_writes_.clear();
 }
 
@@ -182,35 +183,35 @@ void OutputDrain::queue_windows_of_bytes() {
   }
 }
 
-bool OutputDrain::is_read_soon() const { return slot_.read_up_to.load(std::memory_order_acquire) > done_up_to_; }
+bool OutputDrain::is_read_soon() const { return output_.slot.read_up_to.load(std::memory_order_acquire) > done_up_to_; }
 
-bool OutputDrain::is_wanted() const { return slot_.write_up_to.load(std::memory_order_acquire) > done_up_to_; }
+bool OutputDrain::is_wanted() const { return output_.slot.write_up_to.load(std::memory_order_acquire) > done_up_to_; }
 
-bool OutputDrain::is_left_by_all() const { return pool::ranks_of_output(pool_, key_.slot).all_closed; }
+bool OutputDrain::is_left_by_all() const { return pool::ranks_of_output(output_.pool, output_.key.slot).all_closed; }
 
 // Not while a rank opens the file under the name that it has, unless it is gone.
 bool OutputDrain::locks_name() {
   std::uint32_t holder = 0;
   do {
-    const bool is_rank = holder != 0 && holder != pool::name_changes && ranks_ == Ranks::working;
-    if (is_rank && pool_.process_of_rank(static_cast<int>(holder) - 1) != 0) return false;
-  } while (!slot_.name_lock.compare_exchange_strong(holder, pool::name_changes));
+    const bool is_rank = holder != 0 && holder != pool::name_changes && output_.ranks == Ranks::working;
+    if (is_rank && output_.pool.process_of_rank(static_cast<int>(holder) - 1) != 0) return false;
+  } while (!output_.slot.name_lock.compare_exchange_strong(holder, pool::name_changes));
   return true;
 }
 
 // Of a file that not all ranks have closed it cannot be said whether it is what they meant. One that is written in place is there
 // whatever comes, and one that was synchronized was promised: these get all that was captured.
 void OutputDrain::judge_bytes_without_ranks(bool all_closed) {
-  steps_ended_ = steps_complete_ = steps_begun_ = 1;
+  output_.steps.ended = output_.steps.complete = output_.steps.begun = 1;
   closed_here_ = true;
-  if (pool_.is_shared()) all_closed = slot_.job_closed.load(std::memory_order_acquire) != 0;   // as the nodes have found together
+  if (nodes_) all_closed = nodes_->have_all_closed();
   is_unclosed_ = is_left_unclosed();
-  trace_.had_complete_steps = all_closed || is_unclosed_ || (is_in_place() && pool::writes_begun(slot_) != 0);
+  output_.trace.had_complete_steps = all_closed || is_unclosed_ || (is_in_place() && pool::writes_begun(output_.slot) != 0);
   if (all_closed || failed_ || postponed_) return;
-  const std::vector<int> open = pool::ranks_with_output_open(pool_, key_.slot);
+  const std::vector<int> open = pool::ranks_with_output_open(output_.pool, output_.key.slot);
   const std::string why = (open.empty() ? "ranks of another node" : base::readable_ranks(open)) + " had not closed it when the job ended";
-  if (is_in_place() || is_unclosed_) trace_.note = why + "; all that was captured is in it";
-  else fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' is not complete: " + why));
+  if (is_in_place() || is_unclosed_) output_.trace.note = why + "; all that was captured is in it";
+  else fail(base::Error(base::Errc::invalid_state, "'" + output_.trace.path + "' is not complete: " + why));
 }
 
 }  // namespace glean::drain

@@ -13,21 +13,17 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
-#include "drain/checksums.hpp"
 #include "drain/claims.hpp"
-#include "drain/kept_puts.hpp"
-#include "drain/parcel.hpp"
+#include "drain/output.hpp"
+#include "drain/node_share.hpp"
 #include "drain/pending_piece.hpp"
 #include "drain/retired_files.hpp"
-#include "drain/spill.hpp"
-#include "drain/trace.hpp"
-#include "plan/file_share.hpp"
+#include "drain/takeover_log.hpp"
 #include "pool/description.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "store/description.hpp"
@@ -48,9 +44,6 @@ struct Job {
   std::shared_ptr<Parcel> read{};
 };
 using Jobs = std::deque<Job>;
-
-// Whether the ranks still capture. `gone`: they do not and will not.
-enum class Ranks { working, gone };
 
 class OutputDrain {
  public:
@@ -78,10 +71,9 @@ class OutputDrain {
   // Queues the windows that are full, or all that there are, although their step is not complete: the pool has run full.
   enum class Relief { full_windows, everything };
   void relieve(Relief relief);
-  // Takes records that only recovery would need out of journals that are full. What they say goes into chunks of the pool, of
-  // which they may have `room_bytes` more; if that is not enough, it is forgotten, with a warning.
+  // Takes records that only recovery would need out of journals that are full, as TakeoverLog::make_room() says.
   void make_room_in_journals(Bytes room_bytes);
-  [[nodiscard]] Bytes moved_bytes() const { return moved_chunks_.size() * pool_.header().chunk_bytes; }   // of the pool
+  [[nodiscard]] Bytes moved_bytes() const { return log_.chunk_bytes(); }   // of the pool
 
   // -- results of jobs
   void window_done(const store::Window& window);
@@ -89,7 +81,7 @@ class OutputDrain {
   void found_removed() { removed_ = true; }   // by the program: there is nothing to publish
   void published();
   void discarded();               // its file is
-  void arrived(const Parcel& parcel);   // where it is written
+  void arrived(const Parcel& parcel);
   void discard_file() noexcept;   // without the lock
   void finish_failed();           // all ranks have left it, or the drain ends
   void job_began() { ++jobs_in_flight_; }   // that is not in the queue
@@ -110,7 +102,7 @@ class OutputDrain {
   [[nodiscard]] bool failed() const { return failed_; }
   // Somebody waits to read what is written now. Any thread.
   [[nodiscard]] bool is_read_soon() const;
-  [[nodiscard]] bool is_waited_for() const { return slot_.waiting_for_writes.load() != 0; }   // writes of it are
+  [[nodiscard]] bool is_waited_for() const { return output_.slot.waiting_for_writes.load() != 0; }   // writes of it are
   // Somebody wants it to be written. And: no rank will capture anything more of it. As the slot has it now.
   [[nodiscard]] bool is_wanted() const;
   [[nodiscard]] bool is_left_by_all() const;
@@ -118,31 +110,30 @@ class OutputDrain {
   [[nodiscard]] bool postponed() const { return postponed_; }  // finished for this engine
   // The storage refuses it, and the nodes have not decided whether it is kept: until then all that was captured stays.
   [[nodiscard]] bool undecided() const { return undecided_; }
-  [[nodiscard]] bool space_returned() { return std::exchange(space_returned_, false); }   // since the last call
-  [[nodiscard]] pool::OutputKey key() const { return key_; }
+  [[nodiscard]] bool space_returned() { return std::exchange(output_.space_returned, false); }   // since the last call
+  [[nodiscard]] pool::OutputKey key() const { return output_.key; }
   // Of the steps that are written, by all nodes.
   [[nodiscard]] std::uint64_t records() const;
   // Of the file, by what was put or filled in steps that are staged.
   [[nodiscard]] Bytes highest_end() const;
   // The header is this node's to write, and the file to publish.
-  [[nodiscard]] bool publishes() const { return description_.share.publisher == static_cast<std::int64_t>(pool_.header().node); }
+  [[nodiscard]] bool publishes() const {
+    return output_.description.share.publisher == static_cast<std::int64_t>(output_.pool.header().node);
+  }
   [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written
-  [[nodiscard]] std::uint64_t steps_written() const { return steps_written_; }
-  [[nodiscard]] const store::OutputDescription& description() const { return description_; }
-  [[nodiscard]] Checksums& checksums() { return checksums_; }
-  [[nodiscard]] const OutputTrace& trace() const { return trace_; }
-  [[nodiscard]] pool::OutputSlot& slot() const { return slot_; }
+  [[nodiscard]] std::uint64_t steps_written() const { return output_.steps.written; }
+  [[nodiscard]] const store::OutputDescription& description() const { return output_.description; }
+  [[nodiscard]] Checksums& checksums() { return output_.checksums; }
+  [[nodiscard]] const OutputTrace& trace() const { return output_.trace; }
+  [[nodiscard]] pool::OutputSlot& slot() const { return output_.slot; }
   // Its file is published although not all ranks have closed it; the second without the lock (output_promise.cpp).
   [[nodiscard]] bool is_unclosed() const { return is_unclosed_; }
   void publish_unclosed();
 
  private:
-  static constexpr std::uint64_t no_step = ~0ull;   // what belongs to the file as a whole
-
   Claims& claims(std::uint32_t variable, std::uint64_t step);
   // Throws overlap.
   void claim(const KeptPut& put);
-  void saw_capture(const pool::Record& record);
   void gather(PendingPiece& pending);
   void gather_fill(std::uint32_t variable, std::uint64_t step);
   // -- output_part.cpp: of several files, each is filled where its own ranks may put
@@ -153,6 +144,7 @@ class OutputDrain {
   // -- output_takeover.cpp: for the drain that would come after this one, and after the one before
   void take_over(const pool::DescriptionInPool& description);
   void follow_new_name();
+  void divide();
   // -- output_refused.cpp
   [[nodiscard]] bool may_be_kept();
   void put_off(const base::Error& error);
@@ -166,26 +158,15 @@ class OutputDrain {
   [[nodiscard]] bool is_to_be_made(std::uint64_t publishing_inode) const;
   void take_moved();
   void take_kept(const pool::Record& record, pool::JournalReader& journal);
-  [[nodiscard]] bool is_undone(std::uint64_t step) const { return ranks_ == Ranks::gone && step >= steps_ended_; }
+  [[nodiscard]] bool is_undone(std::uint64_t step) const { return output_.ranks == Ranks::gone && step >= output_.steps.ended; }
   // Both: whether whoever would come after this drain must still know of the put.
   [[nodiscard]] bool take_claim(const KeptPut& put);
   [[nodiscard]] bool undo(const KeptPut& put);
   // -- output_keeping.cpp
-  // A record whose payload is in the file, but by which the holes to fill, or what to undo, can be told.
-  struct Kept {
-    const pool::Record* record;
-    pool::JournalReader* journal;
-  };
   [[nodiscard]] std::uint64_t kept_for(const KeptPut& put) const;
   void written(const PendingPiece& pending);
   void settle(std::uint64_t step);
-  void release_kept(std::uint64_t last_step);   // and that of all before
-  void release_moved_if_empty();
-  enum class Move { done, no_room, no_free_chunk };
-  [[nodiscard]] Move move(const std::map<std::uint64_t, std::vector<Kept>>& leaving, Bytes room_bytes);
-  void forget();
   void judge_without_ranks(const pool::RanksOfOutput& ranks);
-  void retire(const pool::Record& record, pool::JournalReader& journal);
   void skip_empty_steps();
   void stage_steps();
   // What was closed before is durable, so that a file which was there may change. False: not yet, or the output has failed or is postponed.
@@ -224,45 +205,27 @@ class OutputDrain {
   [[nodiscard]] bool is_epoch_open(std::uint64_t epoch);
   void saw_epoch(const pool::WriteStamp& write);
   void tell_written_epoch();
-  // -- output_share.cpp: where other nodes are in the session too
-  void take_share();
-  [[nodiscard]] bool is_mine(std::uint64_t window);
-  void hand_over(PendingPiece& pending, std::uint64_t window, Extent bytes);
-  [[nodiscard]] bool is_first_to(const Parcel& parcel);
-  [[nodiscard]] bool has_come_before(const pool::Record& record, const mesh::Box& box);
+  // -- where other nodes are in the session too
   void look_at_nodes();
   void tell_other_nodes();
-  [[nodiscard]] std::uint64_t all_steps() const;
+  [[nodiscard]] std::uint64_t all_steps() const { return nodes_ ? nodes_->steps_ended() : output_.steps.complete; }
+  [[nodiscard]] bool is_mine(std::uint64_t window) { return !nodes_ || nodes_->is_mine(window); }
   void complete_part();
   [[nodiscard]] bool has_dropped_all() const;
   void finish(const char* trace_state, pool::OutputState state);
 
-  pool::Pool& pool_;
-  pool::OutputKey key_;
-  pool::OutputSlot& slot_;
-  store::SystemCalls& calls_;
-  store::OutputDescription description_;
+  DrainedOutput output_;
+  TakeoverLog log_;
+  std::unique_ptr<NodeShare> nodes_;         // where there are several
   std::unique_ptr<store::File> file_;
   Bytes request_bytes_;
   Jobs& jobs_;
   Parcels& parcels_;
-  SpillFiles& spill_;
-  Ranks ranks_;
-  bool inherited_;
-
-  Checksums checksums_;
   std::vector<std::uint32_t> description_chunks_;
   std::unordered_map<const pool::Record*, std::unique_ptr<PendingPiece>> pieces_;
   std::map<std::uint64_t, store::Window> gathered_;   // by index
   std::map<std::pair<std::uint32_t, std::uint64_t>, Claims> claims_;
   std::map<std::uint64_t, std::uint64_t> unwritten_;   // pieces and fills of a step
-  std::uint64_t steps_ended_ = 0;                      // by all ranks of the node; without ranks: what is kept
-  std::uint64_t steps_complete_ = 0;                   // by all ranks, and all of it is at the nodes that write it
-  std::uint64_t steps_begun_ = 0;                      // ended by at least one
-  bool all_closed_ = false;
-  std::uint64_t steps_staged_ = 0;
-  std::uint64_t steps_written_ = 0;
-  std::uint64_t steps_synchronized_ = 0;
   std::uint64_t records_ = 0;   // of staged steps
   Bytes settled_end_ = 0;       // of staged steps
   Bytes highest_end_ = 0;       // of all
@@ -272,13 +235,6 @@ class OutputDrain {
     bool has_records = false;
   };
   std::map<std::uint64_t, StepReach> reaches_;
-  // By the step that they are kept for; no_step: as long as the output.
-  std::map<std::uint64_t, std::vector<Kept>> kept_;
-  std::map<std::uint64_t, std::vector<KeptPut>> moved_;   // the same, of what is in chunks and in no journal any more
-  std::vector<std::uint32_t> moved_chunks_;
-  std::vector<KeptPut> moved_before_;  // by the drain before, and not looked at yet
-  bool moving_is_moved_ = false;       // what the drain before was just moving has arrived
-  std::uint64_t crowded_since_ns_ = 0; // when there was no free chunk; 0: there was
   std::vector<std::unique_ptr<store::VariableLayout>> zeros_;   // for what is undone
   std::map<std::uint32_t, std::vector<Extent>> fillable_;   // of a part, by variable: elements of a record
   // -- of bytes
@@ -293,7 +249,7 @@ class OutputDrain {
   };
   std::optional<NextPhase> next_phase_;                   // to be opened when all of lower numbers have been taken
   std::map<std::uint64_t, PendingPiece*> unwritten_writes_;   // by stamp
-  std::map<std::uint64_t, Kept> done_writes_;             // by stamp: later ones than some of these
+  std::map<std::uint64_t, TakenRecord> done_writes_;             // by stamp: later ones than some of these
   std::map<std::uint64_t, std::uint64_t> passed_writes_;  // numbers [first, second), not adjacent: retired, or there are none
   std::set<std::uint64_t> full_windows_, windows_on_their_way_;
   bool closed_here_ = false;            // by all ranks of the node
@@ -301,19 +257,6 @@ class OutputDrain {
   std::optional<pool::WriteStamp> kept_waiting_;          // by writes of other nodes: the next to be taken
   Bytes waiting_bytes_ = 0;
   Bytes unreserved_bytes_ = 0;     // put or to be filled since the file was last made longer
-  // -- on several nodes
-  std::optional<plan::FileWriters> writers_;   // where there are several
-  std::map<std::uint64_t, std::uint64_t> unsent_;   // parcels of a step that have not arrived
-  // The put that a rank's records speak of, and who has been sent some of it.
-  struct Told {
-    std::uint32_t variable = 0;
-    std::uint64_t step = no_step;
-    mesh::Box box;
-    std::set<int> nodes;
-  };
-  std::map<int, Told> told_;
-  // Of what other nodes have sent, while a job is recovered: variable, step, box, first element, elements.
-  std::set<std::tuple<std::uint32_t, std::uint64_t, std::vector<std::uint64_t>, std::uint64_t, std::uint64_t>> came_before_;
   bool part_queued_ = false;
   int jobs_in_flight_ = 0;
   bool synchronizing_ = false;
@@ -330,14 +273,12 @@ class OutputDrain {
   bool postponed_ = false;
   bool was_kept_ = false;    // the storage had refused it before
   bool undecided_ = false;   // and postponed until the nodes have decided
-  std::vector<Kept> unread_;   // records that came meanwhile
+  std::vector<TakenRecord> unread_;   // records that came meanwhile
   bool superseded_ = false;
   bool removed_ = false;
   bool is_unclosed_ = false;
   std::optional<std::string> kept_as_;   // of a failed output, what was promised is
   bool judged_ = false;
-  bool space_returned_ = false;
-  OutputTrace trace_;
 };
 
 }  // namespace glean::drain

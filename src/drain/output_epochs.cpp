@@ -13,7 +13,7 @@ namespace glean::drain {
 
 // Whether writes of that epoch may go into the file now: those of all earlier ones are. If not, other nodes hear what is waited for.
 bool OutputDrain::is_epoch_open(std::uint64_t epoch) {
-  if (!pool_.is_shared() || epoch <= slot_.job_written_epoch.load(std::memory_order_acquire)) return true;
+  if (!nodes_ || epoch <= output_.slot.job_written_epoch.load(std::memory_order_acquire)) return true;
   found_waiting({epoch, next_write_});
   return false;
 }
@@ -21,7 +21,7 @@ bool OutputDrain::is_epoch_open(std::uint64_t epoch) {
 void OutputDrain::found_waiting(const pool::WriteStamp& write) {
   kept_waiting_ = write;
   // Whoever talks to other nodes sleeps on it.
-  if (pool::raise(slot_.wanted_epoch, write.epoch)) pool::futex_signal(pool_.header().progress);
+  if (pool::raise(output_.slot.wanted_epoch, write.epoch)) pool::futex_signal(output_.pool.header().progress);
 }
 
 void OutputDrain::saw_epoch(const pool::WriteStamp& write) {
@@ -30,15 +30,15 @@ void OutputDrain::saw_epoch(const pool::WriteStamp& write) {
 
 // All writes of this node in earlier epochs are in the file, and no other will come.
 void OutputDrain::tell_written_epoch() {
-  const auto next = pool::WriteStamp::of(slot_.writes_begun.load());   // first: what is numbered later is not in an earlier epoch
+  const auto next = pool::WriteStamp::of(output_.slot.writes_begun.load());   // first: what is numbered later is not in an earlier epoch
   while (epochs_.size() > 1 && std::next(epochs_.begin())->first <= writes_written_) epochs_.erase(epochs_.begin());
   std::uint64_t epoch = 0;   // not known: a rank is just recording it
-  if (writes_written_ >= next.number) epoch = ranks_ == Ranks::gone ? pool::WriteStamp::last_epoch : next.epoch;
+  if (writes_written_ >= next.number) epoch = output_.ranks == Ranks::gone ? pool::WriteStamp::last_epoch : next.epoch;
   else if (writes_written_ < next_write_ && !epochs_.empty()) epoch = epochs_.begin()->second;
   else if (kept_waiting_ && kept_waiting_->number == writes_written_) epoch = kept_waiting_->epoch;
-  if (epoch <= slot_.written_epoch.load(std::memory_order_relaxed)) return;
-  slot_.written_epoch.store(epoch, std::memory_order_release);
-  pool::futex_signal(pool_.header().progress);
+  if (epoch <= output_.slot.written_epoch.load(std::memory_order_relaxed)) return;
+  output_.slot.written_epoch.store(epoch, std::memory_order_release);
+  pool::futex_signal(output_.pool.header().progress);
 }
 
 }  // namespace glean::drain

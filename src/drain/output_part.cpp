@@ -39,11 +39,11 @@ store::PartIndex index_of(store::SystemCalls& calls, const store::FileNames& nam
 }  // namespace
 
 std::vector<Extent> OutputDrain::holes_to_fill(std::uint32_t variable, std::uint64_t record, const Claims& claimed) {
-  const auto& layout = description_.layout.variables[variable];
+  const auto& layout = output_.description.layout.variables[variable];
   const std::vector<Extent> holes = claimed.unclaimed(layout, record);
-  if (!description_.is_part) return holes;
+  if (!output_.description.is_part) return holes;
   if (fillable_.empty()) {
-    const store::PartIndex index = index_of(calls_, description_.names);
+    const store::PartIndex index = index_of(output_.calls, output_.description.names);
     for (std::uint32_t v = 0; v < index.boxes.size(); ++v) fillable_[v] = elements_in(index.boxes[v], index.layout.variables[v].shape);
   }
   const Bytes size = mesh::size_of(layout.external), begin = layout.record_begin_bytes(record);

@@ -20,53 +20,53 @@ namespace glean::drain {
 
 // Both go by words that have no checksum: what cannot be was not promised.
 bool OutputDrain::has_promised_bytes() const {
-  const std::uint64_t promised = slot_.synchronized_writes.load(std::memory_order_acquire);
-  return description_.is_bytes && promised != 0 && (pool_.is_shared() || promised <= pool::writes_begun(slot_) + 1);
+  const std::uint64_t promised = output_.slot.synchronized_writes.load(std::memory_order_acquire);
+  return output_.description.is_bytes && promised != 0 && (nodes_ || promised <= pool::writes_begun(output_.slot) + 1);
 }
 
 // Of an output of several files none: they are joined as far as all have steps.
 std::uint64_t OutputDrain::promised_steps() const {
-  const std::uint64_t promised = slot_.synchronized_writes.load(std::memory_order_acquire);
-  if (description_.is_bytes || description_.is_part || promised == 0) return 0;
-  return promised - 1 <= slot_.steps_synchronized.load(std::memory_order_acquire) ? promised - 1 : 0;
+  const std::uint64_t promised = output_.slot.synchronized_writes.load(std::memory_order_acquire);
+  if (output_.description.is_bytes || output_.description.is_part || promised == 0) return 0;
+  return promised - 1 <= output_.slot.steps_synchronized.load(std::memory_order_acquire) ? promised - 1 : 0;
 }
 
 bool OutputDrain::is_in_place() const {
-  const bool has_final_name = file_ && pool::have_others(slot_) && file_->names().working_path == file_->names().final_path;
-  return has_final_name || description_.names.working_path == description_.names.final_path;
+  const bool has_final_name = file_ && pool::have_others(output_.slot) && file_->names().working_path == file_->names().final_path;
+  return has_final_name || output_.description.names.working_path == output_.description.names.final_path;
 }
 
 bool OutputDrain::is_left_unclosed() const {
-  if (ranks_ == Ranks::working || is_in_place() || !has_promised_bytes()) return false;
-  if (pool_.is_shared()) return slot_.job_closed.load(std::memory_order_acquire) == 0;
-  return !pool::ranks_of_output(pool_, key_.slot).all_closed;
+  if (output_.ranks == Ranks::working || is_in_place() || !has_promised_bytes()) return false;
+  if (nodes_) return !nodes_->have_all_closed();
+  return !pool::ranks_of_output(output_.pool, output_.key.slot).all_closed;
 }
 
 // Without checksums: they would be beside the final name before it is known whether the file gets that.
 void OutputDrain::publish_unclosed() {
-  checksums_ = Checksums();
+  output_.checksums = Checksums();
   file_->synchronize();
-  forget_sums(calls_, store::publish_unclosed(calls_, file_->names()));
+  forget_sums(output_.calls, store::publish_unclosed(output_.calls, file_->names()));
 }
 
 // Without the lock. False: there is nothing to keep.
 bool OutputDrain::keep_promised() noexcept {
   if (superseded_ || dropped_ || removed_ || is_in_place() || (!has_promised_bytes() && promised_steps() == 0)) return false;
-  store::FileNames names = description_.names;
+  store::FileNames names = output_.description.names;
   try {
-    const std::uint64_t inode = slot_.working_inode.load(std::memory_order_acquire);
+    const std::uint64_t inode = output_.slot.working_inode.load(std::memory_order_acquire);
     if (file_) file_->follow_directory();
     if (file_) names = file_->names();
     if (file_ ? !file_->has_its_name() : access(names.working_path.c_str(), F_OK) != 0) {
       kept_as_ = store::find_unclosed(names.final_path, inode);   // the drain of another node was quicker; or the program has removed it
       return kept_as_.has_value();
     }
-    slot_.publishing_inode.store(inode, std::memory_order_release);
+    output_.slot.publishing_inode.store(inode, std::memory_order_release);
     if (file_ && file_->is_trusted()) file_->synchronize();
-    kept_as_ = store::publish_unclosed(calls_, names);
-    forget_sums(calls_, *kept_as_);
+    kept_as_ = store::publish_unclosed(output_.calls, names);
+    forget_sums(output_.calls, *kept_as_);
   } catch (const std::exception& error) {
-    base::log(base::LogLevel::error, "'{}': {}", trace_.path, error.what());
+    base::log(base::LogLevel::error, "'{}': {}", output_.trace.path, error.what());
     if (!kept_as_) kept_as_ = names.working_path;
   }
   return true;
@@ -75,9 +75,10 @@ bool OutputDrain::keep_promised() noexcept {
 // With the lock.
 void OutputDrain::tell_of_unclosed(const std::optional<std::string>& path) {
   if (!path) return;
-  trace_.unclosed_path = *path;
-  trace_.note += (trace_.note.empty() ? "" : "; ") + std::string("synchronized: published as '") + *path + "'";
-  if (ranks_ == Ranks::working) base::log(base::LogLevel::warning, "'{}' has failed; what was synchronized is in '{}'", trace_.path, *path);
+  output_.trace.unclosed_path = *path;
+  output_.trace.note += (output_.trace.note.empty() ? "" : "; ") + std::string("synchronized: published as '") + *path + "'";
+  if (output_.ranks == Ranks::gone) return;
+  base::log(base::LogLevel::warning, "'{}' has failed; what was synchronized is in '{}'", output_.trace.path, *path);
 }
 
 }  // namespace glean::drain

@@ -36,165 +36,176 @@ bool is_newer(const std::string& path, const std::string& than) {
 // --- taking up where another drain has stopped
 
 void OutputDrain::take_over(const pool::DescriptionInPool& description) {
-  steps_staged_ = steps_written_ = slot_.steps_written.load(std::memory_order_acquire);
-  steps_synchronized_ = slot_.steps_synchronized.load(std::memory_order_acquire);
-  records_ = slot_.records.load(std::memory_order_acquire);
-  trace_.range_errors = slot_.range_errors.load(std::memory_order_acquire);
+  output_.steps.staged = output_.steps.written = output_.slot.steps_written.load(std::memory_order_acquire);
+  output_.steps.synchronized = output_.slot.steps_synchronized.load(std::memory_order_acquire);
+  records_ = output_.slot.records.load(std::memory_order_acquire);
+  output_.trace.range_errors = output_.slot.range_errors.load(std::memory_order_acquire);
   // The storage has refused it, and now it is tried again.
-  was_kept_ = pool::is_kept(slot_) || pool::is_tried_again(slot_);
-  if (was_kept_ || (ranks_ == Ranks::gone && pool::is_undecided(slot_))) {
-    const bool is_seen_by_next = ranks_ == Ranks::working && !pool_.is_shared();
-    slot_.discarded = is_seen_by_next ? pool::tried_again : 0;
-    slot_.error = slot_.error_claimed = slot_.job_postponed = 0;
+  was_kept_ = pool::is_kept(output_.slot) || pool::is_tried_again(output_.slot);
+  if (was_kept_ || (output_.ranks == Ranks::gone && pool::is_undecided(output_.slot))) {
+    const bool is_seen_by_next = output_.ranks == Ranks::working && !nodes_;
+    output_.slot.discarded = is_seen_by_next ? pool::tried_again : 0;
+    output_.slot.error = output_.slot.error_claimed = output_.slot.job_postponed = 0;
   }
-  // A drain that was killed between the two has marked records whose copies are not there.
-  moving_is_moved_ = slot_.kept.load(std::memory_order_acquire) != slot_.kept_before.load(std::memory_order_acquire);
   try {
-    pool::DescriptionInPool kept = pool::read_kept(pool_, key_);
-    moved_chunks_ = std::move(kept.chunks);
-    if (!kept.bytes.empty()) moved_before_ = decode_kept_puts(kept.bytes);
-    description_ = store::OutputDescription::decode_names(description.bytes);
-    trace_.path = description_.display_path;
+    log_.read();
+    output_.description = store::OutputDescription::decode_names(description.bytes);
+    output_.trace.path = output_.description.display_path;
     if (!description.complete) {
-      throw base::Error(base::Errc::io, "'" + trace_.path + "' was just being opened when the job ended");
+      throw base::Error(base::Errc::io, "'" + output_.trace.path + "' was just being opened when the job ended");
     }
-    description_ = store::OutputDescription::decode(description.bytes);
+    output_.description = store::OutputDescription::decode(description.bytes);
     follow_new_name();
     // Its one step is closing it, which is judged anew.
-    if (description_.is_bytes) steps_staged_ = steps_written_ = steps_synchronized_ = 0;
+    if (output_.description.is_bytes) output_.steps.staged = output_.steps.written = output_.steps.synchronized = 0;
     check_notes();
-    take_share();
+    divide();
   } catch (const base::Error& error) {
     return fail(error);
   }
-  next_write_ = writes_written_ = told_written_ = slot_.writes_written.load(std::memory_order_acquire);
+  next_write_ = writes_written_ = told_written_ = output_.slot.writes_written.load(std::memory_order_acquire);
   done_up_to_ = writes_written_;
   // All of earlier phases were in the file. Of several nodes they have epochs instead.
-  const std::uint64_t phase = pool::WriteStamp::of(slot_.written_before.load(std::memory_order_acquire)).epoch;
-  open_phase_ = pool_.is_shared() ? pool::WriteStamp::last_epoch : phase;
-  if (description_.checksums) checksums_ = Checksums(SumsState::recorded);
-  if (description_.checksums && (inherited_ || description_.is_bytes)) checksums_.lose();   // of what was written before they are gone
+  const std::uint64_t phase = pool::WriteStamp::of(output_.slot.written_before.load(std::memory_order_acquire)).epoch;
+  open_phase_ = nodes_ ? pool::WriteStamp::last_epoch : phase;
+  if (output_.description.checksums) output_.checksums = Checksums(SumsState::recorded);
+  // Those of what was written before are gone.
+  if (output_.description.checksums && (output_.inherited || output_.description.is_bytes)) output_.checksums.lose();
   highest_end_ = settled_end_ =
-      std::max(description_.layout.header_bytes, slot_.highest_end.load(std::memory_order_acquire));
-  if (slot_.error_claimed.load(std::memory_order_acquire) != 0 && slot_.error.load(std::memory_order_acquire) == 0 &&
-      ranks_ == Ranks::gone) {
+      std::max(output_.description.layout.header_bytes, output_.slot.highest_end.load(std::memory_order_acquire));
+  if (output_.slot.error_claimed.load(std::memory_order_acquire) != 0 && output_.slot.error.load(std::memory_order_acquire) == 0 &&
+      output_.ranks == Ranks::gone) {
     // Somebody was killed while saying what failed.
-    slot_.error_claimed = 0;
-    fail(base::Error(base::Errc::io, "'" + trace_.path + "' had failed when the job ended"));
+    output_.slot.error_claimed = 0;
+    fail(base::Error(base::Errc::io, "'" + output_.trace.path + "' had failed when the job ended"));
   }
-  if (slot_.forgotten.load(std::memory_order_acquire) == 0) return;
-  const auto& variables = description_.layout.variables;
+  if (output_.slot.forgotten.load(std::memory_order_acquire) == 0) return;
+  const auto& variables = output_.description.layout.variables;
   if (std::any_of(variables.begin(), variables.end(), [](const auto& variable) { return variable.fill; })) {
     fail(base::Error(base::Errc::no_space,
-                     "what was put of '" + trace_.path + "' is not known any more, so its holes cannot be filled: the journal "
+                     "what was put of '" + output_.trace.path + "' is not known any more, so its holes cannot be filled: the journal "
                      "was too small for one step", "raise pool.budget"));
   }
+}
+
+// Which windows this node writes.
+void OutputDrain::divide() {
+  if (output_.description.is_bytes) return;
+  const plan::FileShare& share = output_.description.share;
+  if (share.nodes != static_cast<std::int64_t>(output_.pool.header().nodes) || share.request_bytes > request_bytes_) {
+    throw base::Error(base::Errc::io, "what the pool says of which node writes '" + output_.trace.path + "' is damaged");
+  }
+  if (share.request_bytes != 0) request_bytes_ = share.request_bytes;
+  output_.trace.request_bytes = request_bytes_;
+  output_.trace.aggregators = share.aggregators;
+  if (nodes_) nodes_->divide(output_.description.writers());
 }
 
 // The program may have renamed it since it was closed.
 void OutputDrain::follow_new_name() {
   // Another node may have removed the file already.
-  removed_ = slot_.is_renamed.load(std::memory_order_acquire) == pool::is_removed_output;
-  const auto now = pool::new_name_of(pool_, key_);
+  removed_ = output_.slot.is_renamed.load(std::memory_order_acquire) == pool::is_removed_output;
+  const auto now = pool::new_name_of(output_.pool, output_.key);
   if (!now) return;
   removed_ = now->is_removed;
-  if (!now->final_path.empty()) description_.names.final_path = now->final_path;
-  if (!now->working_path.empty()) description_.names.working_path = now->working_path;
+  if (!now->final_path.empty()) output_.description.names.final_path = now->final_path;
+  if (!now->working_path.empty()) output_.description.names.working_path = now->working_path;
 }
 
 // What a drain has noted for the next one has no checksum. That it can be is the least.
 void OutputDrain::check_notes() const {
-  const pool::RanksOfOutput ranks = pool::ranks_of_output(pool_, key_.slot);
+  const pool::RanksOfOutput ranks = pool::ranks_of_output(output_.pool, output_.key.slot);
   const std::uint64_t steps = ranks.steps_ended, most = ranks.most_ended;
-  if (slot_.state.load(std::memory_order_acquire) == pool::OutputState::open && steps_written_ <= steps &&
-      steps_synchronized_ <= steps_written_ && records_ <= steps &&
-      slot_.highest_end.load(std::memory_order_acquire) <= store::whole_size(description_.layout, most + 1)) {
+  if (output_.slot.state.load(std::memory_order_acquire) == pool::OutputState::open && output_.steps.written <= steps &&
+      output_.steps.synchronized <= output_.steps.written && records_ <= steps &&
+      output_.slot.highest_end.load(std::memory_order_acquire) <= store::whole_size(output_.description.layout, most + 1)) {
     return;
   }
-  throw base::Error(base::Errc::io, "what the pool says of '" + trace_.path + "' is damaged");
+  throw base::Error(base::Errc::io, "what the pool says of '" + output_.trace.path + "' is damaged");
 }
 
 void OutputDrain::open_file() {
   if (failed_) return;
-  store::FileNames names = description_.names;
-  const std::uint64_t inode = slot_.publishing_inode.load(std::memory_order_acquire);
+  store::FileNames names = output_.description.names;
+  const std::uint64_t inode = output_.slot.publishing_inode.load(std::memory_order_acquire);
   struct stat status {};
   const bool is_renamed = inode != 0 && stat(names.working_path.c_str(), &status) != 0 && errno == ENOENT;
   if (const auto published = is_renamed ? store::find_unclosed(names.final_path, inode) : std::nullopt) {
     // Perhaps not for good.
     names.working_path = names.final_path = *published;
     fixed_filled_ = true;
-  } else if ((ranks_ == Ranks::gone || was_kept_) && !is_left_unclosed() && is_newer(names.final_path, names.working_path)) {
+  } else if ((output_.ranks == Ranks::gone || was_kept_) && !is_left_unclosed() && is_newer(names.final_path, names.working_path)) {
     superseded_ = true;
-    const char* const since = ranks_ == Ranks::gone ? "the job had ended" : "it was closed";
+    const char* const since = output_.ranks == Ranks::gone ? "the job had ended" : "it was closed";
     return fail(base::Error(base::Errc::exists, "a newer '" + names.final_path + "' was written after " + since));
   }
   const bool may_be_anothers = names.working_path == names.final_path;
-  if (is_to_be_made(inode)) store::make_new_file(calls_, names, description_.metadata);
-  file_ = std::make_unique<store::File>(calls_, std::move(names), description_.direct_io);
-  const std::uint64_t before = slot_.working_inode.load(std::memory_order_acquire);
+  if (is_to_be_made(inode)) store::make_new_file(output_.calls, names, output_.description.metadata);
+  file_ = std::make_unique<store::File>(output_.calls, std::move(names), output_.description.direct_io);
+  const std::uint64_t before = output_.slot.working_inode.load(std::memory_order_acquire);
   if (may_be_anothers && before != 0 && before != file_->inode()) {
     file_.reset();
-    return fail(base::Error(base::Errc::not_found, "'" + trace_.path + "' was removed or renamed, and another file has its name"));
+    return fail(base::Error(base::Errc::not_found, "'" + output_.trace.path + "' was removed or renamed, and another file has its name"));
   }
-  if (description_.ranks_write || description_.is_bytes || pool_.is_shared()) file_->share();
-  slot_.working_device.store(file_->device(), std::memory_order_relaxed);
-  slot_.working_descriptor.store(static_cast<std::uint64_t>(getpid()) << 32 | static_cast<std::uint32_t>(file_->buffered_descriptor()),
-                                 std::memory_order_relaxed);
-  slot_.working_inode.store(file_->inode(), std::memory_order_release);
-  pool::note_written_file(pool_, file_->device(), file_->inode());
-  if (pool_.is_shared() || !description_.is_bytes) pool::futex_signal(pool_.header().progress);   // a rank waits for it
+  if (output_.description.ranks_write || output_.description.is_bytes || nodes_) file_->share();
+  output_.slot.working_device.store(file_->device(), std::memory_order_relaxed);
+  const auto descriptor = static_cast<std::uint32_t>(file_->buffered_descriptor());
+  output_.slot.working_descriptor.store(static_cast<std::uint64_t>(getpid()) << 32 | descriptor, std::memory_order_relaxed);
+  output_.slot.working_inode.store(file_->inode(), std::memory_order_release);
+  pool::note_written_file(output_.pool, file_->device(), file_->inode());
+  if (nodes_ || !output_.description.is_bytes) pool::futex_signal(output_.pool.header().progress);   // a rank waits for it
 }
 
 // A raw output is made by the rank that opens it.
 bool OutputDrain::is_to_be_made(std::uint64_t publishing_inode) const {
-  const bool is_untouched = slot_.working_inode.load(std::memory_order_acquire) == 0 && publishing_inode == 0 && steps_written_ == 0 &&
-                            slot_.highest_end.load(std::memory_order_acquire) == 0;
-  return is_untouched && publishes() && !description_.is_bytes;
+  const pool::OutputSlot& slot = output_.slot;
+  const bool is_untouched = slot.working_inode.load(std::memory_order_acquire) == 0 && publishing_inode == 0 &&
+                            output_.steps.written == 0 && slot.highest_end.load(std::memory_order_acquire) == 0;
+  return is_untouched && publishes() && !output_.description.is_bytes;
 }
 
 void OutputDrain::take_moved() {
-  if (failed_ || postponed_ || moved_before_.empty()) return;
+  if (failed_ || postponed_ || !log_.has_inherited()) return;
   try {
-    for (KeptPut& put : std::exchange(moved_before_, {})) {
-      if (put.variable >= description_.layout.variables.size()) {
-        throw base::Error(base::Errc::io, "what was kept of the records of '" + trace_.path + "' is damaged");
+    for (KeptPut& put : log_.take_inherited()) {
+      if (put.variable >= output_.description.layout.variables.size()) {
+        throw base::Error(base::Errc::io, "what was kept of the records of '" + output_.trace.path + "' is damaged");
       }
       const bool undone = is_undone(put.step);
       const std::uint64_t until = undone ? no_step : kept_for(put);
-      if (undone ? undo(put) : take_claim(put)) moved_[until].push_back(std::move(put));
+      if (undone ? undo(put) : take_claim(put)) log_.keep(until, std::move(put));
     }
   } catch (const base::Error& error) {
     return fail(error);
   }
-  release_moved_if_empty();
+  log_.release_chunks_if_unused();
 }
 
 void OutputDrain::take_kept(const pool::Record& record, pool::JournalReader& journal) {
-  if (record.origin == pool::Origin::node) return retire(record, journal);   // the first of its put says all
-  const KeptPut put = kept_put(pool_, record, journal.rank());
+  if (record.origin == pool::Origin::node) return output_.retire({&record, &journal});   // the first of its put says all
+  const KeptPut put = kept_put(output_.pool, record, journal.rank());
   const bool undone = is_undone(record.step);
   if (!undone && record.place == pool::PayloadPlace::file && record.state == pool::RecordState::live) {
     // It is in the file when its rank ends the step, and before that the step is not looked at.
-    checksums_.lose();
-    trace_.bytes += record.elements * mesh::size_of(description_.layout.variables[record.variable].external);
-    saw_capture(record);
+    output_.checksums.lose();
+    output_.trace.bytes += record.elements * mesh::size_of(output_.description.layout.variables[record.variable].external);
+    output_.saw_capture(record);
   }
-  if (!(undone ? undo(put) : take_claim(put))) return retire(record, journal);
+  if (!(undone ? undo(put) : take_claim(put))) return output_.retire({&record, &journal});
   // What the drain before was just moving has not arrived.
   if (record.state == pool::RecordState::moving) journal.mark(record, pool::RecordState::written);
-  kept_[undone ? no_step : kept_for(put)].push_back({&record, &journal});
+  log_.keep(undone ? no_step : kept_for(put), TakenRecord{&record, &journal});
 }
 
 bool OutputDrain::take_claim(const KeptPut& put) {
-  const auto& variable = description_.layout.variables[put.variable];
-  if (kept_for(put) != no_step && put.step < steps_written_) return false;
+  const auto& variable = output_.description.layout.variables[put.variable];
+  if (kept_for(put) != no_step && put.step < output_.steps.written) return false;
   const store::Piece piece(variable, variable.per_step() ? put.step : 0, put.box, put.first, put.elements);
-  if (ranks_ == Ranks::gone && !pool_.is_shared() && piece.file_extent().end > file_->current_size()) {
-    throw base::Error(base::Errc::io, "what was put of '" + variable.name + "' of '" + trace_.path + "' is not in the file");
+  if (output_.ranks == Ranks::gone && !nodes_ && piece.file_extent().end > file_->current_size()) {
+    throw base::Error(base::Errc::io, "what was put of '" + variable.name + "' of '" + output_.trace.path + "' is not in the file");
   }
   claim(put);
-  if (put.step < steps_written_) return true;
+  if (put.step < output_.steps.written) return true;
   StepReach& reach = reaches_[put.step];
   reach.end = std::max(reach.end, piece.file_extent().end);
   reach.has_records |= variable.per_step();
@@ -206,7 +217,7 @@ bool OutputDrain::take_claim(const KeptPut& put) {
 
 // What a complete file would not have.
 bool OutputDrain::undo(const KeptPut& put) {
-  const auto& variable = description_.layout.variables[put.variable];
+  const auto& variable = output_.description.layout.variables[put.variable];
   // Records that are not complete are cut off, and where nothing was put fill values go.
   if (variable.per_step() || variable.fill) return false;
   auto zeros = std::make_unique<store::VariableLayout>(variable);
@@ -238,27 +249,27 @@ void OutputDrain::judge_without_ranks(const pool::RanksOfOutput& ranks) {
   if (std::exchange(judged_, true)) return;
   std::uint32_t steps = ranks.steps_ended, most = ranks.most_ended;
   bool all_closed = ranks.all_closed;
-  if (description_.is_bytes) return judge_bytes_without_ranks(all_closed);
-  if (pool_.is_shared()) {   // what the nodes have found together
-    steps = std::min(steps, static_cast<std::uint32_t>(slot_.job_steps_ended.load(std::memory_order_acquire)));
-    most = std::max(most, static_cast<std::uint32_t>(slot_.job_steps_begun.load(std::memory_order_acquire)));
-    all_closed = slot_.job_closed.load(std::memory_order_acquire) != 0;
+  if (output_.description.is_bytes) return judge_bytes_without_ranks(all_closed);
+  if (nodes_) {   // what the nodes have found together
+    steps = std::min(steps, static_cast<std::uint32_t>(output_.slot.job_steps_ended.load(std::memory_order_acquire)));
+    most = std::max(most, static_cast<std::uint32_t>(nodes_->steps_begun()));
+    all_closed = nodes_->have_all_closed();
   }
   // Of a closed output all steps are there, or it was closed wrongly.
-  steps_ended_ = steps_complete_ = steps;
-  trace_.had_complete_steps = steps != 0;
-  steps_begun_ = all_closed ? most : steps;
-  all_closed_ = true;
+  output_.steps.ended = output_.steps.complete = steps;
+  output_.trace.had_complete_steps = steps != 0;
+  output_.steps.begun = all_closed ? most : steps;
+  output_.all_closed = true;
   if (all_closed || failed_ || postponed_) return;   // the first reason stays
-  const std::vector<int> ranks_behind = pool::ranks_before_step(pool_, key_.slot, steps + 1);
+  const std::vector<int> ranks_behind = pool::ranks_before_step(output_.pool, output_.key.slot, steps + 1);
   const std::string behind = ranks_behind.empty() ? "ranks of another node" : base::readable_ranks(ranks_behind);
-  if (most != steps) trace_.note = "step " + std::to_string(steps) + " is not there: " + behind + " had not ended it";
+  if (most != steps) output_.trace.note = "step " + std::to_string(steps) + " is not there: " + behind + " had not ended it";
   if (steps == 0) {
-    fail(base::Error(base::Errc::invalid_state, "'" + trace_.path + "' has no complete step: " + behind +
+    fail(base::Error(base::Errc::invalid_state, "'" + output_.trace.path + "' has no complete step: " + behind +
                                                     " had not ended step 0 when the job ended"));
-  } else if (slot_.forgotten.load(std::memory_order_acquire) != 0) {
+  } else if (output_.slot.forgotten.load(std::memory_order_acquire) != 0) {
     fail(base::Error(base::Errc::no_space,
-                     "what was written of the unfinished step " + std::to_string(steps) + " of '" + trace_.path +
+                     "what was written of the unfinished step " + std::to_string(steps) + " of '" + output_.trace.path +
                      "' cannot be undone: the journal was too small for one step", "raise pool.budget"));
   }
 }

@@ -12,10 +12,14 @@ namespace glean::drain {
 using base::Bytes;
 using base::Extent;
 
-// Lives until all its bytes are written.
-struct PendingPiece : store::TypedPiece {
+// A record that an output has taken from a journal, and not retired.
+struct TakenRecord {
   const pool::Record* record = nullptr;
   pool::JournalReader* journal = nullptr;
+};
+
+// Lives until all its bytes are written.
+struct PendingPiece : store::TypedPiece, TakenRecord {
   int job_rank = 0;   // that has put it
   std::uint64_t step = 0;
   Bytes unwritten_bytes = 0;   // of the file

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// This node's part of an output that several nodes write: each writes the file domains that are its own, and gets what other nodes have
+// captured of them (design.md, section 4, "Alignment"). What all nodes know of the output together stands in its slot (`job_…`).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "drain/output.hpp"
+#include "drain/parcel.hpp"
+#include "plan/file_share.hpp"
+
+namespace glean::drain {
+
+class NodeShare {
+ public:
+  NodeShare(DrainedOutput& output, Parcels& parcels) : output_(output), parcels_(parcels) {}
+
+  // From now on each node writes its file domains; before, and of a raw output, each writes what its own ranks have put.
+  void divide(plan::FileWriters writers) { writers_ = std::move(writers); }
+  [[nodiscard]] bool is_mine(std::uint64_t window);
+  // Sends what another node writes there. `bytes`: of the piece, in the window.
+  void hand_over(PendingPiece& pending, std::uint64_t window, Extent bytes);
+  // It is where it is written.
+  void arrived(const Parcel& parcel);
+  // A node that was killed before it knew that something had arrived sends it again.
+  [[nodiscard]] bool has_come_before(const pool::Record& record, const mesh::Box& box);
+
+  void look();   // how far all nodes are
+  // How far this node is: the records of the steps that its ranks have ended have been read.
+  void tell_sent();
+  [[nodiscard]] bool have_all_closed() const { return output_.slot.job_closed.load(std::memory_order_acquire) != 0; }
+  [[nodiscard]] std::uint64_t steps_ended() const;   // by all ranks of all nodes
+  [[nodiscard]] std::uint64_t steps_begun() const { return output_.slot.job_steps_begun.load(std::memory_order_acquire); }   // by any
+  [[nodiscard]] std::uint64_t records() const { return output_.slot.job_records.load(std::memory_order_acquire); }
+  [[nodiscard]] Bytes highest_end() const { return output_.slot.job_highest_end.load(std::memory_order_acquire); }
+
+ private:
+  [[nodiscard]] bool is_first_to(const Parcel& parcel);
+
+  DrainedOutput& output_;
+  Parcels& parcels_;
+  std::optional<plan::FileWriters> writers_;
+  std::map<std::uint64_t, std::uint64_t> unsent_;   // parcels of a step that have not arrived
+  // The put that a rank's records speak of, and the nodes that have been sent some of it.
+  struct Told {
+    std::uint32_t variable = 0;
+    std::uint64_t step = no_step;
+    mesh::Box box;
+    std::set<int> nodes;
+  };
+  std::map<int, Told> told_;
+  // Of what other nodes have sent, while a job is recovered: variable, step, box, first element, elements.
+  std::set<std::tuple<std::uint32_t, std::uint64_t, std::vector<std::uint64_t>, std::uint64_t, std::uint64_t>> came_before_;
+};
+
+}  // namespace glean::drain

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the parts of an output's drain share: where the output is in the pool, what is known of its file, and what is told of it.
+//
+// No lock: the engine calls all of them with its lock held.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "drain/checksums.hpp"
+#include "drain/pending_piece.hpp"
+#include "drain/spill.hpp"
+#include "drain/trace.hpp"
+#include "store/description.hpp"
+
+namespace glean::drain {
+
+// Whether the ranks still capture. `gone`: they do not and will not.
+enum class Ranks { working, gone };
+
+inline constexpr std::uint64_t no_step = ~0ull;   // what belongs to the file as a whole
+
+// How many steps, as the program counts them.
+struct StepCounts {
+  std::uint64_t ended = 0;          // by all ranks of the node; without ranks: those that are kept
+  std::uint64_t complete = 0;       // by all ranks, and all of them is at the nodes that write it
+  std::uint64_t begun = 0;          // ended by at least one rank
+  std::uint64_t staged = 0;
+  std::uint64_t written = 0;
+  std::uint64_t synchronized = 0;
+};
+
+struct DrainedOutput {
+  pool::Pool& pool;
+  pool::OutputKey key;
+  store::SystemCalls& calls;
+  SpillFiles& spill;
+  Ranks ranks;
+  bool inherited;   // another drain may have written some of it
+  pool::OutputSlot& slot = pool.slot(key.slot);
+  store::OutputDescription description{};
+  OutputTrace trace{};
+  Checksums checksums{};
+  StepCounts steps{};
+  bool all_closed = false;
+  bool space_returned = false;   // to the pool or to journals, since the engine has told of it
+
+  void retire(const TakenRecord& taken) {
+    spill.retire(*taken.record, *taken.journal);
+    space_returned = true;
+  }
+  void saw_capture(const pool::Record& record) {
+    if (trace.first_capture_ns == 0 || record.captured_ns < trace.first_capture_ns) trace.first_capture_ns = record.captured_ns;
+    trace.last_capture_ns = std::max(trace.last_capture_ns, record.captured_ns);
+  }
+};
+
+}  // namespace glean::drain
