@@ -341,6 +341,7 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
     slots |= failed(*output);
   }
   in_call.set_busy(false);
+  if (level == Level::durable && !mine) promise(only);
   const bool lost = mine && drain_is_lost();
   const std::uint64_t mine_alone[3] = {slots, mine ? 1U : 0U, lost ? 1U : 0U};
   std::uint64_t trouble[3];
@@ -355,7 +356,6 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
     verdict.timed_out = other.code() == base::Errc::timeout && !verdict.drain_is_lost;
     verdict.error = joined(verdict.error, other);
   }
-  if (level == Level::durable && trouble[1] == 0) promise(only);
   forget_finished();
   return verdict;
 }
@@ -364,7 +364,7 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
 void PoolOutputs::promise(const PoolOutput* only) {
   for (const auto& output : outputs_) {
     const bool is_meant = only == nullptr || output.get() == only;
-    if (!is_meant || output->failure || output->abandoned || output->closed || !is_current(*output)) continue;
+    if (!is_meant || output->failure || output->abandoned || output->closed || !is_current(*output) || failed(*output) != 0) continue;
     pool::raise(pool_.slot(output->key.slot).synchronized_writes, std::uint64_t{output->steps_ended} + 1);
   }
 }
