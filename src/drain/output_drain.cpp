@@ -241,7 +241,12 @@ void OutputDrain::published() {
   life_.published();
 }
 
-void OutputDrain::discard_file() noexcept { file_.discard(life_.failure() != Failure::dropped && order_->has_promise()); }
+void OutputDrain::discard_file() noexcept {
+  // While ranks work, the publisher removes what it has made: another node may not have heard yet that something in it was promised.
+  const bool is_publishers = output_.ranks == Ranks::working && output_.nodes != nullptr && !output_.description.is_bytes;
+  if (is_publishers && !output_.publishes()) return;
+  file_.discard(life_.failure() != Failure::dropped && order_->has_promise());
+}
 
 void OutputDrain::finish_failed() {
   drop_everything();

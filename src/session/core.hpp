@@ -109,8 +109,8 @@ class Core {
   void restrict_to_what_several_nodes_can(base::OutputSettings& settings, const std::string& path) const;
   // Of several nodes: tells all leaders of an output that the root has made; returns it as bytes.
   [[nodiscard]] std::vector<std::byte> description_from_root(const std::vector<std::byte>& of_root);
-  // The file is there for this node too, and stays open, whatever becomes of its name. Throws what that fails with. Blocks until
-  // the writer has opened it, where there is one.
+  // Waits until the drain of this node has made the file, or opened it: it stays open, whatever becomes of its name. Throws what that
+  // fails with. Blocks.
   void open_on_this_node(pool::OutputKey key);
   // Then that it exists: from now on the nodes exchange what they have of it.
   void share(std::uint64_t job_output, pool::OutputKey key);
@@ -160,7 +160,7 @@ class Core {
   void set_aside_writers(int ranks_per_node);
   void serve_as_writer(base::ExchangeOver exchange);
   void start_writer(const std::optional<base::Error>& failed);
-  void wait_for_writer_to_open(pool::OutputKey key);
+  void wait_for_drain_to_open(pool::OutputKey key);
   void leave_together() const;
   void make_pool(const std::string& session);
   void join_nodes();

@@ -151,12 +151,13 @@ void Core::move_data() {
 }
 
 void Core::open_on_this_node(pool::OutputKey key) {
-  if (exchange_) drain_->engine().adopt_now();
-  else wait_for_writer_to_open(key);
+  if (!drain_ || !drain_->adopt_now()) wait_for_drain_to_open(key);
   const pool::OutputSlot& slot = pool_->slot(key.slot);
   const std::uint32_t error = slot.error.load(std::memory_order_acquire);
   if (error == 0) return;
-  throw base::Error(static_cast<base::Errc>(error - 1),
+  const auto code = static_cast<base::Errc>(error - 1);
+  if (job_nodes().count() == 1) throw base::Error(code, pool::message_of(slot));
+  throw base::Error(code,
                     fmt::format("node {} (rank {}): {}", job_nodes().self(), rank_, pool::message_of(slot)),
                     "all nodes have to see the same directory");
 }

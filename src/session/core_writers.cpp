@@ -145,20 +145,23 @@ void Core::start_writer(const std::optional<base::Error>& failed) {
   agree(comm_, caught([&] { start_drain(); }));
 }
 
-// On the leader of one of several nodes.
-void Core::wait_for_writer_to_open(pool::OutputKey key) {
+// The drain is another process.
+void Core::wait_for_drain_to_open(pool::OutputKey key) {
   pool::PoolHeader& header = pool_->header();
   const pool::OutputSlot& slot = pool_->slot(key.slot);
-  pool::futex_signal(header.progress);   // the writer sleeps on it
+  pool::futex_signal(header.progress);   // a writer that exchanges messages sleeps on it
+  recorder_->ring_the_drain();
   pool::Wait wait(header.progress, deadline_seconds_, writer_nap_ns);
   const bool has_opened = wait.until([&] {
     if (slot.working_inode.load(std::memory_order_acquire) != 0 || slot.error.load(std::memory_order_acquire) != 0) return true;
     if (const auto lost = outputs_->drain_is_lost()) throw base::Error(*lost);
+    if (!drain_ && pool_->drainer() == 0) throw base::Error(base::Errc::io, "the process that drains is gone");
+    keep_draining();
     return false;
   });
   if (has_opened) return;
   throw base::Error(base::Errc::timeout,
-                    fmt::format("the writer of node {} has not opened the file for {}", nodes_->self(), wait.text()));
+                    fmt::format("the process that drains node {} has not opened the file for {}", nodes_->self(), wait.text()));
 }
 
 }  // namespace glean::session

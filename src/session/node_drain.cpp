@@ -177,6 +177,12 @@ void NodeDrain::keep_alive() {
   }
 }
 
+bool NodeDrain::adopt_now() {
+  const std::lock_guard lock(taking_over_);
+  if (engine_) engine_->adopt_now();
+  return engine_ != nullptr;
+}
+
 bool NodeDrain::is_helper() const {
   const std::lock_guard lock(taking_over_);
   return engine_ == nullptr;

@@ -40,6 +40,8 @@ class NodeDrain {
   void leave_unfinished(const char* why);
   // A process of its own will finish what all ranks have captured.
   [[nodiscard]] bool is_helper() const;
+  // Opens the files of new outputs here and now. False: a helper does that, which has not been told.
+  [[nodiscard]] bool adopt_now();
   // Where threads of this process drain.
   [[nodiscard]] drain::Engine& engine() { return *engine_; }
   // The pool is not this process's to remove: a helper still needs it, or has been left to `glean recover`.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Puts go into the node's pool; the drain does the rest.
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/log.hpp"
@@ -11,7 +9,6 @@
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "store/description.hpp"
-#include "store/format/new_file.hpp"
 #include "store/parts/part_index.hpp"
 
 namespace glean::session {
@@ -28,13 +25,20 @@ class ThreadedBackend final : public Backend {
     if (is_part()) index_.output = core_->new_output_id(store::parse_part_path(opening_.path)->path);
   }
 
-  // Rank 0 makes the file while the others come along: one reduction for everything.
+  // Rank 0 describes the file, and the drain makes it, while the others come along: one reduction for everything.
   void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
     InCall in_call(core_->collective(), Call::end_definitions, opening_.path);
     Proposal mine{fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()};
     std::uint64_t word = Proposal::no_word;   // of this node's pool
     in_call.set_busy(core_->is_root());
-    if (core_->is_root() && !earlier) mine.error = caught([&] { word = as_word(make_file(definitions)); });
+    if (core_->is_root() && !earlier) {
+      mine.error = caught([&] {
+        const pool::OutputKey key = describe(definitions);
+        word = as_word(key);   // from now on the drain has it
+        core_->open_on_this_node(key);
+      });
+      if (mine.error) described_.clear();   // nothing for other nodes to open
+    }
     in_call.set_busy(false);
     mine.root_word = word;
     if (is_part()) index_.boxes = gather_blocks(core_->comm(), blocks);
@@ -170,8 +174,7 @@ class ThreadedBackend final : public Backend {
   // later removes it.
   void take_from_root(std::uint64_t& word) {
     const auto bytes = core_->description_from_root(described_);
-    if (bytes.empty()) return;
-    if (core_->is_root()) return core_->open_on_this_node(as_key(word));
+    if (bytes.empty() || core_->is_root()) return;
     const auto description = store::OutputDescription::decode(bytes);
     const pool::OutputKey key = core_->outputs().claim_slot(description.names.final_path);
     try {
@@ -185,20 +188,19 @@ class ThreadedBackend final : public Backend {
     core_->open_on_this_node(key);
   }
 
-  pool::OutputKey make_file(const mesh::Definitions& definitions) {
+  pool::OutputKey describe(const mesh::Definitions& definitions) {
     const auto& names = opening_.names;
     const pool::OutputKey key = core_->outputs().claim_slot(names.final_path);
     try {
       store::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
                                            opening_.settings.full == base::WhenFull::synchronous, is_part(), false, {}, {}};
-      // Before there is a file: whoever comes after a killed process knows what to remove.
+      // Before there can be a file: recovery knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       store::FileImage image = opening_.format->image(definitions, opening_.settings.range);
       description.layout = std::move(image.layout);
       description.metadata = std::move(image.metadata);
       description.definitions = definitions;
-      store::make_new_file(calls_, names, description.metadata);
       description.share = core_->share_of(opening_.path, description.layout);
       index_.part = core_->parts().self;
       index_.parts = core_->parts().count;
@@ -211,7 +213,6 @@ class ThreadedBackend final : public Backend {
       }
       return key;
     } catch (...) {
-      if (opening_.settings.publish == base::Publish::rename) unlink(names.working_path.c_str());
       forget(key);
       throw;
     }
