@@ -12,6 +12,7 @@
 #include "frontends/mpiio/call.hpp"
 #include "library.hpp"
 #include "session/agreement.hpp"
+#include "store/meaning.hpp"
 
 namespace glean::pnetcdf {
 namespace {
@@ -109,18 +110,19 @@ std::optional<Prepared> try_prepare(OpenFile& file, const Put& put) {
 
 // Into the pool: `copy_out` as Memory's. Returns an error code.
 template <class CopyOut>
-int capture(OpenFile& file, const Variable& variable, const std::vector<Slab>& slabs, CopyOut copy_out) {
+int capture(OpenFile& file, int varid, const Variable& variable, const std::vector<Slab>& slabs, CopyOut copy_out) {
   auto* session = mpiio::Session::current();
   const auto target = file.target();
   if (session == nullptr || !target) return NC_EWRITE;
   const mpiio::Blocked blocked(*session);
   const auto phase = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
+  const std::uint32_t name = store::Meaning::Name{file.definitions_ended(), static_cast<std::uint32_t>(varid)}.word();
   std::unique_lock lock(session->one_at_a_time());
   const auto error = session::caught([&] {
     target->written = true;
     Bytes first = 0;
     auto write = [&](mesh::Pattern&& place) {
-      target->output->write(phase, place, first, copy_out);
+      target->output->write(phase, place, first, copy_out, name);
       first += place.bytes();
     };
     mpiio::JoinedRuns joined(write);
@@ -183,7 +185,7 @@ int capture_pending(OpenFile& file, int ncid, PendingPut& pending) {
   const Variable* variable = file.variable(ncid, pending.varid);
   if (pending.is_captured || variable == nullptr) return NC_NOERR;
   pending.is_captured = true;
-  return capture(file, *variable, pending.slabs, [&](Bytes from, std::span<std::byte> into) {
+  return capture(file, pending.varid, *variable, pending.slabs, [&](Bytes from, std::span<std::byte> into) {
     if (pending.values.empty()) pending.memory.copy_out(from, into);
     else std::copy_n(pending.values.begin() + static_cast<std::ptrdiff_t>(from), into.size(), into.begin());
   });
@@ -225,7 +227,7 @@ void note(OpenFile& file, const Prepared& put) {
 
 // Nothing where a value does not fit: then the call is the library's, and what it writes comes after what was captured.
 std::optional<int> put_now(OpenFile& file, const Put& put, const Prepared& prepared) {
-  const int mine = capture(file, *prepared.variable, prepared.slabs,
+  const int mine = capture(file, put.varid, *prepared.variable, prepared.slabs,
                            [&](Bytes from, std::span<std::byte> into) { prepared.memory.copy_out(from, into); });
   if (!prepared.memory.all_copied_fit()) return std::nullopt;
   captured().count(put.call);

@@ -128,7 +128,8 @@ void Ladder::write(const Write& write, const CopyOut& copy_out) {
       ladder.recorder_.ring_the_drain();
     }
   };
-  take({write.output, 0, 0, mesh::Type::uint8, write.words, 0, write.place->bytes()}, write.full, 1, Stream{*this, write, copy_out});
+  take({write.output, 0, write.variable, mesh::Type::uint8, write.words, 0, write.place->bytes()}, write.full, 1,
+       Stream{*this, write, copy_out});
 }
 
 }  // namespace glean::capture

@@ -48,6 +48,7 @@ class Ladder {
     const mesh::Box* words = nullptr;              // the same, as it stands in the journal
     // Blocks until all writes before that one are in the file, or the output has failed.
     std::function<void(const pool::WriteStamp& stamp)> wait_until_written;
+    std::uint32_t variable = 0;   // store::Meaning::Name; 0: not known
   };
   // The same for bytes of the pattern's stream. Each piece of it takes the next number as soon as there is room for it: no rank
   // holds a number that others wait for while it waits for room itself.

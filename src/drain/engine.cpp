@@ -53,7 +53,7 @@ std::uint64_t thread_cpu_ns() {
 }  // namespace
 
 Engine::Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks)
-    : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), ranks_(ranks), damages_(pool.header().journals) {
+    : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), consumers_(pool), ranks_(ranks), damages_(pool.header().journals) {
   for (int rank = 0; rank < static_cast<int>(pool.header().journals); ++rank) journals_.emplace_back(pool, rank);
   inherits_ = pool.header().drains.fetch_add(1, std::memory_order_relaxed) != 0;
   trace_.threads = plan.drain_threads;
@@ -296,8 +296,10 @@ void Engine::adopt(pool::OutputKey key) {
   } catch (const base::Error&) {
     description = {};   // cannot be decoded either, which fails the output
   }
-  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, parcels_, spill_, ranks_,
-                                              inherits_ && !has_read_all_);
+  const bool is_inherited = inherits_ && !has_read_all_;
+  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, parcels_, spill_, consumers_,
+                                              ranks_, is_inherited);
+  if (!is_inherited) consumers_.opened(output->about());
   for (const auto& damage : damages_) {
     if (damage) output->life().fail(*damage);
   }
@@ -309,6 +311,7 @@ void Engine::relieve_if_full() {
   // Without ranks only what other nodes send can want room.
   if (ranks_ == Ranks::gone && !pool_.is_shared()) return;
   if (pool_.header().waiting_for_space.load(std::memory_order_seq_cst) == 0) return;
+  consumers_.drop_dead();
   // Whole windows first; when there are none, and none on their way, whatever can be written.
   for (const auto relief : {Relief::full_windows, Relief::everything}) {
     if (!jobs_.empty() || (relief == Relief::everything && windows_in_flight_ != 0)) return;
@@ -336,6 +339,7 @@ void Engine::after_change(OutputDrain& output) {
   space_returned_ |= std::exchange(output.about().space_returned, false);
   if (output.life().has_ended()) {
     trace_.outputs.push_back(output.about().trace);
+    consumers_.ended(output.about());
     const pool::OutputKey key = output.about().key;
     if (output.life().now() == Life::kept) postponed_.insert(key);
     outputs_.erase(key);

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "drain/consumers.hpp"
 #include "drain/output_drain.hpp"
 #include "drain/patience.hpp"
 #include "drain/worker.hpp"
@@ -57,6 +58,8 @@ class Engine {
   };
   [[nodiscard]] std::optional<Sums> take_sums(pool::OutputKey key);
   void add_sums(pool::OutputKey key, const Sums& sums);
+  // What looks at complete steps. Any thread, as long as the engine lives.
+  [[nodiscard]] Consumers& consumers() { return consumers_; }
   // So far; complete after stop(). Local.
   [[nodiscard]] DrainTrace trace() const;
 
@@ -111,6 +114,7 @@ class Engine {
   plan::NodePlan plan_;
   store::SystemCalls& calls_;
   SpillFiles spill_;
+  Consumers consumers_;
   Ranks ranks_;
 
   mutable std::mutex mutex_;   // everything below, and the outputs

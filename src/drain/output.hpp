@@ -17,6 +17,7 @@
 
 namespace glean::drain {
 
+class Consumers;
 class NodeShare;
 
 // Whether the ranks still capture. `gone`: they do not and will not.
@@ -44,6 +45,7 @@ struct DrainedOutput {
   SpillFiles& spill;
   Ranks ranks;
   bool inherited;   // another drain may have written some of it
+  Consumers& consumers;
   pool::OutputSlot& slot = pool.slot(key.slot);
   NodeShare* nodes = nullptr;   // where several nodes write it
   store::OutputDescription description{};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "drain/consumers.hpp"
 #include "drain/steps.hpp"
 #include "pool/futex.hpp"
 #include "store/windows/range_error.hpp"
@@ -29,8 +30,8 @@ void check_notes(const DrainedOutput& output) {
 
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
                          store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Parcels& parcels,
-                         SpillFiles& spill, Ranks ranks, bool inherited)
-    : output_{pool, key, calls, spill, ranks, inherited},
+                         SpillFiles& spill, Consumers& consumers, Ranks ranks, bool inherited)
+    : output_{pool, key, calls, spill, ranks, inherited, consumers},
       nodes_(pool.is_shared() ? std::make_unique<NodeShare>(output_, parcels) : nullptr),
       log_(output_), work_(output_, *this, request_bytes, jobs, parcels), file_(output_), life_(output_, work_, file_, description.chunks),
       order_(std::make_unique<Steps>(output_, work_, life_, file_, log_)) {
@@ -231,6 +232,7 @@ void OutputDrain::drop_everything() {
   order_->drop();
   for (const TakenRecord& each : std::exchange(unread_, {})) output_.retire(each);
   log_.release(no_step);
+  output_.consumers.ended(output_);
 }
 
 // --- its end

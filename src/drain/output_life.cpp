@@ -6,6 +6,7 @@
 #include "base/run_notes.hpp"
 #include "base/units.hpp"
 #include "drain/node_share.hpp"
+#include "pool/description.hpp"
 #include "pool/futex.hpp"
 #include "pool/postponed.hpp"
 #include "pool/published.hpp"
@@ -220,6 +221,8 @@ void OutputLife::finish(const char* trace_state, pool::OutputState state) {
   trace.range_errors = slot.range_errors.load(std::memory_order_acquire);   // those that ranks have met too
   output_.space_returned = true;
   life_ = Life::finished;
+  const std::vector<std::uint32_t> meaning = pool::read_meaning(output_.pool, output_.key).chunks;
+  description_chunks_.insert(description_chunks_.end(), meaning.begin(), meaning.end());
   const Ending ending = trace.state == "published" || trace.state == "removed" ? Ending::durable : Ending::failed;
   tell_names(ending);
   // No rank comes to see what became of it, but other nodes that know of it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/units.hpp"
+#include "drain/consumers.hpp"
 #include "drain/messages.hpp"
 #include "drain/node_share.hpp"
 
@@ -33,6 +34,7 @@ void Steps::on_put(const TakenRecord& taken) {
   if (has_payload && record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
   if (log_.is_in_chunks(record)) return output_.retire(taken);
   if (output_.nodes != nullptr && output_.nodes->has_come_before(record, box)) return output_.retire(taken);
+  output_.consumers.saw(output_, taken);
   const bool in_file = record.state != pool::RecordState::live || record.place == pool::PayloadPlace::file;
   if (in_file || is_undone(record.step)) return take_kept(taken);
   const auto convert = store::converter(memory, variable.external, variable.stored);
@@ -118,6 +120,7 @@ void Steps::stage() {
       if (it->second.has_records) steps.records = std::max(steps.records, steps.staged + 1);
       reaches_.erase(it);
     }
+    output_.consumers.complete(output_, steps.staged);
     ++steps.staged;
     output_.slot.records.store(steps.records, std::memory_order_release);
     output_.slot.highest_end.store(steps.end, std::memory_order_release);

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "drain/consumers.hpp"
 #include "drain/node_share.hpp"
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
@@ -75,6 +76,7 @@ void Stream::on_put(const TakenRecord& taken) {
     throw base::Error(base::Errc::io, "damaged journal record of '" + output_.trace.path + "'");
   }
   if (clock_) clock_->took(stamp);
+  output_.consumers.saw(output_, taken);
   output_.saw_capture(record);
   ++next_write_;
   if (in_file) {
@@ -129,6 +131,7 @@ void Stream::progress() {
   open_counts();
   StepCounts& steps = output_.steps;
   const bool is_staged = steps.staged == steps.complete;
+  if (!is_staged) output_.consumers.complete(output_, 0);
   steps.staged = steps.complete;
   life_.hand_out(closed_here_ || is_wanted() || !is_staged ? Relief::everything : Relief::full_windows);
   tell_written();

@@ -88,6 +88,29 @@ std::optional<UnpublishedParts> write_parts(Pool& pool, const OutputKey& output,
   return parts;
 }
 
+DescriptionInPool read_meaning(const Pool& pool, const OutputKey& output) {
+  auto meaning = read_parts(pool, output, pool.slot(output.slot).meaning.load(std::memory_order_acquire));
+  if (!meaning || !meaning->complete) return {};
+  return *std::move(meaning);
+}
+
+bool claim_meaning(Pool& pool, const OutputKey& output, std::uint32_t count) {
+  auto& claimed = pool.slot(output.slot).meanings_claimed;
+  std::uint32_t before = claimed.load(std::memory_order_relaxed);
+  do {
+    if (before >= count) return false;
+  } while (!claimed.compare_exchange_weak(before, count));
+  return true;
+}
+
+void say_meaning(Pool& pool, const OutputKey& output, std::span<const std::byte> bytes) {
+  OutputSlot& slot = pool.slot(output.slot);
+  const auto parts = write_parts(pool, output, bytes);
+  const DescriptionInPool before = read_meaning(pool, output);
+  slot.meaning.store(parts ? parts->newest : 0, std::memory_order_release);
+  for (const std::uint32_t chunk : before.chunks) pool.drop_reference(chunk);
+}
+
 void forget_description(Pool& pool, const OutputKey& output) {
   const DescriptionInPool description = read_description(pool, output);
   pool.slot(output.slot).description.store(0, std::memory_order_release);

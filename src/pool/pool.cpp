@@ -262,7 +262,8 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
   slot.range_errors = 0;
   slot.error = slot.error_claimed = slot.discarded = slot.forgotten = 0;
-  slot.description = slot.kept = slot.kept_before = 0;
+  slot.description = slot.kept = slot.kept_before = slot.meaning = 0;
+  slot.meanings_claimed = 0;
   slot.records = slot.highest_end = slot.publishing_inode = slot.steps_dropped = 0;
   slot.path_mark = slot.directory_mark = 0;
   slot.is_bytes = slot.waiting_for_writes = 0;

@@ -135,6 +135,10 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
   Atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
   Atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
+  // Of a raw output: what its variables are (store/meaning.hpp), as newest DescriptionPart, 0: not known; and how often a rank has
+  // begun to say so.
+  Atomic<std::uint64_t> meaning;
+  Atomic<std::uint32_t> meanings_claimed;
   // XXH3 of the final path and of its directory, for whoever looks for the file while it is not there yet; 0: not known.
   Atomic<std::uint64_t> path_mark, directory_mark;
   // What another drain needs to go on where this one was killed.

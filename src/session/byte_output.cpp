@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "pool/description.hpp"
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
@@ -241,7 +242,8 @@ void ByteOutput::check_reach(base::Bytes end) {
   if (end > longest_) throw base::system_error(EFBIG, fmt::format("cannot write it up to byte {}", end));
 }
 
-void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out) {
+void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out,
+                       std::uint32_t variable) {
   const base::Bytes bytes = place.bytes();
   if (bytes == 0) return;
   check_reach(place.end());
@@ -259,7 +261,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   const capture::CopyOut copy = [&](base::Bytes begin, base::Bytes count, std::byte* target) { copy_out(first + begin, {target, count}); };
   const auto error = caught([&] {
     set_box(place);
-    core_->ladder().write({key_, full_, phase, &place, &box_, wait_until_written}, copy);
+    core_->ladder().write({key_, full_, phase, &place, &box_, wait_until_written, variable}, copy);
   });
   if (error) {
     // It must not be published without these bytes. One in place is there anyway, and gets all that was captured.
@@ -278,6 +280,10 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   core_->keep_draining();
   core_->recorder().ring_the_drain();
 }
+
+bool ByteOutput::claim_meaning(std::uint32_t count) { return pool::claim_meaning(core_->pool(), key_, count); }
+
+void ByteOutput::say_meaning(std::span<const std::byte> meaning) { pool::say_meaning(core_->pool(), key_, meaning); }
 
 std::uint32_t ByteOutput::phase() const { return core_->pace().phase(key_.slot); }
 

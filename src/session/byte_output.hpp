@@ -115,8 +115,13 @@ class ByteOutput {
   // Captures `place.bytes()` bytes of the stream, from `first` on: they go where the pattern says. One copy; when the pool is full
   // it does what the file's setting `full` says. Local. Of writes that overlap that of the later phase wins, and of one phase the one
   // that was made later, whichever rank has made it. `phase`: of keep_pace(). Throws, and
-  // captures nothing, where the file system or this process may not have so long a file.
-  void write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out);
+  // captures nothing, where the file system or this process may not have so long a file. `variable`: a store::Meaning::Name, of which the
+  // bytes are elements; 0: not known.
+  void write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out, std::uint32_t variable = 0);
+  // Whether this rank is to say what the variables are, for the `count`th time since it was opened: one of each node is. And it says so
+  // (store::Meaning::encode). Local, do not wait.
+  [[nodiscard]] bool claim_meaning(std::uint32_t count);
+  void say_meaning(std::span<const std::byte> meaning);
 
   // Before this rank changes it by other means: a file in place loses its checksums. Local.
   enum class By { capture, mpi };
