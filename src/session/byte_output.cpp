@@ -259,7 +259,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   const capture::CopyOut copy = [&](base::Bytes begin, base::Bytes count, std::byte* target) { copy_out(first + begin, {target, count}); };
   const auto error = caught([&] {
     set_box(place);
-    core_->ladder().write({key_, full_, phase, &place, &box_, wait_until_written}, copy);
+    core_->full_pool_policy().write({key_, full_, phase, &place, &box_, wait_until_written}, copy);
   });
   if (error) {
     // It must not be published without these bytes. One in place is there anyway, and gets all that was captured.
@@ -426,7 +426,7 @@ void ByteOutput::close() { leave(pool::rank_closed); }
 
 void ByteOutput::leave(std::uint32_t flags) {
   if (std::exchange(closed_, true)) return;
-  core_->ladder().leave(key_);
+  core_->full_pool_policy().leave(key_);
   core_->pool().rank_progress(key_.slot, core_->nodes().rank()).store(1 | flags, std::memory_order_release);
   core_->keep_draining();
   core_->recorder().ring_the_drain();

@@ -194,7 +194,7 @@ void Core::set_up_pool() {
     recorder_ = std::make_unique<pool::Recorder>(*pool_, nodes_->rank(), deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
     pace_ = std::make_unique<capture::Pace>(*pool_, *recorder_, nodes_->rank(), [] { poll_messages(); });
-    ladder_ = std::make_unique<capture::Ladder>(*pool_, *recorder_, nodes_->rank(), rank_calls_);
+    full_pool_policy_ = std::make_unique<capture::FullPoolPolicy>(*pool_, *recorder_, nodes_->rank(), rank_calls_);
     if (!with_writers_) start_drain();
   });
   agree(comm_, failed);
@@ -275,7 +275,7 @@ plan::FileShare Core::share_of(const std::string& path, const store::FileLayout&
 
 void Core::release() noexcept {
   leave_nodes();
-  ladder_.reset();
+  full_pool_policy_.reset();
   pace_.reset();
   recorder_.reset();
   outputs_.reset();
@@ -383,8 +383,8 @@ void Core::close_together() {
   const auto left = caught([&] { finish_exchange(unfinished); });
   if (left) drain_->leave_unfinished(left->what());
   leave_nodes();
-  if (ladder_) figures_.ladder = ladder_->figures();
-  ladder_.reset();
+  if (full_pool_policy_) figures_.full_pool = full_pool_policy_->figures();
+  full_pool_policy_.reset();
   pace_.reset();
   recorder_.reset();
   if (drain_ && !left) drain_->finish();
@@ -409,9 +409,9 @@ Statistics Core::statistics() const {
   statistics.captured_bytes = figures_.captured_bytes;
   statistics.puts = figures_.puts;
   statistics.steps_dropped = figures_.steps_dropped;
-  const capture::Ladder::Figures ladder = ladder_ ? ladder_->figures() : figures_.ladder;
-  statistics.spilled_bytes = ladder.spilled_bytes;
-  statistics.synchronous_bytes = ladder.synchronous_bytes;
+  const capture::FullPoolPolicy::Figures full_pool = full_pool_policy_ ? full_pool_policy_->figures() : figures_.full_pool;
+  statistics.spilled_bytes = full_pool.spilled_bytes;
+  statistics.synchronous_bytes = full_pool.synchronous_bytes;
   statistics.pool_budget_bytes = pool_budget_bytes_;
   statistics.pool_high_water_bytes = pool_ ? pool_->high_water_bytes() : pool_high_water_bytes_;
   return statistics;

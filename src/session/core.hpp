@@ -15,7 +15,7 @@
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
-#include "capture/ladder.hpp"
+#include "capture/full_pool_policy.hpp"
 #include "glean/glean.hpp"
 #include "capture/pace.hpp"
 #include "plan/collective.hpp"
@@ -90,7 +90,7 @@ class Core {
   [[nodiscard]] capture::Pace& pace() { return *pace_; }
   // Where several threads of the program call: held by whoever uses an output of bytes, and never while waiting for other ranks.
   [[nodiscard]] OneAtATime& one_at_a_time() { return one_at_a_time_; }
-  [[nodiscard]] capture::Ladder& ladder() { return *ladder_; }
+  [[nodiscard]] capture::FullPoolPolicy& full_pool_policy() { return *full_pool_policy_; }
   [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }
   // The collective calls; nullptr where there is no pool.
   [[nodiscard]] CollectiveCalls* collective() { return collective_.get(); }
@@ -203,7 +203,7 @@ class Core {
   std::unique_ptr<capture::Pace> pace_;
   OneAtATime one_at_a_time_;
   store::SystemCalls rank_calls_;
-  std::unique_ptr<capture::Ladder> ladder_;
+  std::unique_ptr<capture::FullPoolPolicy> full_pool_policy_;
   PastOutputs past_;
   std::unique_ptr<CollectiveCalls> collective_;   // stays when the pool is gone
   std::unique_ptr<PoolOutputs> outputs_;

@@ -81,7 +81,7 @@ class ThreadedBackend final : public Backend {
                         "in step " + std::to_string(step), "put it in the first step, which is always kept, or choose another \"full\"");
     }
     if (!keeps_step_) return;
-    core_->ladder().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box}, source);
+    core_->full_pool_policy().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box}, source);
     core_->figures().captured_bytes += box.elements() * source.element_bytes;
   }
 
@@ -111,7 +111,7 @@ class ThreadedBackend final : public Backend {
     tell_of_drops();
     output_->all_dropped = steps_kept_ == 0 && output_->steps_dropped != 0;
     core_->outputs().close(*output_);
-    core_->ladder().leave(output_->key);
+    core_->full_pool_policy().leave(output_->key);
     core_->recorder().ring_the_drain();
     if (opening_.settings.close == base::Close::durable) wait(Level::durable, -1, std::nullopt);
   }
@@ -119,7 +119,7 @@ class ThreadedBackend final : public Backend {
   void abandon() noexcept override {
     if (output_ == nullptr || output_->closed) return;
     core_->outputs().abandon(*output_);
-    core_->ladder().leave(output_->key);
+    core_->full_pool_policy().leave(output_->key);
     core_->recorder().ring_the_drain();
   }
 

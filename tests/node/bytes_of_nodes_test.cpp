@@ -90,12 +90,12 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
     }
   }
 
-  static void write(capture::Ladder& ladder, const Rank& rank, base::WhenFull full, const mesh::Pattern& place, std::byte value) {
+  static void write(capture::FullPoolPolicy& policy, const Rank& rank, base::WhenFull full, const mesh::Pattern& place, std::byte value) {
     const auto words = place.encode();
     const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
     const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
     const auto nobody_waits = [](const pool::WriteStamp&) { throw base::Error(base::Errc::io, "nobody waits for a turn"); };
-    ladder.write({rank.key, full, 0, &place, &box, nobody_waits},
+    policy.write({rank.key, full, 0, &place, &box, nobody_waits},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, value); });
   }
 
@@ -129,10 +129,10 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
   void run_rank(const Rank& rank, std::size_t rounds, base::WhenFull full) {
     pool::Recorder recorder(rank.node->made.pool, rank.node_rank, 30, [] { return "a rank"; });
     store::SystemCalls calls;
-    capture::Ladder ladder(rank.node->made.pool, recorder, rank.node_rank, calls);
+    capture::FullPoolPolicy policy(rank.node->made.pool, recorder, rank.node_rank, calls);
     std::mt19937 random(GetParam() * 100 + static_cast<unsigned>(rank.self));
     for (std::size_t round = 0; round < rounds; ++round) {
-      if (writes(rank.self, round)) write(ladder, rank, full, place(rank.self, round), value(rank.self, round));
+      if (writes(rank.self, round)) write(policy, rank, full, place(rank.self, round), value(rank.self, round));
       if (random() % 4 == 0) usleep(static_cast<unsigned>(random() % 3000));
       synchronize(rank, round);
       if (round % 5 != 4) continue;

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "capture/ladder.hpp"
+#include "capture/full_pool_policy.hpp"
 #include "service/recovery.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/epochs.hpp"
@@ -54,12 +54,12 @@ class Promised : public testing::Test {
   }
   void write(int rank, Bytes at, char value) {
     auto recorder = ranks_.recorder(rank);
-    capture::Ladder ladder(made_->pool, recorder, rank, calls_);
+    capture::FullPoolPolicy policy(made_->pool, recorder, rank, calls_);
     const mesh::Pattern place{.offset = at, .block_bytes = block, .levels = {}};
     const auto words = place.encode();
     const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
     const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
-    ladder.write({key_, base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
+    policy.write({key_, base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, std::byte(value)); });
   }
   // All ranks have been told so.

@@ -10,7 +10,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "capture/ladder.hpp"
+#include "capture/full_pool_policy.hpp"
 #include "service/recovery.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/description.hpp"
@@ -46,12 +46,12 @@ class KilledJob {
   }
   void write(int node, int rank, File file, Bytes at, unsigned char value) {
     pool::Recorder recorder(pools_[index(node)]->pool, rank, 30, [] { return "a rank"; });
-    capture::Ladder ladder(pools_[index(node)]->pool, recorder, rank, calls_);
+    capture::FullPoolPolicy policy(pools_[index(node)]->pool, recorder, rank, calls_);
     const mesh::Pattern place{.offset = at, .block_bytes = 1000, .levels = {}};
     const auto words = place.encode();
     const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
     const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
-    ladder.write({keys_[node][file], base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
+    policy.write({keys_[node][file], base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, std::byte(value)); });
   }
   // Of a rank that is killed before it has recorded what it writes.

@@ -73,12 +73,12 @@ class LeftOnNodes : public testing::Test {
       while (full_ != base::WhenFull::block && made_[node]->pool.take_chunk()) {}   // recovery finds them
       for (int rank = 0; rank < ranks_of_node; ++rank) {
         auto recorder = ranks.recorder(rank);
-        capture::Ladder ladder(made_[node]->pool, recorder, rank, calls_);
+        capture::FullPoolPolicy policy(made_[node]->pool, recorder, rank, calls_);
         for (const VirtualPut& put : output.puts) {
-          if (put.rank == node * ranks_of_node + rank) VirtualRanks::put(ladder, full_, key, output, put);
+          if (put.rank == node * ranks_of_node + rank) VirtualRanks::put(policy, full_, key, output, put);
         }
-        figures_.spilled_pieces += ladder.figures().spilled_pieces;
-        figures_.synchronous_puts += ladder.figures().synchronous_puts;
+        figures_.spilled_pieces += policy.figures().spilled_pieces;
+        figures_.synchronous_puts += policy.figures().synchronous_puts;
         ranks.report(recorder, key, rank, steps | pool::rank_closed);
       }
     }
@@ -162,7 +162,7 @@ class LeftOnNodes : public testing::Test {
   std::vector<std::string> names_;
   std::uint64_t outputs_ = 0;
   base::WhenFull full_ = base::WhenFull::block;   // and if it is anything else, the pools are
-  capture::Ladder::Figures figures_;
+  capture::FullPoolPolicy::Figures figures_;
   bool checksums_ = false;
 };
 

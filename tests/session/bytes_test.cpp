@@ -227,7 +227,7 @@ TEST_F(BytesOfRanks, AWriteThatFailsTakesNothingElseWithItInPlace) {
 }
 
 // What a write does when the pool is full.
-class RungsOfBytes : public BytesOfRanks, public testing::WithParamInterface<std::string> {
+class FullPoolPoliciesOfBytes : public BytesOfRanks, public testing::WithParamInterface<std::string> {
  protected:
   [[nodiscard]] Settings settings() const {
     return {{"pool.budget", "1MiB"}, {"full", GetParam()}, {"spill.directory", path("")}, {"spill.budget", "3MiB"}};
@@ -235,7 +235,7 @@ class RungsOfBytes : public BytesOfRanks, public testing::WithParamInterface<std
   // Of all ranks.
   [[nodiscard]] static bool was_needed(Core& core) {
     const auto statistics = core.statistics();
-    std::uint64_t mine = 1;   // of the other rungs nothing is counted
+    std::uint64_t mine = 1;   // of the other policies nothing is counted
     if (GetParam() == "spill") mine = statistics.spilled_bytes;
     if (GetParam() == "synchronous") mine = statistics.synchronous_bytes;
     MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
@@ -244,7 +244,7 @@ class RungsOfBytes : public BytesOfRanks, public testing::WithParamInterface<std
 };
 
 // As above, with more than the pool holds in every turn, big blocks and small ones.
-TEST_P(RungsOfBytes, LaterWritesWin) {
+TEST_P(FullPoolPoliciesOfBytes, LaterWritesWin) {
   auto core = make_core(settings());
   auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("file"), ByteOutput::Existing::replace);
   std::string model;
@@ -275,7 +275,7 @@ TEST_P(RungsOfBytes, LaterWritesWin) {
 }
 
 // All at once, and all over each other: of each small write all bytes stay, or none.
-TEST_P(RungsOfBytes, WritesOfSeveralRanksAreWholeAndOfOneRankInOrder) {
+TEST_P(FullPoolPoliciesOfBytes, WritesOfSeveralRanksAreWholeAndOfOneRankInOrder) {
   constexpr base::Bytes block = 3000, blocks = 400, rounds = 6;
   auto core = make_core(settings());
   auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("file"), ByteOutput::Existing::replace);
@@ -302,8 +302,8 @@ TEST_P(RungsOfBytes, WritesOfSeveralRanksAreWholeAndOfOneRankInOrder) {
   EXPECT_TRUE(text.substr(private_begin, block * blocks) == std::string(block * blocks, static_cast<char>('A' + rounds * 4 - 1)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, RungsOfBytes, testing::Values("block", "spill", "synchronous", "drop"),
-                         [](const auto& rung) { return rung.param; });
+INSTANTIATE_TEST_SUITE_P(Each, FullPoolPoliciesOfBytes, testing::Values("block", "spill", "synchronous", "drop"),
+                         [](const auto& policy) { return policy.param; });
 
 TEST_F(BytesOfRanks, OneThatIsNotClosedIsNotThere) {
   auto core = make_core();

@@ -38,10 +38,10 @@ struct Columns {
 
 class NodesWithFullPools : public Nodes {
  protected:
-  Settings settings(const std::string& rung) {
+  Settings settings(const std::string& policy) {
     if (rank_ == 0) std::filesystem::create_directory(path("spill"));
     barrier();
-    return {{"full", rung}, {"spill.directory", path("spill")}, {"spill.budget", "64MiB"}, {"pool.budget", "4MiB"},
+    return {{"full", policy}, {"spill.directory", path("spill")}, {"spill.budget", "64MiB"}, {"pool.budget", "4MiB"},
             {"pool.deadline", "60s"}, {"drain.request", "256KiB"}, {"checksums", "true"}};
   }
   // The exit status of `glean verify`, on rank 0; elsewhere, and where there is no such command, `expected`.
@@ -73,18 +73,18 @@ class NodesWithFullPools : public Nodes {
   }
 };
 
-class RungsOnNodes : public NodesWithFullPools, public testing::WithParamInterface<const char*> {};
+class FullPoolPoliciesOnNodes : public NodesWithFullPools, public testing::WithParamInterface<const char*> {};
 
-TEST_P(RungsOnNodes, MakeTheSameFile) {
-  const std::string rung = GetParam();
-  Session session(MPI_COMM_WORLD, settings(rung));
+TEST_P(FullPoolPoliciesOnNodes, MakeTheSameFile) {
+  const std::string policy = GetParam();
+  Session session(MPI_COMM_WORLD, settings(policy));
 
   write_and_expect(session, "a.nc");
 
   const Statistics mine = session.statistics();
-  EXPECT_EQ(sum(mine.spilled_bytes) > 0, rung == "spill");
+  EXPECT_EQ(sum(mine.spilled_bytes) > 0, policy == "spill");
   const std::uint64_t written = sum(mine.synchronous_bytes);
-  EXPECT_EQ(written > 0, rung == "synchronous");
+  EXPECT_EQ(written > 0, policy == "synchronous");
   EXPECT_EQ(sum(mine.steps_dropped), 0U);   // nodes that may drop would each drop others: they wait
   session.close();
   barrier();
@@ -97,7 +97,7 @@ TEST_P(RungsOnNodes, MakeTheSameFile) {
     flip_a_byte("a.nc", at);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Each, RungsOnNodes, testing::Values("block", "spill", "synchronous", "drop"),
+INSTANTIATE_TEST_SUITE_P(Each, FullPoolPoliciesOnNodes, testing::Values("block", "spill", "synchronous", "drop"),
                          [](const auto& test) { return std::string(test.param); });
 
 // Its puts wait from then on; nobody else's do.

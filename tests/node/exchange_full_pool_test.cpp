@@ -126,20 +126,20 @@ TEST_F(FullPools, HandOverInTheOrderInWhichItWasPut) {
   node.made.spill_to(directory_.string(), 4 * base::MiB);
   output.create_working_file();
   pool::Recorder recorder(pool, 0, 30, [] { return std::string(); });
-  capture::Ladder ladder(pool, recorder, 0, calls_);
+  capture::FullPoolPolicy policy(pool, recorder, 0, calls_);
   store::OutputDescription description = output.description;
   description.share = share(2);
   const pool::OutputKey key = node.describe(recorder, description);
   std::vector<std::uint32_t> taken;
   while (const auto chunk = pool.take_chunk()) taken.push_back(*chunk);
 
-  node.put_step(recorder, ladder, WhenFull::spill, key, 0, output, 0);
+  node.put_step(recorder, policy, WhenFull::spill, key, 0, output, 0);
   for (const auto chunk : taken) pool.drop_reference(chunk);
-  const std::uint64_t spilled = ladder.figures().spilled_pieces;
-  node.put_step(recorder, ladder, WhenFull::spill, key, 0, output, 1);
+  const std::uint64_t spilled = policy.figures().spilled_pieces;
+  node.put_step(recorder, policy, WhenFull::spill, key, 0, output, 1);
 
   EXPECT_GT(spilled, rows / 4);
-  EXPECT_EQ(ladder.figures().spilled_pieces, spilled);
+  EXPECT_EQ(policy.figures().spilled_pieces, spilled);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> order;
   const std::uint64_t all = 2 * output.puts[0].box.elements(), deadline = base::now_ns() + 30'000'000'000;
   for (std::uint64_t elements = 0; elements < all && base::now_ns() < deadline;) {

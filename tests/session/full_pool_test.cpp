@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a put does when the pool is full: each rung of the ladder, chosen by file name.
+// What a put does when the pool is full: each policy, chosen by file name.
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t budget_bytes = 8 << 20;
 
-class Ladder : public Ranks {
+class FullPool : public Ranks {
  protected:
   Settings settings(Settings more = {}) const {
     more.insert({"pool.budget", std::to_string(budget_bytes)});
@@ -71,11 +71,11 @@ class Hog {
 };
 
 // The same program, with the pool full in the middle, gives the same file whatever it does then.
-class Rungs : public Ladder, public testing::WithParamInterface<const char*> {};
+class Policies : public FullPool, public testing::WithParamInterface<const char*> {};
 
-TEST_P(Rungs, MakeTheFileThatBlockMakes) {
+TEST_P(Policies, MakeTheFileThatBlockMakes) {
   constexpr std::uint64_t per_rank = 60'001;
-  const std::string rung = GetParam();
+  const std::string policy = GetParam();
   const auto write = [&](Session& session, const std::string& name) {
     Simple file(session, path(name), per_rank), other(session, path("other_" + name), 8);
     file.out.end_definitions();   // takes room for the description
@@ -93,31 +93,31 @@ TEST_P(Rungs, MakeTheFileThatBlockMakes) {
   }
   if (rank_ == 0) std::filesystem::create_directory(path("spill"));
   MPI_Barrier(MPI_COMM_WORLD);
-  Session session(MPI_COMM_WORLD, settings({{"full", rung}, {"spill.directory", path("spill")}, {"spill.budget", "64MiB"},
+  Session session(MPI_COMM_WORLD, settings({{"full", policy}, {"spill.directory", path("spill")}, {"spill.budget", "64MiB"},
                                             {"checksums", "true"}, {"report.file", path("report.json")}}));
-  write(session, "rung.nc");
+  write(session, "policy.nc");
 
-  expect_same_files("rung.nc", "block.nc");
-  expect_same_files("hog_rung.nc", "hog_block.nc");
+  expect_same_files("policy.nc", "block.nc");
+  expect_same_files("hog_policy.nc", "hog_block.nc");
   const Statistics mine = session.statistics();
   const std::uint64_t spilled = sum(mine.spilled_bytes), written = sum(mine.synchronous_bytes);
-  EXPECT_EQ(spilled > 0, rung == "spill");
-  EXPECT_EQ(written > 0, rung == "synchronous");
+  EXPECT_EQ(spilled > 0, policy == "spill");
+  EXPECT_EQ(written > 0, policy == "synchronous");
   EXPECT_LE(mine.pool_high_water_bytes, budget_bytes);
   session.close();
   if (rank_ == 0) {
     EXPECT_TRUE(std::filesystem::is_empty(path("spill"))) << "spill files go with the session";
-    const auto ladder = nlohmann::json::parse(content("report.json"))["ladder"];
-    EXPECT_EQ(ladder["spilled"]["bytes"], spilled);
-    EXPECT_EQ(ladder["spilled"]["high_water_bytes"].get<std::uint64_t>() > 0, rung == "spill");
-    EXPECT_EQ(ladder["synchronous"]["bytes"], written);
-    EXPECT_EQ(ladder["steps_dropped"], 0);
+    const auto full_pool = nlohmann::json::parse(content("report.json"))["full_pool"];
+    EXPECT_EQ(full_pool["spilled"]["bytes"], spilled);
+    EXPECT_EQ(full_pool["spilled"]["high_water_bytes"].get<std::uint64_t>() > 0, policy == "spill");
+    EXPECT_EQ(full_pool["synchronous"]["bytes"], written);
+    EXPECT_EQ(full_pool["steps_dropped"], 0);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Each, Rungs, testing::Values("block", "spill", "synchronous"),
+INSTANTIATE_TEST_SUITE_P(Each, Policies, testing::Values("block", "spill", "synchronous"),
                          [](const auto& test) { return std::string(test.param); });
 
-TEST_F(Ladder, AValueThatDoesNotFitIsToldAsByTheDrain) {
+TEST_F(FullPool, AValueThatDoesNotFitIsToldAsByTheDrain) {
   Session session(MPI_COMM_WORLD, settings({{"full", "synchronous"}, {"log.level", "off"}}));
   Output out = session.open(path("range.nc"), Format::cdf5);
   const Dimension x = out.define_dimension("x", static_cast<std::uint64_t>(size_) * 1000);
@@ -140,7 +140,7 @@ TEST_F(Ladder, AValueThatDoesNotFitIsToldAsByTheDrain) {
   EXPECT_FALSE(exists("range.nc"));
 }
 
-TEST_F(Ladder, SpillNeedsAPlace) {
+TEST_F(FullPool, SpillNeedsAPlace) {
   EXPECT_ERROR(Session(MPI_COMM_WORLD, settings({{"full", "spill"}})), Errc::invalid_config, "needs spill.directory");
   EXPECT_ERROR(Session(MPI_COMM_WORLD, settings({{"full", "spill"}, {"spill.directory", path("none")}})),
                Errc::invalid_config, "needs spill.budget");
@@ -148,7 +148,7 @@ TEST_F(Ladder, SpillNeedsAPlace) {
                Errc::invalid_config, "No such file or directory");
 }
 
-TEST_F(Ladder, DropLeavesOutWholeStepsAndTheRestIsAsIfTheyHadNotBeen) {
+TEST_F(FullPool, DropLeavesOutWholeStepsAndTheRestIsAsIfTheyHadNotBeen) {
   constexpr std::uint64_t per_rank = 50'000;
   Session session(MPI_COMM_WORLD, settings({{"full", "block"}}));
   {
@@ -182,7 +182,7 @@ TEST_F(Ladder, DropLeavesOutWholeStepsAndTheRestIsAsIfTheyHadNotBeen) {
   dropping.close();
 }
 
-TEST_F(Ladder, AFileWithoutRecordsIsDroppedAsAWhole) {
+TEST_F(FullPool, AFileWithoutRecordsIsDroppedAsAWhole) {
   Session session(MPI_COMM_WORLD, settings({{"full", "drop"}, {"log.level", "off"}}));
   Output out = session.open(path("plot.nc"), Format::cdf5);
   const Dimension x = out.define_dimension("x", static_cast<std::uint64_t>(size_) * 100'000);
@@ -207,7 +207,7 @@ TEST_F(Ladder, AFileWithoutRecordsIsDroppedAsAWhole) {
   session.close();
 }
 
-TEST_F(Ladder, AFixedVariableOfAnOutputThatDropsGoesIntoTheFirstStep) {
+TEST_F(FullPool, AFixedVariableOfAnOutputThatDropsGoesIntoTheFirstStep) {
   Session session(MPI_COMM_WORLD, settings({{"full", "drop"}, {"log.level", "off"}}));
   Simple file(session, path("late.nc"));
   file.out.begin_step();
@@ -217,7 +217,7 @@ TEST_F(Ladder, AFixedVariableOfAnOutputThatDropsGoesIntoTheFirstStep) {
   EXPECT_ERROR(file.out.put(file.fixed, std::vector<double>(8)), Errc::invalid_state, "put it in the first step");
 }
 
-TEST_F(Ladder, RulesChooseTheRung) {
+TEST_F(FullPool, RulesChooseThePolicy) {
   if (rank_ == 0) {
     std::ofstream(path("glean.toml")) << "[[rule]]\npattern = '*plt*'\nfull = 'drop'\n";
   }

@@ -14,9 +14,9 @@ namespace glean::capture {
 
 using base::Bytes;
 
-class Ladder {
+class FullPoolPolicy {
  public:
-  // How often each rung was needed, and the bytes that went there in the types of the program.
+  // What puts did that found the pool full: how often, and the bytes of it in the types of the program.
   struct Figures {
     std::uint64_t waits = 0;
     std::uint64_t spilled_pieces = 0, spilled_bytes = 0;
@@ -24,7 +24,7 @@ class Ladder {
   };
 
   // All must live as long. Not thread-safe.
-  Ladder(pool::Pool& pool, pool::Recorder& recorder, int rank, store::SystemCalls& calls)
+  FullPoolPolicy(pool::Pool& pool, pool::Recorder& recorder, int rank, store::SystemCalls& calls)
       : pool_(pool), recorder_(recorder), spill_(pool, rank, calls), write_through_(pool, rank, calls) {}
 
   struct Put {

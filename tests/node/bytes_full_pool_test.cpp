@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "capture/ladder.hpp"
+#include "capture/full_pool_policy.hpp"
 #include "service/recovery.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/futex.hpp"
@@ -29,7 +29,7 @@ namespace {
 using store::TemporaryDirectory;
 using base::WhenFull;
 
-constexpr int ladder_ranks = 3;
+constexpr int rank_count = 3;
 constexpr Bytes block = 40'000, blocks = 8;   // of a rank
 
 plan::NodePlan tight_plan() {
@@ -40,7 +40,7 @@ plan::NodePlan tight_plan() {
 
 // What ranks have written and know of, in memory that outlives them.
 struct Witness {
-  std::atomic<std::uint64_t> written[ladder_ranks];
+  std::atomic<std::uint64_t> written[rank_count];
   std::atomic<std::uint32_t> stop, has_drain;
 };
 
@@ -52,7 +52,7 @@ mesh::Pattern place_of(int rank, std::uint64_t i) {
   return {.offset = begin, .block_bytes = block, .levels = {}};
 }
 
-std::byte value_of(int rank, std::uint64_t i) { return std::byte(1 + (i * ladder_ranks + static_cast<std::uint64_t>(rank)) % 255); }
+std::byte value_of(int rank, std::uint64_t i) { return std::byte(1 + (i * rank_count + static_cast<std::uint64_t>(rank)) % 255); }
 
 void apply(std::vector<std::byte>& model, int rank, std::uint64_t i) {
   const auto place = place_of(rank, i);
@@ -75,7 +75,7 @@ class FullPool : public testing::Test {
   }
 
   void make() {
-    made_ = std::make_unique<pool::TestPool>(ladder_ranks, tight_plan(), pool::TestPool::Drain::elsewhere);
+    made_ = std::make_unique<pool::TestPool>(rank_count, tight_plan(), pool::TestPool::Drain::elsewhere);
     made_->spill_to(directory_ / "", 256 * base::KiB);
     while (made_->pool.header().used_chunks + 30 < made_->pool.header().chunk_count) static_cast<void>(made_->pool.take_chunk());
   }
@@ -93,14 +93,14 @@ class FullPool : public testing::Test {
     return key;
   }
   [[nodiscard]] std::string file() const { return directory_ / "file"; }
-  static void write(capture::Ladder& ladder, pool::Pool& pool, pool::OutputKey key, WhenFull full, const mesh::Pattern& place,
+  static void write(capture::FullPoolPolicy& policy, pool::Pool& pool, pool::OutputKey key, WhenFull full, const mesh::Pattern& place,
                     std::byte value) {
     const auto words = place.encode();
     const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
     const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
     pool::OutputSlot& slot = pool.slot(key.slot);
     const auto wait_for_turn = [&](const pool::WriteStamp& stamp) { wait_for(pool, slot, stamp.number); };
-    ladder.write({key, full, 0, &place, &box, wait_for_turn},
+    policy.write({key, full, 0, &place, &box, wait_for_turn},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, value); });
   }
   static void wait_for(pool::Pool& pool, pool::OutputSlot& slot, std::uint64_t number) {
@@ -151,10 +151,10 @@ class FullPool : public testing::Test {
       if (!pool.claim_rank(rank)) return 1;
       pool.journal(rank).has_joined = 1;
       pool::Recorder recorder(pool, rank, 30, [] { return "a rank"; });
-      capture::Ladder ladder(pool, recorder, rank, calls);
+      capture::FullPoolPolicy policy(pool, recorder, rank, calls);
       while (witness_->stop == 0) {
         const std::uint64_t i = witness_->written[rank];
-        write(ladder, pool, key_, full, place_of(rank, i), value_of(rank, i));
+        write(policy, pool, key_, full, place_of(rank, i), value_of(rank, i));
         witness_->written[rank] = i + 1;
       }
       wait_for(pool, pool.slot(key_.slot), pool.slot(key_.slot).writes_begun);   // a flush: nothing is missing for ever
@@ -172,8 +172,8 @@ class FullPool : public testing::Test {
   }
   // All that each rank knows to be written is in the file; what it was just writing may be.
   void expect_all_written() {
-    for (int rank = 0; rank < ladder_ranks; ++rank) {
-      std::vector<std::byte> least(ladder_ranks * blocks * block), most;
+    for (int rank = 0; rank < rank_count; ++rank) {
+      std::vector<std::byte> least(rank_count * blocks * block), most;
       const std::uint64_t written = witness_->written[rank];
       for (std::uint64_t i = 0; i < written; ++i) apply(least, rank, i);
       most = least;
@@ -203,8 +203,8 @@ TEST_P(BytesInAFullPool, LoseNothingWhenARankIsKilledAndTheOthersGoOn) {
   leave();
   const pid_t drain = start_drain();
   std::vector<pid_t> ranks;
-  for (int rank = 0; rank < ladder_ranks; ++rank) ranks.push_back(start_rank(rank, GetParam()));
-  for (int rank = 0; rank < ladder_ranks; ++rank) {
+  for (int rank = 0; rank < rank_count; ++rank) ranks.push_back(start_rank(rank, GetParam()));
+  for (int rank = 0; rank < rank_count; ++rank) {
     while (witness_->written[rank] < 20) usleep(100);
   }
   usleep(static_cast<useconds_t>(base::now_ns() % 5000));
@@ -232,8 +232,8 @@ TEST_P(BytesInAFullPool, AreRecoveredWhenAllAreKilled) {
     open();
     leave();
     start_drain();
-    for (int rank = 0; rank < ladder_ranks; ++rank) start_rank(rank, GetParam());
-    for (int rank = 0; rank < ladder_ranks; ++rank) {
+    for (int rank = 0; rank < rank_count; ++rank) start_rank(rank, GetParam());
+    for (int rank = 0; rank < rank_count; ++rank) {
       while (witness_->written[rank] < 10) usleep(100);
     }
     usleep(static_cast<useconds_t>(base::now_ns() % 20'000));
@@ -262,10 +262,10 @@ TEST_F(FullPool, PassesOverTheNumberOfARankThatIsGone) {
   pool::Pool& pool = made_->pool;
   store::SystemCalls calls;
   pool::Recorder recorder(pool, 0, 30, [] { return "rank 0"; });
-  capture::Ladder ladder(pool, recorder, 0, calls);
+  capture::FullPoolPolicy policy(pool, recorder, 0, calls);
   pool::Recorder lost(pool, 1, 30, [] { return "rank 1"; });
   static_cast<void>(lost.take_number(key_, 1));
-  write(ladder, pool, key_, WhenFull::block, place_of(0, 0), value_of(0, 0));
+  write(policy, pool, key_, WhenFull::block, place_of(0, 0), value_of(0, 0));
   {
     drain::Engine engine(pool, tight_plan(), calls);
     pool::OutputSlot& slot = pool.slot(key_.slot);
@@ -293,11 +293,11 @@ TEST_F(FullPool, AnOutputIsNotFinishedBeforeAllOfItsWritesAreRead) {
   pool::Pool& pool = made_->pool;
   store::SystemCalls calls;
   pool::Recorder recorder(pool, 0, 30, [] { return "rank 0"; }), late(pool, 1, 30, [] { return "rank 1"; });
-  capture::Ladder ladder(pool, recorder, 0, calls);
+  capture::FullPoolPolicy policy(pool, recorder, 0, calls);
   const std::uint64_t number = late.take_number(other, 1).number;
-  write(ladder, pool, other, WhenFull::block, place_of(0, 2), value_of(0, 2));
-  write(ladder, pool, key_, WhenFull::block, place_of(0, 2), value_of(0, 2));
-  for (int rank = 0; rank < ladder_ranks; ++rank) pool.rank_progress(key_.slot, rank) = 1 | pool::rank_closed;
+  write(policy, pool, other, WhenFull::block, place_of(0, 2), value_of(0, 2));
+  write(policy, pool, key_, WhenFull::block, place_of(0, 2), value_of(0, 2));
+  for (int rank = 0; rank < rank_count; ++rank) pool.rank_progress(key_.slot, rank) = 1 | pool::rank_closed;
 
   drain::Engine engine(pool, tight_plan(), calls);
   usleep(300'000);
@@ -325,9 +325,9 @@ TEST_F(FullPool, AWriteThatARankCannotMakeThrowsAndKeepsNobodyWaiting) {
   std::vector<std::uint32_t> taken;
   while (const auto chunk = pool.take_chunk()) taken.push_back(*chunk);
   pool::Recorder recorder(pool, 0, 30, [] { return "rank 0"; });
-  capture::Ladder ladder(pool, recorder, 0, full);
+  capture::FullPoolPolicy policy(pool, recorder, 0, full);
   try {
-    write(ladder, pool, key_, WhenFull::synchronous, place_of(0, 0), value_of(0, 0));
+    write(policy, pool, key_, WhenFull::synchronous, place_of(0, 0), value_of(0, 0));
     ADD_FAILURE() << "the disk is full";
   } catch (const base::Error& error) {
     EXPECT_EQ(error.code(), base::Errc::no_space);
@@ -335,7 +335,7 @@ TEST_F(FullPool, AWriteThatARankCannotMakeThrowsAndKeepsNobodyWaiting) {
 
   for (const auto chunk : taken) pool.drop_reference(chunk);
   pool::Recorder of_other(pool, 1, 30, [] { return "rank 1"; });
-  capture::Ladder other(pool, of_other, 1, calls);
+  capture::FullPoolPolicy other(pool, of_other, 1, calls);
   write(other, pool, key_, WhenFull::block, place_of(1, 0), value_of(1, 0));
   wait_for(pool, pool.slot(key_.slot), pool.slot(key_.slot).writes_begun);
   const auto found = *bytes_of_file(file());
@@ -361,16 +361,16 @@ TEST_F(FullPool, AFullSpillDirectoryMeansToWaitAndLeavesNoGap) {
   while (const auto chunk = pool.take_chunk()) taken.push_back(*chunk);
   drain::Engine engine(pool, tight_plan(), calls);
   pool::Recorder recorder(pool, 0, 30, [] { return "rank 0"; });
-  capture::Ladder ladder(pool, recorder, 0, full);
+  capture::FullPoolPolicy policy(pool, recorder, 0, full);
   std::thread back([&] {
     while (!full.has_failed) usleep(500);
     for (const auto chunk : taken) pool.drop_reference(chunk);
     pool.announce_space();
   });
-  write(ladder, pool, key_, WhenFull::spill, place_of(0, 0), value_of(0, 0));
+  write(policy, pool, key_, WhenFull::spill, place_of(0, 0), value_of(0, 0));
   back.join();
   wait_for(pool, pool.slot(key_.slot), pool.slot(key_.slot).writes_begun);
-  EXPECT_EQ(ladder.figures().spilled_pieces, 0u);
+  EXPECT_EQ(policy.figures().spilled_pieces, 0u);
   EXPECT_EQ(pool.header().spilled_bytes, pool::spill_alignment);
   std::vector<std::byte> model(place_of(0, 0).end());
   apply(model, 0, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/ladder.hpp"
+#include "capture/full_pool_policy.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ using RecordedPut = pool::Recorder::Put;
 // All elements of `put`, piece by piece. A kind copies them, numbers a piece before it is recorded, and knows how much of one this
 // rank may write itself, and how.
 template <class Kind>
-void Ladder::take(RecordedPut put, base::WhenFull full, std::size_t element_bytes, Kind kind) {
+void FullPoolPolicy::take(RecordedPut put, base::WhenFull full, std::size_t element_bytes, Kind kind) {
   const Bytes chunk_bytes = pool_.header().chunk_bytes;
   bool has_written = false;
   for (const std::uint64_t end = put.elements; put.first_element < end; put.first_element += put.elements) {
@@ -59,9 +59,9 @@ void Ladder::take(RecordedPut put, base::WhenFull full, std::size_t element_byte
   }
 }
 
-void Ladder::put(const Put& put, const Source& source) {
+void FullPoolPolicy::put(const Put& put, const Source& source) {
   struct Elements {
-    Ladder& ladder;
+    FullPoolPolicy& policy;
     const Source& source;
     [[nodiscard]] static Bytes smallest_rest(Bytes chunk_bytes) { return chunk_bytes / 32; }
     void copy(const RecordedPut& piece, std::byte* target) const {
@@ -74,19 +74,19 @@ void Ladder::put(const Put& put, const Source& source) {
     }
     void number(RecordedPut&) const {}
     void give_number_up(const RecordedPut&) const {}
-    [[nodiscard]] std::uint64_t own_elements(const RecordedPut& rest) const { return ladder.write_through_.own_elements(rest); }
+    [[nodiscard]] std::uint64_t own_elements(const RecordedPut& rest) const { return policy.write_through_.own_elements(rest); }
     void write(const RecordedPut& piece) const {
       // The record first: whoever finishes the work of killed processes must know what may be in the file.
-      ladder.write_through_.write(ladder.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece), source);
+      policy.write_through_.write(policy.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece), source);
     }
   };
   take({put.output, put.step, put.variable, put.memory, put.box, 0, put.box->elements()}, put.full, source.element_bytes,
        Elements{*this, source});
 }
 
-void Ladder::write(const Write& write, const CopyOut& copy_out) {
+void FullPoolPolicy::write(const Write& write, const CopyOut& copy_out) {
   struct Stream {
-    Ladder& ladder;
+    FullPoolPolicy& policy;
     const Write& of;
     const CopyOut& source;
     // Small writes stay whole, of large ones others may come between the pieces.
@@ -94,11 +94,11 @@ void Ladder::write(const Write& write, const CopyOut& copy_out) {
     void copy(const RecordedPut& piece, std::byte* target) const { source(piece.first_element, piece.elements, target); }
     [[nodiscard]] const CopyOut& copy_out() const { return source; }
     void take_number(RecordedPut& piece) const {
-      piece.step = ladder.recorder_.take_number(piece.output, piece.box->count.size(), of.phase).word();
+      piece.step = policy.recorder_.take_number(piece.output, piece.box->count.size(), of.phase).word();
     }
     void raise_size(const RecordedPut& piece) const {
       const Bytes end = of.place->file_offset(piece.first_element + piece.elements - 1) + 1;
-      pool::raise(ladder.pool_.slot(piece.output.slot).size, end);
+      pool::raise(policy.pool_.slot(piece.output.slot).size, end);
     }
     // Both at once: all ranks change them.
     void number(RecordedPut& piece) const {
@@ -108,24 +108,24 @@ void Ladder::write(const Write& write, const CopyOut& copy_out) {
     // Others wait for a record with it: one of no bytes.
     void give_number_up(RecordedPut piece) const {
       piece.elements = 0;
-      ladder.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece);
+      policy.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece);
     }
     // On several nodes a rank that waits for its turn would keep all of them waiting.
-    [[nodiscard]] std::uint64_t own_elements(const RecordedPut& rest) const { return ladder.pool_.is_shared() ? 0 : rest.elements; }
+    [[nodiscard]] std::uint64_t own_elements(const RecordedPut& rest) const { return policy.pool_.is_shared() ? 0 : rest.elements; }
     void write(RecordedPut& piece) const {
       of.wait_until_written({of.phase, 0});   // first: the drain would wait for a number to open the phase
       take_number(piece);
       try {
         of.wait_until_written(pool::WriteStamp::of(piece.step));
-        ladder.write_through_.write(piece.output, mesh::PatternPart(*of.place, piece.first_element, piece.elements), copy_out());
+        policy.write_through_.write(piece.output, mesh::PatternPart(*of.place, piece.first_element, piece.elements), copy_out());
       } catch (...) {
         give_number_up(piece);
         throw;
       }
       raise_size(piece);
       // The record last: those that come later may go on when it is there.
-      ladder.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece);
-      ladder.recorder_.ring_the_drain();
+      policy.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece);
+      policy.recorder_.ring_the_drain();
     }
   };
   take({write.output, 0, 0, mesh::Type::uint8, write.words, 0, write.place->bytes()}, write.full, 1, Stream{*this, write, copy_out});
