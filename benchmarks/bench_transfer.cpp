@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a parcel should go from the pool of one node to that of another: two-sided, a head that announces it and a body that is
+// How an exchange block should go from the pool of one node to that of another: two-sided, a head that announces it and a body that is
 // received where there is room, or one-sided, put into memory that the other node has given away before, and a message that says so.
 // Rank 0 sends, the last rank receives; both answer each piece with a receipt, and so many are in flight.
 #include <CLI/CLI.hpp>
@@ -96,7 +96,7 @@ int run(int argc, char** argv) {
   std::string directory = ".", json_file;
   int repetitions = 5;
   bool quick = false;
-  CLI::App app("Parcels between two nodes, two-sided and one-sided");
+  CLI::App app("Exchange blocks between two nodes, two-sided and one-sided");
   app.add_option("--directory", directory, "not used");
   app.add_option("--json", json_file, "write the result here, not to standard output");
   app.add_option("--repetitions", repetitions)->check(CLI::PositiveNumber);

@@ -193,7 +193,7 @@ std::optional<Job> Engine::next_job() {
 }
 
 void Engine::read_journals() {
-  const std::size_t to_send = parcels_.queue.size();
+  const std::size_t to_send = blocks_.queue.size();
   // An output may be described while the journals are read; the second look finds it.
   for (int look = 0; look < 2; ++look) {
     adopt_outputs();
@@ -202,7 +202,7 @@ void Engine::read_journals() {
     const bool complete = read_all_journals();
     if (complete && outputs_.size() == known) break;
   }
-  if (parcels_.queue.size() > to_send) pool::futex_signal(pool_.header().progress);   // for the exchange, which sends them
+  if (blocks_.queue.size() > to_send) pool::futex_signal(pool_.header().progress);   // for the exchange, which sends them
   if (ranks_ == Ranks::working) pass_over_lost_writes();
   if (pool_.is_shared() && !blocked_.empty()) look_behind_what_waits();
   tell_of_space();
@@ -296,7 +296,7 @@ void Engine::adopt(pool::OutputKey key) {
   } catch (const base::Error&) {
     description = {};   // cannot be decoded either, which fails the output
   }
-  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, parcels_, spill_, ranks_,
+  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, blocks_, spill_, ranks_,
                                               inherits_ && !has_read_all_);
   for (const auto& damage : damages_) {
     if (damage) output->life().fail(*damage);

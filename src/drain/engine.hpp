@@ -46,9 +46,9 @@ class Engine {
   void adopt_now();
   // Where other nodes are in the session too: the next of what they write, if any, and that it has arrived at its node. From
   // any thread. Local. Everyone of them is answered.
-  [[nodiscard]] std::optional<Parcel> next_parcel();
+  [[nodiscard]] std::optional<ExchangeBlock> next_block();
   enum class Answer { arrived, refused };
-  void answered(const Parcel& parcel, Answer answer);
+  void answered(const ExchangeBlock& block, Answer answer);
   // The checksums of what this node has written of an output, when that is durable, for the node that publishes it; nothing if
   // none are wanted. And those of another. From any thread. Local.
   struct Sums {
@@ -94,7 +94,7 @@ class Engine {
   void look_behind_what_waits();
   bool pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends);
   [[nodiscard]] std::vector<pool::WriteStamp> recorded(pool::OutputKey output, std::uint64_t from) const;
-  // -- engine_parcels.cpp: what other nodes write
+  // -- engine_exchange_blocks.cpp: what other nodes write
   [[nodiscard]] std::optional<Job> next_read();
   void read_spilled(const Job& job);
   void has_read(const Job& job);
@@ -123,7 +123,7 @@ class Engine {
   Jobs jobs_;
   Jobs without_room_;   // that the storage had no room for
   std::size_t ended_when_room_was_lacking_ = 0;   // outputs
-  Parcels parcels_;
+  ExchangeBlocks blocks_;
   int reads_in_flight_ = 0;
   int read_and_sent_ = 0;   // not answered
   std::uint64_t looked_for_lost_writes_ns_ = 0;

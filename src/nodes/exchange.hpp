@@ -93,12 +93,12 @@ class Exchange {
   bool complete_transfers(Lane& lane);
   bool take_arrivals(Lane& lane);
   bool take_in(Lane& lane);
-  bool send_parcels();
+  bool send_blocks();
   bool tell_progress();
   bool tell_progress(SharedOutput& output);
   void on_message(Lane& lane, int peer, std::vector<std::byte> head);
   void commit(const Receiving& received);
-  [[nodiscard]] Lane& blocks() { return apart_ ? *apart_ : all_; }
+  [[nodiscard]] Lane& block_lane() { return apart_ ? *apart_ : all_; }
   // -- exchange_sums.cpp
   void send_sums(SharedOutput& output);
   void send_next_sums(SharedOutput& output);
@@ -134,7 +134,7 @@ class Exchange {
   pool::Recorder recorder_;                        // of what other nodes send; it never waits
   std::deque<Incoming> early_;                     // about outputs that are to come; all but blocks
   std::array<std::uint64_t, pool::output_slots> over_{};   // 1 + generation of the last output of each slot of the root that is
-  std::map<std::uint64_t, drain::Parcel> on_their_way_;   // by number
+  std::map<std::uint64_t, drain::ExchangeBlock> on_their_way_;   // by number
   std::map<std::uint64_t, SumsOnTheirWay> sums_on_their_way_;   // by number
   std::vector<std::uint64_t> asked_;               // by rank of the node: the number of its last question that has left
   std::uint64_t tokens_ = 0;

@@ -143,12 +143,12 @@ TEST_F(FullPools, HandOverInTheOrderInWhichItWasPut) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> order;
   const std::uint64_t all = 2 * output.puts[0].box.elements(), deadline = base::now_ns() + 30'000'000'000;
   for (std::uint64_t elements = 0; elements < all && base::now_ns() < deadline;) {
-    const auto parcel = node.engine.next_parcel();
-    if (!parcel) continue;
-    EXPECT_EQ(parcel->first, parcel->first_element == 0);
-    order.emplace_back(parcel->step, parcel->first_element);
-    elements += parcel->elements;
-    node.engine.answered(*parcel, drain::Engine::Answer::arrived);
+    const auto block = node.engine.next_block();
+    if (!block) continue;
+    EXPECT_EQ(block->first, block->first_element == 0);
+    order.emplace_back(block->step, block->first_element);
+    elements += block->elements;
+    node.engine.answered(*block, drain::Engine::Answer::arrived);
   }
   ASSERT_FALSE(order.empty());
   EXPECT_EQ(order.back().first, 1U);
@@ -276,7 +276,7 @@ TEST_F(FullPools, WaitForWhatAnotherNodeWrites) {
   expect_file(output);
 }
 
-// One has written it itself, and the other's comes as a parcel.
+// One has written it itself, and the other's comes as a block.
 TEST_F(FullPools, FindWhatIsPutTwiceWhereARankHasWrittenIt) {
   VirtualNodes nodes({1, 1}, share(2), plan(), calls_, 3);
   nodes.make_pools_full(WhenFull::synchronous, 4);

@@ -214,7 +214,7 @@ TEST_F(TwoNodes, HearOfOutputsThatTheyAreJustOpening) {
   start();
   for (const int early : {1, 0, 1, 0}) {
     for (const auto putter : {its_owner, the_other}) {
-      SCOPED_TRACE(testing::Message() << "node " << early << " is early" << (putter == its_owner ? "" : " and sends parcels"));
+      SCOPED_TRACE(testing::Message() << "node " << early << " is early" << (putter == its_owner ? "" : " and sends blocks"));
       const int late = 1 - early;
       const VirtualOutput output = rows_put_by(putter);
       describe(early, output);
@@ -304,8 +304,8 @@ TEST_F(TwoNodes, TakeNothingForAnotherGenerationOfItsSlot) {
     free_slots();
   };
   write();
-  nodes::ParcelHead late;
-  late.number = 1'000'000;   // no parcel's that is waited for
+  nodes::BlockHead late;
+  late.number = 1'000'000;   // no block's that is waited for
   late.job_output = job_output(0);
   late.memory_type = static_cast<std::uint8_t>(mesh::Type::int32);
   late.elements = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What this node has captured and another one writes, on its way to whoever sends it; and checksums of what it has written.
+// What this node has captured and another one writes, until the exchange sends it; and checksums of what it has written.
 #include <utility>
 
 #include "drain/engine.hpp"
@@ -13,28 +13,28 @@ constexpr std::size_t reads_max = 4;   // payloads that are in the engine's memo
 
 }  // namespace
 
-std::optional<Parcel> Engine::next_parcel() {
+std::optional<ExchangeBlock> Engine::next_block() {
   const std::lock_guard lock(mutex_);
-  auto& queue = parcels_.queue;
+  auto& queue = blocks_.queue;
   if (queue.empty() || (queue.front().spilled_by && !queue.front().is_read())) return std::nullopt;
-  Parcel parcel = std::move(queue.front());
+  ExchangeBlock block = std::move(queue.front());
   queue.pop_front();
-  if (parcel.spilled_by) {
-    --parcels_.read;
+  if (block.spilled_by) {
+    --blocks_.read;
     ++read_and_sent_;
   }
-  return parcel;
+  return block;
 }
 
-void Engine::answered(const Parcel& parcel, Answer answer) {
+void Engine::answered(const ExchangeBlock& block, Answer answer) {
   const std::lock_guard lock(mutex_);
-  if (parcel.spilled_by) {
+  if (block.spilled_by) {
     --read_and_sent_;
     pool::futex_signal(pool_.header().work);   // the next can be read
   }
-  OutputDrain* output = find(parcel.output);
+  OutputDrain* output = find(block.output);
   if (output == nullptr || answer == Answer::refused) return;
-  output->arrived(parcel);
+  output->arrived(block);
   after_change(*output);
 }
 
@@ -55,35 +55,35 @@ void Engine::add_sums(pool::OutputKey key, const Sums& sums) {
 }
 
 std::optional<Job> Engine::next_read() {
-  const std::size_t in_memory = static_cast<std::size_t>(reads_in_flight_ + read_and_sent_) + parcels_.read;
-  if (parcels_.to_read.empty() || in_memory >= reads_max) return std::nullopt;
-  Parcel& parcel = *parcels_.to_read.front();
-  parcels_.to_read.pop_front();
-  OutputDrain* output = find(parcel.output);   // or it would have forgotten the parcel
+  const std::size_t in_memory = static_cast<std::size_t>(reads_in_flight_ + read_and_sent_) + blocks_.read;
+  if (blocks_.to_read.empty() || in_memory >= reads_max) return std::nullopt;
+  ExchangeBlock& block = *blocks_.to_read.front();
+  blocks_.to_read.pop_front();
+  OutputDrain* output = find(block.output);   // or it would have forgotten the block
   output->work().job_began();
   ++reads_in_flight_;
-  return Job{.kind = Job::Kind::read, .output = output, .window = nullptr, .parcel = &parcel, .read = std::make_shared<Parcel>(parcel)};
+  return Job{.kind = Job::Kind::read, .output = output, .window = nullptr, .block = &block, .read = std::make_shared<ExchangeBlock>(block)};
 }
 
 void Engine::has_read(const Job& job) {
-  job.parcel->block = std::move(job.read->block);
-  job.parcel->payload = job.read->payload;
-  ++parcels_.read;
+  job.block->buffer = std::move(job.read->buffer);
+  job.block->payload = job.read->payload;
+  ++blocks_.read;
 }
 
 void Engine::read_spilled(const Job& job) {
-  Parcel& parcel = *job.read;
+  ExchangeBlock& block = *job.read;
   std::optional<DamagedSpill> damage;
   try {
-    parcel.payload = payload_of(parcel, spill_.read(*parcel.record, *parcel.spilled_by, parcel.block));
+    block.payload = payload_of(block, spill_.read(*block.record, *block.spilled_by, block.buffer));
   } catch (const DamagedSpill& error) {
     const auto& description = job.output->about().description;
-    damage = lost_payload(error, description.layout.variables[parcel.variable].name, description.display_path, parcel.step);
+    damage = lost_payload(error, description.layout.variables[block.variable].name, description.display_path, block.step);
   } catch (const base::Error& error) {
     return finish_job(job, &error);
   }
   finish_job(job, damage ? &*damage : nullptr);
-  pool::futex_signal(pool_.header().progress);   // who sends it may sleep
+  pool::futex_signal(pool_.header().progress);   // the exchange, which sends it, may sleep
 }
 
 }  // namespace glean::drain
