@@ -42,7 +42,7 @@ class UntoldFailure {
 }  // namespace
 
 CapturedFile::CapturedFile(Session& session, Opened opened)
-    : session_(session), token_(std::move(opened.token)), file_comm_(std::move(opened.comm)), comm_(file_comm_->get()),
+    : session_(session), stand_in_(std::move(opened.stand_in)), file_comm_(std::move(opened.comm)), comm_(file_comm_->get()),
       amode_(opened.amode), target_(std::move(opened.target)), hints_(std::move(opened.hints)),
       compares_(session.compares(target_->path)), is_first_(opened.is_first) {
   PMPI_Comm_rank(comm_, &rank_);
@@ -260,11 +260,11 @@ void CapturedFile::get_group(MPI_File /*fh*/, MPI_Group* group) { succeeded(PMPI
 void CapturedFile::get_amode(MPI_File /*fh*/, int* amode) { *amode = amode_; }
 
 void CapturedFile::set_info(MPI_File /*fh*/, MPI_Info info) {
-  succeeded_for_program(token_.set_info(info));
+  succeeded_for_program(stand_in_.set_info(info));
   hints_.add(info);
 }
 
-void CapturedFile::get_info(MPI_File /*fh*/, MPI_Info* info) { succeeded_for_program(token_.get_info(info)); }
+void CapturedFile::get_info(MPI_File /*fh*/, MPI_Info* info) { succeeded_for_program(stand_in_.get_info(info)); }
 
 void CapturedFile::get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
   succeeded_for_program(PMPI_File_get_type_extent(fh, datatype, extent));
@@ -284,7 +284,7 @@ void CapturedFile::set_view(MPI_File /*fh*/, MPI_Offset disp, MPI_Datatype etype
   std::optional<FlatType> flat;
   const auto unknown = session::caught([&] { flat.emplace(filetype); });
   // The program's handle keeps it, and refuses what cannot be.
-  succeeded_for_program(token_.set_view(disp, etype, filetype, flat ? &*flat : nullptr, datarep, info));
+  succeeded_for_program(stand_in_.set_view(disp, etype, filetype, flat ? &*flat : nullptr, datarep, info));
   if (std::strcmp(datarep, "native") != 0) {
     step_aside();
     return succeeded(PMPI_File_set_view(aside_.handle(), disp, etype, filetype, datarep, info));
@@ -303,11 +303,11 @@ void CapturedFile::set_view(MPI_File /*fh*/, MPI_Offset disp, MPI_Datatype etype
 }
 
 void CapturedFile::get_view(MPI_File /*fh*/, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
-  succeeded_for_program(PMPI_File_get_view(token_.file_with_view(), disp, etype, filetype, datarep));
+  succeeded_for_program(PMPI_File_get_view(stand_in_.file_with_view(), disp, etype, filetype, datarep));
 }
 
 void CapturedFile::get_byte_offset(MPI_File /*fh*/, MPI_Offset offset, MPI_Offset* disp) {
-  succeeded_for_program(PMPI_File_get_byte_offset(token_.file_with_view(), offset, disp));
+  succeeded_for_program(PMPI_File_get_byte_offset(stand_in_.file_with_view(), offset, disp));
 }
 
 void CapturedFile::seek(MPI_File fh, MPI_Offset offset, int whence) {
@@ -372,7 +372,7 @@ void CapturedFile::step_aside() {
   OriginalFile file;
   file.open(comm_, output().working_path(), amode_ & kinds_of_access, hints_);
   output().begin_change();
-  file.take_view(token_, view_.version);
+  file.take_view(stand_in_, view_.version);
   succeeded(PMPI_File_seek(file.handle(), position_, MPI_SEEK_SET));
   if (shared != 0) succeeded(PMPI_File_seek_shared(file.handle(), shared, MPI_SEEK_SET));
   aside_ = std::move(file);

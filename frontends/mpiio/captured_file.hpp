@@ -24,7 +24,7 @@
 #include "session.hpp"
 #include "session/byte_output.hpp"
 #include "session/publication.hpp"
-#include "token.hpp"
+#include "stand_in_handle.hpp"
 
 namespace glean::mpiio {
 
@@ -45,7 +45,7 @@ struct Target {
 class CapturedFile {
  public:
   struct Opened {
-    Token token;
+    StandInHandle stand_in;
     std::shared_ptr<FileComm> comm;
     int amode;
     std::shared_ptr<Target> target;
@@ -85,7 +85,7 @@ class CapturedFile {
   // That handle was. Local.
   void was_synchronized_aside();
   [[nodiscard]] const std::string& path() const { return target_->path; }
-  [[nodiscard]] MPI_File token() const { return token_.file(); }
+  [[nodiscard]] MPI_File stand_in() const { return stand_in_.file(); }
   [[nodiscard]] Session& session() { return session_; }
   [[nodiscard]] std::atomic<std::uint64_t>& blocked_ns() { return blocked_ns_; }   // in calls on this handle
 
@@ -170,7 +170,7 @@ class CapturedFile {
   [[nodiscard]] MPI_Offset shared_position();
 
   Session& session_;
-  Token token_;
+  StandInHandle stand_in_;
   std::shared_ptr<FileComm> file_comm_;
   MPI_Comm comm_;   // that
   int rank_ = 0;

@@ -198,7 +198,7 @@ std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::
 
 // Null when it cannot be, on all ranks or none; it is to be looked at `again` if others have opened it. Collective.
 std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm> comm, const std::string& path, int amode, MPI_Info info,
-                                      Token& token, Way way, bool& again) {
+                                      StandInHandle& stand_in, Way way, bool& again) {
   CapturedFile::Opened opened{{}, std::move(comm), amode, nullptr, way != Way::shared, {}};
   opened.hints.add(info);
   if (way == Way::shared) {
@@ -230,10 +230,10 @@ std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm
     session.add_target(opened.target);
   }
   if (way != Way::shared) session.read_back().begin(path, true);
-  opened.token = std::move(token);
+  opened.stand_in = std::move(stand_in);
   auto file = std::make_shared<CapturedFile>(session, std::move(opened));
   if ((amode & MPI_MODE_APPEND) != 0) file->move_to_end();
-  session.add(file->token(), {file, nullptr});
+  session.add(file->stand_in(), {file, nullptr});
   return file;
 }
 
@@ -259,12 +259,12 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
   if (!writes || !can_be_captured(session, comm, filename, amode)) return open_past(session, comm, filename, amode, info, fh);
   const std::string path = Session::absolute(filename);
   const bool is_exclusive = (amode & MPI_MODE_CREATE) != 0 && (amode & MPI_MODE_EXCL) != 0;
-  Token token(amode & kinds_of_access, info);
+  StandInHandle stand_in(amode & kinds_of_access, info);
   // Again if other ranks have opened it in between, or it was published where it was looked for.
   bool again = true;
   for (int attempt = 0; again && attempt < 8; ++attempt) {
     SpareComm spare(comm);
-    const Said all = choose(session, comm, path, amode, token.is_open(), spare);
+    const Said all = choose(session, comm, path, amode, stand_in.is_open(), spare);
     if (all.way == Way::refused) return refuse(session, comm, all.refused, fh);
     if (all.way == Way::original) break;
     if (all.way != Way::captured && is_exclusive) return open_original(comm, "/dev/null", amode, info, fh);   // says that it exists
@@ -272,9 +272,9 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
       if (open_working_file(session, comm, path, amode, info, fh) != MPI_SUCCESS) continue;
       return MPI_SUCCESS;
     }
-    const auto file = capture(session, spare.use(all.spare), path, amode, info, token, all.way, again);
+    const auto file = capture(session, spare.use(all.spare), path, amode, info, stand_in, all.way, again);
     if (!file) continue;
-    *fh = file->token();
+    *fh = file->stand_in();
     Session::captured().count(Call::open);
     file->blocked_ns() = base::now_ns() - opening.begin_ns;
     return MPI_SUCCESS;

@@ -42,7 +42,8 @@ struct Said {
 // reduction.
 [[nodiscard]] Said all_say(MPI_Comm comm, int amode, const Said& mine);
 // All ranks choose the same way to open a file to write, and agree on `spare`. Collective, one reduction, on several nodes two.
-[[nodiscard]] Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool token_is_open, const SpareComm& spare);
+[[nodiscard]] Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool stand_in_is_open,
+                          const SpareComm& spare);
 
 // What this process has open and finds under that name: not what the program has removed meanwhile. With Session::one_at_a_time().
 [[nodiscard]] std::shared_ptr<Target> find_target(Session& session, const std::string& path);

@@ -42,7 +42,7 @@ MPI_File CapturedFile::flushed_original() {
     hints.set("romio_ds_write", "disable");
     alone_.open(MPI_COMM_SELF, output().working_path(), amode_ & (MPI_MODE_WRONLY | MPI_MODE_RDWR), hints);
   }
-  alone_.take_view(token_, view_.version);
+  alone_.take_view(stand_in_, view_.version);
   return alone_.handle();
 }
 

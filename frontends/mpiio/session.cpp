@@ -141,7 +141,7 @@ void Session::end() noexcept {
   }
   const std::vector<LeftOpen> left_open = close_left_open(left);
   left.clear();
-  Token::close_spare();
+  StandInHandle::close_spare();
   posix::end_interposition();
   const auto error = session::caught([&] {
     report_calls();

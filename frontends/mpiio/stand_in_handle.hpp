@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The handle that a program has of a captured file: the MPI library's own, of a file without bytes. What the program sets it keeps: hints,
-// view, error handler. To open one costs as much as to open a file, so one that was closed as it was opened serves the next file. A view
-// is kept until somebody asks for it: HDF5 sets two for each write, and never asks.
+// The stand-in handle that a program has of a captured file: the MPI library's own, of a file without bytes. What the program sets it
+// keeps: hints, view, error handler. To open one costs as much as to open a file, so one that was closed as it was opened serves the next
+// file. A view is kept until the program asks for it: HDF5 sets two for each write, and never asks.
 #pragma once
 
 #include <mpi.h>
@@ -16,16 +16,16 @@
 
 namespace glean::mpiio {
 
-class Token {
+class StandInHandle {
  public:
-  Token() = default;
+  StandInHandle() = default;
   // MPI_FILE_NULL where the MPI library cannot. `access`: MPI_MODE_RDONLY, MPI_MODE_WRONLY or MPI_MODE_RDWR. Local, any thread.
-  Token(int access, MPI_Info info);
-  ~Token();
-  Token(Token&& other) noexcept
+  StandInHandle(int access, MPI_Info info);
+  ~StandInHandle();
+  StandInHandle(StandInHandle&& other) noexcept
       : file_(std::exchange(other.file_, MPI_FILE_NULL)), access_(other.access_), hints_(std::move(other.hints_)),
         is_changed_(other.is_changed_), kept_view_(std::move(other.kept_view_)) {}
-  Token& operator=(Token&& other) noexcept {
+  StandInHandle& operator=(StandInHandle&& other) noexcept {
     std::swap(file_, other.file_);
     std::swap(access_, other.access_);
     std::swap(hints_, other.hints_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "token.hpp"
+#include "stand_in_handle.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -21,7 +21,7 @@ struct Spare {
 
 struct Spares {
   std::mutex lock;
-  std::vector<Spare> tokens;
+  std::vector<Spare> handles;
 };
 
 Spares& spares() {
@@ -32,19 +32,19 @@ Spares& spares() {
 // MPI_FILE_NULL: there is none.
 MPI_File take_spare(int access, const Hints& hints) {
   const std::lock_guard lock(spares().lock);
-  auto& tokens = spares().tokens;
+  auto& handles = spares().handles;
   const auto serves = [&](const Spare& one) { return one.access == access && one.hints == hints; };
-  const auto found = std::find_if(tokens.begin(), tokens.end(), serves);
-  if (found == tokens.end()) return MPI_FILE_NULL;
+  const auto found = std::find_if(handles.begin(), handles.end(), serves);
+  if (found == handles.end()) return MPI_FILE_NULL;
   const MPI_File file = found->file;
-  tokens.erase(found);
+  handles.erase(found);
   return file;
 }
 
 bool keep(Spare spare) {
   const std::lock_guard lock(spares().lock);
-  if (spares().tokens.size() >= most_spare) return false;
-  spares().tokens.push_back(std::move(spare));
+  if (spares().handles.size() >= most_spare) return false;
+  spares().handles.push_back(std::move(spare));
   return true;
 }
 
@@ -94,7 +94,7 @@ bool is_plain_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype fil
 
 }  // namespace
 
-Token::Token(int access, MPI_Info info) : access_(access) {
+StandInHandle::StandInHandle(int access, MPI_Info info) : access_(access) {
   hints_.add(info);
   file_ = take_spare(access, hints_);
   if (is_open()) {
@@ -106,12 +106,12 @@ Token::Token(int access, MPI_Info info) : access_(access) {
   PMPI_Info_free(&own);
 }
 
-Token::~Token() {
+StandInHandle::~StandInHandle() {
   if (!is_open()) return;
   if (is_changed_ || !keep({file_, access_, std::move(hints_)})) PMPI_File_close(&file_);
 }
 
-MPI_File Token::file_with_view() {
+MPI_File StandInHandle::file_with_view() {
   if (kept_view_) {
     const View view = *std::exchange(kept_view_, std::nullopt);
     is_changed_ = true;
@@ -121,8 +121,8 @@ MPI_File Token::file_with_view() {
   return file_;
 }
 
-int Token::set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const FlatType* flat, const char* representation,
-                    MPI_Info info) {
+int StandInHandle::set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const FlatType* flat,
+                            const char* representation, MPI_Info info) {
   Hints with = hints_;
   with.add(info);
   if (with == hints_ && !is_changed_ && is_plain_view(displacement, etype, filetype, flat, representation)) {
@@ -134,13 +134,13 @@ int Token::set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype fi
   return PMPI_File_set_view(file, displacement, etype, filetype, representation, info);
 }
 
-int Token::set_info(MPI_Info info) {
+int StandInHandle::set_info(MPI_Info info) {
   is_changed_ = true;
   return PMPI_File_set_info(file_, info);
 }
 
 // As it is of a file that has been opened with what the program has said.
-int Token::get_info(MPI_Info* info) const {
+int StandInHandle::get_info(MPI_Info* info) const {
   const int code = PMPI_File_get_info(file_, info);
   const auto of_program = hints_.find(aggregating_hosts), of_file = hint_of_romio_file(aggregating_hosts);
   if (code != MPI_SUCCESS || (!of_program && !of_file)) return code;
@@ -153,9 +153,9 @@ int Token::get_info(MPI_Info* info) const {
   return code;
 }
 
-void Token::close_spare() {
+void StandInHandle::close_spare() {
   const std::lock_guard lock(spares().lock);
-  for (Spare& one : std::exchange(spares().tokens, {})) PMPI_File_close(&one.file);
+  for (Spare& one : std::exchange(spares().handles, {})) PMPI_File_close(&one.file);
 }
 
 }  // namespace glean::mpiio
