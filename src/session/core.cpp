@@ -150,7 +150,8 @@ void Core::join(const std::map<std::string, std::string>& settings) {
 void Core::bring_settings(const std::map<std::string, std::string>& settings) {
   const auto program = from_root(comm_, settings), environment = from_root(comm_, base::process_environment());
   agree(comm_, caught([&] {
-    if ((nodes_->leads() || program_ == Program::unmodified) && !is_root()) configuration_ = base::load_configuration(program, environment);
+    const bool needs_them = nodes_->is_aggregator() || program_ == Program::unmodified;
+    if (needs_them && !is_root()) configuration_ = base::load_configuration(program, environment);
   }));
 }
 
@@ -161,14 +162,14 @@ void Core::set_up_pool() {
   });
   PoolName name{};
   auto failed = caught([&] {
-    if (!nodes_->leads()) return;
+    if (!nodes_->is_aggregator()) return;
     plan_ = plan::plan_node(topology::discover_node(), {.ranks_on_node = nodes_->ranks() + (nodes_->count() > 1 ? 1 : 0)}, settings());
   });
-  if (nodes_->leads() && nodes_->count() > 1) {
+  if (nodes_->is_aggregator() && nodes_->count() > 1) {
     // What a node sends must find room in a chunk of any other.
     const base::Bytes mine = failed ? 0 : plan_.chunk_bytes;
-    MPI_Allreduce(&mine, &plan_.chunk_bytes, 1, MPI_UINT64_T, MPI_MIN, nodes_->leaders());
-    MPI_Bcast(&plan_.request_bytes, 1, MPI_UINT64_T, 0, nodes_->leaders());
+    MPI_Allreduce(&mine, &plan_.chunk_bytes, 1, MPI_UINT64_T, MPI_MIN, nodes_->aggregators());
+    MPI_Bcast(&plan_.request_bytes, 1, MPI_UINT64_T, 0, nodes_->aggregators());
   }
   if (!failed && is_root()) failed = caught([&] { file_plans_.emplace(settings(), nodes_->count(), parts_, plan_); });
   agree(comm_, failed);
@@ -210,13 +211,13 @@ void Core::watch_calls() {
     if (exchange_) exchange_->move_blocks();
     collective_->look();
   };
-  for (const MPI_Comm comm : {comm_, job_comm_, nodes_->comm(), nodes_->leaders()}) {
+  for (const MPI_Comm comm : {comm_, job_comm_, nodes_->comm(), nodes_->aggregators()}) {
     if (comm != MPI_COMM_NULL) set_meanwhile(comm, &meanwhile_);
   }
 }
 
 void Core::start_drain() {
-  if (!nodes_->leads()) return;
+  if (!nodes_->is_aggregator()) return;
   drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
 }
 
@@ -285,7 +286,7 @@ void Core::release() noexcept {
   if (collective_) collective_->release();
   if (!pool_) return;
   pool_high_water_bytes_ = pool_->high_water_bytes();
-  if (nodes_->leads() && !is_left) pool_->remove();
+  if (nodes_->is_aggregator() && !is_left) pool_->remove();
   if (transfers_are_left_) static_cast<void>(pool_.release());   // what it writes to must stay mapped
   pool_.reset();
 }
@@ -376,8 +377,8 @@ void Core::close_together() {
     }
   }
   InCall in_call(collective(), Call::end, "");
-  in_call.set_busy(has_pool() && nodes_->leads());
-  const auto unfinished = has_pool() && nodes_->leads() ? caught([&] { ByteOutput::finish_all(*this); }) : std::nullopt;
+  in_call.set_busy(has_pool() && nodes_->is_aggregator());
+  const auto unfinished = has_pool() && nodes_->is_aggregator() ? caught([&] { ByteOutput::finish_all(*this); }) : std::nullopt;
   closed_ = true;
   // No rank captures any more: all were in the wait above.
   const auto left = caught([&] { finish_exchange(unfinished); });

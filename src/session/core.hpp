@@ -61,7 +61,7 @@ class Core {
   [[nodiscard]] const Parts& parts() const { return parts_; }
   [[nodiscard]] int rank() const { return rank_; }            // of the session
   [[nodiscard]] bool is_root() const { return is_root_; }     // of comm()
-  [[nodiscard]] const base::Settings& settings() const { return configuration_.settings; }   // on the leaders of nodes, or all
+  [[nodiscard]] const base::Settings& settings() const { return configuration_.settings; }   // on the aggregators of nodes, or all
   [[nodiscard]] const Nodes& nodes() const { return *nodes_; }   // where something is captured or written collectively
   // Of a file that is about to be made, where something is written collectively. On the root. Local, blocks for the storage.
   [[nodiscard]] plan::CollectivePlan plan_collective(const std::string& file) const;
@@ -95,7 +95,7 @@ class Core {
   // The collective calls; nullptr where there is no pool.
   [[nodiscard]] CollectiveCalls* collective() { return collective_.get(); }
   // Sees to it that the node is drained, and that data moves between nodes. In a collective call it throws Broken when that cannot be
-  // completed any more. Local; on a node's leader one system call, elsewhere nothing.
+  // completed any more. Local; on a node's aggregator one system call, elsewhere nothing.
   void keep_draining() {
     if (collective_) collective_->check();
     if (drain_) drain_->keep_alive();
@@ -107,7 +107,7 @@ class Core {
   [[nodiscard]] plan::FileShare share_of(const std::string& path, const store::FileLayout& layout);
   // What is for one node only is not done on several, and said. On the root. Local.
   void restrict_to_what_several_nodes_can(base::OutputSettings& settings, const std::string& path) const;
-  // Of several nodes: tells all leaders of an output that the root has made; returns it as bytes.
+  // Of several nodes: tells all aggregators of an output that the root has made; returns it as bytes.
   [[nodiscard]] std::vector<std::byte> description_from_root(const std::vector<std::byte>& of_root);
   // The file is there for this node too, and stays open, whatever becomes of its name. Throws what that fails with. Blocks until
   // the writer has opened it, where there is one.
@@ -207,7 +207,7 @@ class Core {
   PastOutputs past_;
   std::unique_ptr<CollectiveCalls> collective_;   // stays when the pool is gone
   std::unique_ptr<PoolOutputs> outputs_;
-  // On the leader of a node.
+  // On the aggregator of a node.
   std::unique_ptr<NodeDrain> drain_;
   // And where there are several.
   std::unique_ptr<ExchangeThread> exchange_;

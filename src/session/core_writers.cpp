@@ -145,7 +145,7 @@ void Core::start_writer(const std::optional<base::Error>& failed) {
   agree(comm_, caught([&] { start_drain(); }));
 }
 
-// On the leader of one of several nodes.
+// On the aggregator of one of several nodes.
 void Core::wait_for_writer_to_open(pool::OutputKey key) {
   pool::PoolHeader& header = pool_->header();
   const pool::OutputSlot& slot = pool_->slot(key.slot);

@@ -269,7 +269,7 @@ std::uint64_t PoolOutputs::progress() const {
 }
 
 pool::Wait PoolOutputs::waiting(double seconds) const {
-  // What is waited for may be blocks that only the leader can move.
+  // What is waited for may be blocks that only the aggregator can move.
   pool::Wait wait(pool_.header().progress, seconds >= 0 ? seconds : deadline_seconds_,
                   waits_for_calls() ? between_messages_ns : longest_nap_ns);
   if (!(seconds >= 0)) wait.restart_with([this] { return progress(); });
@@ -292,7 +292,7 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, pool::Wai
     const bool kept = slot.discarded.load(std::memory_order_acquire) == 0 &&
                       slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
     if (holds() || (failed(output) != 0 && !kept)) {
-      // What this leader knows now, others may be waiting for while it is busy with something else.
+      // What this aggregator knows now, others may be waiting for while it is busy with something else.
       if (waits_for_calls()) keep_draining_();
       return true;
     }
@@ -308,7 +308,7 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, pool::Wai
     return base::Error(base::Errc::timeout, "waited " + wait.text() + " for " + diagnose(output),
                        "the output goes on draining; wait again, or raise pool.deadline");
   }
-  // What this leader knows now, others may be waiting for while it is busy with something else.
+  // What this aggregator knows now, others may be waiting for while it is busy with something else.
   if (waits_for_calls()) keep_draining_();
   return std::nullopt;
 }

@@ -47,14 +47,14 @@ class PoolOutputs {
   PoolOutputs(const PoolOutputs&) = delete;
   PoolOutputs& operator=(const PoolOutputs&) = delete;
 
-  // On the leader of one of several nodes. nullptr: no more.
+  // On the aggregator of one of several nodes. nullptr: no more.
   void set_exchange(const nodes::Exchange* exchange) { exchange_ = exchange; }
 
-  // A slot for a new output that becomes `final_path`. Leaders only. Blocks while all slots are in use, and while an
+  // A slot for a new output that becomes `final_path`. Aggregators only. Blocks while all slots are in use, and while an
   // earlier output of that name drains: the later one must win. Throws timeout, and invalid_state when the earlier one
   // is not even closed.
   [[nodiscard]] pool::OutputKey claim_slot(const std::string& final_path);
-  // The slot was claimed for nothing. Leaders only.
+  // The slot was claimed for nothing. Aggregators only.
   void release_slot(pool::OutputKey key);
   [[nodiscard]] std::shared_ptr<PoolOutput> add(pool::OutputKey key, std::uint32_t job_slot, const OutputName& name);
 
@@ -62,7 +62,7 @@ class PoolOutputs {
   void end_step(PoolOutput& output, std::uint64_t step);
   void close(PoolOutput& output);
   void abandon(PoolOutput& output);
-  // The node's leader was killed. Local, one system call.
+  // The node's aggregator was killed. Local, one system call.
   [[nodiscard]] bool root_is_gone() const;
   // Of several nodes: so was who drains this one, and nobody can go on for it, because what it was exchanging with the others is
   // gone; or the others cannot be reached. Local, one system call.
@@ -110,7 +110,7 @@ class PoolOutputs {
   // A working file is renamed or removed when the drain is ready to. Local, blocks.
   [[nodiscard]] std::string wait_to_read(PoolOutput& output, const InputOptions& options);
 
-  // Lets go of what is finished; on a leader its slots can be used again. On several nodes every rank calls it after an output
+  // Lets go of what is finished; on an aggregator its slots can be used again. On several nodes every rank calls it after an output
   // was created: an earlier one of its slot is known of until then. Local.
   void forget_finished();
   // Who is missing, and what the drain still has to do. Local.

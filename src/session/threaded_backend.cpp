@@ -43,12 +43,12 @@ class ThreadedBackend final : public Backend {
     }
     const bool several = core_->nodes().count() > 1;
     if (may_drop()) prepare_to_drop(definitions);
-    if (several && core_->nodes().leads()) {
+    if (several && core_->nodes().is_aggregator()) {
       const auto error = caught([&] { take_from_root(word); });
       if (!mine.error) mine.error = error;
     }
     const Outcome outcome = settle(core_->comm(), mine);
-    if (several && core_->nodes().leads() && !outcome.error) {
+    if (several && core_->nodes().is_aggregator() && !outcome.error) {
       core_->share(outcome.root_word, as_key(word));
     }
     if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);

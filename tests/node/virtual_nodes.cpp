@@ -83,17 +83,17 @@ void VirtualNodes::open(VirtualNode& node, pool::Recorder& recorder, const Virtu
 
 // Rank 0 of a node opens outputs and talks to the other nodes.
 void VirtualNodes::run_rank(VirtualNode& node, int rank, const std::vector<VirtualOutput>& outputs) {
-  const bool leads = rank == 0;
+  const bool is_aggregator = rank == 0;
   const auto move_on = [&] {
-    const bool moved = leads && node.exchange.progress();
-    return (leads && node.exchange.move_blocks()) || moved;
+    const bool moved = is_aggregator && node.exchange.progress();
+    return (is_aggregator && node.exchange.move_blocks()) || moved;
   };
   pool::Recorder recorder(node.made.pool, rank, 60, [&] { return node.exchange.diagnose(); }, move_on);
   capture::FullPoolPolicy policy(node.made.pool, recorder, rank, calls_);
   std::uint64_t most_steps = 0;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     most_steps = std::max(most_steps, outputs[o].steps);
-    if (leads) open(node, recorder, outputs[o], o + 1);
+    if (is_aggregator) open(node, recorder, outputs[o], o + 1);
   }
   all_have_opened_.arrive_and_wait();   // creating an output is collective
   for (std::uint64_t step = 0; step < most_steps; ++step) {
@@ -112,7 +112,7 @@ void VirtualNodes::run_rank(VirtualNode& node, int rank, const std::vector<Virtu
     figures_.spilled_pieces += policy.figures().spilled_pieces;
     figures_.synchronous_puts += policy.figures().synchronous_puts;
   }
-  if (!leads) return;
+  if (!is_aggregator) return;
   const std::uint64_t deadline = base::now_ns() + 60'000'000'000;
   for (const auto key : node.keys) {
     while (node.made.pool.slot(key.slot).job_output != 0) {
