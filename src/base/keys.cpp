@@ -245,7 +245,7 @@ constexpr auto table = std::to_array<Key>({
      "Files that an output becomes, none of which waits for another: `glean join` makes one; group: one for each I/O group.",
      assign_files, [](const Settings& s) { return s.plan.files == 0 ? std::string("group") : fmt::format("{}", s.plan.files); }},
     {"job.end", Scope::session, "auto, none, a duration from the start of the session, or a time as 2026-01-31T12:00:00Z",
-     "When the job's time is over: the drain hurries before, and warns; auto takes what Slurm says.",
+     "When the job's time is over: the drain gets more threads before, and warns; auto takes what Slurm says.",
      assign_job_end, [](const Settings& s) { return exact_job_end(s.job.end); }},
     {"report.table", Scope::session, "true or false", "Print a table of what happened when the session closes.",
      [](Settings& s, std::string_view text) { return assign_name(bool_names, s.report.table, text); },

@@ -80,7 +80,7 @@ bool keep_step(pool::Pool& pool, int node_rank, const StepToBegin& step, double 
     if (decided) {
       next = now;
       ++next.asked;
-    } else if (step.droppable && (pool.header().hurry.load(std::memory_order_acquire) != 0 || !has_room(pool, step.bytes))) {
+    } else if (step.droppable && (pool.header().deadline_boost.load(std::memory_order_acquire) != 0 || !has_room(pool, step.bytes))) {
       next.what = pool::DropDecision::drop;
     }
     if (!word.compare_exchange_strong(seen, next.word(), std::memory_order_acq_rel)) continue;

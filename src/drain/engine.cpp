@@ -164,7 +164,7 @@ void Engine::run(int thread, Worker& worker) {
         return each.second->stream() != nullptr && each.second->stream()->is_about_to_go_on();
       });
       lock.unlock();
-      pool::futex_wait(pool_.header().work, seen, waits ? Patience::between_looks_ns : is_soon ? short_nap_ns : nap_ns);
+      pool::futex_wait(pool_.header().work, seen, waits ? CoreYielding::between_looks_ns : is_soon ? short_nap_ns : nap_ns);
     }
     lock.lock();
   }

@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "drain/core_yielding.hpp"
 #include "drain/output_drain.hpp"
-#include "drain/patience.hpp"
 #include "drain/worker.hpp"
 #include "plan/node_plan.hpp"
 #include "pool/name_log.hpp"
@@ -98,10 +98,10 @@ class Engine {
   [[nodiscard]] std::optional<Job> next_read();
   void read_spilled(const Job& job);
   void has_read(const Job& job);
-  // -- engine_patience.cpp
+  // -- engine_core_yielding.cpp
   [[nodiscard]] bool leaves_cores_to_ranks();
   [[nodiscard]] static int cores_of_machine();
-  // -- engine_hurry.cpp: before the job ends
+  // -- engine_deadline_boost.cpp: before the job ends
   void watch_end_of_job();
   [[nodiscard]] DrainPosition position() const;
   void add_threads();
@@ -139,7 +139,7 @@ class Engine {
   DrainTrace trace_;
   std::vector<std::unique_ptr<Worker>> workers_;   // one of each thread
   std::vector<std::thread> threads_;
-  Patience patience_;
+  CoreYielding core_yielding_;
   EndOfJob end_of_job_;
   std::condition_variable stop_watching_;
   std::thread watch_;

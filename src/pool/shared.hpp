@@ -86,7 +86,7 @@ struct PoolHeader {
   Atomic<std::uint32_t> drains;                      // so far
   Atomic<SessionState> session_state;
   Atomic<std::uint64_t> trace_bytes;                 // a helper's trace, at chunks_offset, when it has gone
-  Atomic<std::uint32_t> hurry;                       // 1: the job's time is nearly over
+  Atomic<std::uint32_t> deadline_boost;              // 1: the job's time is nearly over
   Atomic<std::uint32_t> outputs_opened;              // so far
   Atomic<std::uint32_t> opening;                     // the process that just looks for an output of bytes, or makes one
   Atomic<std::uint64_t> job_written_bytes;           // by all nodes, as last heard of

@@ -166,7 +166,7 @@ ordered_json end_of_job_json(const Report& report) {
              {"lost_bytes", end.worst.lost_bytes()}};
   }
   return {{"end_s", base::seconds(end.end_realtime_ns) - report.begin_realtime_seconds},
-          {"hurried_s", time(end.hurried_ns)},
+          {"boost_s", time(end.boosted_ns)},
           {"added_threads", end.added_threads},
           {"warnings", end.warnings},
           {"worst", worst}};
@@ -177,8 +177,8 @@ std::string end_of_job_text(const Report& report) {
   const auto& end = report.drain.end_of_job;
   const double left = base::seconds(end.end_realtime_ns) - report.begin_realtime_seconds - report.run_seconds;
   std::string text = fmt::format("{:.0f} s {} the session", std::abs(left), left < 0 ? "before the end of" : "after");
-  if (end.hurried_ns != 0) {
-    text += fmt::format(", hurried for {:.1f} s", report.run_seconds - base::seconds(end.hurried_ns - report.begin_ns));
+  if (end.boosted_ns != 0) {
+    text += fmt::format(", deadline boost for {:.1f} s", report.run_seconds - base::seconds(end.boosted_ns - report.begin_ns));
   }
   if (end.worst.lost_bytes() != 0) {
     text += fmt::format(", {} at risk {:.0f} s before it", size_text(static_cast<double>(end.worst.lost_bytes())),

@@ -175,8 +175,8 @@ class ByteOutput {
   // the phase of these writes.
   [[nodiscard]] std::uint32_t keep_pace(base::Bytes bytes, std::uint64_t writes) const;
 
-  // Where ranks wait for each other to close, around that: the drain leaves the cores to them (drain/patience.hpp), where every core has
-  // one. Local, no system call.
+  // Where ranks wait for each other to close, around that: the drain yields the cores to them (drain/core_yielding.hpp), where every core
+  // has one. Local, no system call.
   class Closing {
    public:
     explicit Closing(Core& core);

@@ -29,7 +29,7 @@ namespace {
 
 // What is of a collective call to which not all ranks have come cannot be in the file yet. A program that has ordered its open behind
 // such a call lets the others come; one that has not may let them wait for this rank.
-constexpr std::uint64_t patience_ns = 1'000'000'000;
+constexpr std::uint64_t others_may_take_ns = 1'000'000'000;
 constexpr int turns_between_looks = 16;
 
 class Sharing {
@@ -86,7 +86,7 @@ class Sharing {
     const std::uint64_t begin = base::now_ns();
     for (int turn = 1;; ++turn) {
       const std::uint32_t least = pool::least_phase(pool_, key_.slot);
-      if (least >= latest || !is_there() || base::now_ns() - begin > patience_ns) return least;
+      if (least >= latest || !is_there() || base::now_ns() - begin > others_may_take_ns) return least;
       sched_yield();
       if (turn % turns_between_looks != 0) continue;
       int found = 0;   // messages of this rank that others need to come go on

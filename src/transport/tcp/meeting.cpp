@@ -37,8 +37,8 @@ void Meeting::expect(int peer, const std::string& addresses, double deadline_sec
   if (peer < 0 || peer >= party_.peers || peer == party_.self) {
     throw base::Error(base::Errc::invalid_argument, fmt::format("node {} has no neighbour {} among {}", party_.self, peer, party_.peers));
   }
-  const std::chrono::duration<double> patience(std::min(deadline_seconds, 1e9));
-  const Deadline deadline{Clock::now() + std::chrono::duration_cast<Clock::duration>(patience), deadline_seconds};
+  const std::chrono::duration<double> at_most(std::min(deadline_seconds, 1e9));
+  const Deadline deadline{Clock::now() + std::chrono::duration_cast<Clock::duration>(at_most), deadline_seconds};
   if (peer < party_.self) {
     awaited_.try_emplace(peer, deadline);
   } else if (!searches_.contains(peer)) {

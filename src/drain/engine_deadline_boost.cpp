@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::seconds look_interval{1};
 constexpr int threads_max = 4;
 
-// Whoever knows better may change it while the job runs.
+// A process that knows better may change it while the job runs.
 std::uint64_t job_end(pool::PoolHeader& header) {
   return std::atomic_ref(header.job_end_realtime_ns).load(std::memory_order_relaxed);
 }
@@ -32,25 +32,25 @@ void Engine::watch_end_of_job() {
   pthread_setname_np(pthread_self(), "glean-watch");
   pool::PoolHeader& header = pool_.header();
   EndOfJobTrace& trace = trace_.end_of_job;
-  bool hurries = false;
+  bool boosts = false;
   std::unique_lock lock(mutex_);
   trace.end_realtime_ns = job_end(header);
   do {
     const EndOfJob::Look look = end_of_job_.look(position());
-    const bool first = look.hurry && trace.hurried_ns == 0;
-    if (look.hurry != hurries) {
-      hurries = look.hurry;
-      header.hurry.store(hurries ? 1 : 0, std::memory_order_release);
-      if (hurries) add_threads();
+    const bool first = look.boost && trace.boosted_ns == 0;
+    if (look.boost != boosts) {
+      boosts = look.boost;
+      header.deadline_boost.store(boosts ? 1 : 0, std::memory_order_release);
+      if (boosts) add_threads();
     }
-    if (first) trace.hurried_ns = look.forecast.at_ns;
+    if (first) trace.boosted_ns = look.forecast.at_ns;
     if (look.warn) ++trace.warnings;
     trace.worst = end_of_job_.worst();
     const int threads = plan_.drain_threads;
 
-    lock.unlock();   // whoever reads standard error may be slow
+    lock.unlock();   // the reader of standard error may be slow
     if (first) {
-      base::log(base::LogLevel::info, "the job ends in {:.0f} s: the drain hurries, with {} thread(s)",
+      base::log(base::LogLevel::info, "the job ends in {:.0f} s: deadline boost, the drain has {} thread(s)",
                 look.forecast.seconds_left, threads);
     }
     if (look.warn) base::log(base::LogLevel::warning, warning_text(look.forecast));

@@ -81,14 +81,14 @@ TEST(EngineBeforeTheEnd, WarnsWithNumbersWhenItWillNotMakeIt) {
 
   EXPECT_TRUE(job.ranks.run({output}).empty());
   const bool warned = wait_until([&] { return engine.trace().end_of_job.warnings == 1; });
-  const std::uint32_t hurry = job.made.pool.header().hurry;
+  const std::uint32_t deadline_boost = job.made.pool.header().deadline_boost;
   calls.be_fast();
   EXPECT_TRUE(wait_until_finished(job.made.pool, job.ranks.keys()));
   engine.stop();
   const std::string text = testing::internal::GetCapturedStderr();
 
   ASSERT_TRUE(warned) << text;
-  EXPECT_EQ(hurry, 1u);
+  EXPECT_EQ(deadline_boost, 1u);
   std::smatch found;
   ASSERT_TRUE(std::regex_search(text, found, std::regex("glean: warning: the job ends in ([0-9.]+) s, ([0-9.]+ K?i?B) wait in the "
                                                         "pool and the drain writes ([0-9.]+ K?i?B)/s: about ([0-9.]+) s "
@@ -106,7 +106,7 @@ TEST(EngineBeforeTheEnd, WarnsWithNumbersWhenItWillNotMakeIt) {
   EXPECT_NEAR(lost, waiting - rate * left, 0.05 * waiting);
   const drain::DrainTrace trace = engine.trace();
   EXPECT_EQ(trace.end_of_job.end_realtime_ns, job.made.pool.header().job_end_realtime_ns);
-  EXPECT_GT(trace.end_of_job.hurried_ns, 0u);
+  EXPECT_GT(trace.end_of_job.boosted_ns, 0u);
   EXPECT_EQ(trace.end_of_job.added_threads, 0);
   EXPECT_GE(static_cast<double>(trace.end_of_job.worst.lost_bytes()), 0.95 * lost * base::KiB);
   EXPECT_TRUE(bytes_of_file(output.description.names.final_path) == output.file());
@@ -118,7 +118,7 @@ TEST(EngineBeforeTheEnd, GetsMoreThreads) {
   drain::Engine engine(job.made.pool, job.plan, calls);
   std::vector<VirtualOutput> outputs;
   for (const char* name : {"a.nc", "b.nc", "c.nc"}) outputs.push_back(output_of(200'000, job.directory / name));
-  ASSERT_TRUE(wait_until([&] { return job.made.pool.header().hurry == 1; }));
+  ASSERT_TRUE(wait_until([&] { return job.made.pool.header().deadline_boost == 1; }));
 
   EXPECT_TRUE(job.ranks.run(outputs).empty());
   ASSERT_TRUE(wait_until_finished(job.made.pool, job.ranks.keys()));
@@ -139,12 +139,12 @@ TEST(EngineBeforeTheEnd, SeesAStorageThatHangs) {
     }
     std::atomic<bool> hangs = true;
   } calls;
-  Job job(61.5);   // in the last minute the drain hurries, whatever it knows
+  Job job(61.5);   // in the last minute there is a deadline boost, whatever the drain knows
   drain::Engine engine(job.made.pool, job.plan, calls);
   const auto output = output_of(5000, job.directory / "hanging.nc");
   EXPECT_TRUE(job.ranks.run({output}).empty());
 
-  EXPECT_TRUE(wait_until([&] { return job.made.pool.header().hurry == 1; })) << "while its only thread hangs";
+  EXPECT_TRUE(wait_until([&] { return job.made.pool.header().deadline_boost == 1; })) << "while its only thread hangs";
 
   calls.hangs = false;
   EXPECT_TRUE(wait_until_finished(job.made.pool, job.ranks.keys()));
@@ -161,9 +161,9 @@ TEST(EngineBeforeTheEnd, DoesNothingWhenTheEndIsFarOrNotKnown) {
     engine.stop();
 
     const drain::DrainTrace trace = engine.trace();
-    EXPECT_EQ(job.made.pool.header().hurry, 0u);
+    EXPECT_EQ(job.made.pool.header().deadline_boost, 0u);
     EXPECT_EQ(trace.end_of_job.end_realtime_ns, job.made.pool.header().job_end_realtime_ns);
-    EXPECT_EQ(trace.end_of_job.hurried_ns, 0u);
+    EXPECT_EQ(trace.end_of_job.boosted_ns, 0u);
     EXPECT_EQ(trace.threads, 1);
   }
 }

@@ -20,7 +20,7 @@ int Engine::cores_of_machine() {
 bool Engine::leaves_cores_to_ranks() {
   const pool::PoolHeader& header = pool_.header();
   const auto ranks = static_cast<int>(header.ranks);
-  if (ranks_ == Ranks::gone || pool_.is_shared() || stopping_ || header.hurry.load(std::memory_order_relaxed) != 0) return false;
+  if (ranks_ == Ranks::gone || pool_.is_shared() || stopping_ || header.deadline_boost.load(std::memory_order_relaxed) != 0) return false;
   if (outputs_.empty() || !plan_.drain_cores.empty() || ranks < cores_of_machine()) return false;
   bool is_closing = false;
   for (int rank = 0; rank < ranks; ++rank) is_closing |= pool_.journal(rank).closing.load(std::memory_order_relaxed) != 0;
@@ -39,7 +39,7 @@ bool Engine::leaves_cores_to_ranks() {
     look.fullest = std::max(look.fullest, static_cast<double>(head - journal.tail.load(std::memory_order_relaxed)) /
                                               static_cast<double>(pool_.ring_bytes()));
   }
-  return patience_.look(look);
+  return core_yielding_.look(look);
 }
 
 }  // namespace glean::drain

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whether the drain leaves the cores to ranks that just capture: what it writes meanwhile makes them wait, and can be written
+// Whether the drain yields the cores to ranks that just capture: what it writes meanwhile makes them wait, and can be written
 // when they do something else.
 //
 // Pure: the engine says where it is whenever it could begin something.
@@ -18,11 +18,11 @@ struct CaptureLook {
   bool is_closing = false;      // a rank waits until others have closed, or has not gone on since
 };
 
-class Patience {
+class CoreYielding {
  public:
   // Ranks that have not captured anything for so long do something else.
   static constexpr std::uint64_t pause_ns = 5'000'000;
-  // Nobody tells the drain that it need not wait any more: it looks so often.
+  // No rank tells the drain that it need not wait any more: it looks so often.
   static constexpr std::uint64_t between_looks_ns = 1'000'000;
   // Then the drain begins even if they go on.
   static constexpr std::uint64_t most_ns = 250'000'000;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "drain/patience.hpp"
+#include "drain/core_yielding.hpp"
 
 namespace glean::drain {
 
-bool Patience::look(const CaptureLook& look) {
+bool CoreYielding::look(const CaptureLook& look) {
   has_been_full_ = has_been_full_ || look.is_full;
   const bool is_after_pause = last_ns_ == 0 || look.now_ns - last_ns_ >= pause_ns;
   if (look.captured != captured_ || look.is_closing) {
