@@ -35,12 +35,12 @@ Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI
   }
   const Bytes begin = static_cast<Bytes>(at) * view_.etype_bytes;
   const std::uint64_t writes = view_.places->places_for(begin, memory.bytes());
-  const std::uint32_t phase = output().keep_pace(memory.bytes(), writes);
+  const std::uint32_t collective_count = output().keep_pace(memory.bytes(), writes);
   locked([&] {
     Bytes first = 0;
     target_->written = true;
     view_.places->for_each_place(begin, memory.bytes(), [&](const mesh::Pattern& place) {
-      output().write(phase, place, first, [&](Bytes from, std::span<std::byte> target) { memory.copy_out(from, target); });
+      output().write(collective_count, place, first, [&](Bytes from, std::span<std::byte> target) { memory.copy_out(from, target); });
       first += place.bytes();
     });
   });

@@ -153,9 +153,9 @@ bool CapturedFile::is_told_here() const {
 // --- size
 
 void CapturedFile::flush() {
-  const std::uint32_t phase = output().wait_for_ranks();
+  const std::uint32_t collective_count = output().wait_for_ranks();
   const std::lock_guard lock(session_.one_at_a_time());
-  output().flush(phase, output().has_others() ? session::ByteOutput::Then::read : session::ByteOutput::Then::other);
+  output().flush(collective_count, output().has_others() ? session::ByteOutput::Then::read : session::ByteOutput::Then::other);
 }
 
 void CapturedFile::settle() {
@@ -235,8 +235,8 @@ void CapturedFile::preallocate(MPI_File fh, MPI_Offset size) {
 }
 
 void CapturedFile::get_size(MPI_File /*fh*/, MPI_Offset* size) {
-  const std::uint32_t phase = output().wait_for_ranks();
-  *size = static_cast<MPI_Offset>(locked([&] { return output().size(phase); }));
+  const std::uint32_t collective_count = output().wait_for_ranks();
+  *size = static_cast<MPI_Offset>(locked([&] { return output().size(collective_count); }));
 }
 
 void CapturedFile::sync(MPI_File /*fh*/) {

@@ -114,13 +114,13 @@ int capture(OpenFile& file, const Variable& variable, const std::vector<Slab>& s
   const auto target = file.target();
   if (session == nullptr || !target) return NC_EWRITE;
   const mpiio::Blocked blocked(*session);
-  const auto phase = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
+  const auto collective_count = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
   std::unique_lock lock(session->one_at_a_time());
   const auto error = session::caught([&] {
     target->written = true;
     Bytes first = 0;
     auto write = [&](mesh::Pattern&& place) {
-      target->output->write(phase, place, first, copy_out);
+      target->output->write(collective_count, place, first, copy_out);
       first += place.bytes();
     };
     mpiio::JoinedRuns joined(write);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "pool/epochs.hpp"
+#include "pool/lamport_clock.hpp"
 
 namespace glean::capture {
 
@@ -94,7 +94,7 @@ void FullPoolPolicy::write(const Write& write, const CopyOut& copy_out) {
     void copy(const RecordedPut& piece, std::byte* target) const { source(piece.first_element, piece.elements, target); }
     [[nodiscard]] const CopyOut& copy_out() const { return source; }
     void take_number(RecordedPut& piece) const {
-      piece.step = policy.recorder_.take_number(piece.output, piece.box->count.size(), of.phase).word();
+      piece.step = policy.recorder_.take_number(piece.output, piece.box->count.size(), of.collective_count).word();
     }
     void raise_size(const RecordedPut& piece) const {
       const Bytes end = of.place->file_offset(piece.first_element + piece.elements - 1) + 1;
@@ -113,7 +113,7 @@ void FullPoolPolicy::write(const Write& write, const CopyOut& copy_out) {
     // On several nodes a rank that waits for its turn would keep all of them waiting.
     [[nodiscard]] std::uint64_t own_elements(const RecordedPut& rest) const { return policy.pool_.is_shared() ? 0 : rest.elements; }
     void write(RecordedPut& piece) const {
-      of.wait_until_written({of.phase, 0});   // first: the drain would wait for a number to open the phase
+      of.wait_until_written({of.collective_count, 0});   // first: the drain would wait for a number to open the count
       take_number(piece);
       try {
         of.wait_until_written(pool::WriteStamp::of(piece.step));

@@ -43,7 +43,7 @@ class FullPoolPolicy {
   struct Write {
     pool::OutputKey output;
     base::WhenFull full = base::WhenFull::block;   // `drop`: as `block`, there are no steps
-    std::uint32_t phase = 0;                       // pool/phases.hpp
+    std::uint32_t collective_count = 0;            // pool/collective_count.hpp
     const mesh::Pattern* place = nullptr;          // not empty
     const mesh::Box* words = nullptr;              // the same, as it stands in the journal
     // Blocks until all writes before that one are in the file, or the output has failed.

@@ -10,7 +10,7 @@
 
 #include "base/clock.hpp"
 #include "drain/engine.hpp"
-#include "pool/epochs.hpp"
+#include "pool/lamport_clock.hpp"
 
 namespace glean::drain {
 namespace {
@@ -93,8 +93,8 @@ bool Engine::pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends) {
   return any;
 }
 
-// A journal is read up to what waits for other nodes. They have to know of the epochs behind it, or they would wait for those of other
-// outputs that are in none before: since epochs do not go back in a journal, the earliest of all can always be written.
+// A journal is read up to what waits for other nodes. They have to know of the ticks behind it, or they would wait for those of other
+// outputs that are in none before: since ticks do not go back in a journal, the earliest of all can always be written.
 void Engine::look_behind_what_waits() {
   for (const auto& [key, output] : outputs_) {
     Stream* const stream = output->stream();

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "drain/output.hpp"
 #include "drain/exchange_block.hpp"
+#include "drain/output.hpp"
 #include "plan/file_share.hpp"
 #include "pool/ranks_of_output.hpp"
 

@@ -353,7 +353,7 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   set(slot.job_last_rank, of_all.last_rank);
   set(slot.job_open_rank, of_all.open_rank);
   set(slot.job_published, std::max(of_all.published, of_all.removed));
-  apply_epochs(slot, of_all);
+  apply_ticks(slot, of_all);
   if (of_all.postponed != 0) pool::set_postponed(slot, pool::Postponed::yes);   // this node may just have put it off
   std::uint64_t wanted = slot.synchronize_up_to.load(std::memory_order_relaxed);
   while (wanted < of_all.synchronize_up_to && !slot.synchronize_up_to.compare_exchange_weak(wanted, of_all.synchronize_up_to)) {}

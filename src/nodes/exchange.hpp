@@ -107,8 +107,8 @@ class Exchange {
   void commit_sums(const Receiving& received);
   [[nodiscard]] NodeProgress own_progress(const SharedOutput& output) const;
   void apply(SharedOutput& output, const NodeProgress& of_all);
-  // -- exchange_epochs.cpp: of bytes
-  void apply_epochs(pool::OutputSlot& slot, const NodeProgress& of_all);
+  // -- exchange_ticks.cpp: of bytes
+  void apply_ticks(pool::OutputSlot& slot, const NodeProgress& of_all);
   // -- exchange_questions.cpp: of ranks, about shared pointers
   bool ask();
   void on_question(const QuestionHead& question);

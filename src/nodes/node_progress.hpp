@@ -18,9 +18,9 @@ struct NodeProgress {
   std::uint64_t steps_synchronized = 0;
   std::uint64_t synchronize_up_to = 0;    // a rank wants it
   std::uint64_t records = 0, highest_end = 0;
-  // Of raw outputs, by epochs (drain/lamport_clock.hpp): all writes of earlier ones are in the file; a rank wants them there; the latest
+  // Of raw outputs, by ticks (drain/lamport_clock.hpp): all writes of earlier ones are in the file; a rank wants them there; the latest
   // that a node is in.
-  std::uint64_t written_epoch = 0, wanted_epoch = 0, latest_epoch = 0;
+  std::uint64_t written_tick = 0, wanted_tick = 0, latest_tick = 0;
   std::uint64_t written_bytes = 0;        // of all outputs; no news by itself
   std::uint32_t closed = 0;
   std::uint32_t part_durable = 0;
@@ -53,9 +53,9 @@ struct NodeProgress {
     all(steps_sent, other.steps_sent);
     all(steps_synchronized, other.steps_synchronized);
     written_bytes += other.written_bytes;
-    all(written_epoch, other.written_epoch);
-    any(wanted_epoch, other.wanted_epoch);
-    any(latest_epoch, other.latest_epoch);
+    all(written_tick, other.written_tick);
+    any(wanted_tick, other.wanted_tick);
+    any(latest_tick, other.latest_tick);
     all(closed, other.closed);
     all(part_durable, other.part_durable);
     any(steps_begun, other.steps_begun);

@@ -60,16 +60,16 @@ class Recorder {
     std::uint64_t first_element;
     std::uint64_t elements;
     Origin origin = Origin::rank;
-    int job_rank = 0;   // where that is another node: who has put it
+    int job_rank = 0;   // where that is another node: the rank that has put it
   };
   void commit_put(const Room& room, Bytes used_bytes, const Put& put);
-  // The next number of a write of bytes, with that phase of its rank, as soon as there is room for a record of so many dimensions: who
-  // holds one waits no more. From a moment before until the record is committed it is seen that this rank holds it: those that come
-  // later wait for it, and need not if the rank is killed. Commit it, or what stands for it, before another is taken.
-  [[nodiscard]] WriteStamp take_number(const OutputKey& output, std::size_t dimensions, std::uint32_t phase = 0);
+  // The next number of a write of bytes, with that collective count of its rank, as soon as there is room for a record of so many
+  // dimensions: a rank that holds one waits no more. From a moment before until the record is committed it is seen that this rank holds
+  // it: those that come later wait for it, and need not if the rank is killed. Commit it, or what stands for it, before another is taken.
+  [[nodiscard]] WriteStamp take_number(const OutputKey& output, std::size_t dimensions, std::uint32_t collective_count = 0);
   // The same in two parts, for a payload that takes its time to come and is put by another node: other room can be taken in
-  // between. Nothing when there is no room for the payload or for a record of so many dimensions: whoever waits for that has to
-  // be among those that wait for space. Then commit or drop, in any order; neither waits. Throws unsupported.
+  // between. Nothing when there is no room for the payload or for a record of so many dimensions: a caller that waits for that
+  // has to be among those that wait for space. Then commit or drop, in any order; neither waits. Throws unsupported.
   struct Held {
     Room room;
     Bytes promised_bytes;   // of the journal

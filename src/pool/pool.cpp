@@ -266,7 +266,7 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   slot.records = slot.highest_end = slot.publishing_inode = slot.steps_dropped = 0;
   slot.path_mark = slot.directory_mark = 0;
   slot.is_bytes = slot.waiting_for_writes = 0;
-  slot.written_before = slot.raised_at_write = slot.written_epoch = slot.wanted_epoch = slot.job_written_epoch = 0;
+  slot.written_before = slot.raised_at_write = slot.written_tick = slot.wanted_tick = slot.job_written_tick = 0;
   slot.writes_begun = slot.writes_written = slot.write_up_to = slot.read_up_to = slot.size = slot.shared_position = 0;
   slot.name_lock = 0;
   slot.told = slot.is_renamed = slot.other_handles = 0;
@@ -279,7 +279,7 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   slot.job_last_rank = slot.job_open_rank = ~std::uint32_t{0};
   for (auto& decision : slot.decisions) decision = 0;
   for (int rank = 0; rank < static_cast<int>(header().ranks); ++rank) {
-    rank_progress(index, rank) = rank_begun(index, rank) = rank_phase(index, rank) = 0;
+    rank_progress(index, rank) = rank_begun(index, rank) = collective_count(index, rank) = 0;
   }
   header().outputs_opened.fetch_add(1, std::memory_order_relaxed);
   slot.state.store(OutputState::open, std::memory_order_release);
@@ -297,7 +297,7 @@ RankProgress& Pool::rank_progress(std::uint32_t slot, int rank) const {
 
 RankProgress& Pool::rank_begun(std::uint32_t slot, int rank) const { return rank_progress(output_slots + slot, rank); }
 
-Atomic<std::uint32_t>& Pool::rank_phase(std::uint32_t slot, int rank) const { return journal(rank).phases[slot]; }
+Atomic<std::uint32_t>& Pool::collective_count(std::uint32_t slot, int rank) const { return journal(rank).collective_counts[slot]; }
 
 Journal& Pool::journal(int rank) const {
   return *reinterpret_cast<Journal*>(base_ + header().journals_offset +

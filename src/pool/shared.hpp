@@ -91,7 +91,7 @@ struct PoolHeader {
   Atomic<std::uint32_t> opening;                     // the process that just looks for an output of bytes, or makes one
   Atomic<std::uint64_t> job_written_bytes;           // by all nodes, as last heard of
   Atomic<std::uint32_t> lost_nodes;                  // 1: this node and others cannot reach each other any more
-  Atomic<std::uint64_t> epoch;                       // on several nodes: in which outputs of bytes are written (WriteStamp)
+  Atomic<std::uint64_t> lamport_tick;                // on several nodes: in which raw outputs are written (WriteStamp)
   // A Bloom filter of device and inode of the files that the session has written.
   std::array<Atomic<std::uint64_t>, 1024> written_files;
   std::array<PassedFile, 64> passed_files;
@@ -178,9 +178,9 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> job_parts_durable; // 1: of all nodes
   Atomic<std::uint32_t> job_published;     // 1: by the node that does, or the program has removed the file
   Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp
-  // Of bytes, by epochs (drain/lamport_clock.hpp). Of this node: its next write when its epoch was raised last; all writes of
-  // earlier epochs are in the file; wanted there by somebody of this node. And of all nodes: the least written_epoch.
-  Atomic<std::uint64_t> raised_at_write, written_epoch, wanted_epoch, job_written_epoch;
+  // Of a raw output, by ticks (drain/lamport_clock.hpp). Of this node: its next write when its tick was raised last; the tick before which
+  // all writes are in the file; the one up to which a rank of this node wants them there. And of all nodes: the least written_tick.
+  Atomic<std::uint64_t> raised_at_write, written_tick, wanted_tick, job_written_tick;
   Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;
   Atomic<std::uint32_t> job_open_rank;     // ~0: not known
   // What the program was promised. The first two are words of 0 or 1.
@@ -226,19 +226,20 @@ struct Journal {
   alignas(64) Atomic<std::uint64_t> tail;
   SharedQuestion question;
   alignas(64) RankCall call;
-  // Of each output on one node: in which phase its rank is (pool/phases.hpp). It changes at each collective call: ranks share no line.
-  alignas(64) std::array<Atomic<std::uint32_t>, output_slots> phases;
+  // For each output on one node (pool/collective_count.hpp). It changes at each collective call: ranks share no line.
+  alignas(64) std::array<Atomic<std::uint32_t>, output_slots> collective_counts;
 };
 
-// Which write of an output of bytes: its number, among those of its node, and above it, on several nodes, the epoch in which it was made:
-// later writes of a node are in the same epoch or in later ones. On one node it is the phase of its rank (pool/phases.hpp), and writes
-// take effect in the order of their stamps. It stands where other records have their step.
+// Which write of a raw output: its number, among those of its node, and above it the `order`. On several nodes that is the tick of the
+// node's Lamport clock in which it was made (pool/lamport_clock.hpp): later writes of a node are in the same tick or in later ones. On one
+// node it is the collective count of its rank (pool/collective_count.hpp), and writes take effect in the order of their stamps. The stamp
+// stands where other records have their step.
 struct WriteStamp {
   static constexpr int number_bits = 34;
-  static constexpr std::uint64_t numbers = 1ull << number_bits, last_epoch = (1ull << (64 - number_bits)) - 1;
-  std::uint64_t epoch = 0, number = 0;
+  static constexpr std::uint64_t numbers = 1ull << number_bits, last_order = (1ull << (64 - number_bits)) - 1;
+  std::uint64_t order = 0, number = 0;
 
-  [[nodiscard]] std::uint64_t word() const { return epoch << number_bits | number; }
+  [[nodiscard]] std::uint64_t word() const { return order << number_bits | number; }
   [[nodiscard]] static WriteStamp of(std::uint64_t word) { return {word >> number_bits, word & (numbers - 1)}; }
 };
 

@@ -49,9 +49,9 @@ void wait_until(Core& core, const std::function<bool()>& holds, const std::strin
 
 // It has been wanted of the drain to write, on several nodes of all of them. Local.
 void tell_drain(Core& core);
-// What ranks of the node have captured so far up to that phase, and on several nodes what others have in earlier epochs, is in the file
-// then, through the page cache, or never will be. With Core::one_at_a_time(). Throws as wait_until(). Local, blocks.
-void write_up_to(Core& core, pool::OutputKey key, std::uint32_t phase, const std::string& path);
+// What ranks of the node have captured so far up to that collective count, and on several nodes what others have captured in earlier ticks,
+// is in the file then, through the page cache, or never will be. With Core::one_at_a_time(). Throws as wait_until(). Local, blocks.
+void write_up_to(Core& core, pool::OutputKey key, std::uint32_t collective_count, const std::string& path);
 
 // Of those that open an output, the ranks of this node.
 struct Members {

@@ -13,8 +13,8 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "session/agreement.hpp"
@@ -46,17 +46,18 @@ class WaitsForWrites {
   std::uint32_t generation_;   // it may have failed, and the slot be another's
 };
 
-// What any rank of the node has captured of an output before now, up to a phase, and on several nodes what others have in earlier epochs.
+// What any rank of the node has captured of an output before now, up to a collective count, and on several nodes what others have captured
+// in earlier ticks of the Lamport clock.
 class CapturedSoFar {
  public:
-  CapturedSoFar(const Core& core, pool::OutputKey key, std::uint32_t phase)
+  CapturedSoFar(const Core& core, pool::OutputKey key, std::uint32_t collective_count)
       : slot_(core.pool().slot(key.slot)), generation_(key.generation), by_all_nodes_(core.pool().is_shared()),
         next_(pool::WriteStamp::of(slot_.writes_begun.load())) {
-    if (!by_all_nodes_) next_.epoch = phase;
+    if (!by_all_nodes_) next_.order = collective_count;
   }
-  // By whoever drains, before it would do so by itself.
+  // By the drain, before it would do so by itself.
   void want_written() const {
-    if (by_all_nodes_) pool::raise(slot_.wanted_epoch, next_.epoch);
+    if (by_all_nodes_) pool::raise(slot_.wanted_tick, next_.order);
     pool::raise(slot_.write_up_to, next_.number);
   }
   // And through the page cache.
@@ -65,7 +66,7 @@ class CapturedSoFar {
   [[nodiscard]] bool is_written() const {
     if (!is_open(slot_) || slot_.generation.load(std::memory_order_acquire) != generation_ || slot_.error.load() != 0) return true;
     const bool all = slot_.writes_written.load(std::memory_order_acquire) >= next_.number;
-    if (by_all_nodes_) return all && slot_.job_written_epoch.load(std::memory_order_acquire) >= next_.epoch;
+    if (by_all_nodes_) return all && slot_.job_written_tick.load(std::memory_order_acquire) >= next_.order;
     return all || slot_.written_before.load(std::memory_order_acquire) >= next_.word();
   }
 
@@ -96,17 +97,18 @@ std::unique_ptr<ByteOutput::KeptName> try_keep_name(const Core& core, const Foun
 bool write_captured(Core& core, pool::OutputKey key, const std::string& path, const std::function<bool()>& gives_up) {
   const std::uint32_t own = core.pool().rank_progress(key.slot, core.nodes().rank()).load(std::memory_order_acquire);
   const bool takes_part = (own & pool::rank_absent) == 0;
-  const auto phase = takes_part ? core.pace().wait_for_ranks(key.slot, gives_up) : pool::least_phase(core.pool(), key.slot);
-  if (!phase) return false;
+  const auto collective_count =
+      takes_part ? core.pace().wait_for_ranks(key.slot, gives_up) : pool::least_collective_count(core.pool(), key.slot);
+  if (!collective_count) return false;
   const std::lock_guard lock(core.one_at_a_time());
-  write_up_to(core, key, *phase, path);
+  write_up_to(core, key, *collective_count, path);
   return true;
 }
 
 }  // namespace
 
-void write_up_to(Core& core, pool::OutputKey key, std::uint32_t phase, const std::string& path) {
-  const CapturedSoFar captured(core, key, phase);
+void write_up_to(Core& core, pool::OutputKey key, std::uint32_t collective_count, const std::string& path) {
+  const CapturedSoFar captured(core, key, collective_count);
   captured.want_to_read();
   captured.want_written();
   const WaitsForWrites waits(core.pool().slot(key.slot));
@@ -177,7 +179,7 @@ void ByteOutput::finish_all(Core& core) {
 std::function<bool()> ByteOutput::write_open_and_kept(Core& core) {
   std::vector<CapturedSoFar> all;
   for (const pool::OutputKey key : open_and_kept(core.pool())) {
-    all.emplace_back(core, key, pool::least_phase(core.pool(), key.slot)).want_written();
+    all.emplace_back(core, key, pool::least_collective_count(core.pool(), key.slot)).want_written();
   }
   tell_drain(core);
   return [all = std::move(all)] {
@@ -241,7 +243,7 @@ void ByteOutput::check_reach(base::Bytes end) {
   if (end > longest_) throw base::system_error(EFBIG, fmt::format("cannot write it up to byte {}", end));
 }
 
-void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out) {
+void ByteOutput::write(std::uint32_t collective_count, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out) {
   const base::Bytes bytes = place.bytes();
   if (bytes == 0) return;
   check_reach(place.end());
@@ -250,7 +252,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
     const auto is_written = [&] {
       if (!may_change_file()) return false;
       if (slot_.written_before.load(std::memory_order_acquire) >= stamp.word()) return true;
-      pool::raise(slot_.write_up_to, pool::writes_begun(slot_));   // each time: later ones may be of an earlier phase
+      pool::raise(slot_.write_up_to, pool::writes_begun(slot_));   // each time: later ones may be of an earlier count
       core_->recorder().ring_the_drain();
       return slot_.written_before.load(std::memory_order_acquire) >= stamp.word();
     };
@@ -259,7 +261,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   const capture::CopyOut copy = [&](base::Bytes begin, base::Bytes count, std::byte* target) { copy_out(first + begin, {target, count}); };
   const auto error = caught([&] {
     set_box(place);
-    core_->full_pool_policy().write({key_, full_, phase, &place, &box_, wait_until_written}, copy);
+    core_->full_pool_policy().write({key_, full_, collective_count, &place, &box_, wait_until_written}, copy);
   });
   if (error) {
     // It must not be published without these bytes. One in place is there anyway, and gets all that was captured.
@@ -279,14 +281,14 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   core_->recorder().ring_the_drain();
 }
 
-std::uint32_t ByteOutput::phase() const { return core_->pace().phase(key_.slot); }
+std::uint32_t ByteOutput::collective_count() const { return core_->pace().collective_count(key_.slot); }
 
-void ByteOutput::enter_phase() { core_->pace().enter_phase(key_.slot); }
+void ByteOutput::count_collective() { core_->pace().count_collective(key_.slot); }
 
 std::uint32_t ByteOutput::wait_for_ranks() const { return core_->pace().wait_for_ranks(key_.slot); }
 
 std::uint32_t ByteOutput::keep_pace(base::Bytes bytes, std::uint64_t writes) const {
-  const std::uint32_t mine = phase();
+  const std::uint32_t mine = collective_count();
   if (full_ == base::WhenFull::synchronous) static_cast<void>(wait_for_ranks());   // who writes itself waits for what is before
   core_->pace().keep(key_.slot, bytes, writes);
   return mine;
@@ -302,8 +304,8 @@ void ByteOutput::wait_for_drain(Condition holds, const char* what) {
   wait_until(*core_, [&] { return failure() || holds(); }, "'" + path_ + what);
 }
 
-bool ByteOutput::flush(std::uint32_t phase, Then then) {
-  const CapturedSoFar captured(*core_, key_, phase);
+bool ByteOutput::flush(std::uint32_t collective_count, Then then) {
+  const CapturedSoFar captured(*core_, key_, collective_count);
   const bool waits = !captured.is_written();
   if (waits) {
     if (then == Then::read) captured.want_to_read();
@@ -364,10 +366,10 @@ base::Bytes ByteOutput::captured_size() const {
   return std::max(in_file, slot_.size.load(std::memory_order_acquire));
 }
 
-base::Bytes ByteOutput::size(std::uint32_t phase) {
+base::Bytes ByteOutput::size(std::uint32_t collective_count) {
   const base::Bytes captured = captured_size();   // first: who is ahead now may have made it longer before
-  if (!core_->pool().is_shared() && !pool::any_is_past_phase(core_->pool(), key_.slot, phase)) return captured;
-  flush(phase);
+  if (!core_->pool().is_shared() && !pool::any_is_past_collective_count(core_->pool(), key_.slot, collective_count)) return captured;
+  flush(collective_count);
   if (const auto found = size_in_file()) return *found;
   throw base::system_error(ENOENT, "cannot find its size");
 }

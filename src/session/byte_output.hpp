@@ -17,9 +17,9 @@
 #include "base/error.hpp"
 #include "mesh/box.hpp"
 #include "mesh/pattern.hpp"
+#include "pool/collective_count.hpp"
 #include "pool/journal.hpp"
 #include "pool/other_handles.hpp"
-#include "pool/phases.hpp"
 
 namespace glean::session {
 
@@ -113,10 +113,10 @@ class ByteOutput {
   // Copies stream bytes [first, first + target.size()) of what is written to `target`. Called with ascending `first`.
   using CopyOut = std::function<void(base::Bytes first, std::span<std::byte> target)>;
   // Captures `place.bytes()` bytes of the stream, from `first` on: they go where the pattern says. One copy; when the pool is full
-  // it does what the file's setting `full` says. Local. Of writes that overlap that of the later phase wins, and of one phase the one
-  // that was made later, whichever rank has made it. `phase`: of keep_pace(). Throws, and
-  // captures nothing, where the file system or this process may not have so long a file.
-  void write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out);
+  // it does what the file's setting `full` says. Local. Of writes that overlap that of the higher collective count wins, and of one count
+  // the one that was made later, whichever rank has made it. `collective_count`: of keep_pace(). Throws, and captures nothing, where the
+  // file system or this process may not have so long a file.
+  void write(std::uint32_t collective_count, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out);
 
   // Before this rank changes it by other means: a file in place loses its checksums. Local.
   enum class By { capture, mpi };
@@ -132,13 +132,14 @@ class ByteOutput {
   // Whether a new file may take the place of this one, which is written in place (store/posix/replaceable.hpp): if not, the log says why.
   // Local.
   [[nodiscard]] bool can_be_replaced() const;
-  // Blocks until everything that any rank of the node had captured of it before the call, up to this `phase`, is in that file, where
-  // other processes see it, and on several nodes what others had captured in earlier epochs (pool/epochs.hpp); through the page cache
-  // if it is read then. Local. Throws what has failed. Returns whether there was anything to wait for. `phase`: of wait_for_ranks().
+  // Blocks until everything that any rank of the node had captured of it before the call, up to this collective count, is in that file,
+  // where other processes see it, and on several nodes what others had captured in earlier ticks (pool/lamport_clock.hpp); through the page
+  // cache if it is read then. Local. Throws what has failed. Returns whether there was anything to wait for. `collective_count`: of
+  // wait_for_ranks().
   enum class Then { read, other };
-  bool flush(std::uint32_t phase, Then then = Then::other);
-  // Nobody has renamed or removed the file, nor put another one there, as far as is known: until the drain has opened it any file counts.
-  // Local.
+  bool flush(std::uint32_t collective_count, Then then = Then::other);
+  // No process has renamed or removed the file, nor put another one there, as far as is known: until the drain has opened it any file
+  // counts. Local.
   [[nodiscard]] bool has_its_name() const;
   // What is in the file is on the storage then. Local, blocks.
   void synchronize();
@@ -146,9 +147,9 @@ class ByteOutput {
   [[nodiscard]] std::uint64_t writes_made() const;
   // All ranks have synchronized it, and are told so next: with so many writes it is kept, whichever ranks do not come to close it. Local.
   void promise(std::uint64_t writes);
-  // Of the file with all that was captured so far up to this phase. Local; on one node it waits only if others are in later ones, on
-  // several it flushes. `phase`: of wait_for_ranks().
-  [[nodiscard]] base::Bytes size(std::uint32_t phase);
+  // The file's size with all that was captured so far up to this count. Local; on one node it waits only if others have counted further, on
+  // several it flushes. `collective_count`: of wait_for_ranks().
+  [[nodiscard]] base::Bytes size(std::uint32_t collective_count);
   // As far as this node knows. Local, does not wait.
   [[nodiscard]] base::Bytes captured_size() const;
   // Makes the file longer at any time, or cuts it after flush() on all ranks; on one of them. Local.
@@ -165,14 +166,14 @@ class ByteOutput {
   // Of the pool. Any thread.
   [[nodiscard]] std::uint32_t slot() const { return key_.slot; }
   // On one node: this rank begins, or ends, a collective call of all that have opened it together. Writes take effect in the order of
-  // these calls (pool/phases.hpp). Local.
-  void enter_phase();
+  // these calls (pool/collective_count.hpp). Local.
+  void count_collective();
   // There were as many as can be counted. The same on all ranks between two calls. Local.
-  [[nodiscard]] bool has_last_phase() const { return phase() >= pool::last_phase - 2; }
-  // Until all ranks have come as far as this one, to the phase that is returned (capture/pace.hpp): without Core::one_at_a_time(). Blocks.
+  [[nodiscard]] bool has_last_collective_count() const { return collective_count() >= pool::last_collective_count - 2; }
+  // Until all ranks have come as far as this one, to the count that is returned (capture/pace.hpp): without Core::one_at_a_time(). Blocks.
   [[nodiscard]] std::uint32_t wait_for_ranks() const;
   // The same before so many bytes are written in so many writes, if this rank is so far ahead of others that they might lack room. Returns
-  // the phase of these writes.
+  // the collective count of these writes.
   [[nodiscard]] std::uint32_t keep_pace(base::Bytes bytes, std::uint64_t writes) const;
 
   // Where ranks wait for each other to close, around that: the drain yields the cores to them (drain/core_yielding.hpp), where every core
@@ -198,7 +199,7 @@ class ByteOutput {
   void check_reach(base::Bytes end);
   void set_box(const mesh::Pattern& place);
   void leave(std::uint32_t flags);
-  [[nodiscard]] std::uint32_t phase() const;
+  [[nodiscard]] std::uint32_t collective_count() const;
   template <class Condition> void wait_for_drain(Condition holds, const char* what);
   void throw_failure() const;
   // What was closed before it was opened is durable, so that bytes which were there may change. Local.

@@ -10,8 +10,8 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/published.hpp"
 #include "session/agreement.hpp"
 

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "pool/lamport_clock.hpp"
 #include "virtual_nodes.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "store/posix/temporary_directory.hpp"
 
@@ -67,22 +67,22 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
 
   // As MPI_Barrier is wrapped.
   void synchronize(const Rank& rank, std::size_t round) {
-    std::atomic<std::uint64_t>& greatest = epochs_[round];
-    const std::uint64_t mine = pool::proposed_epoch(rank.node->made.pool);
+    std::atomic<std::uint64_t>& greatest = ticks_[round];
+    const std::uint64_t mine = pool::proposed_tick(rank.node->made.pool);
     std::uint64_t found = greatest.load();
     while (found < mine && !greatest.compare_exchange_weak(found, mine)) {}
     all_.arrive_and_wait();
-    pool::raise_epoch(rank.node->made.pool, greatest);
+    pool::raise_tick(rank.node->made.pool, greatest);
   }
 
   // What this rank has to see is in the file.
   void flush(const Rank& rank) {
     pool::OutputSlot& slot = rank.node->made.pool.slot(rank.key.slot);
     const auto next = pool::WriteStamp::of(slot.writes_begun.load());
-    pool::raise(slot.wanted_epoch, next.epoch);
+    pool::raise(slot.wanted_tick, next.order);
     pool::raise(slot.write_up_to, next.number);
     const std::uint64_t limit = base::now_ns() + 30'000'000'000;
-    while (slot.writes_written.load() < next.number || slot.job_written_epoch.load() < next.epoch) {
+    while (slot.writes_written.load() < next.number || slot.job_written_tick.load() < next.order) {
       if (slot.error.load() != 0) return;
       if (base::now_ns() > limit) throw base::Error(base::Errc::timeout, "it does not come into the file");
       pool::futex_signal(rank.node->made.pool.header().work);
@@ -188,7 +188,7 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
   store::TemporaryDirectory directory_;
   store::SystemCalls calls_;
   transport::LocalNetwork network_{3, GetParam()};
-  std::array<std::atomic<std::uint64_t>, 200> epochs_{};
+  std::array<std::atomic<std::uint64_t>, 200> ticks_{};
   std::barrier<> all_{5};
   std::vector<std::unique_ptr<VirtualNode>> nodes_;
   std::vector<Rank> members_;

@@ -13,9 +13,9 @@
 
 #include "base/clock.hpp"
 #include "capture/full_pool_policy.hpp"
+#include "pool/lamport_clock.hpp"
 #include "service/recovery.hpp"
 #include "virtual_ranks.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "pool/test_pool.hpp"
 #include "store/posix/temporary_directory.hpp"

@@ -11,10 +11,10 @@
 #include <stdexcept>
 
 #include "capture/full_pool_policy.hpp"
+#include "pool/lamport_clock.hpp"
 #include "service/recovery.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/description.hpp"
-#include "pool/epochs.hpp"
 #include "pool/other_handles.hpp"
 #include "pool/test_pool.hpp"
 #include "store/posix/temporary_directory.hpp"
@@ -37,12 +37,12 @@ class KilledJob {
       }
       for (const File file : {x, y}) open(node, file, place);
     }
-    next_epoch();
+    next_tick();
   }
 
-  void next_epoch() {
-    ++epoch_;
-    for (auto& made : pools_) pool::raise_epoch(made->pool, epoch_);
+  void next_tick() {
+    ++tick_;
+    for (auto& made : pools_) pool::raise_tick(made->pool, tick_);
   }
   void write(int node, int rank, File file, Bytes at, unsigned char value) {
     pool::Recorder recorder(pools_[index(node)]->pool, rank, 30, [] { return "a rank"; });
@@ -152,15 +152,15 @@ class KilledJob {
   store::SystemCalls calls_;
   std::vector<std::unique_ptr<pool::TestPool>> pools_;
   pool::OutputKey keys_[node_count][2];
-  std::uint64_t epoch_ = 0;
+  std::uint64_t tick_ = 0;
   std::uint32_t progress_ = 0;
 };
 
-TEST(RecoveryOfBytes, NodesGoThroughAllEpochsTogether) {
+TEST(RecoveryOfBytes, NodesGoThroughAllTicksTogether) {
   KilledJob job(Place::new_file);
   for (unsigned char turn = 1; turn <= 40; ++turn) {
     job.write(turn % 2, turn % 3 % 2, x, 0, turn);
-    job.next_epoch();
+    job.next_tick();
   }
   job.close();
   for (const drain::OutputTrace& output : job.recover()) EXPECT_EQ(output.state, "published") << output.path << ": " << output.note;
@@ -171,7 +171,7 @@ TEST(RecoveryOfBytes, NodesGoThroughAllEpochsTogether) {
 TEST(RecoveryOfBytes, AWriteBehindOneThatWaitsForAnotherNodeIsNotPassedOver) {
   KilledJob job(Place::new_file);
   job.write(0, 0, y, 0, 1);
-  job.next_epoch();
+  job.next_tick();
   job.write(1, 1, y, 0, 2);      // waits for node 0
   job.write(1, 1, x, 0, 3);      // the first of x on this node, behind it in the journal
   job.write(1, 0, x, 5000, 4);   // the second, of another rank
@@ -186,9 +186,9 @@ TEST(RecoveryOfBytes, FilesDoNotKeepEachOtherWaitingFromNodeToNode) {
   KilledJob job(Place::new_file);
   job.write(0, 0, y, 0, 1);
   job.write(1, 0, x, 0, 1);
-  job.next_epoch();
+  job.next_tick();
   job.write(1, 0, x, 0, 2);   // x, then y
-  job.next_epoch();
+  job.next_tick();
   job.write(0, 0, y, 0, 3);   // y, then x
   job.write(0, 0, x, 0, 3);
   job.write(1, 0, y, 5000, 3);
@@ -203,9 +203,9 @@ TEST(RecoveryOfBytes, AWriteThatNobodyHasRecordedKeepsNoNodeWaiting) {
   KilledJob job(Place::in_place);
   job.write(0, 0, x, 0, 1);
   job.take_number(0, 1, x);
-  job.next_epoch();
+  job.next_tick();
   job.write(1, 0, x, 0, 2);
-  job.next_epoch();
+  job.next_tick();
   job.write(1, 0, x, 0, 3);
   job.recover();
   EXPECT_EQ(job.byte(x, 0), 3);   // in place it gets all that was captured, closed or not
@@ -217,7 +217,7 @@ TEST(RecoveryOfBytes, WhatOneNodeWasToldIsSynchronizedIsPublishedWithWhatAllHave
   job.write(1, 0, x, 5000, 2);
   job.write(1, 0, y, 0, 3);
   job.synchronize(1, x);
-  job.next_epoch();
+  job.next_tick();
   job.write(0, 1, x, 0, 4);
   job.replace(x, "precious");
 
@@ -273,7 +273,7 @@ TEST(RecoveryOfBytes, ANewFileThatOthersHaveOpenTooIsInPlace) {
   KilledJob job(Place::new_file);
   job.share(x);
   job.write(0, 0, x, 0, 1);
-  job.next_epoch();
+  job.next_tick();
   job.write(1, 0, x, 500, 2);
   job.write(1, 0, y, 0, 3);
 

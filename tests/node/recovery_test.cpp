@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "pool/lamport_clock.hpp"
 #include "virtual_ranks.hpp"
-#include "pool/epochs.hpp"
 #include "pool/spill.hpp"
 #include "store/posix/temporary_directory.hpp"
 

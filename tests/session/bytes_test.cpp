@@ -26,8 +26,8 @@ class BytesOfRanks : public Ranks {
     return std::make_shared<Core>(MPI_COMM_WORLD, more, Core::Program::unmodified);
   }
   static void write(ByteOutput& output, const mesh::Pattern& place, char value) {
-    const auto phase = output.keep_pace(place.bytes(), 1);
-    output.write(phase, place, 0,
+    const auto collective_count = output.keep_pace(place.bytes(), 1);
+    output.write(collective_count, place, 0,
                  [&](base::Bytes, std::span<std::byte> target) { std::fill(target.begin(), target.end(), std::byte(value)); });
   }
   static void apply(std::string& model, const mesh::Pattern& place, char value) {
@@ -170,13 +170,13 @@ TEST_F(BytesOfRanks, WhoLooksDoesNotWaitForRanksForEver) {
   const std::string final_path = store::resolved_path(path("looked_at"));
   auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("looked_at"), ByteOutput::Existing::replace);
   if (rank_ == 0 && size_ > 1) {
-    output->enter_phase();   // the others have not
+    output->count_collective();   // the others have not
     int asked = 0;
     EXPECT_FALSE(ByteOutput::keep_open(*core, final_path, ByteOutput::Content::captured, [&] { return ++asked > 100; }));
     EXPECT_EQ(asked, 101);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank_ != 0) output->enter_phase();   // now they have
+  if (rank_ != 0) output->count_collective();   // now they have
   auto kept = rank_ == 0 ? ByteOutput::keep_open(*core, final_path, ByteOutput::Content::captured, [] { return false; }) : nullptr;
   EXPECT_EQ(kept != nullptr, rank_ == 0);
   kept.reset();

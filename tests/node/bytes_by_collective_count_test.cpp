@@ -11,10 +11,10 @@
 
 #include "base/clock.hpp"
 #include "drain/engine.hpp"
+#include "pool/collective_count.hpp"
+#include "pool/lamport_clock.hpp"
 #include "virtual_ranks.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
-#include "pool/phases.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::tests {
@@ -42,9 +42,9 @@ bool comes_true(const auto& holds, pool::Pool& pool) {
   return true;
 }
 
-class BytesByPhases : public testing::Test {
+class BytesByCollectiveCount : public testing::Test {
  protected:
-  BytesByPhases() : made_(rank_count, plan_of_test(), pool::TestPool::Drain::elsewhere) {
+  BytesByCollectiveCount() : made_(rank_count, plan_of_test(), pool::TestPool::Drain::elsewhere) {
     static_cast<void>(made_.pool.claim_drain());
     key_ = made_.claim_slot();
     store::OutputDescription description;
@@ -61,7 +61,7 @@ class BytesByPhases : public testing::Test {
 
   [[nodiscard]] std::string file() const { return directory_ / "file"; }
   [[nodiscard]] pool::OutputSlot& slot() const { return made_.pool.slot(key_.slot); }
-  [[nodiscard]] pool::Atomic<std::uint32_t>& phase(int rank) const { return made_.pool.rank_phase(key_.slot, rank); }
+  [[nodiscard]] pool::Atomic<std::uint32_t>& count_of(int rank) const { return made_.pool.collective_count(key_.slot, rank); }
   [[nodiscard]] bool is_written(WriteStamp stamp) {
     pool::raise(slot().write_up_to, pool::writes_begun(slot()));
     return comes_true([&] { return slot().written_before >= stamp.word() || slot().writes_written >= pool::writes_begun(slot()); },
@@ -83,13 +83,13 @@ class BytesByPhases : public testing::Test {
     if (how == How::captured) {
       const auto room = recorder.reserve(bytes, bytes);
       std::fill_n(room.data, bytes, value);
-      put.step = recorder.take_number(key_, 1, phase(rank)).word();
+      put.step = recorder.take_number(key_, 1, count_of(rank)).word();
       recorder.commit_put(room, bytes, put);
     } else {
       // Before it has a number, or it would wait for itself.
       pool::raise(slot().write_up_to, pool::writes_begun(slot()));
-      ASSERT_TRUE(comes_true([&] { return slot().written_before >= WriteStamp{phase(rank), 0}.word(); }, made_.pool));
-      put.step = recorder.take_number(key_, 1, phase(rank)).word();
+      ASSERT_TRUE(comes_true([&] { return slot().written_before >= WriteStamp{count_of(rank), 0}.word(); }, made_.pool));
+      put.step = recorder.take_number(key_, 1, count_of(rank)).word();
       ASSERT_TRUE(comes_true([&] { return slot().written_before >= put.step; }, made_.pool));
       store::SystemCalls calls;
       const std::vector<std::byte> content(bytes, value);
@@ -119,8 +119,8 @@ class BytesByPhases : public testing::Test {
   }
   void bring_all_together() {
     std::uint32_t most = 0;
-    for (int rank = 0; rank < rank_count; ++rank) most = std::max<std::uint32_t>(most, phase(rank));
-    for (int rank = 0; rank < rank_count; ++rank) phase(rank) = most;
+    for (int rank = 0; rank < rank_count; ++rank) most = std::max<std::uint32_t>(most, count_of(rank));
+    for (int rank = 0; rank < rank_count; ++rank) count_of(rank) = most;
     writes_ahead_ = 0;
   }
   // Any rank writes, or goes on, or all of them see what the file is; `each` comes between.
@@ -130,11 +130,11 @@ class BytesByPhases : public testing::Test {
     const auto below = [&](Bytes n) { return std::uniform_int_distribution<Bytes>(0, n - 1)(random); };
     for (int action = 0; action < actions; ++action) {
       const int rank = static_cast<int>(below(rank_count));
-      const std::uint32_t least = pool::least_phase(made_.pool, key_.slot);
-      const bool is_ahead = phase(rank) != least;
+      const std::uint32_t least = pool::least_collective_count(made_.pool, key_.slot);
+      const bool is_ahead = count_of(rank) != least;
       const auto kind = below(10);
-      if (kind < 3 && phase(rank) < least + 6) {
-        phase(rank).fetch_add(1);
+      if (kind < 3 && count_of(rank) < least + 6) {
+        count_of(rank).fetch_add(1);
       } else if (kind < 9) {
         if (is_ahead && ++writes_ahead_ == most_ahead) bring_all_together();
         const Bytes begin = below(file_bytes - 3000);
@@ -159,16 +159,16 @@ class BytesByPhases : public testing::Test {
   int writes_ahead_ = 0;
 };
 
-TEST_F(BytesByPhases, NobodyFindsInTheFileWhatIsWrittenInALaterCallAndItStaysThere) {
+TEST_F(BytesByCollectiveCount, NobodyFindsInTheFileWhatIsWrittenInALaterCallAndItStaysThere) {
   drain::Engine engine(made_.pool, plan_of_test(), calls_);
   for (unsigned seed = 0; seed < 4; ++seed) ASSERT_NO_FATAL_FAILURE(play(seed, 500, [](int) {}));
   close();
   ASSERT_TRUE(comes_true([&] { return slot().state == pool::OutputState::free; }, made_.pool));
-  EXPECT_TRUE(*bytes_of_file(file()) == model({pool::last_phase, 0}));
+  EXPECT_TRUE(*bytes_of_file(file()) == model({pool::last_collective_count, 0}));
   EXPECT_TRUE(made_.journals_are_empty());
 }
 
-TEST_F(BytesByPhases, AnotherDrainGoesOnInTheSameOrder) {
+TEST_F(BytesByCollectiveCount, AnotherDrainGoesOnInTheSameOrder) {
   auto engine = std::make_unique<drain::Engine>(made_.pool, plan_of_test(), calls_);
   ASSERT_NO_FATAL_FAILURE(play(7, 1500, [&](int action) {
     if (action % 97 != 0) return;
@@ -177,10 +177,10 @@ TEST_F(BytesByPhases, AnotherDrainGoesOnInTheSameOrder) {
   }));
   close();
   ASSERT_TRUE(comes_true([&] { return slot().state == pool::OutputState::free; }, made_.pool));
-  EXPECT_TRUE(*bytes_of_file(file()) == model({pool::last_phase, 0}));
+  EXPECT_TRUE(*bytes_of_file(file()) == model({pool::last_collective_count, 0}));
 }
 
-TEST_F(BytesByPhases, RecoveryWritesWhatNoRankHasComeTo) {
+TEST_F(BytesByCollectiveCount, RecoveryWritesWhatNoRankHasComeTo) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     {
       drain::Engine engine(made_.pool, plan_of_test(), calls_);
@@ -190,22 +190,22 @@ TEST_F(BytesByPhases, RecoveryWritesWhatNoRankHasComeTo) {
     if (seed != 7) continue;
     // A rank was killed between taking a number and recording its write.
     static_cast<void>(recorders_[0]->take_number(key_, 1));
-    phase(1).fetch_add(2);
+    count_of(1).fetch_add(2);
     write(1, 100, 2000, std::byte(0xee), How::captured);
     drain::Engine engine(made_.pool, plan_of_test(), calls_, drain::Ranks::gone);
     ASSERT_TRUE(engine.wait_until_idle(60));
   }
-  EXPECT_TRUE(*bytes_of_file(file()) == model({pool::last_phase, 0}));
+  EXPECT_TRUE(*bytes_of_file(file()) == model({pool::last_collective_count, 0}));
 }
 
-TEST_F(BytesByPhases, SpaceComesBackBehindWhatWaits) {
+TEST_F(BytesByCollectiveCount, SpaceComesBackBehindWhatWaits) {
   drain::Engine engine(made_.pool, plan_of_test(), calls_);
-  phase(0) = 2;
+  count_of(0) = 2;
   write(0, 0, 2000, std::byte(1), How::captured);   // the first number, and it stays in the pool
   for (int i = 0; i < 2000; ++i) write(1, 3000, 3000, std::byte(i % 255), How::captured);   // six times the pool
   EXPECT_EQ(slot().writes_written, 0u);
-  EXPECT_EQ(pool::ranks_before_phase(made_.pool, key_.slot, 2), (std::vector{1, 2}));
-  phase(1) = phase(2) = 2;
+  EXPECT_EQ(pool::ranks_before_collective_count(made_.pool, key_.slot, 2), (std::vector{1, 2}));
+  count_of(1) = count_of(2) = 2;
   ASSERT_TRUE(is_written({2, pool::writes_begun(slot())}));
   EXPECT_TRUE(*bytes_of_file(file()) == model({3, 0}));
   EXPECT_EQ(slot().writes_written, 2001u);
