@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whoever looks for a file that drains finds it finished; nobody waits for what is not closed, or for another file.
 
-look_ups_test.py PUBLISHER LOOKER LIBRARY"""
+interposition_test.py PUBLISHER LOOKER LIBRARY"""
 import os
 import pathlib
 import re

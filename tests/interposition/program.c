@@ -43,7 +43,7 @@ static int looks_at(const char* name, long begin, char wanted) {
 static int sees_links_as_links(const char* name) {
   char link[40];
   struct stat status;
-  snprintf(link, sizeof link, "look_ups.link%d", rank);
+  snprintf(link, sizeof link, "interposition.link%d", rank);
   if (symlink(name, link) != 0) return 0;
   const int is_one = lstat(link, &status) == 0 && S_ISLNK(status.st_mode) &&
                      fstatat(AT_FDCWD, link, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode) &&
@@ -59,34 +59,35 @@ int main(int count, char** arguments) {
   memset(data, 'a' + rank, bytes);
 
   for (int round = 0; round < 3; ++round) {
-    MPI_File file = open_to_write(MPI_COMM_WORLD, "look_ups.out");
+    MPI_File file = open_to_write(MPI_COMM_WORLD, "interposition.out");
     MPI_File_write_at_all(file, (MPI_Offset)bytes * rank, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
     MPI_File_close(&file);
     struct stat status;
-    expect(stat("look_ups.out", &status) == 0 && status.st_size == (off_t)bytes * ranks, "the file is not there");
+    expect(stat("interposition.out", &status) == 0 && status.st_size == (off_t)bytes * ranks, "the file is not there");
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == ranks - 1) {
       char command[200];
-      snprintf(command, sizeof command, "test $(wc -c < look_ups.out) = %ld && mv look_ups.out look_ups.done", (long)bytes * ranks);
+      snprintf(command, sizeof command, "test $(wc -c < interposition.out) = %ld && mv interposition.out interposition.done",
+               (long)bytes * ranks);
       expect(system(command) == 0, "a process that it has started does not find the file");
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  if (rank == 0) expect(unlink("look_ups.done") == 0, "what was moved is not there");
+  if (rank == 0) expect(unlink("interposition.done") == 0, "what was moved is not there");
 
   /* A new file is not under its name as long as it is open. */
-  MPI_File open_file = open_to_write(MPI_COMM_WORLD, "look_ups.new");
+  MPI_File open_file = open_to_write(MPI_COMM_WORLD, "interposition.new");
   MPI_File_write_at_all(open_file, (MPI_Offset)bytes * rank, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
-  expect(looks_at("look_ups.new", (long)bytes * rank, 'a' + rank), "it does not find what it has written of an open file");
-  expect(sees_links_as_links("look_ups.new"), "a symbolic link to an open file is taken for the file");
+  expect(looks_at("interposition.new", (long)bytes * rank, 'a' + rank), "it does not find what it has written of an open file");
+  expect(sees_links_as_links("interposition.new"), "a symbolic link to an open file is taken for the file");
   MPI_Barrier(MPI_COMM_WORLD);
   const int other = (rank + 1) % ranks;
-  expect(looks_at("look_ups.new", (long)bytes * other, 'a' + other), "it does not find what another rank has written of an open file");
-  expect(access("../look_ups.new", R_OK) != 0, "it finds an open file elsewhere");
+  expect(looks_at("interposition.new", (long)bytes * other, 'a' + other), "it does not find what another rank has written of an open file");
+  expect(access("../interposition.new", R_OK) != 0, "it finds an open file elsewhere");
   MPI_File_close(&open_file);
-  expect(looks_at("look_ups.new", (long)bytes * other, 'a' + other), "it does not find a file that was looked at before");
+  expect(looks_at("interposition.new", (long)bytes * other, 'a' + other), "it does not find a file that was looked at before");
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) expect(unlink("look_ups.new") == 0, "a file that was looked at before cannot be removed");
+  if (rank == 0) expect(unlink("interposition.new") == 0, "a file that was looked at before cannot be removed");
 
   /* A rank that does not take part does not wait for those that do. */
   MPI_Comm others;
@@ -94,19 +95,19 @@ int main(int count, char** arguments) {
   MPI_Comm_split(MPI_COMM_WORLD, takes_part ? 1 : MPI_UNDEFINED, rank, &others);
   MPI_File file = MPI_FILE_NULL;
   if (takes_part) {
-    file = open_to_write(others, "look_ups.open");
+    file = open_to_write(others, "interposition.open");
     MPI_File_write_at_all(file, (MPI_Offset)bytes * rank, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  if (!takes_part) access("look_ups.open", R_OK);
+  if (!takes_part) access("interposition.open", R_OK);
   MPI_Barrier(MPI_COMM_WORLD);
   if (takes_part) {
     MPI_File_close(&file);
-    expect(access("look_ups.open", R_OK) == 0, "the file of some ranks is not there");
+    expect(access("interposition.open", R_OK) == 0, "the file of some ranks is not there");
     MPI_Comm_free(&others);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) expect(unlink("look_ups.open") == 0, "the file of some ranks cannot be removed");
+  if (rank == 0) expect(unlink("interposition.open") == 0, "the file of some ranks cannot be removed");
   free(data);
   MPI_Finalize();
   return failures != 0;
