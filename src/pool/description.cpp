@@ -56,10 +56,10 @@ DescriptionInPool read_description(const Pool& pool, const OutputKey& output) {
   }
 }
 
-DescriptionInPool read_kept(const Pool& pool, const OutputKey& output) {
-  auto kept = read_parts(pool, output, pool.slot(output.slot).kept.load(std::memory_order_acquire));
+DescriptionInPool read_takeover_log(const Pool& pool, const OutputKey& output) {
+  auto kept = read_parts(pool, output, pool.slot(output.slot).takeover_log.load(std::memory_order_acquire));
   if (!kept || (!kept->chunks.empty() && !kept->complete)) {
-    throw base::Error(base::Errc::io, "what was kept of the records of an output is damaged");
+    throw base::Error(base::Errc::io, "the takeover log of an output is damaged");
   }
   return *std::move(kept);
 }

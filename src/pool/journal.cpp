@@ -42,7 +42,7 @@ Record record_of_size(std::size_t dimensions, Origin origin) {
 }
 
 bool is_state(RecordState state) {
-  return state == RecordState::live || state == RecordState::written || state == RecordState::moving ||
+  return state == RecordState::live || state == RecordState::written || state == RecordState::logging ||
          state == RecordState::retired;
 }
 

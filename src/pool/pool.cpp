@@ -261,8 +261,8 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   slot.generation.fetch_add(1, std::memory_order_release);
   slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
   slot.range_errors = 0;
-  slot.error = slot.error_claimed = slot.discarded = slot.forgotten = 0;
-  slot.description = slot.kept = slot.kept_before = 0;
+  slot.error = slot.error_claimed = slot.discarded = slot.records_given_up = 0;
+  slot.description = slot.takeover_log = slot.takeover_log_before = 0;
   slot.records = slot.highest_end = slot.publishing_inode = slot.steps_dropped = 0;
   slot.path_mark = slot.directory_mark = 0;
   slot.is_bytes = slot.waiting_for_writes = 0;

@@ -140,11 +140,11 @@ struct alignas(64) OutputSlot {
   // What another drain needs to go on where this one was killed.
   Atomic<std::uint64_t> records;           // 1 + the last record with data, of settled steps
   Atomic<std::uint64_t> highest_end;       // of the file, by data of settled steps
-  // What was kept of records that have left a journal that was too small: offset of the newest DescriptionPart; 0: none.
-  Atomic<std::uint64_t> kept;
-  Atomic<std::uint64_t> kept_before;       // what that was before records in state `moving` were marked
-  Atomic<std::uint32_t> forgotten;         // 1: records that recovery would need are gone, the pool was too small
-  Atomic<std::uint64_t> publishing_inode;  // of the working file, before it is renamed
+  // What records said that have left a journal that was too small: offset of the newest DescriptionPart; 0: none.
+  Atomic<std::uint64_t> takeover_log;
+  Atomic<std::uint64_t> takeover_log_before;   // what that was before records in state `logging` were marked
+  Atomic<std::uint32_t> records_given_up;      // 1: records that recovery would need are gone, the pool was too small
+  Atomic<std::uint64_t> publishing_inode;      // of the working file, before it is renamed
   // Outputs that drop: whole steps, decided by the first rank that begins one: step << 18 | ranks that know << 2 |
   // DropDecision, at step % size. Taken for a later step when all ranks know.
   std::array<Atomic<std::uint64_t>, 64> decisions;
@@ -194,8 +194,8 @@ struct alignas(64) OutputSlot {
   std::array<char, 256> hint;
 };
 
-// Stands before each part of an output's description, in a chunk that is kept until the output is finished, and of what was
-// kept of its records. Parts are linked from the newest to the oldest, so that nothing changes once a part is published. The
+// Stands before each part of an output's description, in a chunk that is kept until the output is finished, and of its
+// takeover log. Parts are linked from the newest to the oldest, so that nothing changes once a part is published. The
 // output is described when the newest part ends at `total`.
 struct DescriptionPart {
   std::uint32_t slot;
@@ -264,7 +264,7 @@ enum class RecordKind : std::uint16_t {
 enum class RecordState : std::uint32_t {
   live = 0x6c697665,      // its payload is not in the file yet
   written = 0x77726974,   // its payload is in the file and given back; the record is kept for what may still have to be undone
-  moving = 0x6d6f7665,    // the same, and what it says is in OutputSlot::kept if that is not `kept_before` any more
+  logging = 0x6d6f7665,   // the same, and what it says is in OutputSlot::takeover_log if that is not `takeover_log_before` any more
   retired = 0x72657469,   // the drain needs it no more
 };
 

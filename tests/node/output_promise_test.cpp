@@ -256,7 +256,7 @@ TEST_F(PromisedSteps, StayWhenWhatALaterStepHasWrittenCannotBeUndone) {
     engine.stop(drain::Engine::Unfinished::leave);
   }
   made_->pool.rank_progress(key_.slot, 1) = 3;   // and rank 0 has not ended it
-  slot().forgotten = 1;
+  slot().records_given_up = 1;
 
   const drain::OutputTrace trace = recover_it();
 

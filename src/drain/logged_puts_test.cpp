@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "drain/kept_puts.hpp"
+#include "drain/logged_puts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 namespace glean::drain {
 namespace {
 
-KeptPut whole(const mesh::Box& box, int rank = 0, std::uint64_t step = 0) { return {1, rank, step, 0, box.elements(), box}; }
+LoggedPut whole(const mesh::Box& box, int rank = 0, std::uint64_t step = 0) { return {1, rank, step, 0, box.elements(), box}; }
 
-TEST(KeptPuts, OfRowsSideBySideBecomeOne) {
-  std::vector<KeptPut> rows;
+TEST(LoggedPuts, OfRowsSideBySideBecomeOne) {
+  std::vector<LoggedPut> rows;
   for (std::uint64_t row : {3, 1, 2, 5}) rows.push_back(whole({{row, 0}, {1, 8}}));
 
   const auto joined = join(rows);
@@ -22,24 +22,24 @@ TEST(KeptPuts, OfRowsSideBySideBecomeOne) {
   EXPECT_EQ(joined, (std::vector{whole({{1, 0}, {3, 8}}), whole({{5, 0}, {1, 8}})}));
 }
 
-TEST(KeptPuts, OfTilesThatCoverABoxBecomeOne) {
-  std::vector<KeptPut> tiles;
+TEST(LoggedPuts, OfTilesThatCoverABoxBecomeOne) {
+  std::vector<LoggedPut> tiles;
   for (std::uint64_t i = 0; i < 4 * 5 * 6; ++i) tiles.push_back(whole({{3 * (i / 30), i / 6 % 5, 2 * (i % 6)}, {3, 1, 2}}));
   std::shuffle(tiles.begin(), tiles.end(), std::mt19937(1));
 
   EXPECT_EQ(join(tiles), (std::vector{whole({{0, 0, 0}, {12, 5, 12}})}));
 }
 
-TEST(KeptPuts, OfPartsOfABoxBecomeTheBoxWhenAllAreThere) {
+TEST(LoggedPuts, OfPartsOfABoxBecomeTheBoxWhenAllAreThere) {
   const mesh::Box box{{0, 4}, {10, 10}};
-  const KeptPut first{1, 0, 0, 0, 30, box}, second{1, 0, 0, 30, 50, box}, third{1, 0, 0, 80, 20, box};
+  const LoggedPut first{1, 0, 0, 0, 30, box}, second{1, 0, 0, 30, 50, box}, third{1, 0, 0, 80, 20, box};
 
   EXPECT_EQ(join({third, first}), (std::vector{first, third}));
-  EXPECT_EQ(join({third, second}), (std::vector{KeptPut{1, 0, 0, 30, 70, box}}));
+  EXPECT_EQ(join({third, second}), (std::vector{LoggedPut{1, 0, 0, 30, 70, box}}));
   EXPECT_EQ(join({third, first, second, whole({{10, 4}, {1, 10}})}), (std::vector{whole({{0, 4}, {11, 10}})}));
 }
 
-TEST(KeptPuts, OfDifferentRanksStepsAndVariablesStayApart) {
+TEST(LoggedPuts, OfDifferentRanksStepsAndVariablesStayApart) {
   auto of_another_variable = whole({{3}, {1}});
   of_another_variable.variable = 2;
   const std::vector puts{whole({{0}, {1}}), whole({{1}, {1}}, 1), whole({{2}, {1}}, 0, 1), of_another_variable};
@@ -47,16 +47,16 @@ TEST(KeptPuts, OfDifferentRanksStepsAndVariablesStayApart) {
   auto joined = join(puts);
 
   ASSERT_EQ(joined.size(), puts.size());
-  for (const KeptPut& put : puts) EXPECT_NE(std::find(joined.begin(), joined.end(), put), joined.end());
+  for (const LoggedPut& put : puts) EXPECT_NE(std::find(joined.begin(), joined.end(), put), joined.end());
 }
 
 // Each element is in one box before and after.
-TEST(KeptPuts, SayTheSameWhenTheyAreJoined) {
+TEST(LoggedPuts, SayTheSameWhenTheyAreJoined) {
   std::mt19937 random(7);
   constexpr std::uint64_t edge = 12;
-  const auto elements = [](const std::vector<KeptPut>& puts) {
+  const auto elements = [](const std::vector<LoggedPut>& puts) {
     std::vector<int> ranks(edge * edge, -1);
-    for (const KeptPut& put : puts) {
+    for (const LoggedPut& put : puts) {
       EXPECT_EQ(put.elements, put.box.elements());
       for (std::uint64_t i = 0; i < put.elements; ++i) {
         int& rank = ranks[(put.box.start[0] + i / put.box.count[1]) * edge + put.box.start[1] + i % put.box.count[1]];
@@ -67,7 +67,7 @@ TEST(KeptPuts, SayTheSameWhenTheyAreJoined) {
     return ranks;
   };
   for (int trial = 0; trial < 200; ++trial) {
-    std::vector<KeptPut> puts;
+    std::vector<LoggedPut> puts;
     for (std::uint64_t row = 0; row < edge; row += 2) {
       for (std::uint64_t column = 0; column < edge;) {
         const std::uint64_t columns = std::min<std::uint64_t>(1 + random() % 4, edge - column);
@@ -81,19 +81,19 @@ TEST(KeptPuts, SayTheSameWhenTheyAreJoined) {
   }
 }
 
-TEST(KeptPuts, ComeBackFromTheirBytes) {
-  const std::vector puts{whole({{1, 2}, {3, 4}}, 5, 6), KeptPut{0, 2, 9, 3, 4, {{7}, {20}}}, whole({{}, {}})};
-  EXPECT_EQ(decode_kept_puts(encode(puts)), puts);
-  EXPECT_TRUE(decode_kept_puts(encode({})).empty());
+TEST(LoggedPuts, ComeBackFromTheirBytes) {
+  const std::vector puts{whole({{1, 2}, {3, 4}}, 5, 6), LoggedPut{0, 2, 9, 3, 4, {{7}, {20}}}, whole({{}, {}})};
+  EXPECT_EQ(decode_logged_puts(encode(puts)), puts);
+  EXPECT_TRUE(decode_logged_puts(encode({})).empty());
 }
 
-TEST(KeptPuts, ThatAreDamagedAreRefused) {
+TEST(LoggedPuts, ThatAreDamagedAreRefused) {
   const auto bytes = encode(std::vector{whole({{1, 2}, {3, 4}}, 5, 6), whole({{5, 2}, {3, 4}}, 5, 6)});
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     auto damaged = bytes;
     damaged[i] ^= std::byte{0x10};
-    EXPECT_THROW(static_cast<void>(decode_kept_puts(damaged)), base::Error) << i;
-    EXPECT_THROW(static_cast<void>(decode_kept_puts(std::span(bytes).first(i))), base::Error) << i;
+    EXPECT_THROW(static_cast<void>(decode_logged_puts(damaged)), base::Error) << i;
+    EXPECT_THROW(static_cast<void>(decode_logged_puts(std::span(bytes).first(i))), base::Error) << i;
   }
 }
 

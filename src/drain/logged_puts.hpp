@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is kept of puts whose payload is in the file, when it cannot stay in a journal that is too small: short, because
-// puts that lie side by side become one.
+// What the takeover log says of puts whose payload is in the file, when it cannot stay in a journal that is too small: short,
+// because puts that lie side by side become one.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,25 @@
 namespace glean::drain {
 
 // Elements [first, first + elements) of a box, as of a record.
-struct KeptPut {
+struct LoggedPut {
   std::uint32_t variable = 0;
   int job_rank = 0;   // the rank that has put it
   std::uint64_t step = 0;
   std::uint64_t first = 0;
   std::uint64_t elements = 0;
   mesh::Box box;
-  friend bool operator==(const KeptPut&, const KeptPut&) = default;
+  friend bool operator==(const LoggedPut&, const LoggedPut&) = default;
 };
 
 // Of a record in that journal of the pool.
-[[nodiscard]] KeptPut kept_put(const pool::Pool& pool, const pool::Record& record, int journal);
+[[nodiscard]] LoggedPut logged_put(const pool::Pool& pool, const pool::Record& record, int journal);
 
 // As few as say the same: puts of one rank into one step of a variable, which must not overlap, are joined to larger boxes,
 // and parts of a put to larger parts. Cost: O(d n log n) for n puts of d dimensions.
-[[nodiscard]] std::vector<KeptPut> join(std::vector<KeptPut> puts);
+[[nodiscard]] std::vector<LoggedPut> join(std::vector<LoggedPut> puts);
 
 // With a checksum. decode() throws io when the bytes are not what encode() has made.
-[[nodiscard]] std::vector<std::byte> encode(std::span<const KeptPut> puts);
-[[nodiscard]] std::vector<KeptPut> decode_kept_puts(std::span<const std::byte> bytes);
+[[nodiscard]] std::vector<std::byte> encode(std::span<const LoggedPut> puts);
+[[nodiscard]] std::vector<LoggedPut> decode_logged_puts(std::span<const std::byte> bytes);
 
 }  // namespace glean::drain

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "drain/kept_puts.hpp"
+#include "drain/logged_puts.hpp"
 
 #include <xxhash.h>
 
@@ -13,25 +13,25 @@
 namespace glean::drain {
 namespace {
 
-bool is_whole(const KeptPut& put) { return put.first == 0 && put.elements == put.box.elements(); }
+bool is_whole(const LoggedPut& put) { return put.first == 0 && put.elements == put.box.elements(); }
 
-auto origin(const KeptPut& put) { return std::tie(put.variable, put.step, put.job_rank); }
+auto origin(const LoggedPut& put) { return std::tie(put.variable, put.step, put.job_rank); }
 
 template <class Before, class Join>
-void join_neighbours(std::vector<KeptPut>& puts, Before before, Join join) {
+void join_neighbours(std::vector<LoggedPut>& puts, Before before, Join join) {
   std::sort(puts.begin(), puts.end(), before);
-  std::vector<KeptPut> joined;
-  for (KeptPut& put : puts) {
+  std::vector<LoggedPut> joined;
+  for (LoggedPut& put : puts) {
     if (joined.empty() || !join(joined.back(), put)) joined.push_back(std::move(put));
   }
   puts = std::move(joined);
 }
 
-void join_parts(std::vector<KeptPut>& puts) {
-  const auto key = [](const KeptPut& put) { return std::tuple(origin(put), std::tie(put.box.start, put.box.count, put.first)); };
+void join_parts(std::vector<LoggedPut>& puts) {
+  const auto key = [](const LoggedPut& put) { return std::tuple(origin(put), std::tie(put.box.start, put.box.count, put.first)); };
   join_neighbours(
-      puts, [&](const KeptPut& a, const KeptPut& b) { return key(a) < key(b); },
-      [](KeptPut& put, const KeptPut& next) {
+      puts, [&](const LoggedPut& a, const LoggedPut& b) { return key(a) < key(b); },
+      [](LoggedPut& put, const LoggedPut& next) {
         if (origin(put) != origin(next) || put.box != next.box || put.first + put.elements != next.first) return false;
         put.elements += next.elements;
         return true;
@@ -39,9 +39,9 @@ void join_parts(std::vector<KeptPut>& puts) {
 }
 
 // Boxes that differ in one dimension only, and there one begins where the other ends.
-void join_boxes(std::vector<KeptPut>& puts, std::size_t dimension) {
+void join_boxes(std::vector<LoggedPut>& puts, std::size_t dimension) {
   // Neighbours stand side by side when they are sorted by all but that dimension first.
-  const auto before = [dimension](const KeptPut& a, const KeptPut& b) {
+  const auto before = [dimension](const LoggedPut& a, const LoggedPut& b) {
     if (origin(a) != origin(b)) return origin(a) < origin(b);
     if (is_whole(a) != is_whole(b)) return is_whole(a);
     for (std::size_t d = 0; d < a.box.start.size(); ++d) {
@@ -50,7 +50,7 @@ void join_boxes(std::vector<KeptPut>& puts, std::size_t dimension) {
     }
     return a.box.start[dimension] < b.box.start[dimension];
   };
-  join_neighbours(puts, before, [dimension](KeptPut& put, const KeptPut& next) {
+  join_neighbours(puts, before, [dimension](LoggedPut& put, const LoggedPut& next) {
     if (origin(put) != origin(next) || !is_whole(put) || !is_whole(next)) return false;
     mesh::Box aligned = next.box;
     aligned.start[dimension] = put.box.start[dimension];
@@ -62,15 +62,15 @@ void join_boxes(std::vector<KeptPut>& puts, std::size_t dimension) {
   });
 }
 
-[[noreturn]] void refuse() { throw base::Error(base::Errc::io, "what was kept of the records of an output is damaged"); }
+[[noreturn]] void refuse() { throw base::Error(base::Errc::io, "the takeover log of an output is damaged"); }
 
 }  // namespace
 
-KeptPut kept_put(const pool::Pool& pool, const pool::Record& record, int journal) {
+LoggedPut logged_put(const pool::Pool& pool, const pool::Record& record, int journal) {
   const std::uint64_t* const start = record.box();
   const std::uint64_t* const count = start + record.dimensions;
-  KeptPut put{record.variable, pool.job_rank(record, journal), record.step, record.first_element, record.elements,
-              {{start, count}, {count, count + record.dimensions}}};
+  LoggedPut put{record.variable, pool.job_rank(record, journal), record.step, record.first_element, record.elements,
+                {{start, count}, {count, count + record.dimensions}}};
   if (record.origin != pool::Origin::rank) {   // it speaks for all of its put
     put.first = 0;
     put.elements = put.box.elements();
@@ -78,14 +78,14 @@ KeptPut kept_put(const pool::Pool& pool, const pool::Record& record, int journal
   return put;
 }
 
-std::vector<KeptPut> join(std::vector<KeptPut> puts) {
+std::vector<LoggedPut> join(std::vector<LoggedPut> puts) {
   join_parts(puts);
   // Of one variable all have as many dimensions; of others as many as they have.
   std::size_t dimensions = 0;
-  for (const KeptPut& put : puts) dimensions = std::max(dimensions, put.box.start.size());
+  for (const LoggedPut& put : puts) dimensions = std::max(dimensions, put.box.start.size());
   for (std::size_t d = dimensions; d-- > 0;) {
-    const auto without = std::stable_partition(puts.begin(), puts.end(), [&](const KeptPut& put) { return put.box.start.size() > d; });
-    std::vector<KeptPut> others(std::make_move_iterator(without), std::make_move_iterator(puts.end()));
+    const auto without = std::stable_partition(puts.begin(), puts.end(), [&](const LoggedPut& put) { return put.box.start.size() > d; });
+    std::vector<LoggedPut> others(std::make_move_iterator(without), std::make_move_iterator(puts.end()));
     puts.erase(without, puts.end());
     join_boxes(puts, d);
     puts.insert(puts.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
@@ -94,9 +94,9 @@ std::vector<KeptPut> join(std::vector<KeptPut> puts) {
 }
 
 // 64-bit words: XXH3 of what follows; for each put variable and rank, step, first, elements, dimensions, start, count.
-std::vector<std::byte> encode(std::span<const KeptPut> puts) {
+std::vector<std::byte> encode(std::span<const LoggedPut> puts) {
   std::vector<std::uint64_t> words{0};
-  for (const KeptPut& put : puts) {
+  for (const LoggedPut& put : puts) {
     words.insert(words.end(), {std::uint64_t{put.variable} << 32 | static_cast<std::uint32_t>(put.job_rank), put.step, put.first,
                                put.elements, put.box.start.size()});
     words.insert(words.end(), put.box.start.begin(), put.box.start.end());
@@ -107,12 +107,12 @@ std::vector<std::byte> encode(std::span<const KeptPut> puts) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::vector<KeptPut> decode_kept_puts(std::span<const std::byte> bytes) {
+std::vector<LoggedPut> decode_logged_puts(std::span<const std::byte> bytes) {
   std::vector<std::uint64_t> words(bytes.size() / sizeof(std::uint64_t));
   if (words.empty() || bytes.size() % sizeof(std::uint64_t) != 0) refuse();
   std::memcpy(words.data(), bytes.data(), bytes.size());
   if (words[0] != XXH3_64bits(words.data() + 1, (words.size() - 1) * sizeof(std::uint64_t))) refuse();
-  std::vector<KeptPut> puts;
+  std::vector<LoggedPut> puts;
   for (auto word = words.begin() + 1; word != words.end();) {
     constexpr std::ptrdiff_t fixed = 5;
     if (words.end() - word < fixed) refuse();
