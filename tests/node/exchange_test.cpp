@@ -150,11 +150,11 @@ class TwoNodes : public testing::Test {
   }
 
   template <class Condition>
-  void progress_until(const std::vector<int>& who, Condition holds) {
+  void progress_until(const std::vector<int>& nodes, Condition holds) {
     const std::uint64_t deadline = base::now_ns() + 30'000'000'000;
     while (!holds()) {
       bool moved = false;
-      for (const int n : who) moved = node(n).exchange.progress() || moved;
+      for (const int n : nodes) moved = node(n).exchange.progress() || moved;
       if (!moved) usleep(100);
       if (base::now_ns() > deadline) FAIL() << "nothing comes of it: " << node(0).exchange.diagnose();
     }

@@ -208,21 +208,21 @@ std::string Scheduler::pending_of(int process) const {
 
 // Nobody can run: the sleeps of all who are left time out.
 void Scheduler::let_time_pass() {
-  std::string who;
-  bool anybody = false;
+  std::string waiting;
+  bool any_sleeps = false;
   for (int process = 0; process < static_cast<int>(fibers_.size()); ++process) {
     Fiber& fiber = this->fiber(process);
     if (fiber.state != Fiber::State::sleeps && fiber.state != Fiber::State::joins) continue;
-    who += (who.empty() ? "" : ", ") + pending_of(process);
+    waiting += (waiting.empty() ? "" : ", ") + pending_of(process);
     if (fiber.state == Fiber::State::joins) continue;
-    anybody = true;
+    any_sleeps = true;
     fiber.state = Fiber::State::runnable;
     note(process, "has slept long enough");
   }
-  if (who.empty()) return;
-  if (!anybody) fail("deadlock: " + who);
-  if (!outcome_.died) fail("nobody will wake them: " + who);
-  if (++naps_ > naps_max) fail("somebody died, and the others wait for ever: " + who);
+  if (waiting.empty()) return;
+  if (!any_sleeps) fail("deadlock: " + waiting);
+  if (!outcome_.died) fail("nobody will wake them: " + waiting);
+  if (++naps_ > naps_max) fail("somebody died, and the others wait for ever: " + waiting);
 }
 
 // Who goes on; -1 when all have ended.

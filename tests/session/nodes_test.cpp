@@ -48,12 +48,12 @@ TEST_F(Nodes, NameARankOfAnotherThatIsMissing) {
   Session session(MPI_COMM_WORLD, with({{"pool.deadline", "700ms"}}));
   Simple file(session, path("a.nc"));
   file.step(1);
-  const std::string who = "rank " + std::to_string(last_aggregator());
+  const std::string late = "rank " + std::to_string(last_aggregator());
   if (rank_ != last_aggregator()) file.out.end_step();
-  EXPECT_ERROR(session.wait(Level::staged), Errc::timeout, who + " has not ended step 0");
+  EXPECT_ERROR(session.wait(Level::staged), Errc::timeout, late + " has not ended step 0");
   if (rank_ == last_aggregator()) file.out.end_step();
   if (rank_ != last_aggregator()) file.out.close();
-  EXPECT_ERROR(session.wait(Level::durable), Errc::timeout, who + " has not closed it");
+  EXPECT_ERROR(session.wait(Level::durable), Errc::timeout, late + " has not closed it");
   if (rank_ == last_aggregator()) file.out.close();
   session.close();
   EXPECT_TRUE(exists("a.nc"));

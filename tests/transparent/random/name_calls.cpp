@@ -150,7 +150,7 @@ void Execution::look(int file, Look look, int number) {
   if (model_.file(file).has_been_linked) wait_for_all(directory_);
   // Under GLEAN on several nodes, who lists a directory waits for files of other communicators that are closed on this node only: two
   // nodes may wait for each other.
-  const bool others_wait = scenario_.files[static_cast<std::size_t>(file)].who == Who::world || number < 0;
+  const bool others_wait = scenario_.files[static_cast<std::size_t>(file)].members == Members::world || number < 0;
   if (look == Look::list && others_wait) {
     std::vector<std::string> found = names_in(directory_);
     std::sort(found.begin(), found.end());
