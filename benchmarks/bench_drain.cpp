@@ -115,7 +115,7 @@ int run(int argc, char** argv) {
     std::map<std::string, std::vector<double>> fio_times;
     DrainSeries plain, summed;
     for (int repetition = 0; repetition <= options.repetitions; ++repetition) {   // the first one warms up
-      // Who goes first alternates.
+      // The two take turns in going first.
       if (repetition % 2 != 0) summed.add(drain(ranks, summing, options, data), repetition);
       plain.add(drain(ranks, session, options, data), repetition);
       if (repetition % 2 == 0) summed.add(drain(ranks, summing, options, data), repetition);

@@ -3,7 +3,7 @@
 // What the journal costs a put: what lies in the pool can be recovered because a record with a checksum says what it is.
 //
 // A put through the pool's Recorder, with its records, beside the bare copy of the same bytes in the same pieces into the
-// same chunks of the same pool. Nobody drains meanwhile; between repetitions the records are retired, which is not timed.
+// same chunks of the same pool. Nothing is drained meanwhile; between repetitions the records are retired, which is not timed.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -110,7 +110,7 @@ class Contenders {
   double recorded() {
     double seconds = 0;
     {
-      pool::Recorder recorder(pool_, rank_, 10, [] { return "nobody drains"; });
+      pool::Recorder recorder(pool_, rank_, 10, [] { return "no drain runs"; });
       const double begin = now_seconds();
       for (std::uint64_t put = 0; put < size_.puts; ++put) {
         box_.start[0] = put;
@@ -154,7 +154,7 @@ class Contenders {
 Json measure(const Ranks& ranks, pool::Pool& memory, const Options& options, const Case& size) {
   Contenders contenders(memory, ranks.rank(), size);
   std::vector<double> bare, recorded, ratios;
-  // The first round warms up. Who goes first alternates.
+  // The first round warms up. The two take turns in going first.
   for (int repetition = 0; repetition <= options.repetitions; ++repetition) {
     double seconds[2] = {};
     for (const int which : {repetition % 2, 1 - repetition % 2}) {

@@ -101,7 +101,7 @@ Json measure(const Ranks& ranks, glean::Session& session, const Options& options
     put.push_back(puts_seconds);
     step.push_back(step_seconds);
   };
-  // The first round warms up. Who goes first alternates.
+  // The first round warms up. The two take turns in going first.
   for (int repetition = 0; repetition <= options.repetitions; ++repetition) {
     const bool counts = repetition > 0;
     if (repetition % 2 == 0) measure_copy(counts);

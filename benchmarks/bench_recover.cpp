@@ -4,7 +4,7 @@
 // recover` does it, beside fio writing as many bytes with the same requests.
 //
 // The time runs from looking for the pool until its file is durable and published and the pool is gone. The pool lies
-// there as a killed job leaves it: nothing was drained, and nobody has it mapped.
+// there as a killed job leaves it: nothing was drained, and no process has it mapped.
 #include <CLI/CLI.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,7 +67,7 @@ glean::store::OutputDescription description_of(const Options& options) {
 
 // Half of the array as one rank, in pieces of a chunk.
 void capture(pool::Pool& memory, int rank, pool::OutputKey key, const Options& options) {
-  pool::Recorder recorder(memory, rank, 10, [] { return "nobody drains"; });
+  pool::Recorder recorder(memory, rank, 10, [] { return "no drain runs"; });
   const std::uint64_t half = options.bytes() / sizeof(double) / pool_ranks, first = half * static_cast<std::uint64_t>(rank);
   std::vector<double> values(piece_elements);
   for (std::uint64_t done = 0; done < half; done += piece_elements) {
@@ -95,7 +95,7 @@ void fill(const std::string& name, const Options& options) {
   std::ofstream(description.names.working_path, std::ios::binary) << std::string(header_bytes, 'h');
   const pool::OutputKey key = *memory.open_slot(0);
   {
-    pool::Recorder recorder(memory, 0, 10, [] { return "nobody drains"; });
+    pool::Recorder recorder(memory, 0, 10, [] { return "no drain runs"; });
     recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
     recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
   }

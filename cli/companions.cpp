@@ -65,14 +65,14 @@ class MpiCompanions final : public service::Companions {
 
   [[nodiscard]] std::vector<std::unique_ptr<transport::Messages>> messages(const std::vector<int>& nodes,
                                                                            const std::vector<int>& process_of) override {
-    // What the nodes of another job have said last, and nobody has heard, must not be heard here.
+    // What the nodes of another job have said last, and no process has heard, must not be heard here.
     MPI_Comm_dup(MPI_COMM_WORLD, &networks_.emplace_back());
     std::vector<std::unique_ptr<transport::Messages>> messages;
     for (const int node : nodes) messages.push_back(transport::make_mpi_messages(networks_.back(), node, process_of));
     return messages;
   }
 
-  [[nodiscard]] bool nobody_needs_more() override {
+  [[nodiscard]] bool none_needs_more() override {
     if (done_ == MPI_REQUEST_NULL) MPI_Ibarrier(MPI_COMM_WORLD, &done_);
     int all = 0;
     MPI_Test(&done_, &all, MPI_STATUS_IGNORE);
@@ -234,7 +234,7 @@ int with_companions(bool needs_others, const std::function<int(service::Companio
       if (const auto status = work_with_others(launcher, together, why_alone)) return *status;
     }
   }
-  return work(*service::nobody_else(), why_alone);
+  return work(*service::no_companions(), why_alone);
 }
 
 }  // namespace glean::cli

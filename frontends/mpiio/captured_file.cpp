@@ -94,7 +94,7 @@ void CapturedFile::close() {
   most[5] = untold.job_output();
   most[0] = std::max(most[0], static_cast<std::uint64_t>(untold.code()));
   most[4] = publication && !target_->output ? 0U : 1U;
-  // When a rank returns, all have closed the output: whoever opens the file then finds it complete, or waits for that.
+  // When a rank returns, all have closed the output: a process that opens the file then finds it complete, or waits for that.
   PMPI_Allreduce(MPI_IN_PLACE, most, 6, MPI_UINT64_T, MPI_MAX, comm_);
   if (most[0] == MPI_SUCCESS && most[4] == 0) most[0] = static_cast<std::uint64_t>(wait_for(*publication));
   file_comm_->ends(most[3] == 0 ? FileComm::End::spare : FileComm::End::freed);
@@ -196,7 +196,7 @@ void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   if (of_root.code != MPI_SUCCESS) fail(of_root.code);
   if (!several_nodes) return;
   output().was_resized(static_cast<Bytes>(size));
-  static_cast<void>(Session::barrier(comm_));   // before anybody writes, and makes it longer
+  static_cast<void>(Session::barrier(comm_));   // before any rank writes, and makes it longer
 }
 
 void CapturedFile::start_over() {

@@ -186,7 +186,7 @@ std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::
   if (working.back() != 0) return refuse(session, comm, refused, fh);
   if (working[0] == '\0') return std::nullopt;
   const int code = open_quietly(comm, working.data(), amode, info, fh);
-  int any[2] = {code == MPI_SUCCESS ? 1 : 0, code == MPI_SUCCESS ? 0 : 1};   // who has it open, and who has not
+  int any[2] = {code == MPI_SUCCESS ? 1 : 0, code == MPI_SUCCESS ? 0 : 1};   // ranks that have it open, and that have not
   PMPI_Allreduce(MPI_IN_PLACE, any, 2, MPI_INT, MPI_MAX, comm);
   if (any[0] == 0) return std::nullopt;
   if (code != MPI_SUCCESS) return not_opened(code);
@@ -341,7 +341,7 @@ int delete_file(const char* filename, MPI_Info info) noexcept {
   if (session == nullptr || filename == nullptr || is_special(filename) || !session->core()->has_pool()) {
     return PMPI_File_delete(filename, info);
   }
-  ByteOutput::forget_checksums(Session::absolute(filename));   // first: whoever is killed now leaves none without a file
+  ByteOutput::forget_checksums(Session::absolute(filename));   // first: a rank that is killed now leaves none without a file
   return PMPI_File_delete(filename, info);
 }
 

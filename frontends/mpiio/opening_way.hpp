@@ -29,7 +29,7 @@ enum class Way : int {
 // An output that the storage refuses.
 using Refused = std::optional<session::ByteOutput::UntoldFailure>;
 
-// Of one rank, or of all: `is_found` is anyone's.
+// Of one rank, or of all: `is_found`: any rank has.
 struct Said {
   Way way;
   bool is_found;   // to write: another handle of this process has it open; to read: it is closed, and not yet published
@@ -38,7 +38,7 @@ struct Said {
   Refused refused{};   // on rank 0
 };
 
-// What all ranks say who open a file, whether to read or to write it: a program may mistake the one for the other. Collective, one
+// What all ranks say that open a file, whether to read or to write it: a program may mistake the one for the other. Collective, one
 // reduction.
 [[nodiscard]] Said all_say(MPI_Comm comm, int amode, const Said& mine);
 // All ranks choose the same way to open a file to write, and agree on `spare`. Collective, one reduction, on several nodes two.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A handle of the MPI library's by which the program writes a file past GLEAN: as long as it is open, nobody captures that file.
+// A handle of the MPI library's by which the program writes a file past GLEAN: as long as it is open, no rank captures that file.
 #pragma once
 
 #include <mpi.h>

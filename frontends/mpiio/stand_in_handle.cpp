@@ -70,7 +70,7 @@ MPI_Comm comm_to_ask() {
   return comm;
 }
 
-// MPI has no call that tells; what sends nothing to nobody still needs a committed datatype.
+// MPI has no call that tells; a call that sends nothing to MPI_PROC_NULL still needs a committed datatype.
 bool is_committed(MPI_Datatype type) {
   return has_name(type) || PMPI_Send(nullptr, 0, type, MPI_PROC_NULL, 0, comm_to_ask()) == MPI_SUCCESS;
 }

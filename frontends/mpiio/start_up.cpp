@@ -24,7 +24,7 @@ namespace glean::mpiio {
 namespace {
 
 constexpr double words_every_s = 5, busy_s = 0.01;
-constexpr int word_of_others = 4;   // rank 0 may be who does not come
+constexpr int word_of_others = 4;   // rank 0 may be the one that does not come
 constexpr int meeting_tag = 31415;
 constexpr useconds_t nap_us = 1000;
 [[gnu::constructor]] void note_that_it_is_loaded() {

@@ -326,7 +326,7 @@ int end_pending(OpenFile& file, Ending ending, int ncid, int number, int* reques
       if (mine == NC_NOERR) mine = code;
     }
   };
-  // Before the library's call, which waits for other ranks: who returns from it reads what all have put.
+  // Before the library's call, which waits for other ranks: a rank that returns from it reads what all have put.
   if (waits && file.mode() == needed && has_all_that_are_named(file, ncid, number, requests)) capture_these(named(file, number, requests));
   const std::vector<int> before(requests, requests == nullptr || number < 0 ? requests : requests + number);
   const int code = original();

@@ -70,7 +70,7 @@ Wanted opened(int flags) { return (flags & O_NOFOLLOW) != 0 ? Wanted::link_or_di
 
 bool is_own(const void* caller) { return caller >= __ehdr_start && caller < etext; }
 
-// Found when the library is loaded, so that a signal handler does not come to look for it; earlier for those who call earlier.
+// Found when the library is loaded, so that a signal handler does not come to look for it; earlier for callers that call earlier.
 template <class Function>
 class Next {
  public:
@@ -296,7 +296,7 @@ GLEAN_LINKING(link, (const char* from, const char* to), (from, to), AT_FDCWD, AT
 GLEAN_LINKING(linkat, (int old_directory, const char* from, int new_directory, const char* to, int flags),
               (old_directory, from, new_directory, to, flags), old_directory, new_directory,
               (flags & AT_SYMLINK_FOLLOW) != 0 ? Wanted::file : Wanted::link)
-// Who finds the link may look for what it leads to.
+// A process that finds the link may look for what it leads to.
 GLEAN_NEW(symlink, (const char* text, const char* path), (text, path), AT_FDCWD, Wanted::link,
           if (!is_own(__builtin_return_address(0)) && !may_link("symlink", text, AT_FDCWD, path)) return -1)
 GLEAN_NEW(symlinkat, (const char* text, int directory, const char* path), (text, directory, path), directory, Wanted::link,

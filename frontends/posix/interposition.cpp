@@ -119,7 +119,8 @@ std::unique_ptr<KeptName> wait(Interposition& interposition, const char* call, i
   return kept;
 }
 
-// The pool that the parent has, if that is a rank: for who gets an environment from before MPI_Init, as Python keeps a copy of its own.
+// The pool that the parent has, if that is a rank: for a child that gets an environment from before MPI_Init, as Python keeps a copy of its
+// own.
 std::string pool_of_parent() {
   constexpr std::string_view directory = "/dev/shm";
   std::ifstream maps("/proc/" + std::to_string(getppid()) + "/maps");

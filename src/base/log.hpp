@@ -2,7 +2,7 @@
 //
 // Messages to people, on standard error, each line with "glean:" in front.
 //
-// An error that is thrown is not logged as well: whoever catches it decides. The log is for what has no caller
+// An error that is thrown is not logged as well: the code that catches it decides. The log is for what has no caller
 // to tell: background work, destructors, decisions that surprise.
 #pragma once
 

@@ -15,7 +15,7 @@ namespace {
 
 using base::Bytes;
 
-const pool::WaitDiagnosis no_diagnosis = [] { return std::string("nobody knows"); };
+const pool::WaitDiagnosis no_diagnosis = [] { return std::string("not known"); };
 
 bool keep(pool::TestPool& made, const StepToBegin& step, int rank = 0, double seconds = 20) {
   return keep_step(made.pool, rank, step, seconds, no_diagnosis);

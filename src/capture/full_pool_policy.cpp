@@ -76,7 +76,7 @@ void FullPoolPolicy::put(const Put& put, const Source& source) {
     void give_number_up(const RecordedPut&) const {}
     [[nodiscard]] std::uint64_t own_elements(const RecordedPut& rest) const { return policy.write_through_.own_elements(rest); }
     void write(const RecordedPut& piece) const {
-      // The record first: whoever finishes the work of killed processes must know what may be in the file.
+      // The record first: a drain that finishes the work of killed processes must know what may be in the file.
       policy.write_through_.write(policy.recorder_.commit_elsewhere(pool::PayloadPlace::file, 0, 0, piece), source);
     }
   };

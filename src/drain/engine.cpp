@@ -225,7 +225,7 @@ bool Engine::read_all_journals() {
     bool complete = true;
     blocked_.clear();
     for (int rank = 0; rank < static_cast<int>(journals_.size()); ++rank) complete = read_journal(rank) && complete;
-    // What one rank has written may wait for what another has; without ranks, for what nobody will ever record.
+    // What one rank has written may wait for what another has; without ranks, for what will never be recorded.
     if (!blocked_.empty() && records_read_ != before) continue;
     if (ranks_ == Ranks::gone && pass_over_unrecorded_writes()) continue;
     return complete && blocked_.empty();

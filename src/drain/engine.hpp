@@ -28,7 +28,7 @@ class Engine {
  public:
   // Starts plan.drain_threads threads, which take up what is in the pool, and one that watches the clock where the pool says
   // when the job ends. `pool` and `calls` must outlive the engine. Throws when the buffers or threads cannot be had. With
-  // Ranks::gone nobody captures any more: outputs are completed with the steps that all ranks have ended, and what the
+  // Ranks::gone no rank captures any more: outputs are completed with the steps that all ranks have ended, and what the
   // storage refuses stays as it is for another try.
   Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks = Ranks::working);
   // stop(Unfinished::discard).

@@ -16,7 +16,7 @@ int Engine::cores_of_machine() {
 }
 
 // With the lock held. Only while nothing but outputs of bytes is there, which are captured in one go between open and close, and until all
-// ranks have come out of closing them: who waits for one says so in its slot, or has closed it.
+// ranks have come out of closing them: a rank that waits for one says so in its slot, or has closed it.
 bool Engine::leaves_cores_to_ranks() {
   const pool::PoolHeader& header = pool_.header();
   const auto ranks = static_cast<int>(header.ranks);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t blocks_in_flight = 16;   // of a node, so that heads do not pile up at a slow one
 constexpr int arrivals_at_once = 256;
-constexpr std::uint64_t between_names_ns = 100'000'000;   // who is last is told again at most so often
+constexpr std::uint64_t between_names_ns = 100'000'000;   // which rank is last is told again at most so often
 
 void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
@@ -265,7 +265,7 @@ bool Exchange::complete_transfers(Lane& lane) {
 void Exchange::commit(const Receiving& received) {
   if (head_of<MessageKind>(received.incoming.head) == MessageKind::sums) return commit_sums(received);
   const auto head = head_of<BlockHead>(received.incoming.head);
-  const SharedOutput* output = find(head.job_output);   // none: it has failed here, or is put off, and everybody has been told
+  const SharedOutput* output = find(head.job_output);   // none: it has failed here, or is put off, and all nodes have been told
   const bool taken = received.held && output != nullptr;
   if (taken) {
     const mesh::Box box = box_of(head, received.incoming.head);
@@ -281,7 +281,7 @@ void Exchange::commit(const Receiving& received) {
   all_.messages.send(received.incoming.peer, bytes_of(ReceiptHead{.taken = taken ? 1U : 0U, .number = head.number}));
 }
 
-// --- how far everybody is
+// --- how far all nodes are
 
 NodeProgress Exchange::own_progress(const SharedOutput& output) const {
   NodeProgress mine = progress_of(pool_, output.key.slot);
@@ -302,7 +302,7 @@ bool Exchange::tell_progress() {
     output.over = known && (!open || pool::postponed(slot) == pool::Postponed::yes);
     if (!output.over) continue;
     over_[output.job_output % pool::output_slots] = (output.job_output >> 32) + 1;
-    if (open) continue;   // postponed: whoever tries again has to know which it is
+    if (open) continue;   // postponed: the process that tries again has to know which it is
     slot.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
     if (slot.is_bytes.load(std::memory_order_acquire) != 0) slot.state.store(pool::OutputState::free, std::memory_order_release);
     pool::futex_signal(pool_.header().progress);

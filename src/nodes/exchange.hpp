@@ -63,7 +63,7 @@ class Exchange {
     // That it has failed, or may have: the storage of a node refuses it.
     enum class Failure { none, refused, failed } told_of_failure = Failure::none;
     bool told_of_end = false;               // that it is published, or postponed
-    bool over = false;                      // everybody who has to know of its end has been told
+    bool over = false;                      // all nodes that have to know of its end have been told
   };
   struct Incoming {
     int peer = 0;

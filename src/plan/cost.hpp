@@ -35,7 +35,7 @@ struct Cost {
   friend bool operator==(const Cost&, const Cost&) = default;
 };
 
-// What a group's choice is made from. Between groups that share files every aggregator writes the same share, whoever puts it.
+// What a group's choice is made from. Between groups that share files every aggregator writes the same share, whichever rank puts it.
 struct Situation {
   const topology::Machine& machine;
   const topology::Placement& placement;

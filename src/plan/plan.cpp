@@ -38,7 +38,7 @@ class Planner {
   [[nodiscard]] const GroupsInUse& in_use() const { return in_use_; }
   [[nodiscard]] Bytes bytes() const { return bytes_; }
 
-  // Of storage everybody has to know how many aggregators the others have, so that it cannot depend on what one group has.
+  // For storage every group has to know how many aggregators the others have, so that it cannot depend on what one group has.
   [[nodiscard]] Choice choice_for(const GroupLoad& load) const { return common_ ? *common_ : choose(situation(load)); }
 
   [[nodiscard]] GroupLoad load(GroupId group) const { return load_of(machine_, placement_, request_, group); }

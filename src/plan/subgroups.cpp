@@ -70,7 +70,7 @@ class Division {
     return result;
   }
 
-  // Where nobody has anything, nodes count.
+  // Where no node has anything, nodes count.
   [[nodiscard]] double weight(int i) const {
     return weightless_ ? 1 : static_cast<double>(load_.nodes[static_cast<std::size_t>(i)].bytes);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What was captured, and in which order: one ring of records per rank, written by the rank, read by whoever drains.
+// What was captured, and in which order: one ring of records per rank, written by the rank, read by the drain.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace glean::pool {
   return {{start, count}, {count, count + record.dimensions}};
 }
 
-// Tells who is missing when a wait for pool space passes its deadline.
+// Tells which ranks are missing when a wait for pool space passes its deadline.
 using WaitDiagnosis = std::function<std::string()>;
 
 // The capturing side of one rank, or of what other nodes send: pool space and records. Not thread-safe. Nothing
@@ -30,7 +30,7 @@ using WaitDiagnosis = std::function<std::string()>;
 // there is some.
 class Recorder {
  public:
-  // `keep_draining` is called now and then while it waits: whoever can sees to it that somebody drains. The journal of what
+  // `keep_draining` is called now and then while it waits: it sees to it, if this rank can, that there is a drain. The journal of what
   // other nodes send is that of node rank header().ranks.
   Recorder(Pool& pool, int node_rank, double deadline_seconds, WaitDiagnosis diagnosis,
            std::function<void()> keep_draining = [] {});
@@ -124,12 +124,12 @@ class JournalReader {
   [[nodiscard]] const Record* peek();
   void advance();   // past the record that peek() gave
 
-  // The payload is in the file: its space is returned at once, the record stays. Whoever waits for space must be told.
+  // The payload is in the file: its space is returned at once, the record stays. Ranks that wait for space must be told.
   void give_payload_back(const Record& record);
   // Of a record that holds no payload: `moving`, or `written` again.
   void mark(const Record& record, RecordState state);
   // The record is needed no more, nor is its payload: the record's space is returned when all records before it are
-  // retired too. It must not be looked at any more. Whoever waits for space must be told.
+  // retired too. It must not be looked at any more. Ranks that wait for space must be told.
   void retire(const Record& record);
   [[nodiscard]] int rank() const { return node_rank_; }
   // The rank waits for room in it.

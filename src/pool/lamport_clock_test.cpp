@@ -48,7 +48,8 @@ TEST_F(LamportClock, AWriteIsInThatOfItsNode) {
   EXPECT_EQ(write().order, 5U);
 }
 
-// What is written before it is proposed is in an earlier one than what all that synchronize write afterwards, whoever raises it meanwhile.
+// What is written before it is proposed is in an earlier one than what all that synchronize write afterwards, whichever rank raises it
+// meanwhile.
 TEST_F(LamportClock, AProposalIsLaterThanWhatWasWritten) {
   std::atomic<bool> ends{false};
   std::thread other([&] {

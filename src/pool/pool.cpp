@@ -121,7 +121,7 @@ void Pool::map(Access access) {
 Pool Pool::create(const std::string& name, const plan::NodePlan& plan, int ranks, const NodeShare& share) {
   Pool pool(name, checked(shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600), "make", name), plan.pool_bytes);
   try {
-    static_cast<void>(pool.claim_rank(0));   // nobody may take it for the remains of a job
+    static_cast<void>(pool.claim_rank(0));   // no process may take it for the remains of a job
     if (ftruncate(pool.descriptor_, static_cast<off_t>(plan.pool_bytes)) != 0) {
       throw base::system_error(errno, "cannot size the pool '" + name + "'");
     }
@@ -182,7 +182,7 @@ void Pool::lay_out(const plan::NodePlan& plan, int ranks, const NodeShare& share
   }
   header.free_chunks.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
-  header.magic = pool_magic;   // last: whoever sees it sees the rest
+  header.magic = pool_magic;   // last: a process that sees it sees the rest
 }
 
 Pool Pool::attach(const std::string& name, Access access) {

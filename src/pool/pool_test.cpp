@@ -62,7 +62,7 @@ bool use_chunks(Pool& pool, std::uint64_t mark, int rounds, std::size_t at_once)
   return true;
 }
 
-TEST(Pool, IsTheSameForWhoeverAttaches) {
+TEST(Pool, IsTheSameForAProcessThatAttaches) {
   TestPool made(3);
 
   Pool attached = Pool::attach(made.pool.name());
@@ -89,7 +89,7 @@ TEST(Pool, RefusesNamesThatAreTakenMissingOrNotAPool) {
   shm_unlink(other.c_str());
 }
 
-TEST(Pool, RefusesAHeaderThatNobodyCanDrainBy) {
+TEST(Pool, RefusesAHeaderThatNoDrainCanUse) {
   TestPool made(1);
   const PoolHeader& sound = made.pool.header();
   const auto refused_with = [&](auto PoolHeader::* field, auto value) {
@@ -133,7 +133,7 @@ TEST(Pool, TooSmallForItsRanksIsRefusedAndLeavesNothingBehind) {
   EXPECT_EQ(code_of([&] { static_cast<void>(Pool::attach(name)); }), base::Errc::not_found);
 }
 
-TEST(Pool, HasMoreChunksThanRanksSoThatHalfFilledOnesNeverBlockEverybody) {
+TEST(Pool, HasMoreChunksThanRanksSoThatHalfFilledOnesNeverBlockAllRanks) {
   for (Bytes bytes = 128 * base::KiB; bytes < 512 * base::KiB; bytes += 4096) {
     plan::NodePlan plan = small_plan();
     plan.pool_bytes = bytes;

@@ -109,7 +109,7 @@ struct alignas(64) ChunkState {   // each small write of a rank changes one
 };
 
 // How far a rank is with an output: the number of steps that it has ended, and flags. The rank writes it after the
-// records that it speaks of, so whoever reads it and then the journal has all of them.
+// records that it speaks of, so a drain that reads it and then the journal has all of them.
 using RankProgress = Atomic<std::uint32_t>;
 inline constexpr std::uint32_t rank_closed = 1u << 31;      // no more steps
 inline constexpr std::uint32_t rank_abandoned = 1u << 30;   // closed, and the output shall not be published
@@ -135,7 +135,7 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
   Atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
   Atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
-  // XXH3 of the final path and of its directory, for whoever looks for the file while it is not there yet; 0: not known.
+  // XXH3 of the final path and of its directory, for processes that look for the file while it is not there yet; 0: not known.
   Atomic<std::uint64_t> path_mark, directory_mark;
   // What another drain needs to go on where this one was killed.
   Atomic<std::uint64_t> records;           // 1 + the last record with data, of settled steps
@@ -150,14 +150,14 @@ struct alignas(64) OutputSlot {
   std::array<Atomic<std::uint64_t>, 64> decisions;
   Atomic<std::uint64_t> steps_dropped;
   // -- of bytes: writes are numbered, over all ranks, in the order in which they were made
-  Atomic<std::uint32_t> is_bytes;          // 1: nobody comes to see what became of it
+  Atomic<std::uint32_t> is_bytes;          // 1: no rank comes to see what became of it
   alignas(64) Atomic<std::uint64_t> writes_begun;   // stamp of the next (WriteStamp). These two change with each write
   Atomic<std::uint64_t> size;              // of the file, with all that was captured
   alignas(64) Atomic<std::uint64_t> writes_written;   // all of lower numbers are in the file
   Atomic<std::uint64_t> written_before;    // on one node: all of lower stamps are
   Atomic<std::uint64_t> write_up_to;       // asked for
   Atomic<std::uint32_t> waiting_for_writes;   // ranks that sleep on `progress` until more is written
-  Atomic<std::uint64_t> read_up_to;        // asked for by who then reads it: these go through the page cache
+  Atomic<std::uint64_t> read_up_to;        // asked for by a rank that then reads it: these go through the page cache
   Atomic<std::uint32_t> name_lock;         // 1 + a rank that opens the file under its working name, or name_changes
   Atomic<std::uint64_t> shared_position;   // the ranks': MPI-IO's shared file pointer
   // -- on several nodes. What the drain says of this node:

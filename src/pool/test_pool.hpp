@@ -53,7 +53,7 @@ struct TestPool {
   TestPool(const TestPool&) = delete;
   TestPool& operator=(const TestPool&) = delete;
 
-  // Before anybody captures.
+  // Before any rank captures.
   void spill_to(const std::string& directory, Bytes budget) {
     directory.copy(pool.header().spill_directory.data(), pool.header().spill_directory.size() - 1);
     pool.header().spill_budget_bytes = budget;

@@ -20,7 +20,7 @@ using base::Bytes;
 struct OtherNodes {
   std::unique_ptr<transport::Messages> messages;
   double deadline_seconds = 300;              // for the others to do their part
-  std::function<void()> leave_together;       // nobody needs a message of another one any more. Collective, blocks
+  std::function<void()> leave_together;       // no process needs a message of another one any more. Collective, blocks
 };
 
 // Drains until the session is closed; if all its ranks are gone before, completes what they have left as recover() does,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes that ranks of several nodes open together. On each node it has a slot; who makes it there is the first rank of that
+// Outputs of bytes that ranks of several nodes open together. On each node it has a slot; the rank that makes it there is the first of that
 // node that opens it, and the first of node 0 makes the file.
 #include <fmt/format.h>
 
@@ -55,7 +55,7 @@ void begin(Core& core, pool::OutputKey key, const Proposed& made, std::uint64_t 
   core.share(job_output(made), key);
 }
 
-// What another rank of this node has begun, and nobody closed.
+// What another rank of this node has begun, and no rank has closed.
 pool::OutputKey find_shared(const pool::Pool& pool, const Proposed& made) {
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool.slot(index);

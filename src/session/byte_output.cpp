@@ -26,12 +26,12 @@ namespace glean::session {
 
 void tell_drain(Core& core) {
   core.recorder().ring_the_drain();
-  pool::futex_signal(core.pool().header().progress);   // whoever talks to other nodes sleeps on it
+  pool::futex_signal(core.pool().header().progress);   // the exchange sleeps on it
 }
 
 namespace {
 
-// Whoever drains tells this rank, among others, when more is written.
+// The drain tells this rank, among others, when more is written.
 class WaitsForWrites {
  public:
   explicit WaitsForWrites(pool::OutputSlot& slot) : slot_(slot), generation_(slot.generation) { slot_.waiting_for_writes.fetch_add(1); }
@@ -82,7 +82,7 @@ std::optional<FoundOutput> find_unpublished(const Core& core, const std::string&
   if (!any_is_open(core.pool()) || core.pool().is_shared()) return std::nullopt;   // others may be renaming it
   const std::string final_path = store::resolved_path(path);
   const auto found = find_output(core.pool(), final_path);
-  // Who opens one that is written in place looks it up by the name under which it is waited for.
+  // A rank that opens one that is written in place looks it up by the name under which it is waited for.
   if (!found || !found->is_closed || found->working_path == final_path) return std::nullopt;
   return pool::ranks_of_output(core.pool(), found->key.slot).any_abandoned ? std::nullopt : found;
 }
@@ -289,7 +289,7 @@ std::uint32_t ByteOutput::wait_for_ranks() const { return core_->pace().wait_for
 
 std::uint32_t ByteOutput::keep_pace(base::Bytes bytes, std::uint64_t writes) const {
   const std::uint32_t mine = collective_count();
-  if (full_ == base::WhenFull::synchronous) static_cast<void>(wait_for_ranks());   // who writes itself waits for what is before
+  if (full_ == base::WhenFull::synchronous) static_cast<void>(wait_for_ranks());   // a rank that writes itself waits for what is before
   core_->pace().keep(key_.slot, bytes, writes);
   return mine;
 }
@@ -367,7 +367,7 @@ base::Bytes ByteOutput::captured_size() const {
 }
 
 base::Bytes ByteOutput::size(std::uint32_t collective_count) {
-  const base::Bytes captured = captured_size();   // first: who is ahead now may have made it longer before
+  const base::Bytes captured = captured_size();   // first: a rank that is ahead now may have made it longer before
   if (!core_->pool().is_shared() && !pool::any_is_past_collective_count(core_->pool(), key_.slot, collective_count)) return captured;
   flush(collective_count);
   if (const auto found = size_in_file()) return *found;
@@ -404,7 +404,7 @@ std::uint64_t ByteOutput::move_shared(const pool::SharedMove& move) {
   question.job_output = slot_.job_output.load(std::memory_order_acquire);
   question.move = move;
   const std::uint64_t number = question.asked.fetch_add(1, std::memory_order_release) + 1;
-  pool::futex_signal(pool.header().progress);   // whoever talks to other nodes sleeps on it
+  pool::futex_signal(pool.header().progress);   // the exchange sleeps on it
   const auto is_answered = [&] { return question.answered.load(std::memory_order_acquire) == number; };
   wait_until(*core_, [&] { return failure() || is_answered(); }, "the shared pointer of '" + path_ + "'");
   throw_failure();

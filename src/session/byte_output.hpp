@@ -30,7 +30,7 @@ class ByteOutput {
  public:
   // What becomes of a file that is there already.
   enum class Existing {
-    keep,      // it is written in place, and the bytes stay that nobody writes; one that is not there is made anew
+    keep,      // it is written in place, and the bytes stay that no rank writes; one that is not there is made anew
     replace,   // it is there until the new one is complete
   };
   // Whether outputs of `comm` can be captured: all its ranks belong to the session. Local.
@@ -43,14 +43,14 @@ class ByteOutput {
                                                         Existing existing);
   // The working path of an output of that name that some ranks of the node have not closed. Local.
   [[nodiscard]] static std::optional<std::string> find_open(const Core& core, const std::string& path);
-  // For who opens the file beside those that have it open, on a handle of the MPI library's: where it is, under its final name, when all
-  // that was captured of it so far, on all nodes, is there; and from then on what is captured is there when its call returns (has_others).
-  // Nothing if none of that name is open. Local, any thread, blocks; takes one_at_a_time() itself. other_handles.cpp
+  // For a rank that opens the file beside those that have it open, on a handle of the MPI library's: where it is, under its final name,
+  // when all that was captured of it so far, on all nodes, is there; and from then on what is captured is there when its call returns
+  // (has_others). Nothing if none of that name is open. Local, any thread, blocks; takes one_at_a_time() itself. other_handles.cpp
   [[nodiscard]] static std::optional<std::string> share_with_others(Core& core, const std::string& path);
   // An output whose working file keeps its name as long as this lives: it is not published meanwhile.
   class KeptName {
    public:
-    KeptName(const Core& core, pool::OutputKey key, std::string working_path);   // of who holds OutputSlot::name_lock
+    KeptName(const Core& core, pool::OutputKey key, std::string working_path);   // by the rank that holds OutputSlot::name_lock
     ~KeptName();
     KeptName(const KeptName&) = delete;
     KeptName& operator=(const KeptName&) = delete;
@@ -63,9 +63,9 @@ class ByteOutput {
   };
   // Whether all its ranks have closed an output of this name, which is not written in place and not yet published. Local.
   [[nodiscard]] static bool is_unpublished(const Core& core, const std::string& path);
-  // That output, complete in its working file, for who reads it at once: it is written through the page cache. Blocks until all of it is
-  // written. Null if there is none, it has failed, is just being published, or another rank opens it like this. Local. Nobody who then
-  // waits for other ranks may let them wait for the file.
+  // That output, complete in its working file, for a rank that reads it at once: it is written through the page cache. Blocks until all of
+  // it is written. Null if there is none, it has failed, is just being published, or another rank opens it like this. Local. No rank that
+  // then waits for other ranks may let them wait for the file.
   [[nodiscard]] static std::unique_ptr<KeptName> keep_unpublished(Core& core, const std::string& path);
   // Blocks until no output of that name that all its ranks have closed is left to drain. Local; a few loads when none of the node
   // drains.
@@ -73,10 +73,10 @@ class ByteOutput {
   // The same for all of the node.
   static void finish_all(Core& core);
   enum class Content { captured, any };
-  // For who looks by other means than MPI-IO at a new file that ranks have open: where it is, when what was captured of it is there, as
-  // flush() says, or at once for whom `any` is as good. Null if there is none of that name that is still open then, it has failed, or
-  // is written in place; and when `gives_up` is true, or the deadline of the session is over, before the ranks have come that it waits
-  // for; and where this thread is in a call of an output already, which a signal handler has interrupted. Local, any thread, blocks.
+  // For a rank that looks by other means than MPI-IO at a new file that ranks have open: where it is, when what was captured of it is
+  // there, as flush() says, or at once for whom `any` is as good. Null if there is none of that name that is still open then, it has
+  // failed, or is written in place; and when `gives_up` is true, or the deadline of the session is over, before the ranks have come that it
+  // waits for; and where this thread is in a call of an output already, which a signal handler has interrupted. Local, any thread, blocks.
   // Takes one_at_a_time() itself.
   [[nodiscard]] static std::unique_ptr<KeptName> keep_open(Core& core, const std::string& final_path, Content content,
                                                            const std::function<bool()>& gives_up);
@@ -94,9 +94,9 @@ class ByteOutput {
     std::uint64_t job_output = 0;   // on several nodes: the same on all of them, one after the other
   };
   [[nodiscard]] static std::optional<UntoldFailure> untold_failure(const Core& core);
-  // For who opens a file of that name. Waits as finish(). If the storage has refused what all its ranks had closed, and it is kept in the
-  // pool, the drain tries it once more, with all others that are kept; on several nodes it does not. What is refused still is returned
-  // and said: it must not be begun anew. The program is told of it by this call. Local, blocks.
+  // For a rank that opens a file of that name. Waits as finish(). If the storage has refused what all its ranks had closed, and it is kept
+  // in the pool, the drain tries it once more, with all others that are kept; on several nodes it does not. What is refused still is
+  // returned and said: it must not be begun anew. The program is told of it by this call. Local, blocks.
   [[nodiscard]] static std::optional<UntoldFailure> finish_or_refuse(Core& core, const std::string& path);
   // The program has been told of it. Of several nodes: of the one that all know so, also where it is not known yet that it has
   // failed. Local.

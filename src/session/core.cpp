@@ -38,7 +38,7 @@ std::string new_pool_name() {
   return "/glean." + std::to_string(getuid()) + "." + std::to_string(getpid()) + "." + std::to_string(base::now_ns());
 }
 
-// A job that was aborted when all its files were complete has left nothing that anybody wants.
+// A job that was aborted when all its files were complete has left nothing that is of use.
 void look_for_remains() {
   std::vector<std::string> left;
   for (const std::string& pool : service::pool_names()) {
@@ -53,7 +53,7 @@ void look_for_remains() {
             left.front(), others);
 }
 
-// Whose pool it is, for whoever finds it.
+// Whose pool it is, for a process that finds it.
 void label(pool::PoolHeader& header) {
   std::string text = program_invocation_short_name;
   for (const char* variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"}) {
@@ -280,7 +280,7 @@ void Core::release() noexcept {
   pace_.reset();
   recorder_.reset();
   outputs_.reset();
-  // Whoever completes what is left removes the pool then.
+  // The process that completes what is left removes the pool then.
   const bool is_left = drain_ && drain_->leaves_the_pool();
   drain_.reset();
   if (collective_) collective_->release();

@@ -45,7 +45,7 @@ void Core::join_nodes() {
   if (rank_ == 0) base::log(base::LogLevel::info, "nodes exchange blocks over {}", blocks == base::ExchangeOver::tcp ? "TCP" : "MPI");
 }
 
-// Everybody knows what has become of every output. Throws what keeps this node from that, where `glean recover` can go on. `failed`:
+// All nodes know what has become of every output. Throws what keeps this node from that, where `glean recover` can go on. `failed`:
 // that has been found already.
 void Core::finish_exchange(const std::optional<base::Error>& failed) {
   if (!exchange_) {

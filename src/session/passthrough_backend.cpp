@@ -101,7 +101,7 @@ class PassthroughBackend final : public Backend {
   void close() override {
     closed_ = true;
     core_->delist(this);
-    if (failure_) return abandon();   // everybody knows
+    if (failure_) return abandon();   // all ranks know
     const auto unclosed = caught([&] { file_->close(); });
     if (unclosed) note(*unclosed);
     agree_or_give_up(mine_);

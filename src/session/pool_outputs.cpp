@@ -168,7 +168,7 @@ bool PoolOutputs::is_whole(const PoolOutput& output) const {
   return ranks.all_closed && !ranks.any_abandoned;
 }
 
-// A slot is not used again before everybody who cares knows what became of its output.
+// A slot is not used again before every rank that has to know knows what became of its output.
 bool PoolOutputs::is_over(const PoolOutput& output) const {
   if (!output.closed) return false;
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
@@ -287,7 +287,7 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, pool::Wai
   std::optional<base::Error> lost;
   bool has_rung = false;
   const bool is_there = wait.until([&] {
-    // Nobody is told before the file is gone, and with it the space that it took.
+    // No rank is told before the file is gone, and with it the space that it took.
     const pool::OutputSlot& slot = pool_.slot(output.key.slot);
     const bool kept = slot.discarded.load(std::memory_order_acquire) == 0 &&
                       slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
@@ -346,7 +346,7 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
   if (all.slots != 0) verdict.error = announce(all.slots);
   if (all.flags != 0) {
     verdict.drain_is_lost = (all.flags & has_lost_drain) != 0;
-    // Whoever has waited for a node that is not drained any more does not know of it.
+    // A rank that has waited for a node that is not drained any more does not know of it.
     const base::Error other = *caught([&] { agree(comm_, verdict.drain_is_lost && !lost ? std::nullopt : mine); });
     verdict.timed_out = other.code() == base::Errc::timeout && !verdict.drain_is_lost;
     verdict.error = joined(verdict.error, other);

@@ -58,13 +58,13 @@ class PoolOutputs {
   void release_slot(pool::OutputKey key);
   [[nodiscard]] std::shared_ptr<PoolOutput> add(pool::OutputKey key, std::uint32_t job_slot, const OutputName& name);
 
-  // This rank ends a step, closes or abandons. Local, one system call (of the caller, who rings the drain).
+  // This rank ends a step, closes or abandons. Local, one system call (of the caller, which rings the drain).
   void end_step(PoolOutput& output, std::uint64_t step);
   void close(PoolOutput& output);
   void abandon(PoolOutput& output);
   // The node's aggregator was killed. Local, one system call.
   [[nodiscard]] bool root_is_gone() const;
-  // Of several nodes: so was who drains this one, and nobody can go on for it, because what it was exchanging with the others is
+  // Of several nodes: so was the process that drains this one, and none can go on for it, because what it was exchanging with the others is
   // gone; or the others cannot be reached. Local, one system call.
   [[nodiscard]] std::optional<base::Error> drain_is_lost() const;
   // So was one of them, or another rank that had not closed the output, or any output. What a rank then does on its way out is no
@@ -88,7 +88,7 @@ class PoolOutputs {
   // Whether what this rank has ended is at `level`, as its node knows it; false when it has failed. Local, does not wait.
   [[nodiscard]] bool has_reached(PoolOutput& output, Level level);
 
-  // The closed outputs that have failed and of which nobody knows, as a set of slots. Local.
+  // The closed outputs that have failed and of which no rank knows, as a set of slots. Local.
   [[nodiscard]] std::uint64_t failed_unnoticed() const;
   // Makes the failures in `slots` known: returns them as one error on all ranks. Collective, one broadcast each.
   [[nodiscard]] base::Error announce(std::uint64_t slots);
@@ -113,7 +113,7 @@ class PoolOutputs {
   // Lets go of what is finished; on an aggregator its slots can be used again. On several nodes every rank calls it after an output
   // was created: an earlier one of its slot is known of until then. Local.
   void forget_finished();
-  // Who is missing, and what the drain still has to do. Local.
+  // Which ranks are missing, and what the drain still has to do. Local.
   [[nodiscard]] std::string diagnose() const;
 
  private:

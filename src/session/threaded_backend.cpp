@@ -192,7 +192,7 @@ class ThreadedBackend final : public Backend {
       store::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
                                            opening_.settings.full == base::WhenFull::synchronous, is_part(), false, {}, {}};
-      // Before there is a file: whoever comes after a killed process knows what to remove.
+      // Before there is a file: the process that comes after a killed one knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       store::FileImage image = opening_.format->image(definitions, opening_.settings.range);
       description.layout = std::move(image.layout);

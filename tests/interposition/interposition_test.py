@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whoever looks for a file that drains finds it finished; nobody waits for what is not closed, or for another file.
+"""A program that looks for a file that drains finds it finished; none waits for what is not closed, or for another file.
 
 interposition_test.py PUBLISHER LOOKER LIBRARY"""
 import os

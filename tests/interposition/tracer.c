@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Is loaded before GLEAN, and counts calls as tracers do: GLEAN's own calls must not come here, and then back as somebody else's. */
+ * Is loaded before GLEAN, and counts calls as tracers do: GLEAN's own calls must not come here, and then back as another library's. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sys/stat.h>

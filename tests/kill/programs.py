@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs, what it writes when nobody disturbs it, and whether what is there can be after it was disturbed."""
+"""What runs, what it writes when nothing disturbs it, and whether what is there can be after it was disturbed."""
 
 import dataclasses
 
@@ -104,7 +104,7 @@ class BytesProgram(Program):
         return bytes_files.problems_of(job.directory, self, bounds, job.old_names, recovered)
 
     def holds(self, path, steps):
-        # What was there before stays in a file that is opened, and cut by nobody until all have closed it again.
+        # What was there before stays in a file that is opened, and not cut until all have closed it again.
         held = path.read_bytes()
         return steps == 1 and (held == files.OLD or files.digest(held) in {each.digest for each in self.files if each.name == path.name})
 
@@ -114,7 +114,7 @@ class BytesProgram(Program):
                 for name in {each.name for each in self.files} if (directory / name).exists()]
 
     def must_be_named(self, bounds):
-        """Those that all who write them had opened, and not all were closing."""
+        """Those that all ranks that write them had opened, and not all were closing."""
         return [each.name for each, progress in zip(self.files, bounds) if each.is_open(progress)]
 
 

@@ -159,7 +159,7 @@ class BytesByCollectiveCount : public testing::Test {
   int writes_ahead_ = 0;
 };
 
-TEST_F(BytesByCollectiveCount, NobodyFindsInTheFileWhatIsWrittenInALaterCallAndItStaysThere) {
+TEST_F(BytesByCollectiveCount, NoRankFindsInTheFileWhatIsWrittenInALaterCallAndItStaysThere) {
   drain::Engine engine(made_.pool, plan_of_test(), calls_);
   for (unsigned seed = 0; seed < 4; ++seed) ASSERT_NO_FATAL_FAILURE(play(seed, 500, [](int) {}));
   close();

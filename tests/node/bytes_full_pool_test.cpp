@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(Each, BytesInAFullPool, testing::Values(WhenFull::block
                            return std::string(full.param == WhenFull::spill ? "Spill" : "Synchronous");
                          });
 
-// A number that nobody records is passed over when its rank is gone, but not what was recorded after it, wherever that stands.
+// A number that no rank records is passed over when its rank is gone, but not what was recorded after it, wherever that stands.
 TEST_F(FullPool, PassesOverTheNumberOfARankThatIsGone) {
   open();
   pool::Pool& pool = made_->pool;
@@ -314,7 +314,7 @@ TEST_F(FullPool, AnOutputIsNotFinishedBeforeAllOfItsWritesAreRead) {
   engine.stop(drain::Engine::Unfinished::leave);
 }
 
-TEST_F(FullPool, AWriteThatARankCannotMakeThrowsAndKeepsNobodyWaiting) {
+TEST_F(FullPool, AWriteThatARankCannotMakeThrowsAndKeepsNoRankWaiting) {
   struct Full : store::SystemCalls {
     ssize_t result_of_write(int, std::size_t, off_t, ssize_t) override { return -ENOSPC; }
   } full;

@@ -94,8 +94,8 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
     const auto words = place.encode();
     const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
     const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
-    const auto nobody_waits = [](const pool::WriteStamp&) { throw base::Error(base::Errc::io, "nobody waits for a turn"); };
-    policy.write({rank.key, full, 0, &place, &box, nobody_waits},
+    const auto no_turn = [](const pool::WriteStamp&) { throw base::Error(base::Errc::io, "no rank waits for a turn"); };
+    policy.write({rank.key, full, 0, &place, &box, no_turn},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, value); });
   }
 
@@ -143,7 +143,7 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
           throw base::Error(base::Errc::io, "what was written is not what is read");
         }
       }
-      all_.arrive_and_wait();   // nobody writes while others read
+      all_.arrive_and_wait();   // no rank writes while others read
     }
     rank.node->made.pool.rank_progress(rank.key.slot, rank.node_rank) = 1 | pool::rank_closed;
     recorder.ring_the_drain();

@@ -244,7 +244,7 @@ TEST_F(FullPools, SendMoreChecksumsThanOneMessageHas) {
   EXPECT_GT(store::read_sidecar(calls_, output.description.names.final_path)->sums.size(), 3000U);
 }
 
-// Rows of the own node and of the other by turns, and holes: the own are written by the ranks, and all know who has put what.
+// Rows of the own node and of the other by turns, and holes: the own are written by the ranks, and all know which rank has put what.
 TEST_F(FullPools, WriteThroughWhatTheirOwnNodeWrites) {
   VirtualNodes nodes({2, 2}, share(2), plan(), calls_, 3);
   nodes.make_pools_full(WhenFull::synchronous, 4);

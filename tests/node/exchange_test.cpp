@@ -57,7 +57,7 @@ plan::FileShare random_share(std::mt19937& random, std::int64_t nodes) {
   return share;
 }
 
-// Whatever nodes there are, and whoever writes: the file is the one that a single writer would have made.
+// Whatever nodes there are, and whichever of them write: the file is the one that a single writer would have made.
 class ExchangeOf : public testing::TestWithParam<unsigned> {};
 
 TEST_P(ExchangeOf, RandomOutputsMakesTheSameFiles) {

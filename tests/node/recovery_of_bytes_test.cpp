@@ -111,7 +111,7 @@ class KilledJob {
       const pool::Pool unmapped = std::move(made->pool);   // its process is gone
     }
     pools_.clear();
-    const auto alone = service::nobody_else();
+    const auto alone = service::no_companions();
     int seconds = 0;
     std::vector<drain::OutputTrace> outputs;
     for (auto& each : service::recover_nodes(names, *alone, calls_, [&] {
@@ -199,7 +199,7 @@ TEST(RecoveryOfBytes, FilesDoNotKeepEachOtherWaitingFromNodeToNode) {
   EXPECT_EQ(job.byte(y, 5000), 3);
 }
 
-TEST(RecoveryOfBytes, AWriteThatNobodyHasRecordedKeepsNoNodeWaiting) {
+TEST(RecoveryOfBytes, AWriteThatNoRankHasRecordedKeepsNoNodeWaiting) {
   KilledJob job(Place::in_place);
   job.write(0, 0, x, 0, 1);
   job.take_number(0, 1, x);

@@ -105,7 +105,7 @@ class LeftOnNodes : public testing::Test {
   // By one process, which sees them.
   std::vector<service::RecoveredPool> recover_alone(const std::vector<std::string>& pools) {
     leave();
-    return service::recover_nodes(pools, *service::nobody_else(), calls_, [] {});
+    return service::recover_nodes(pools, *service::no_companions(), calls_, [] {});
   }
   // By a process for each node, with calls of its own.
   std::vector<std::vector<service::RecoveredPool>> recover_together(Played& played, const std::array<store::SystemCalls*, nodes>& calls) {
@@ -184,7 +184,7 @@ TEST_F(LeftOnNodes, IsCompletedFromSpillFilesWhichGo) {
   EXPECT_EQ((std::vector<std::filesystem::path>(std::filesystem::directory_iterator(directory_.string()), {})), only_it);
 }
 
-// Of what was written before nobody has any.
+// No node has anything of what was written before.
 TEST_F(LeftOnNodes, GetsChecksumsOfAllOfIt) {
   checksums_ = true;
   const auto output = put("summed.nc");

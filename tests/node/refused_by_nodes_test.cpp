@@ -111,7 +111,7 @@ class RefusedByNodes : public testing::Test {
       const pool::Pool unmapped = std::move(each->made.pool);
     }
     store::SystemCalls calls;
-    return service::recover_nodes(names_, *service::nobody_else(), calls, [] {});
+    return service::recover_nodes(names_, *service::no_companions(), calls, [] {});
   }
   void expect_recovered() {
     for (const auto& pool : recover()) {

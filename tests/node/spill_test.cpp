@@ -67,7 +67,7 @@ TEST_F(Spilling, BringsEverythingIntoTheFileAndGivesTheRoomBack) {
   open();
   capture::FullPoolPolicy policy(made_.pool, recorder_, 0, calls_);
 
-  put(policy);   // with nobody who drains: it did not wait
+  put(policy);   // without a drain: it did not wait
 
   EXPECT_GT(policy.figures().spilled_bytes, elements * 8 - made_.pool.header().chunk_bytes);   // some was free
   EXPECT_EQ(policy.figures().waits, 0u);

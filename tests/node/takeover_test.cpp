@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, KilledDrain,
 
 class KilledRanks : public testing::TestWithParam<std::tuple<int, base::WhenFull, Bytes>> {};
 
-TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
+TEST_P(KilledRanks, LeaveTheirCompleteStepsToTheNextDrain) {
   const auto [seed, full, journal_bytes] = GetParam();
   std::mt19937 random(static_cast<unsigned>(seed));
   const TemporaryDirectory directory;

@@ -109,8 +109,8 @@ int main(int count, char** arguments) {
     require(overwrite('e') == MPI_SUCCESS, "and the fifth");
   } else {
     make('a');
-    is_told(MPI_MODE_RDWR, "who opens it again is told");
-    is_told(MPI_MODE_RDONLY, "who reads it is told");
+    is_told(MPI_MODE_RDWR, "a rank that opens it again is told");
+    is_told(MPI_MODE_RDONLY, "a rank that reads it is told");
     is_told(MPI_MODE_CREATE | MPI_MODE_RDWR, "and again");
   }
   if (way[0] == 'g' || way[0] == 'i') {

@@ -43,7 +43,7 @@ std::vector<Process> Traffic::processes() {
 
 void Traffic::put_all(int rank) {
   {
-    pool::Recorder recorder(small_.pool(), rank, for_ever, [] { return std::string("nobody is missing"); });
+    pool::Recorder recorder(small_.pool(), rank, for_ever, [] { return std::string("no rank is missing"); });
     for (std::uint64_t step = 0; step < static_cast<std::uint64_t>(plan_.puts); ++step) {
       const auto room = recorder.reserve(plan_.payload_bytes, plan_.payload_bytes);
       for (base::Bytes i = 0; i < plan_.payload_bytes; ++i) room.data[i] = pattern(rank, step, i);

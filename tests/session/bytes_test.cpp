@@ -136,7 +136,7 @@ TEST_F(BytesOfRanks, ANewFileKeepsItsNameWhileItIsLookedAt) {
   }
   output->close();
   MPI_Barrier(MPI_COMM_WORLD);
-  // Whoever drains has had its turn with the first one.
+  // The drain has had its turn with the first one.
   ByteOutput::open(core, MPI_COMM_WORLD, path("next"), ByteOutput::Existing::replace)->close();
   ByteOutput::finish(*core, path("next"));
   if (rank_ == 0) {

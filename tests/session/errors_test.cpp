@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What goes wrong on one rank or in the drain reaches all ranks, once, and says who and where.
+// What goes wrong on one rank or in the drain reaches all ranks, once, and says which rank and where.
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -30,7 +30,7 @@ class FullPool : public Ranks {
   }
 };
 
-// Holds all of the pool: a step that is not ended stays there for as long as nobody waits for room.
+// Holds all of the pool: a step that is not ended stays there for as long as no rank waits for room.
 class Hog {
  public:
   Hog(Session& session, const std::string& path, int rank) : rank_(rank), out_(session.open(path, Format::cdf5)) {

@@ -90,7 +90,7 @@ TEST_P(FullPoolPoliciesOnNodes, MakeTheSameFile) {
   barrier();
   EXPECT_TRUE(std::filesystem::is_empty(path("spill"))) << "spill files go with the session";
   EXPECT_EQ(verify("a.nc", 0), 0);
-  for (const std::uint64_t part : {1, 2, 3}) {   // whoever has written it
+  for (const std::uint64_t part : {1, 2, 3}) {   // whichever node has written it
     const std::uint64_t at = part * std::filesystem::file_size(path("a.nc")) / 4;
     flip_a_byte("a.nc", at);
     EXPECT_EQ(verify("a.nc", 1), 1) << at;
@@ -100,7 +100,7 @@ TEST_P(FullPoolPoliciesOnNodes, MakeTheSameFile) {
 INSTANTIATE_TEST_SUITE_P(Each, FullPoolPoliciesOnNodes, testing::Values("block", "spill", "synchronous", "drop"),
                          [](const auto& test) { return std::string(test.param); });
 
-// Its puts wait from then on; nobody else's do.
+// Its puts wait from then on; those of no other rank do.
 TEST_F(NodesWithFullPools, GoOnWhereTheDiskToSpillOnFailsForARank) {
   Settings some = settings("spill");
   some["log.level"] = "off";

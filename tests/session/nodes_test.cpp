@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sessions of several nodes: what happens on one of them reaches all, and pools that are too small make nobody wait forever.
+// Sessions of several nodes: what happens on one of them reaches all, and pools that are too small make no rank wait forever.
 // Run with GLEAN_TOPOLOGY_RANKS_PER_NODE.
 #include <bit>
 #include <chrono>

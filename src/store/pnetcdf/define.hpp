@@ -40,7 +40,7 @@ class OpenFile {
   [[nodiscard]] int id() const { return id_; }
   // PnetCDF's status.
   [[nodiscard]] int close();
-  // Somebody else closes it.
+  // The caller closes it.
   int release();
 
  private:

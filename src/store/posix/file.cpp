@@ -93,7 +93,7 @@ struct stat File::status(int descriptor) const {
 
 Bytes File::current_size() const {
   if (!shared_) return static_cast<Bytes>(status(buffered_).st_size);
-  // NFS tells what other nodes have written only to who opens the file after that.
+  // NFS tells what other nodes have written only to a process that opens the file after that.
   struct Opened {
     ~Opened() {
       if (descriptor >= 0) calls.close(descriptor);

@@ -96,7 +96,7 @@ void Meeting::look_for(int peer, Search& search) {
     }
   }
   if (search.next == search.addresses.size() && search.approaches.empty()) {
-    // Whoever has the key is behind none of the addresses.
+    // The process that has the key is behind none of the addresses.
     if (other_keys_.contains(peer)) throw missing(0);
     search.next = 0;
     search.next_at = Clock::now() + before_the_next_round;
@@ -138,7 +138,7 @@ void Meeting::receive() {
   }
 }
 
-// What somebody said who has not proved to be that peer: good enough for the message.
+// What a process said that has not proved to be that peer: good enough for the message.
 void Meeting::note(int peer, const Handshake& failed) {
   if (peer < 0) return;
   problems_[peer] = failed.problem();

@@ -196,7 +196,7 @@ Execution::Memory Execution::memory_of(const Shape& shape, std::int64_t leaf_byt
 void Execution::access(const Step& step, int number) {
   Opened& opened = this->opened(step.file);
   const Sight before = model_.sight(step.file, rank_);
-  // What a read finds is what is there before anybody does this step: no rank may read what another one writes in it.
+  // What a read finds is what is there before any rank does this step: no rank may read what another one writes in it.
   const Contents& contents = model_.contents(step.file, rank_);
   Pending pending{.step = number, .collective = step.collective, .split = step.timing == Timing::split};
   pending.action = model_.access(step, number)[static_cast<std::size_t>(rank_)];

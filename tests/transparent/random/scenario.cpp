@@ -47,14 +47,14 @@ void draw_access(Random& random, Step& step, int ranks) {
   if (step.timing == Timing::split && !step.collective) step.timing = Timing::nonblocking;
   if (step.collective && step.pointer == Pointer::shared && step.timing == Timing::nonblocking) step.timing = Timing::split;
   const int one = step.pointer == Pointer::shared && !step.collective ? random.between(0, ranks - 1) : -1;
-  const bool everybody = !random.one_in(4);
+  const bool all_ranks = !random.one_in(4);
   for (int rank = 0; rank < ranks; ++rank) {
     Part part{.offset = random.between(0, 60), .count = 0, .memory = draw_memory(random)};
     const Flat flat = flatten(part.memory, 1);
     if (flat.extent() > 200) part.memory = contiguous(random.between(1, 6));
     const int units = static_cast<int>(flatten(part.memory, 1).size());
     part.count = std::max(1, random.between(1, 60) / units);
-    if (one >= 0 ? rank != one : !everybody && random.one_in(2)) part.count = 0;
+    if (one >= 0 ? rank != one : !all_ranks && random.one_in(2)) part.count = 0;
     step.parts.push_back(std::move(part));
   }
 }
