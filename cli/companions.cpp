@@ -149,8 +149,8 @@ constexpr char mpi_is_up = 'u', is_single = 's';
 // What the child does once it has MPI: the work, and to end.
 [[noreturn]] void work_in_child(int descriptor, const Launcher& launcher, const std::function<int(service::Companions&)>& work) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Of the two fences in its MPI_Init Open MPI 4.1 may leave the second one too early under Slurm's PMIx, and crashes where a message comes
-  // before the first one has ended (12 of 100 starts with Slurm 22.05): with this there is one.
+  // Open MPI 4.1 has two fences in its MPI_Init. It may leave the second one too early under Slurm's PMIx, and crashes where a message
+  // comes before the first one has ended (12 of 100 starts with Slurm 22.05): with this there is one.
   if (launcher.kind == Launcher::Kind::slurm) setenv("OMPI_MCA_pmix_base_async_modex", "1", 0);
   int status = found_a_failure;
   {

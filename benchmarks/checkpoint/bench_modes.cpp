@@ -81,7 +81,7 @@ Times measure(const Variant& variant, const Options& options, std::uint64_t all_
   return times;
 }
 
-// Of the groups' files one file is made first, by the command beside this program.
+// The groups' files are joined to one first, by the command beside this program.
 void join(const std::string& path) {
   const std::string glean = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "glean";
   if (std::system(("'" + glean + "' join '" + path + "' > /dev/null").c_str()) != 0) throw std::runtime_error("cannot join " + path);

@@ -59,7 +59,7 @@ void prepare(const Ranks& ranks, const Case& one, const std::string& directory) 
   ranks.wait_quietly();
 }
 
-// Of the slowest rank. Collective.
+// The time of the slowest rank. Collective.
 double time_of(const Ranks& ranks, const std::function<void(const std::string&)>& what, const std::string& directory) {
   ranks.start_line();
   const double begin = now_seconds();

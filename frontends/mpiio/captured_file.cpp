@@ -26,7 +26,7 @@ class UntoldFailure {
   [[nodiscard]] int code() const {
     return found_ ? error_class(base::Error(found_->code, "")) : MPI_SUCCESS;
   }
-  // Of several nodes; 0: none.
+  // Its number among outputs of several nodes; 0: none.
   [[nodiscard]] std::uint64_t job_output() const { return found_ ? found_->job_output : 0; }
   // All ranks of the call return it. `job_output`: the greatest of all of them. Another one is told by a later call.
   void told(std::uint64_t job_output) {

@@ -75,7 +75,7 @@ class CapturedFile {
   void close();
   // What can be done of that without the other ranks; returns the class of what has failed. Local.
   int close_alone();
-  // The same for a program that ends MPI and has not closed it; also what tells later whether the file is there. Local.
+  // Closes it for a program that ends MPI and has not closed it; also what tells later whether the file is there. Local.
   LeftOpen close_at_the_end();
   // What all ranks know of it one of them says.
   [[nodiscard]] bool is_told_here() const;
@@ -148,13 +148,13 @@ class CapturedFile {
 
   // What is captured is in the file then. Throws what has failed. Local.
   void flush();
-  // The same after each write where others have the file open, too.
+  // Flushes after each write where others have the file open, too.
   void settle();
   // reading.cpp: counts what readers wait.
   void flush_to_read();
   // The file as the MPI library sees it, with everything in it that was captured.
   MPI_File original();
-  // The same after flush_to_read(). Waits for no rank.
+  // The library's handle after flush_to_read(). Waits for no rank.
   MPI_File flushed_original();
   void check_readable() const;
   template <class Operation>

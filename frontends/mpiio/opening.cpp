@@ -36,7 +36,7 @@ int open_original(MPI_Comm comm, const std::string& filename, int amode, MPI_Inf
   return PMPI_File_open(comm, filename.c_str(), amode, info, fh);
 }
 
-// Of GLEAN itself.
+// The name is of a file that GLEAN itself has made.
 bool is_working_file(const std::string& filename) {
   const std::string name = filename.substr(filename.rfind('/') + 1);
   return name.starts_with(".") && name.find(".glean-") != std::string::npos && name.ends_with(".part");
@@ -59,7 +59,7 @@ std::string working_path(Session& session, const std::string& path) {
   return found.value_or(path);
 }
 
-// The same on all ranks. Collective.
+// Gives the same name to all ranks. Collective.
 std::string working_path_of_all(Session& session, MPI_Comm comm, const std::string& path) {
   std::string working = working_path(session, path);
   working.resize(PATH_MAX);

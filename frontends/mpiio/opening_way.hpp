@@ -29,7 +29,7 @@ enum class Way : int {
 // An output that the storage refuses.
 using Refused = std::optional<session::ByteOutput::UntoldFailure>;
 
-// Of one rank, or of all: `is_found`: any rank has.
+// What one rank says, or all together: `is_found` then means that any rank has found it.
 struct Said {
   Way way;
   bool is_found;   // to write: another handle of this process has it open; to read: it is closed, and not yet published

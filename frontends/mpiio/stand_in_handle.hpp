@@ -36,7 +36,7 @@ class StandInHandle {
 
   [[nodiscard]] MPI_File file() const { return file_; }
   [[nodiscard]] bool is_open() const { return file_ != MPI_FILE_NULL; }
-  // The same, for calls that have to do with the view. Throws CallFailed if the MPI library refuses it now.
+  // The handle for calls that have to do with the view. Throws CallFailed if the MPI library refuses it now.
   [[nodiscard]] MPI_File file_with_view();
   // As MPI_File_set_view and the like, which return a code. `flat`: the filetype as bytes, null where that is not known. Local.
   int set_view(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const FlatType* flat, const char* representation,

@@ -251,7 +251,7 @@ int put_later(OpenFile& file, const Put& put, Prepared prepared) {
   return code;
 }
 
-// Of a call that was the library's.
+// Notes the selection of a call that was the library's.
 void note_selection(OpenFile& file, int ncid, int varid, const Selection& selection) {
   const Variable* variable = file.variable(ncid, varid);
   if (variable == nullptr) return;

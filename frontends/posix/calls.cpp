@@ -124,7 +124,7 @@ class Next {
 #define GLEAN_AT(result, name, parameters, exceptions, arguments)  \
   GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, \
                   GLEAN_LOOK(#name, directory, path, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? Wanted::link : Wanted::file))
-// The same for calls that a directory is opened with.
+// For calls that a directory is opened with.
 #define GLEAN_PATH_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
   GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)))
 #define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
@@ -143,7 +143,7 @@ class Next {
 // Entries of a directory.
 #define GLEAN_ENTRIES(result, name, parameters, exceptions, arguments, directory) \
   GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::directory_entries))
-// Of directories that are found on the way.
+// For calls that find directories on their way.
 #define GLEAN_WALK(result, name, parameters, exceptions, arguments) \
   GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, AT_FDCWD, path, Wanted::any_file))
 // What a file that is open under another name would have replaced goes first, and then that.

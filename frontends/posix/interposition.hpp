@@ -96,7 +96,7 @@ class Look {
 // published that it speaks of and that are closed. False, and errno is EIO, where one of them could not be completed: then it must not be
 // made. Any thread, also in a signal handler; blocks. Costs a load if there is no session.
 [[nodiscard]] bool may_make(const char* call, int directory, const char* path) noexcept;
-// The same before a symbolic link `path` to `text` is made, for what it leads to.
+// As may_make(), before a symbolic link `path` to `text` is made, for what it leads to.
 [[nodiscard]] bool may_link(const char* call, const char* text, int directory, const char* path) noexcept;
 
 }  // namespace glean::posix

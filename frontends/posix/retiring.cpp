@@ -56,7 +56,7 @@ void say_that_it_stays(const char* path) {
   std::fprintf(stderr, "glean: '%s' stays: a file that was closed before could not be published\n", path);
 }
 
-// Of one change of the program's, while it looks into the pool.
+// One change of the program's, while it looks into the pool.
 class Change {
  public:
   Change(Interposition& interposition, Told told)

@@ -35,7 +35,7 @@
 
 #include <mpi.h>
 
-/* Of this header; glean_version() says that of the library. */
+/* The version of this header; glean_version() says that of the library. */
 #ifndef GLEAN_VERSION_MAJOR
 #define GLEAN_VERSION_MAJOR 0
 #define GLEAN_VERSION_MINOR 1

@@ -33,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-// Of this header; version() says that of the library.
+// The version of this header; version() says that of the library.
 #ifndef GLEAN_VERSION_MAJOR
 #define GLEAN_VERSION_MAJOR 0
 #define GLEAN_VERSION_MINOR 1
@@ -274,7 +274,7 @@ class Output {
                               std::span<const std::ptrdiff_t> strides = {}) {
     put_box(variable, box.start, box.count, type_of<T>(), first, strides);
   }
-  // The same without a Box, whose vectors take memory: such a put allocates nothing.
+  // Puts one box without a Box, whose vectors take memory: such a put allocates nothing.
   template <class T> void put(Variable variable, std::span<const std::uint64_t> start, std::span<const std::uint64_t> count,
                               const T* first, std::span<const std::ptrdiff_t> strides = {}) {
     put_box(variable, start, count, type_of<T>(), first, strides);

@@ -15,7 +15,7 @@
 
 namespace glean::base {
 
-// Of this process; `warning` until it is set. Any thread.
+// The level of this process; `warning` until it is set. Any thread.
 void set_log_level(LogLevel level);
 [[nodiscard]] bool is_logged(LogLevel level);
 

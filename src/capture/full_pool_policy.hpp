@@ -49,7 +49,7 @@ class FullPoolPolicy {
     // Blocks until all writes before that one are in the file, or the output has failed.
     std::function<void(const pool::WriteStamp& stamp)> wait_until_written;
   };
-  // The same for bytes of the pattern's stream. Each piece of it takes the next number as soon as there is room for it: no rank
+  // Takes the bytes of the pattern's stream, as put() does. Each piece of it takes the next number as soon as there is room for it: no rank
   // holds a number that others wait for while it waits for room itself.
   void write(const Write& write, const CopyOut& copy_out);
   // This rank puts no more into that output.

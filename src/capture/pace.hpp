@@ -23,7 +23,7 @@ class Pace {
   // Both must live as long. `rank`: of the node. `poll` lets messages of this rank go on: others may need them to come.
   Pace(pool::Pool& pool, const pool::Recorder& recorder, int rank, std::function<void()> poll);
 
-  // Of this rank.
+  // The collective count of this rank.
   [[nodiscard]] std::uint32_t collective_count(std::uint32_t slot) const;
   // This rank begins, or ends, a collective call on that output. Any thread.
   void count_collective(std::uint32_t slot);
@@ -33,7 +33,7 @@ class Pace {
   // Until all ranks of that output have come as far as this one: to the count that is returned. Blocks, and says so every now and then.
   // Any thread.
   std::uint32_t wait_for_ranks(std::uint32_t slot) const;
-  // The same, or nothing if `gives_up` is true before.
+  // Waits likewise; nothing if `gives_up` is true before.
   [[nodiscard]] std::optional<std::uint32_t> wait_for_ranks(std::uint32_t slot, const std::function<bool()>& gives_up) const;
 
  private:

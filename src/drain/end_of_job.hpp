@@ -47,7 +47,7 @@ class EndOfJob {
   // there is twice the time and a minute.
   static constexpr double boost_factor = 1.5, boost_seconds = 30;
   static constexpr double relax_factor = 2, relax_seconds = 60;
-  // The same when the rate is not known.
+  // So many seconds before the end when the rate is not known.
   static constexpr double boost_seconds_unknown = 60;
   // The rate is bytes per busy time; what lies this far back, in busy time, counts half. So pauses do not matter, and a
   // slow minute is soon seen.
@@ -71,7 +71,7 @@ class EndOfJob {
   };
   Look look(const DrainPosition& position);
 
-  // Of all looks so far with something waiting.
+  // The worst of all looks so far with something waiting.
   [[nodiscard]] const Forecast& worst() const { return worst_; }
 
  private:

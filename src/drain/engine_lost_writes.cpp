@@ -62,8 +62,8 @@ bool Engine::pass_over_unrecorded_writes() {
   return pass_over_gaps(waiting);
 }
 
-// Of each output numbers below that one that are in no journal: no rank will record them any more, since one that does not hold its number
-// has done so. Then what they kept waiting is read, and so on. Returns whether there were any.
+// Passes over those numbers of each output below that one which are in no journal: no rank will record them any more, since one that does
+// not hold its number has done so. Then what they kept waiting is read, and so on. Returns whether there were any.
 bool Engine::pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends) {
   std::map<OutputDrain*, std::set<std::uint64_t>> recorded_numbers;
   try {

@@ -80,7 +80,7 @@ LoggedPut logged_put(const pool::Pool& pool, const pool::Record& record, int jou
 
 std::vector<LoggedPut> join(std::vector<LoggedPut> puts) {
   join_parts(puts);
-  // Of one variable all have as many dimensions; of others as many as they have.
+  // All puts of a variable have as many dimensions; those of other variables may have others.
   std::size_t dimensions = 0;
   for (const LoggedPut& put : puts) dimensions = std::max(dimensions, put.box.start.size());
   for (std::size_t d = dimensions; d-- > 0;) {

@@ -25,7 +25,7 @@ struct LoggedPut {
   friend bool operator==(const LoggedPut&, const LoggedPut&) = default;
 };
 
-// Of a record in that journal of the pool.
+// The put that a record in that journal of the pool is of.
 [[nodiscard]] LoggedPut logged_put(const pool::Pool& pool, const pool::Record& record, int journal);
 
 // As few as say the same: puts of one rank into one step of a variable, which must not overlap, are joined to larger boxes,

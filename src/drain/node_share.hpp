@@ -59,7 +59,7 @@ class NodeShare {
   std::map<int, Told> told_;
   std::uint64_t seen_ended_ = 0;   // steps, by the ranks of this node
   bool seen_closed_ = false;
-  // Of what other nodes have sent, while a job is recovered: variable, step, box, first element, elements.
+  // What other nodes have sent, while a job is recovered: variable, step, box, first element, elements.
   std::set<std::tuple<std::uint32_t, std::uint64_t, std::vector<std::uint64_t>, std::uint64_t, std::uint64_t>> came_before_;
 };
 

@@ -30,7 +30,7 @@ class OutputWork {
   void keep(std::unique_ptr<PendingPiece> pending);
   // Puts the piece into the windows that this node writes, and hands the rest over to other nodes.
   void gather(PendingPiece& pending);
-  // The same of what is filled. Returns how many windows that are.
+  // Gathers what is filled. Returns how many windows that are.
   std::uint64_t gather_fill(const store::VariableLayout& variable, Extent extent, std::uint64_t step);
   [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written
   // How far the file reaches, by all that was put; and how much was put since it was last made longer.

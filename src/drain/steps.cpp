@@ -204,7 +204,8 @@ void Steps::drop() {
   unwritten_.clear();
 }
 
-// Of an output of several files none: they are joined as far as all have steps. The word has no checksum: what cannot be was not promised.
+// An output of several files has no promised steps: they are joined as far as all have steps. The word has no checksum: what cannot be was
+// not promised.
 bool Steps::has_promise() const {
   const std::uint64_t promised = output_.slot.synchronized_writes.load(std::memory_order_acquire);
   if (output_.description.is_part || promised == 0) return false;

@@ -111,7 +111,7 @@ void Steps::judge(const pool::RanksOfOutput& ranks) {
     most = std::max(most, output_.nodes->steps_begun());
     all_closed = output_.nodes->have_all_closed();
   }
-  // Of a closed output all steps are there, or it was closed wrongly.
+  // All steps of a closed output are there, or it was closed wrongly.
   counts.ended = counts.complete = steps;
   counts.begun = all_closed ? most : steps;
   output_.trace.had_complete_steps = steps != 0;

@@ -201,7 +201,7 @@ bool Stream::may_publish() {
   return true;
 }
 
-// Of a file that not all ranks have closed it cannot be said whether it is what they meant. One that is written in place is there
+// It cannot be said of a file that not all ranks have closed whether it is what they meant. One that is written in place is there
 // whatever comes, and one that was synchronized was promised: these get all that was captured.
 void Stream::judge(const pool::RanksOfOutput& ranks) {
   StepCounts& steps = output_.steps;

@@ -26,8 +26,8 @@ using base::Bytes;
 // Thread-safe: one thread calls progress(), and another one may call move_blocks().
 class Exchange {
  public:
-  // Of the node that `messages.self()` is. `blocks`: what blocks of data go over, if not over `messages` like all the rest. Everything
-  // must outlive it.
+  // The exchange of the node that `messages.self()` is. `blocks`: what blocks of data go over, if not over `messages` like all the rest.
+  // Everything must outlive it.
   Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages& messages, transport::Messages* blocks = nullptr);
   ~Exchange();
   Exchange(const Exchange&) = delete;
@@ -37,12 +37,12 @@ class Exchange {
   // part from when its slot says which one it is on all nodes (`job_output`) until no node needs anything of it any more, when the slot
   // says 0 again. Local, does not block.
   bool progress();
-  // The same of those blocks, where they go over messages of their own.
+  // Moves those blocks, where they go over messages of their own.
   bool move_blocks();
   [[nodiscard]] bool waits_for_calls() const { return apart_.has_value(); }
   // From now on neither moves anything, and the messages are not used any more.
   void stop();
-  // Of those that it has seen, this node or another still needs something. Local.
+  // This node or another still needs something of outputs that the exchange has seen. Local.
   [[nodiscard]] bool holds_any() const;
   // MPI may still read from the pool or write to it, or will when room is made. Local.
   [[nodiscard]] bool is_moving() const;
@@ -57,7 +57,7 @@ class Exchange {
     std::map<int, std::optional<NodeProgress>> children;   // by node, as they have said last
     std::optional<NodeProgress> said;       // to the parent; on the root of the tree to the children
     std::uint64_t said_ns = 0;
-    // Of the part of this node, checksums for the publisher: before it hears that the part is durable.
+    // The checksums of this node's part, for the publisher: before it hears that the part is durable.
     enum class SumsAre { not_taken, leaving, there } sums_are = SumsAre::not_taken;
     drain::Engine::Sums sums;                      // that have not left
     // That it has failed, or may have: the storage of a node refuses it.

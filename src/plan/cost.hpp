@@ -46,7 +46,7 @@ struct Situation {
   std::int64_t group_index = 0;       // of this one among them
   Bytes bytes_of_all = 0;
 
-  // Of all bytes, for each of so many aggregators in every group.
+  // The share of all bytes for each of so many aggregators in every group.
   [[nodiscard]] Bytes share_bytes(std::size_t aggregators) const;
   [[nodiscard]] Bytes window_bytes(std::size_t aggregators) const {
     return limits.window_bytes(machine.file_system, share_bytes(aggregators));

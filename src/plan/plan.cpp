@@ -68,7 +68,7 @@ class Planner {
     return {machine_, placement_, request_, limits_, std::move(load), in_use_.count(), index, bytes_};
   }
 
-  // Of the group with most nodes: what each of them has when all ranks put the same.
+  // The load of the group with most nodes: what each of them has when all ranks put the same.
   [[nodiscard]] GroupLoad even_share() const {
     GroupLoad load = load_of(machine_, placement_, {}, in_use_.fullest());
     for (NodeLoad& each : load.nodes) each.bytes = share(bytes_, each.ranks, ranks_in(placement_));

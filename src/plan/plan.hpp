@@ -40,7 +40,7 @@ struct GroupShape {
 struct GroupPlan {
   GroupId group = 0;
   GroupShape shape;
-  // Of storage: the group writes to file `file`, 0 … files - 1, which `domains.aggregators` share. Its own are those from
+  // To storage: the group writes to file `file`, 0 … files - 1, which `domains.aggregators` share. Its own are those from
   // `first_domain` on, `domain_count` of them; domain i belongs to aggregator (i - first_domain) % aggregators.size(). The
   // extents of `domains` are those of a file without a header in which every group has an equal part; a caller that knows the layout puts
   // in its own.
@@ -50,7 +50,7 @@ struct GroupPlan {
   friend bool operator==(const GroupPlan&, const GroupPlan&) = default;
 };
 
-// Of each aggregator: itself, or the gateway that it is reassigned to, if that has ranks; what the subgroup has is sent there at
+// For each aggregator itself, or the gateway that it is reassigned to, if that has ranks; what the subgroup has is sent there at
 // once. The lowest rank of the node is the one that drains.
 struct Writer {
   NodeId node = 0;

@@ -22,7 +22,7 @@ struct DescriptionInPool {
 // Any process may ask. Throws io when what is there is no description of this output.
 [[nodiscard]] DescriptionInPool read_description(const Pool& pool, const OutputKey& output);
 
-// The same for OutputSlot::takeover_log. Only for the drain.
+// Reads what OutputSlot::takeover_log leads to. Only for the drain.
 [[nodiscard]] DescriptionInPool read_takeover_log(const Pool& pool, const OutputKey& output);
 
 struct UnpublishedParts {

@@ -15,7 +15,7 @@
 
 namespace glean::pool {
 
-// Of a put, as its record says it.
+// The box of a put, as its record says it.
 [[nodiscard]] inline mesh::Box box_of(const Record& record) {
   const std::uint64_t* const start = record.box();
   const std::uint64_t* const count = start + record.dimensions;
@@ -47,7 +47,7 @@ class Recorder {
     Bytes bytes;
   };
   [[nodiscard]] Room reserve(Bytes wanted, Bytes minimum);
-  // The same, but nothing when that would mean to wait.
+  // As reserve(), but nothing when that would mean to wait.
   [[nodiscard]] std::optional<Room> try_reserve(Bytes wanted, Bytes minimum);
 
   // Publishes what lies in the first `used_bytes` of the reserved room: from now on another process could write it.
@@ -67,7 +67,7 @@ class Recorder {
   // dimensions: a rank that holds one waits no more. From a moment before until the record is committed it is seen that this rank holds
   // it: those that come later wait for it, and need not if the rank is killed. Commit it, or what stands for it, before another is taken.
   [[nodiscard]] WriteStamp take_number(const OutputKey& output, std::size_t dimensions, std::uint32_t collective_count = 0);
-  // The same in two parts, for a payload that takes its time to come and is put by another node: other room can be taken in
+  // A put in two parts, for a payload that takes its time to come and is put by another node: other room can be taken in
   // between. Nothing when there is no room for the payload or for a record of so many dimensions: a caller that waits for that
   // has to be among those that wait for space. Then commit or drop, in any order; neither waits. Throws unsupported.
   struct Held {
@@ -77,7 +77,7 @@ class Recorder {
   [[nodiscard]] std::optional<Held> try_hold(Bytes payload_bytes, std::size_t dimensions);
   void commit_held(const Held& held, const Put& put);
   void drop_held(const Held& held);
-  // The same for a payload that is not in the pool. The record stays as it is, but for its state, until this rank appends another.
+  // Commits a put with a payload that is not in the pool. The record stays as it is, but for its state, until this rank appends another.
   const Record& commit_elsewhere(PayloadPlace place, Bytes offset, Bytes payload_bytes, const Put& put);
   // How often this rank has taken a chunk. Any thread, and so is the next.
   [[nodiscard]] std::uint64_t chunks_taken() const { return chunks_taken_.load(std::memory_order_relaxed); }
@@ -126,7 +126,7 @@ class JournalReader {
 
   // The payload is in the file: its space is returned at once, the record stays. Ranks that wait for space must be told.
   void give_payload_back(const Record& record);
-  // Of a record that holds no payload: `moving`, or `written` again.
+  // Marks a record that holds no payload: `logging`, or `written` again.
   void mark(const Record& record, RecordState state);
   // The record is needed no more, nor is its payload: the record's space is returned when all records before it are
   // retired too. It must not be looked at any more. Ranks that wait for space must be told.

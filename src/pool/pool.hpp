@@ -87,7 +87,7 @@ class Pool {
   [[nodiscard]] RankCall& rank_call(int rank) const { return journal(rank).call; }
   // How many steps of an output that may drop it has begun, for messages.
   [[nodiscard]] RankProgress& rank_begun(std::uint32_t slot, int rank) const;
-  // Of outputs of bytes, on one node (pool/collective_count.hpp).
+  // For raw outputs, on one node (pool/collective_count.hpp).
   [[nodiscard]] Atomic<std::uint32_t>& collective_count(std::uint32_t slot, int rank) const;
   [[nodiscard]] Journal& journal(int rank) const;
   [[nodiscard]] std::byte* ring(int rank) const;

@@ -34,7 +34,7 @@ void release_name(const Pool& pool, OutputKey key) noexcept;
 inline constexpr std::uint32_t kept_for_recovery = 2;
 [[nodiscard]] bool is_kept(const OutputSlot& slot) noexcept;
 [[nodiscard]] bool any_is_kept(const Pool& pool) noexcept;
-// The same, of one that the drain tries once more while the ranks go on: it is on its way again. Until it is published or refused anew.
+// The drain tries such an output once more while the ranks go on: it is on its way again. Until it is published or refused anew.
 inline constexpr std::uint32_t tried_again = 3;
 [[nodiscard]] bool is_tried_again(const OutputSlot& slot) noexcept;
 // Asks the drain to try all that are kept. On one node. Local.

@@ -164,7 +164,8 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint64_t> steps_sent;        // ended by all ranks, and what other nodes write of them has arrived there
   Atomic<std::uint32_t> part_durable;      // 1: all that this node writes of a closed output is
   Atomic<std::uint64_t> working_inode;     // on one node too: of the file that it has opened; found under the final name it is published
-  // Of that file, set before: its device, and its process << 32 | descriptor there, as processes of this PID namespace see it; 0: none.
+  // What was set before of that file: its device, and its process << 32 | descriptor there, as processes of this PID namespace see it; 0:
+  // none.
   Atomic<std::uint64_t> working_device, working_descriptor;
   // and what the nodes have said to each other, of all of them:
   Atomic<std::uint64_t> job_output;        // the root's: generation << 32 | slot
@@ -178,7 +179,7 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> job_parts_durable; // 1: of all nodes
   Atomic<std::uint32_t> job_published;     // 1: by the node that does, or the program has removed the file
   Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp
-  // Of a raw output, by ticks (drain/lamport_clock.hpp). Of this node: its next write when its tick was raised last; the tick before which
+  // A raw output's, by ticks (drain/lamport_clock.hpp). Of this node: its next write when its tick was raised last; the tick before which
   // all writes are in the file; the one up to which a rank of this node wants them there. And of all nodes: the least written_tick.
   Atomic<std::uint64_t> raised_at_write, written_tick, wanted_tick, job_written_tick;
   Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;

@@ -44,7 +44,7 @@ struct TestPool {
       : pool(Pool::create(unique_pool_name(), plan, ranks)) {
     if (drain == Drain::here) static_cast<void>(pool.claim_drain());
   }
-  // Of a node among others.
+  // The pool of a node among others.
   TestPool(int ranks, const plan::NodePlan& plan, const NodeShare& share)
       : pool(Pool::create(unique_pool_name(), plan, ranks, share)) {
     static_cast<void>(pool.claim_drain());

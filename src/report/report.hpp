@@ -16,7 +16,7 @@ namespace glean::report {
 
 using base::Bytes;
 
-// Of one rank. Trivially copyable: ranks send it.
+// The figures of one rank. Trivially copyable: ranks send it.
 struct RankFigures {
   std::uint64_t setup_ns = 0;         // joining the session, which touches the pool's memory; not in blocked_ns
   std::uint64_t blocked_ns = 0;       // in all other calls, closing included

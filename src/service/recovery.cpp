@@ -144,7 +144,7 @@ void begin(Part& part, store::SystemCalls& calls, std::unique_ptr<transport::Mes
                        : std::make_unique<Node>(*part.pool, *part.engine);
 }
 
-// Of one of several nodes.
+// Prepares the part of one of several nodes.
 void prepare(Part& part, const LeftOutputs& all, int nodes) {
   pool::Pool& pool = *part.pool;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {

@@ -58,7 +58,7 @@ class Companions {
 
 [[nodiscard]] std::unique_ptr<Companions> no_companions();
 
-// Of a pool that another node's pool belongs to.
+// What became of a pool that belongs to those of other nodes.
 struct RecoveredPool {
   std::string pool;
   Recovered recovered;

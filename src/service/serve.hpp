@@ -16,7 +16,7 @@ namespace glean::service {
 
 using base::Bytes;
 
-// Of several nodes each is drained by such a process, and they exchange what another one writes.
+// Each of several nodes is drained by such a process, and they exchange what another one writes.
 struct OtherNodes {
   std::unique_ptr<transport::Messages> messages;
   double deadline_seconds = 300;              // for the others to do their part

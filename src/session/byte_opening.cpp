@@ -167,7 +167,7 @@ store::OutputDescription description_of(Core& core, const std::string& path) {
   return description;
 }
 
-// Of the ranks of `comm`, by their place in it: what they are in `in`, or MPI_UNDEFINED.
+// The ranks of `comm`, by their place in it: what they are in `in`, or MPI_UNDEFINED.
 std::vector<int> ranks_in(MPI_Comm comm, MPI_Comm in) {
   MPI_Group group = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
   int size = 0;

@@ -53,7 +53,7 @@ void tell_drain(Core& core);
 // is in the file then, through the page cache, or never will be. With Core::one_at_a_time(). Throws as wait_until(). Local, blocks.
 void write_up_to(Core& core, pool::OutputKey key, std::uint32_t collective_count, const std::string& path);
 
-// Of those that open an output, the ranks of this node.
+// The ranks of this node among those that open an output.
 struct Members {
   std::vector<int> node_ranks;
   int first = 0;        // the first of them, in the communicator

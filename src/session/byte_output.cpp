@@ -55,12 +55,12 @@ class CapturedSoFar {
         next_(pool::WriteStamp::of(slot_.writes_begun.load())) {
     if (!by_all_nodes_) next_.order = collective_count;
   }
-  // By the drain, before it would do so by itself.
+  // The drain writes it, before it would do so by itself.
   void want_written() const {
     if (by_all_nodes_) pool::raise(slot_.wanted_tick, next_.order);
     pool::raise(slot_.write_up_to, next_.number);
   }
-  // And through the page cache.
+  // The drain writes through the page cache up to there.
   void want_to_read() const { pool::raise(slot_.read_up_to, next_.number); }
   // It is in the file, or never will be.
   [[nodiscard]] bool is_written() const {

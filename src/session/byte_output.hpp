@@ -35,7 +35,7 @@ class ByteOutput {
   };
   // Whether outputs of `comm` can be captured: all its ranks belong to the session. Local.
   [[nodiscard]] static bool can_capture(const Core& core, MPI_Comm comm);
-  // And there is one of every node among them: where an output is captured, all nodes know of it. Collective, one reduction.
+  // Whether there is also one of every node among them: where an output is captured, all nodes know of it. Collective, one reduction.
   [[nodiscard]] static bool are_on_all_nodes(const Core& core, MPI_Comm comm);
   // Makes the working file, or opens the existing one. Collective over `comm`, which need not be the session's; throws on all of
   // its ranks or none. Blocks while an earlier output of that name drains; throws invalid_state where one is open.
@@ -70,7 +70,7 @@ class ByteOutput {
   // Blocks until no output of that name that all its ranks have closed is left to drain. Local; a few loads when none of the node
   // drains.
   static void finish(Core& core, const std::string& path);
-  // The same for all of the node.
+  // Finishes all of the node.
   static void finish_all(Core& core);
   enum class Content { captured, any };
   // For a rank that looks by other means than MPI-IO at a new file that ranks have open: where it is, when what was captured of it is
@@ -159,11 +159,11 @@ class ByteOutput {
   // Another node has cut it, or made it longer. Local.
   void was_resized(base::Bytes size);
 
-  // Of the pointer that is the same for all ranks, 0 at first: returns where it was, or no_position. Local; on several nodes it waits for a
-  // message of node 0.
+  // Moves the pointer that is the same for all ranks, 0 at first: returns where it was, or no_position. Local; on several nodes it waits
+  // for a message of node 0.
   [[nodiscard]] std::uint64_t move_shared(const pool::SharedMove& move);
 
-  // Of the pool. Any thread.
+  // The output's slot of the pool. Any thread.
   [[nodiscard]] std::uint32_t slot() const { return key_.slot; }
   // On one node: this rank begins, or ends, a collective call of all that have opened it together. Writes take effect in the order of
   // these calls (pool/collective_count.hpp). Local.
@@ -172,8 +172,8 @@ class ByteOutput {
   [[nodiscard]] bool has_last_collective_count() const { return collective_count() >= pool::last_collective_count - 2; }
   // Until all ranks have come as far as this one, to the count that is returned (capture/pace.hpp): without Core::one_at_a_time(). Blocks.
   [[nodiscard]] std::uint32_t wait_for_ranks() const;
-  // The same before so many bytes are written in so many writes, if this rank is so far ahead of others that they might lack room. Returns
-  // the collective count of these writes.
+  // Waits likewise before so many bytes are written in so many writes, if this rank is so far ahead of others that they might lack room.
+  // Returns the collective count of these writes.
   [[nodiscard]] std::uint32_t keep_pace(base::Bytes bytes, std::uint64_t writes) const;
 
   // Where ranks wait for each other to close, around that: the drain yields the cores to them (drain/core_yielding.hpp), where every core

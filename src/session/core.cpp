@@ -23,7 +23,7 @@
 namespace glean::session {
 namespace {
 
-// Of this process.
+// The sessions of this process.
 std::mutex sessions_lock;
 std::vector<Core*> sessions;
 

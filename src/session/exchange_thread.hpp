@@ -35,7 +35,7 @@ class ExchangeThread {
   [[nodiscard]] nodes::Exchange& exchange() { return node_->exchange(); }
   // Inside a call of the program: moves the blocks that go over MPI. Local, does not block.
   void move_blocks() { exchange().move_blocks(); }
-  // The same as long as some move, 100 ms at most: other nodes may send as long as they put, and this one's program would stand still
+  // Moves blocks as long as some move, 100 ms at most: other nodes may send as long as they put, and this one's program would stand still
   // for it. What does not come now comes in a later call, or in the background.
   void move_blocks_on();
   // From now on a neighbour that ends is no loss if nothing is needed of it. Local.

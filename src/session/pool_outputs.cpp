@@ -255,7 +255,7 @@ void PoolOutputs::ask_for_durable_steps(PoolOutput& output) {
   while (wanted < output.steps_ended && !up_to.compare_exchange_weak(wanted, output.steps_ended)) {}
 }
 
-// Of the drain, and in what it has for this rank.
+// The progress of the drain, and of what it has for this rank.
 std::uint64_t PoolOutputs::progress() const {
   std::uint64_t all = pool_.header().written_bytes.load(std::memory_order_relaxed) +
                       pool_.header().job_written_bytes.load(std::memory_order_relaxed);
@@ -355,8 +355,8 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
   return verdict;
 }
 
-// Of an output that is open, and whose steps are durable here. By each rank before they agree, so before any of them returns: another
-// node's drain may hear at once that a rank has abandoned it then, and would remove the file.
+// Promises the steps of an output that is open and whose steps are durable here. By each rank before they agree, so before any of them
+// returns: another node's drain may hear at once that a rank has abandoned it then, and would remove the file.
 void PoolOutputs::promise(const PoolOutput& output) {
   if (output.closed || !is_current(output)) return;
   pool::raise(pool_.slot(output.key.slot).synchronized_writes, std::uint64_t{output.steps_ended} + 1);
@@ -413,7 +413,7 @@ std::string PoolOutputs::diagnose(const PoolOutput& output) const {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   std::vector<int> behind = pool::ranks_before_step(pool_, output.key.slot, output.steps_ended);
   std::vector<int> open = output.closed ? pool::ranks_with_output_open(pool_, output.key.slot) : std::vector<int>{};
-  // Of the other nodes one rank is known, or none if they have not said anything yet.
+  // One rank of the other nodes is known, or none if they have not said anything yet.
   const auto add = [&](std::vector<int>& these, std::uint32_t job_rank) {
     const int rank = static_cast<int>(job_rank);
     if (job_rank != nodes::NodeProgress::no_rank && !pool_.is_of_this_node(rank)) these.push_back(rank);

@@ -64,7 +64,7 @@ class PoolOutputs {
   void abandon(PoolOutput& output);
   // The node's aggregator was killed. Local, one system call.
   [[nodiscard]] bool root_is_gone() const;
-  // Of several nodes: so was the process that drains this one, and none can go on for it, because what it was exchanging with the others is
+  // On several nodes: so was the process that drains this one, and none can go on for it, because what it was exchanging with the others is
   // gone; or the others cannot be reached. Local, one system call.
   [[nodiscard]] std::optional<base::Error> drain_is_lost() const;
   // So was one of them, or another rank that had not closed the output, or any output. What a rank then does on its way out is no
@@ -121,7 +121,7 @@ class PoolOutputs {
   // For so long, or for the deadline, which starts anew with the progress of the drain.
   [[nodiscard]] pool::Wait waiting(double seconds) const;
   [[nodiscard]] std::optional<base::Error> wait_for(PoolOutput& output, Level level, pool::Wait& wait);
-  // The same for any condition. nullopt: it holds, or the output has failed.
+  // Waits for any condition. nullopt: it holds, or the output has failed.
   template <class Condition>
   [[nodiscard]] std::optional<base::Error> wait_until(PoolOutput& output, pool::Wait& wait, Condition holds);
   void ask_for_durable_steps(PoolOutput& output);

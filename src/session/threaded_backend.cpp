@@ -228,7 +228,7 @@ class ThreadedBackend final : public Backend {
   std::vector<std::byte> described_;   // by the root, for other nodes
   store::PartIndex index_;             // by the root, where the file is one of several
   store::SystemCalls calls_;
-  // Of an output that may drop.
+  // For an output that may drop.
   base::Bytes step_bytes_ = 0;      // about
   std::vector<bool> is_record_;     // of each variable
   bool has_fixed_ = false, has_records_ = false;

@@ -65,7 +65,7 @@ static int is_it_too(const char* name, const struct stat* status, int type, stru
 /* As a process sees it that does not wait. */
 static int is_there(void) { return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0; }
 
-/* Of a file that says that `path` is complete; it is removed when it is made. */
+/* The name of a file that says that `path` is complete; it is removed when it is made. */
 static const char* marker(const char* ending) {
   static char name[4200];
   snprintf(name, sizeof name, "%s%s", path, ending);

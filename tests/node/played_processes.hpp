@@ -65,7 +65,7 @@ class Played {
       }
       return messages;
     }
-    // Of one job.
+    // The processes recover one job.
     [[nodiscard]] bool none_needs_more() override {
       if (!std::exchange(is_done_, true)) ++played_.done_;
       return played_.done_ == count();

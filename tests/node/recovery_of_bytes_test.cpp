@@ -54,7 +54,7 @@ class KilledJob {
     policy.write({keys_[node][file], base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, std::byte(value)); });
   }
-  // Of a rank that is killed before it has recorded what it writes.
+  // A rank takes it that is killed before it has recorded what it writes.
   void take_number(int node, int rank, File file) {
     pool::Recorder recorder(pools_[index(node)]->pool, rank, 30, [] { return "a rank"; });
     static_cast<void>(recorder.take_number(keys_[node][file], 1));

@@ -145,7 +145,7 @@ class LeftOnNodes : public testing::Test {
     }
     EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
   }
-  // Of a pool that has none but failed outputs.
+  // The reasons of a pool that has none but failed outputs.
   static std::vector<std::string> reasons(const std::vector<service::RecoveredPool>& recovered, const std::string& name) {
     std::vector<std::string> reasons;
     for (const auto& output : of(recovered, name).recovered.outputs) {

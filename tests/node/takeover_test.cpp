@@ -25,7 +25,7 @@ using store::TemporaryDirectory;
 
 constexpr base::WhenFull policies[] = {base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill};
 
-// Of journals: the smaller one is full before its rank ends a step.
+// Sizes of journals: the smaller one is full before its rank ends a step.
 constexpr Bytes journals[] = {128 * base::KiB, 2 * base::KiB};
 
 plan::NodePlan tight_plan(Bytes journal_bytes) {

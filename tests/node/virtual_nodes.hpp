@@ -47,7 +47,7 @@ class VirtualNodes {
   std::vector<std::string> run(const std::vector<VirtualOutput>& outputs);
   [[nodiscard]] VirtualNode& node(int index) { return *nodes_[static_cast<std::size_t>(index)]; }
   [[nodiscard]] int nodes() const { return static_cast<int>(nodes_.size()); }
-  // Of all ranks, after run().
+  // The figures of all ranks, after run().
   [[nodiscard]] const capture::FullPoolPolicy::Figures& figures() const { return figures_; }
 
  private:

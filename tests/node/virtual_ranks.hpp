@@ -37,13 +37,13 @@ struct VirtualOutput {
   static VirtualOutput random(std::mt19937& random, int ranks, std::uint64_t steps, const std::string& final_path);
   // What format library and ranks would have made of it.
   [[nodiscard]] std::vector<std::byte> file() const;
-  // The same if only these steps had been begun, ascending.
+  // The file if only these steps had been begun, ascending.
   [[nodiscard]] std::vector<std::byte> file_of(const std::vector<std::uint64_t>& kept) const;
   // As the format library leaves it: only the header.
   void create_working_file() const;
 };
 
-// The same output, had it ended after so many steps.
+// What the output were, had it ended after so many steps.
 [[nodiscard]] VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps);
 
 // Element `position` of a step of a variable: a small number that every type can hold.
@@ -70,7 +70,7 @@ class VirtualRanks {
   [[nodiscard]] pool::Recorder recorder(int rank) const;
 
   [[nodiscard]] const std::vector<pool::OutputKey>& keys() const { return keys_; }
-  // Of all ranks, after run().
+  // The figures of all ranks, after run().
   [[nodiscard]] const capture::FullPoolPolicy::Figures& figures() const { return figures_; }
 
  private:

@@ -55,7 +55,7 @@ static void make_room(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Of the rank, in what it has. */
+/* Bytes `first` to `end` of the rank's part are there. */
 static void is_there(MPI_File file, int first, int end, char letter) {
   MPI_Status status;
   int count = 0;
@@ -66,7 +66,7 @@ static void is_there(MPI_File file, int first, int end, char letter) {
   for (int at = 0; at < count; ++at) require(data[at] == letter, "it is what was written");
 }
 
-/* Of the second half of each rank, to what was there. */
+/* Changes the second half of each rank's part, which was there before. */
 static void change(char before, char after) {
   MPI_File file;
   const int half = bytes / 2;

@@ -25,7 +25,7 @@ class Broken : public Ranks {
   [[nodiscard]] bool is_odd_rank() const { return rank_ == odd_rank(); }
   [[nodiscard]] std::string name() const { return "rank " + std::to_string(odd_rank()); }
 
-  // The same on all ranks, which go on together.
+  // All ranks have the same error, and go on together.
   void expect_same(const std::optional<Error>& error) {
     ASSERT_TRUE(error.has_value());
     char first[1024] = {};

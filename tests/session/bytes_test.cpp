@@ -232,7 +232,7 @@ class FullPoolPoliciesOfBytes : public BytesOfRanks, public testing::WithParamIn
   [[nodiscard]] Settings settings() const {
     return {{"pool.budget", "1MiB"}, {"full", GetParam()}, {"spill.directory", path("")}, {"spill.budget", "3MiB"}};
   }
-  // Of all ranks.
+  // Whether any rank has needed the policy.
   [[nodiscard]] static bool was_needed(Core& core) {
     const auto statistics = core.statistics();
     std::uint64_t mine = 1;   // of the other policies nothing is counted

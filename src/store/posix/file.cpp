@@ -42,7 +42,7 @@ Bytes direct_alignment(int descriptor) {
 
 constexpr mode_t permission_bits = 07777;
 
-// Of the file that is replaced; none if there is none, or the output is written in place.
+// The mode of the file that is replaced; none if there is none, or the output is written in place.
 std::optional<mode_t> mode_of_replaced(const FileNames& names) {
   struct stat replaced {};
   if (names.working_path == names.final_path || stat(names.final_path.c_str(), &replaced) != 0) return std::nullopt;

@@ -79,7 +79,7 @@ class File {
   // bits on if they are others than when this was opened: the rank that has made the working file has given it those
   // (hand_on_permissions()), and the program may have changed them since. Blocks.
   void publish();
-  // The same in parts, of which only the second changes a name.
+  // Publishes in two parts, of which only the second changes a name.
   void prepare_to_publish();
   void take_name();
   void keep_name();

@@ -100,7 +100,8 @@ struct Descriptor {
   int number;
 };
 
-// Of a new file with these permission bits. Not every file system makes files without a name: there it has one for this moment.
+// The attributes of a new file with these permission bits. Not every file system makes files without a name: there it has one for this
+// moment.
 Attributes attributes_of_new_file(const std::string& directory, mode_t mode) {
   std::string name;
   Descriptor file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
