@@ -39,7 +39,7 @@ class FullPoolPolicy {
   // is room. Throws what Recorder::reserve and WriteThrough::write throw.
   void put(const Put& put, const Source& source);
 
-  // A write of an output of bytes.
+  // A write of a raw output.
   struct Write {
     pool::OutputKey output;
     base::WhenFull full = base::WhenFull::block;   // `drop`: as `block`, there are no steps

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How far this rank may be ahead of others in the collective calls on outputs of bytes. What it has captured ahead of them stays in the
+// How far this rank may be ahead of others in the collective calls on raw outputs. What it has captured ahead of them stays in the
 // pool until they have come (pool/collective_count.hpp): they must find room there, too. A rank that waits here has asked for nothing that
 // others wait for, and does not hold Core::one_at_a_time(). Waiting is what the calls of MPI-IO may do anyway; but threads of a program may
 // come to the calls on several files in an order that differs from rank to rank. So where several threads have come here, each waits before

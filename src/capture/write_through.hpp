@@ -21,7 +21,7 @@ namespace glean::capture {
 
 using base::Bytes;
 
-// The files of one rank. Not thread-safe. Takes 2 MiB while there are any, or 1 MiB of outputs of bytes only.
+// The files of one rank. Not thread-safe. Takes 2 MiB while there are any, or 1 MiB of raw outputs only.
 class WriteThrough {
  public:
   // `pool` and `calls` must live as long.

@@ -15,7 +15,7 @@ int Engine::cores_of_machine() {
   return cores;
 }
 
-// With the lock held. Only while nothing but outputs of bytes is there, which are captured in one go between open and close, and until all
+// With the lock held. Only while nothing but raw outputs is there, which are captured in one go between open and close, and until all
 // ranks have come out of closing them: a rank that waits for one says so in its slot, or has closed it.
 bool Engine::leaves_cores_to_ranks() {
   const pool::PoolHeader& header = pool_.header();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What nodes tell each other of outputs of bytes: how far they are with the ticks, and that others have the file open.
+// What nodes tell each other of raw outputs: how far they are with the ticks, and that others have the file open.
 #include "nodes/exchange.hpp"
 #include "pool/lamport_clock.hpp"
 #include "pool/other_handles.hpp"

@@ -88,7 +88,7 @@ struct PoolHeader {
   Atomic<std::uint64_t> trace_bytes;                 // a helper's trace, at chunks_offset, when it has gone
   Atomic<std::uint32_t> deadline_boost;              // 1: the job's time is nearly over
   Atomic<std::uint32_t> outputs_opened;              // so far
-  Atomic<std::uint32_t> opening;                     // the process that just looks for an output of bytes, or makes one
+  Atomic<std::uint32_t> opening;                     // the process that just looks for a raw output, or makes one
   Atomic<std::uint64_t> job_written_bytes;           // by all nodes, as last heard of
   Atomic<std::uint32_t> lost_nodes;                  // 1: this node and others cannot reach each other any more
   Atomic<std::uint64_t> lamport_tick;                // on several nodes: in which raw outputs are written (WriteStamp)
@@ -223,7 +223,7 @@ struct Journal {
   std::uint32_t job_rank;          // of the session, for messages
   Atomic<std::uint64_t> held_write;   // of bytes, that the rank numbers and has not recorded yet (HeldWrite); 0: none
   Atomic<std::uint32_t> has_joined;   // 1: its rank has been there
-  Atomic<std::uint32_t> closing;      // calls in which its rank waits until others have closed an output of bytes
+  Atomic<std::uint32_t> closing;      // calls in which its rank waits until others have closed a raw output
   alignas(64) Atomic<std::uint64_t> tail;
   SharedQuestion question;
   alignas(64) RankCall call;

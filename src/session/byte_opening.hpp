@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes in the node's pool: finding them, and making one.
+// Raw outputs in the node's pool: finding them, and making one.
 #pragma once
 
 #include <mpi.h>

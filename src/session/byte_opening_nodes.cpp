@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes that ranks of several nodes open together. On each node it has a slot; the rank that makes it there is the first of that
+// Raw outputs that ranks of several nodes open together. On each node it has a slot; the rank that makes it there is the first of that
 // node that opens it, and the first of node 0 makes the file.
 #include <fmt/format.h>
 

@@ -88,7 +88,7 @@ class Core {
   [[nodiscard]] const pool::Pool& pool() const { return *pool_; }
   [[nodiscard]] pool::Recorder& recorder() { return *recorder_; }
   [[nodiscard]] capture::Pace& pace() { return *pace_; }
-  // Where several threads of the program call: held by the thread that uses an output of bytes, and never while waiting for other ranks.
+  // Where several threads of the program call: held by the thread that uses a raw output, and never while waiting for other ranks.
   [[nodiscard]] OneAtATime& one_at_a_time() { return one_at_a_time_; }
   [[nodiscard]] capture::FullPoolPolicy& full_pool_policy() { return *full_pool_policy_; }
   [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }

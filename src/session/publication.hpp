@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What becomes of a file of bytes after it has been closed, for a rank that waits for that (`close = "durable"`).
+// What becomes of a raw output after it has been closed, for a rank that waits for that (`close = "durable"`).
 #pragma once
 
 #include <cstdint>

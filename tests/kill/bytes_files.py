@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What files of bytes must hold: each time that a name is opened and closed is a generation of it."""
+"""What raw outputs must hold: each time that a name is opened and closed is a generation of it."""
 
 import dataclasses
 import pathlib

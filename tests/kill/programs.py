@@ -76,7 +76,7 @@ class Program:
 
 
 class BytesProgram(Program):
-    """Files of bytes, under a library that is preloaded."""
+    """Raw outputs, under a library that is preloaded."""
 
     is_of_bytes = True
     # What a program reads itself must not make its files pass through.
@@ -127,7 +127,7 @@ class Programs:
         self.made = {}
 
     def get(self, name, variant, by_all=False):
-        """`by_all`: of files of bytes, all ranks open all of them: only then several nodes capture them."""
+        """`by_all`: of raw outputs, all ranks open all of them: only then several nodes capture them."""
         if name == "sedov":
             variant %= 2
         key = (name, variant, by_all)

@@ -18,7 +18,7 @@ SPILL_BLOCKS_BEGIN = 4096   # docs/formats/spill.md
 # What a put does when the pool is full. Not `drop`: which steps it leaves out is not known beforehand.
 POLICIES = ("block", "spill", "synchronous")
 SPILLED = "with something in a spill file"
-OF_BYTES = "of files of bytes"
+OF_BYTES = "of raw outputs"
 
 
 @dataclasses.dataclass

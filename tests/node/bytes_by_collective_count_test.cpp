@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes whose ranks are not in the same collective call: writes take effect in the order of the calls, not of time.
+// Raw outputs whose ranks are not in the same collective call: writes take effect in the order of the calls, not of time.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes in a full pool: writes that ranks spill or make themselves, failing storage, and processes that are killed.
+// Raw outputs in a full pool: writes that ranks spill or make themselves, failing storage, and processes that are killed.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes that ranks of several nodes write over one another, in rounds: what was written last is in the file.
+// Raw outputs that ranks of several nodes write over one another, in rounds: what was written last is in the file.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes: whatever ranks write over each other, the file is what the writes make of it in their order.
+// Raw outputs: whatever ranks write over each other, the file is what the writes make of it in their order.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -39,7 +39,7 @@ class Promised : public testing::Test {
   Promised() : made_(std::make_unique<pool::TestPool>(two_ranks, pool::roomy_plan())), ranks_(*made_) {}
   ~Promised() override { shm_unlink(name_.c_str()); }
 
-  // -- a file of bytes
+  // -- a raw output
   void open() {
     store::OutputDescription description;
     description.display_path = description.names.final_path = path_;

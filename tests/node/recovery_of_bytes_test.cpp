@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Jobs of several nodes that were killed with outputs of bytes in their pools: what they had written over one another takes effect
+// Jobs of several nodes that were killed with raw outputs in their pools: what they had written over one another takes effect
 // in its order.
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes of several nodes that the storage of some of them refuses: all nodes keep them, or none does.
+// Raw outputs of several nodes that the storage of some of them refuses: all nodes keep them, or none does.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>

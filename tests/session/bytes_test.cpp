@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Files of bytes, as front ends for unmodified programs use them.
+// Raw outputs, as front ends for unmodified programs use them.
 #include <unistd.h>
 
 #include <random>
