@@ -69,8 +69,8 @@ class Hints {
   bool is_own_ = false;
 };
 
-// For the ranks of `comm`, which have just opened the target: that of all who have opened it, unless this rank has it open again by itself.
-// Null if others have it open than the library was asked for.
+// For the ranks of `comm`, which have just opened the target: that of all that have opened it, unless this rank has it open again by
+// itself. Null if others have it open than the library was asked for.
 std::shared_ptr<mpiio::FileComm> comm_of(const mpiio::Target& target, MPI_Comm comm) {
   int result = MPI_UNEQUAL;
   PMPI_Comm_compare(comm, target.comm->get(), &result);

@@ -20,7 +20,7 @@
 
 namespace glean::pnetcdf {
 
-// Of the file, as the library has them; unknown: a call that changes it has failed.
+// The file's modes, as the library has them; unknown: a call that changes it has failed.
 enum class Mode { unknown, define, collective, independent };
 
 // A nonblocking put. The library has a request for its last element in its place: it says what becomes of it.

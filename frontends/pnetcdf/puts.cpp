@@ -115,14 +115,14 @@ int capture(OpenFile& file, int varid, const Variable& variable, const std::vect
   const auto target = file.target();
   if (session == nullptr || !target) return NC_EWRITE;
   const mpiio::Blocked blocked(*session);
-  const auto phase = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
+  const auto collective_count = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
   const std::uint32_t name = store::Meaning::Name{file.definitions_ended(), static_cast<std::uint32_t>(varid)}.word();
   std::unique_lock lock(session->one_at_a_time());
   const auto error = session::caught([&] {
     target->written = true;
     Bytes first = 0;
     auto write = [&](mesh::Pattern&& place) {
-      target->output->write(phase, place, first, copy_out, name);
+      target->output->write(collective_count, place, first, copy_out, name);
       first += place.bytes();
     };
     mpiio::JoinedRuns joined(write);
@@ -253,7 +253,7 @@ int put_later(OpenFile& file, const Put& put, Prepared prepared) {
   return code;
 }
 
-// Of a call that was the library's.
+// Notes the selection of a call that was the library's.
 void note_selection(OpenFile& file, int ncid, int varid, const Selection& selection) {
   const Variable* variable = file.variable(ncid, varid);
   if (variable == nullptr) return;
@@ -328,7 +328,7 @@ int end_pending(OpenFile& file, Ending ending, int ncid, int number, int* reques
       if (mine == NC_NOERR) mine = code;
     }
   };
-  // Before the library's call, which waits for other ranks: who returns from it reads what all have put.
+  // Before the library's call, which waits for other ranks: a rank that returns from it reads what all have put.
   if (waits && file.mode() == needed && has_all_that_are_named(file, ncid, number, requests)) capture_these(named(file, number, requests));
   const std::vector<int> before(requests, requests == nullptr || number < 0 ? requests : requests + number);
   const int code = original();

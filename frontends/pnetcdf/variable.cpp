@@ -11,7 +11,7 @@ namespace {
 
 constexpr MPI_Offset most_records = std::numeric_limits<std::uint32_t>::max();   // of CDF-1 and CDF-2
 
-// Of one dimension. The library looks at the edges in the same way, but says which of them is wrong.
+// Looks at one dimension. The library looks at the edges in the same way, but says which of them is wrong.
 bool lies_in(MPI_Offset start, MPI_Offset count, MPI_Offset stride, MPI_Offset length) {
   if (start < 0 || count < 0 || stride <= 0 || count > length || start > length - count) return false;
   return count == 0 || (start < length && (count - 1) <= (length - 1 - start) / stride);

@@ -10,9 +10,9 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
+#include "pool/collective_count.hpp"
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
-#include "pool/phases.hpp"
 #include "store/description.hpp"
 
 namespace glean::capture {
@@ -38,7 +38,9 @@ std::string name_of(const pool::Pool& pool, std::uint32_t slot) {
 Pace::Pace(pool::Pool& pool, const pool::Recorder& recorder, int rank, std::function<void()> poll)
     : pool_(pool), recorder_(recorder), rank_(rank), poll_(std::move(poll)), share_(pool.header().chunk_count / pool.header().ranks / 2) {}
 
-std::uint32_t Pace::phase(std::uint32_t slot) const { return pool_.rank_phase(slot, rank_).load(std::memory_order_acquire); }
+std::uint32_t Pace::collective_count(std::uint32_t slot) const {
+  return pool_.collective_count(slot, rank_).load(std::memory_order_acquire);
+}
 
 void Pace::saw_thread() {
   const auto mine = std::this_thread::get_id();
@@ -47,9 +49,9 @@ void Pace::saw_thread() {
   if (first != std::thread::id() || !first_thread_.compare_exchange_strong(first, mine)) has_several_threads_ = true;
 }
 
-void Pace::enter_phase(std::uint32_t slot) {
+void Pace::count_collective(std::uint32_t slot) {
   saw_thread();
-  pool_.rank_phase(slot, rank_).fetch_add(1, std::memory_order_acq_rel);
+  pool_.collective_count(slot, rank_).fetch_add(1, std::memory_order_acq_rel);
   pool::PoolHeader& header = pool_.header();
   if (header.waiting_for_space.load(std::memory_order_relaxed) != 0) pool::futex_signal(header.work);   // there may be now
 }
@@ -76,16 +78,16 @@ std::optional<std::uint32_t> Pace::wait_for_ranks(std::uint32_t slot, const std:
   return wait(slot, gives_up);
 }
 
-// As MPI waits: messages of this rank that others need to come go on. Returns the phase to which they have come, or nothing if it has
+// As MPI waits: messages of this rank that others need to come go on. Returns the count to which they have come, or nothing if it has
 // given up.
 template <class GivesUp>
 std::optional<std::uint32_t> Pace::wait(std::uint32_t slot, const GivesUp& gives_up) const {
   const pool::OutputSlot& output = pool_.slot(slot);
-  const std::uint32_t generation = output.generation.load(std::memory_order_acquire);   // before its phase
-  const std::uint32_t phase = this->phase(slot);
+  const std::uint32_t generation = output.generation.load(std::memory_order_acquire);   // before its count
+  const std::uint32_t collective_count = this->collective_count(slot);
   const auto are_there = [&] {
     return output.state.load(std::memory_order_acquire) != pool::OutputState::open || output.generation != generation ||
-           pool::least_phase(pool_, slot) >= phase;
+           pool::least_collective_count(pool_, slot) >= collective_count;
   };
   std::uint64_t begin = 0, next_word_ns = first_word_ns;
   for (int turn = 1; !are_there(); ++turn) {
@@ -99,9 +101,9 @@ std::optional<std::uint32_t> Pace::wait(std::uint32_t slot, const GivesUp& gives
     next_word_ns *= 2;
     base::log(base::LogLevel::warning, "'{}': rank {} has waited {:.0f} s for {} to come to its last collective call",
               name_of(pool_, slot), pool_.job_rank(rank_), static_cast<double>(now - begin) / 1e9,
-              base::readable_ranks(pool::ranks_before_phase(pool_, slot, phase)));
+              base::readable_ranks(pool::ranks_before_collective_count(pool_, slot, collective_count)));
   }
-  return phase;
+  return collective_count;
 }
 
 }  // namespace glean::capture

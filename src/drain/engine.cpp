@@ -19,8 +19,8 @@
 #include "drain/retired_files.hpp"
 #include "drain/worker.hpp"
 #include "pool/description.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/published.hpp"
 #include "store/format/formats.hpp"
 #include "store/parts/part_index.hpp"
@@ -164,7 +164,7 @@ void Engine::run(int thread, Worker& worker) {
         return each.second->stream() != nullptr && each.second->stream()->is_about_to_go_on();
       });
       lock.unlock();
-      pool::futex_wait(pool_.header().work, seen, waits ? Patience::between_looks_ns : is_soon ? short_nap_ns : nap_ns);
+      pool::futex_wait(pool_.header().work, seen, waits ? CoreYielding::between_looks_ns : is_soon ? short_nap_ns : nap_ns);
     }
     lock.lock();
   }
@@ -193,7 +193,7 @@ std::optional<Job> Engine::next_job() {
 }
 
 void Engine::read_journals() {
-  const std::size_t to_send = parcels_.queue.size();
+  const std::size_t to_send = blocks_.queue.size();
   // An output may be described while the journals are read; the second look finds it.
   for (int look = 0; look < 2; ++look) {
     adopt_outputs();
@@ -202,7 +202,7 @@ void Engine::read_journals() {
     const bool complete = read_all_journals();
     if (complete && outputs_.size() == known) break;
   }
-  if (parcels_.queue.size() > to_send) pool::futex_signal(pool_.header().progress);   // for the exchange, which sends them
+  if (blocks_.queue.size() > to_send) pool::futex_signal(pool_.header().progress);   // for the exchange, which sends them
   if (ranks_ == Ranks::working) pass_over_lost_writes();
   if (pool_.is_shared() && !blocked_.empty()) look_behind_what_waits();
   tell_of_space();
@@ -225,7 +225,7 @@ bool Engine::read_all_journals() {
     bool complete = true;
     blocked_.clear();
     for (int rank = 0; rank < static_cast<int>(journals_.size()); ++rank) complete = read_journal(rank) && complete;
-    // What one rank has written may wait for what another has; without ranks, for what nobody will ever record.
+    // What one rank has written may wait for what another has; without ranks, for what will never be recorded.
     if (!blocked_.empty() && records_read_ != before) continue;
     if (ranks_ == Ranks::gone && pass_over_unrecorded_writes()) continue;
     return complete && blocked_.empty();
@@ -297,7 +297,7 @@ void Engine::adopt(pool::OutputKey key) {
     description = {};   // cannot be decoded either, which fails the output
   }
   const bool is_inherited = inherits_ && !has_read_all_;
-  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, parcels_, spill_, consumers_,
+  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, blocks_, spill_, consumers_,
                                               ranks_, is_inherited);
   if (!is_inherited) consumers_.opened(output->about());
   for (const auto& damage : damages_) {

@@ -33,7 +33,7 @@ struct StepCounts {
   std::uint64_t staged = 0;
   std::uint64_t written = 0;
   std::uint64_t synchronized = 0;
-  // Of those that are staged: how many records there are, and how far the file reaches.
+  // What is staged: how many records there are, and how far the file reaches.
   std::uint64_t records = 0;
   Bytes end = 0;
 };

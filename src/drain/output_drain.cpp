@@ -29,11 +29,11 @@ void check_notes(const DrainedOutput& output) {
 }  // namespace
 
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
-                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Parcels& parcels,
+                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, ExchangeBlocks& blocks,
                          SpillFiles& spill, Consumers& consumers, Ranks ranks, bool inherited)
     : output_{pool, key, calls, spill, ranks, inherited, consumers},
-      nodes_(pool.is_shared() ? std::make_unique<NodeShare>(output_, parcels) : nullptr),
-      log_(output_), work_(output_, *this, request_bytes, jobs, parcels), file_(output_), life_(output_, work_, file_, description.chunks),
+      nodes_(pool.is_shared() ? std::make_unique<NodeShare>(output_, blocks) : nullptr),
+      log_(output_), work_(output_, *this, request_bytes, jobs, blocks), file_(output_), life_(output_, work_, file_, description.chunks),
       order_(std::make_unique<Steps>(output_, work_, life_, file_, log_)) {
   output_.nodes = nodes_.get();
   try {
@@ -133,10 +133,10 @@ void OutputDrain::part_written(PendingPiece& pending, Bytes bytes) {
   work_.forget(pending);
 }
 
-void OutputDrain::arrived(const Parcel& parcel) {
+void OutputDrain::arrived(const ExchangeBlock& block) {
   if (!life_.is_writing()) return;
-  nodes_->arrived(parcel);
-  if (PendingPiece* const pending = work_.find(parcel.record)) part_written(*pending, parcel.file_bytes);
+  nodes_->arrived(block);
+  if (PendingPiece* const pending = work_.find(block.record)) part_written(*pending, block.file_bytes);
 }
 
 void OutputDrain::synchronized(std::uint64_t steps) {

@@ -160,7 +160,7 @@ void OutputLife::put_off(const base::Error& error, Life life) {
   work_.drop();
 }
 
-// Of several nodes: the storage of this one refuses it. The error first, as on one node: either all ranks of the node have closed
+// Several nodes write it, and the storage of this one refuses it. The error first, as on one node: either all ranks of the node have closed
 // the output, or the last one finds the failure.
 void OutputLife::refuse(const base::Error& error) {
   pool::OutputSlot& slot = output_.slot;

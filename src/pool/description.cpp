@@ -47,7 +47,7 @@ DescriptionInPool read_description(const Pool& pool, const OutputKey& output) {
   for (;;) {
     const Bytes newest = slot.description.load(std::memory_order_acquire);
     auto description = read_parts(pool, output, newest);
-    // Its rank may have given it up, and the chunks may be somebody else's by now: look whether it is still there.
+    // Its rank may have given it up, and the chunks may be another's by now: look whether it is still there.
     std::atomic_thread_fence(std::memory_order_acquire);
     if (slot.generation.load(std::memory_order_relaxed) != output.generation) return {};
     if (slot.description.load(std::memory_order_relaxed) != newest) continue;
@@ -56,10 +56,10 @@ DescriptionInPool read_description(const Pool& pool, const OutputKey& output) {
   }
 }
 
-DescriptionInPool read_kept(const Pool& pool, const OutputKey& output) {
-  auto kept = read_parts(pool, output, pool.slot(output.slot).kept.load(std::memory_order_acquire));
+DescriptionInPool read_takeover_log(const Pool& pool, const OutputKey& output) {
+  auto kept = read_parts(pool, output, pool.slot(output.slot).takeover_log.load(std::memory_order_acquire));
   if (!kept || (!kept->chunks.empty() && !kept->complete)) {
-    throw base::Error(base::Errc::io, "what was kept of the records of an output is damaged");
+    throw base::Error(base::Errc::io, "the takeover log of an output is damaged");
   }
   return *std::move(kept);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What an output's description in the pool consists of: opaque bytes, in parts, in chunks that stay until the output is
-// finished. Recorder::describe() writes them. What was kept of an output's records lies there in the same form.
+// finished. Recorder::describe() writes them. The takeover log of an output lies there in the same form.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ struct DescriptionInPool {
 // Any process may ask. Throws io when what is there is no description of this output.
 [[nodiscard]] DescriptionInPool read_description(const Pool& pool, const OutputKey& output);
 
-// The same for OutputSlot::kept. Only for whoever drains.
-[[nodiscard]] DescriptionInPool read_kept(const Pool& pool, const OutputKey& output);
+// Reads what OutputSlot::takeover_log leads to. Only for the drain.
+[[nodiscard]] DescriptionInPool read_takeover_log(const Pool& pool, const OutputKey& output);
 
 struct UnpublishedParts {
-  Bytes newest = 0;                    // for OutputSlot::kept
+  Bytes newest = 0;                    // for OutputSlot::takeover_log
   std::vector<std::uint32_t> chunks;
 };
 // Writes bytes that are not empty into free chunks. Nothing when there are not so many. Never waits.

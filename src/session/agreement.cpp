@@ -196,16 +196,16 @@ Outcome settle(MPI_Comm comm, const Proposal& mine) {
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  const auto nobody = static_cast<std::uint64_t>(size);
+  const auto no_rank = static_cast<std::uint64_t>(size);
   enum { failed, fingerprint, complement, word, words };
   // The least and, as the complement, the greatest fingerprint.
-  const std::uint64_t brought[words] = {mine.error ? static_cast<std::uint64_t>(rank) : nobody, mine.fingerprint,
+  const std::uint64_t brought[words] = {mine.error ? static_cast<std::uint64_t>(rank) : no_rank, mine.fingerprint,
                                         ~mine.fingerprint, rank == 0 ? mine.root_word : Proposal::no_word};
   std::uint64_t all[words];
   reduce_all(comm, brought, all, words, MPI_UINT64_T, MPI_MIN);
 
   Outcome outcome{all[word], std::nullopt};
-  if (all[failed] != nobody) {
+  if (all[failed] != no_rank) {
     outcome.error = error_of(comm, static_cast<int>(all[failed]), mine.error);
   } else if (all[fingerprint] != ~all[complement]) {
     struct {

@@ -54,7 +54,7 @@ struct Proposal {
   int label = 0;                      // what errors call this rank
   static constexpr std::uint64_t no_word = ~std::uint64_t{0};
 };
-// Of all ranks: rank 0's word, and the error of the lowest rank that has one, or the name of a rank whose fingerprint is
+// What all ranks agree on: rank 0's word, and the error of the lowest rank that has one, or the name of a rank whose fingerprint is
 // not rank 0's. The same on all ranks. Collective, one reduction, and more if something failed. Does not throw.
 struct Outcome {
   std::uint64_t root_word = Proposal::no_word;

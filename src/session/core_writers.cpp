@@ -27,7 +27,7 @@ constexpr double first_words_seconds = 5;
 constexpr const char* how_to_ask = "call is_writer() (C: glean_session_is_writer) as soon as there is a session, end there where it is "
                                    "true, and compute on application_comm(); mode = \"threaded\" sets no rank aside";
 
-// A program that does not ask computes on the ranks that were set aside, too, and waits for them: nobody can go on.
+// A program that does not ask computes on the ranks that were set aside, too, and waits for them: no rank can go on.
 class Questions {
  public:
   Questions(int node, double deadline_seconds) : node_(node), deadline_seconds_(deadline_seconds) {}
@@ -45,7 +45,7 @@ class Questions {
               "mode = \"dedicated\": a rank of node {} was set aside to write, and for {:.0f} s the program has not asked which one: {}",
               node_, seconds, how_to_ask);
     if (!is_over) return;
-    pool.remove();   // who has not asked has captured nothing
+    pool.remove();   // a program that has not asked has captured nothing
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
 
@@ -120,7 +120,7 @@ void Core::serve_as_writer(base::ExchangeOver exchange) {
   closed_ = true;
 }
 
-// Not waiting for ever: another writer may be gone, and then `comm_` is of no use to anybody.
+// Not waiting for ever: another writer may be gone, and then `comm_` is of no use any more.
 void Core::leave_together() const {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(comm_, &request);

@@ -141,7 +141,7 @@ void NodeDrain::end_without_ranks(const char* why) {
     return false;
   };
   if (is_anything_left) base::log(base::LogLevel::warning, "{}: completing what all ranks have captured", why);
-  // Whoever ends them ends all: a step that they are about to end counts.
+  // What ends them ends all ranks: a step that they are about to end counts.
   const bool alone = wait_for(pool_, grace_seconds, [&] { return !others_live(); });
   engine_->stop(drain::Engine::Unfinished::leave);
   // A rank that lives may be writing into a step that would be undone.

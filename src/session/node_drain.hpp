@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who drains the node's pool: threads of this process, or a helper process. Only rank 0 has one.
+// What drains the node's pool: threads of this process, or a helper process. Only rank 0 has one.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ class NodeDrain {
   NodeDrain& operator=(const NodeDrain&) = delete;
 
   // If the helper is gone, threads of this process go on where it was; where they cannot be started, a later call tries again. Of
-  // several nodes nobody can. What cannot be is said once. Local, one system call.
+  // several nodes no process can. What cannot be is said once. Local, one system call.
   void keep_alive();
   // All outputs are finished. Waits until the last thread or the helper has ended. Blocks.
   void finish();

@@ -101,7 +101,7 @@ class PassthroughBackend final : public Backend {
   void close() override {
     closed_ = true;
     core_->delist(this);
-    if (failure_) return abandon();   // everybody knows
+    if (failure_) return abandon();   // all ranks know
     const auto unclosed = caught([&] { file_->close(); });
     if (unclosed) note(*unclosed);
     agree_or_give_up(mine_);
@@ -160,7 +160,7 @@ class PassthroughBackend final : public Backend {
  private:
   [[nodiscard]] bool is_part() const { return core_->parts().count > 1; }
 
-  // Of one of several files.
+  // Makes the index of one of several files.
   void make_index(const Blocks& blocks) {
     store::PartIndex index;
     index.output = core_->new_output_id(store::parse_part_path(opening_.path)->path);

@@ -47,12 +47,12 @@ class ThreadedBackend final : public Backend {
     }
     const bool several = core_->nodes().count() > 1;
     if (may_drop()) prepare_to_drop(definitions);
-    if (several && core_->nodes().leads()) {
+    if (several && core_->nodes().is_aggregator()) {
       const auto error = caught([&] { take_from_root(word); });
       if (!mine.error) mine.error = error;
     }
     const Outcome outcome = settle(core_->comm(), mine);
-    if (several && core_->nodes().leads() && !outcome.error) {
+    if (several && core_->nodes().is_aggregator() && !outcome.error) {
       core_->share(outcome.root_word, as_key(word));
     }
     if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);
@@ -85,7 +85,7 @@ class ThreadedBackend final : public Backend {
                         "in step " + std::to_string(step), "put it in the first step, which is always kept, or choose another \"full\"");
     }
     if (!keeps_step_) return;
-    core_->ladder().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box}, source);
+    core_->full_pool_policy().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box}, source);
     core_->figures().captured_bytes += box.elements() * source.element_bytes;
   }
 
@@ -115,7 +115,7 @@ class ThreadedBackend final : public Backend {
     tell_of_drops();
     output_->all_dropped = steps_kept_ == 0 && output_->steps_dropped != 0;
     core_->outputs().close(*output_);
-    core_->ladder().leave(output_->key);
+    core_->full_pool_policy().leave(output_->key);
     core_->recorder().ring_the_drain();
     if (opening_.settings.close == base::Close::durable) wait(Level::durable, -1, std::nullopt);
   }
@@ -123,7 +123,7 @@ class ThreadedBackend final : public Backend {
   void abandon() noexcept override {
     if (output_ == nullptr || output_->closed) return;
     core_->outputs().abandon(*output_);
-    core_->ladder().leave(output_->key);
+    core_->full_pool_policy().leave(output_->key);
     core_->recorder().ring_the_drain();
   }
 
@@ -229,7 +229,7 @@ class ThreadedBackend final : public Backend {
   std::vector<std::byte> described_;   // by the root, for other nodes
   store::PartIndex index_;             // by the root, where the file is one of several
   store::SystemCalls calls_;
-  // Of an output that may drop.
+  // For an output that may drop.
   base::Bytes step_bytes_ = 0;      // about
   std::vector<bool> is_record_;     // of each variable
   bool has_fixed_ = false, has_records_ = false;
