@@ -7,6 +7,8 @@ JOBS   ?= $(shell nproc)
 MPI    ?= openmpi
 # Where munge is installed and does not run, each mpirun of Open MPI would wait two seconds for it.
 export PMIX_MCA_psec ?= ^munge
+# Where libpsm is installed, each rank would wait 0.2 seconds for hardware that only another way to send messages uses.
+export OMPI_MCA_pml ?= ob1
 
 .PHONY: all setup configure build test demo bench figures soak install sanitize clean help
 
@@ -57,7 +59,7 @@ else
 test: setup
 	@$(MAKE) --no-print-directory build
 	@echo '--- tests'
-	@ctest --test-dir build --output-on-failure --no-tests=error -j 2
+	@ctest --test-dir build --output-on-failure --no-tests=error -j 4
 endif
 
 demo: setup

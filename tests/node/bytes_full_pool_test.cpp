@@ -21,6 +21,7 @@
 #include "service/recovery.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/futex.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::tests {
@@ -315,9 +316,7 @@ TEST_F(FullPool, AnOutputIsNotFinishedBeforeAllOfItsWritesAreRead) {
 }
 
 TEST_F(FullPool, AWriteThatARankCannotMakeThrowsAndKeepsNoRankWaiting) {
-  struct Full : store::SystemCalls {
-    ssize_t result_of_write(int, std::size_t, off_t, ssize_t) override { return -ENOSPC; }
-  } full;
+  store::FaultyCalls full({store::on("write").fails(ENOSPC)});
   open();
   pool::Pool& pool = made_->pool;
   store::SystemCalls calls;
@@ -346,14 +345,8 @@ TEST_F(FullPool, AWriteThatARankCannotMakeThrowsAndKeepsNoRankWaiting) {
 }
 
 TEST_F(FullPool, AFullSpillDirectoryMeansToWaitAndLeavesNoGap) {
-  struct Full : store::SystemCalls {
-    std::atomic<bool> has_failed = false;
-    ssize_t pwrite(int descriptor, const void* data, std::size_t size, off_t offset) override {
-      if (offset == 0) return SystemCalls::pwrite(descriptor, data, size, offset);
-      has_failed = true;
-      return -ENOSPC;
-    }
-  } full;
+  std::atomic<bool> has_failed = false;
+  store::FaultyCalls full({store::on("pwrite").behind(1).before([&] { has_failed = true; }).fails(ENOSPC)});
   store::SystemCalls calls;
   open();
   pool::Pool& pool = made_->pool;
@@ -363,7 +356,7 @@ TEST_F(FullPool, AFullSpillDirectoryMeansToWaitAndLeavesNoGap) {
   pool::Recorder recorder(pool, 0, 30, [] { return "rank 0"; });
   capture::FullPoolPolicy policy(pool, recorder, 0, full);
   std::thread back([&] {
-    while (!full.has_failed) usleep(500);
+    while (!has_failed) usleep(500);
     for (const auto chunk : taken) pool.drop_reference(chunk);
     pool.announce_space();
   });

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "virtual_ranks.hpp"
-#include "store/posix/scripted_calls.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "store/sums/verify.hpp"
 
@@ -132,7 +132,7 @@ class PublishedWithSums : public testing::Test {
   TemporaryDirectory directory_;
   store::FileNames names_{directory_ / ".chk.nc.part", directory_ / "chk.nc"};
   store::FileLayout layout_;
-  store::ScriptedCalls calls_;
+  store::FaultyCalls calls_;
 };
 
 TEST_F(PublishedWithSums, RemovesTheOldSumsBeforeTheFileAppearsAndTheNewOnesFollowIt) {
@@ -160,31 +160,29 @@ TEST_F(PublishedWithSums, LeavesNoSumsOfAnotherFileWhenTheyAreOff) {
 
 // Every call that concerns the sidecar alone fails once.
 TEST_F(PublishedWithSums, AppearsWithoutThemWhenTheyCannotBeWritten) {
-  const auto fails = [&](const std::string& call, std::vector<int> results) {
+  const auto fails = [&](const std::string& call, int error) {
     std::filesystem::remove(store::sidecar_path(names_.final_path));
     std::filesystem::remove(names_.final_path);
     write_working_file();
     store::File file(calls_, names_, base::DirectIo::off);
     drain::Checksums checksums(drain::SumsState::recorded);
-    calls_.results[call] = std::move(results);
+    calls_.follow({call == "write" ? store::on(call).fails(error) : store::on(call).once().fails(error)});
     publish(calls_, file, layout_, 6, checksums);
-    calls_.results.clear();
-    calls_.on_write = nullptr;
+    calls_.follow({});
     EXPECT_EQ(checksums.state(), drain::SumsState::failed) << call;
     EXPECT_EQ(store::read_text(names_.final_path), "header");
     EXPECT_EQ(files(), 1u) << call;
   };
-  fails("open", {-EMFILE});
-  fails("pread", {-EIO});
-  fails("fsync", {-EIO});
-  calls_.on_write = [](std::size_t, std::size_t, ssize_t) { return -ENOSPC; };
-  fails("write", {});
+  fails("open", EMFILE);
+  fails("pread", EIO);
+  fails("fsync", EIO);
+  fails("write", ENOSPC);
 }
 
 TEST_F(PublishedWithSums, LeavesNoSumsWhenItCannotBePublished) {
   publish_file();
   write_working_file();
-  calls_.results["rename"] = {-EIO};
+  calls_.follow({store::on("rename").once().fails(EIO)});
 
   EXPECT_THROW(publish_file(), base::Error);
 

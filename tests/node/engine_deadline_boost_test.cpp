@@ -11,24 +11,15 @@
 #include "base/job_end.hpp"
 #include "drain/engine.hpp"
 #include "virtual_ranks.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::tests {
 namespace {
 
-// Each write takes that long.
-class SlowCalls : public store::SystemCalls {
- public:
-  explicit SlowCalls(unsigned microseconds) : microseconds_(microseconds) {}
-  void be_fast() { microseconds_ = 0; }
-  ssize_t result_of_write(int, std::size_t, off_t, ssize_t result) override {
-    usleep(microseconds_);
-    return result;
-  }
-
- private:
-  std::atomic<unsigned> microseconds_;
-};
+store::FaultPlan each_write_takes(unsigned microseconds) {
+  return {store::on("write").before([=] { usleep(microseconds); })};
+}
 
 // A step of one variable, put by one rank.
 VirtualOutput output_of(Bytes bytes, const std::string& path) {
@@ -74,7 +65,7 @@ plan::NodePlan plan_for_threads(int threads) {
 
 TEST(EngineBeforeTheEnd, WarnsWithNumbersWhenItWillNotMakeIt) {
   Job job(15, plan_for_threads(1));
-  SlowCalls calls(160'000);   // 25 KiB/s in writes of 4 KiB
+  store::FaultyCalls calls(each_write_takes(160'000));   // 25 KiB/s in writes of 4 KiB
   testing::internal::CaptureStderr();
   drain::Engine engine(job.made.pool, job.plan, calls);
   const auto output = output_of(900 * base::KiB, job.directory / "late.nc");
@@ -82,7 +73,7 @@ TEST(EngineBeforeTheEnd, WarnsWithNumbersWhenItWillNotMakeIt) {
   EXPECT_TRUE(job.ranks.run({output}).empty());
   const bool warned = wait_until([&] { return engine.trace().end_of_job.warnings == 1; });
   const std::uint32_t deadline_boost = job.made.pool.header().deadline_boost;
-  calls.be_fast();
+  calls.follow({});
   EXPECT_TRUE(wait_until_finished(job.made.pool, job.ranks.keys()));
   engine.stop();
   const std::string text = testing::internal::GetCapturedStderr();
@@ -114,7 +105,7 @@ TEST(EngineBeforeTheEnd, WarnsWithNumbersWhenItWillNotMakeIt) {
 
 TEST(EngineBeforeTheEnd, GetsMoreThreads) {
   Job job(40, plan_for_threads(3));
-  SlowCalls calls(2000);
+  store::FaultyCalls calls(each_write_takes(2000));
   drain::Engine engine(job.made.pool, job.plan, calls);
   std::vector<VirtualOutput> outputs;
   for (const char* name : {"a.nc", "b.nc", "c.nc"}) outputs.push_back(output_of(200'000, job.directory / name));
@@ -132,13 +123,10 @@ TEST(EngineBeforeTheEnd, GetsMoreThreads) {
 }
 
 TEST(EngineBeforeTheEnd, SeesAStorageThatHangs) {
-  struct HangingCalls : store::SystemCalls {
-    ssize_t result_of_write(int, std::size_t, off_t, ssize_t result) override {
-      while (hangs) usleep(1000);
-      return result;
-    }
-    std::atomic<bool> hangs = true;
-  } calls;
+  std::atomic<bool> hangs = true;
+  store::FaultyCalls calls({store::on("write").before([&] {
+    while (hangs) usleep(1000);
+  })});
   Job job(61.5);   // in the last minute there is a deadline boost, whatever the drain knows
   drain::Engine engine(job.made.pool, job.plan, calls);
   const auto output = output_of(5000, job.directory / "hanging.nc");
@@ -146,7 +134,7 @@ TEST(EngineBeforeTheEnd, SeesAStorageThatHangs) {
 
   EXPECT_TRUE(wait_until([&] { return job.made.pool.header().deadline_boost == 1; })) << "while its only thread hangs";
 
-  calls.hangs = false;
+  hangs = false;
   EXPECT_TRUE(wait_until_finished(job.made.pool, job.ranks.keys()));
 }
 

@@ -6,73 +6,32 @@
 #include <cerrno>
 #include <tuple>
 #include <vector>
-#include <mutex>
 #include <thread>
 
 #include "drain/engine.hpp"
 #include "virtual_ranks.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::tests {
 namespace {
 
-enum class Call { open, write, read, fsync, ftruncate, allocate, punch_hole, rename, unlink };
 constexpr int short_write = 0;   // instead of an errno
-
-// Lets call number `which` of one kind fail; all others are made.
-class FailingCalls : public store::SystemCalls {
- public:
-  FailingCalls(Call kind, int which, int error) : kind_(kind), which_(which), error_(error) {}
-  [[nodiscard]] bool has_failed() const {
-    const std::lock_guard lock(mutex_);
-    return seen_ > which_;
-  }
-
-  int open(const char* path, int flags, mode_t mode) override {
-    return fails(Call::open) ? -error_ : SystemCalls::open(path, flags, mode);
-  }
-  int fsync(int descriptor) override { return fails(Call::fsync) ? -error_ : SystemCalls::fsync(descriptor); }
-  int ftruncate(int descriptor, off_t size) override {
-    return fails(Call::ftruncate) ? -error_ : SystemCalls::ftruncate(descriptor, size);
-  }
-  int allocate(int descriptor, off_t offset, off_t size) override {
-    if (kind_ == Call::ftruncate) return -EOPNOTSUPP;   // so that there is one
-    return fails(Call::allocate) ? -error_ : SystemCalls::allocate(descriptor, offset, size);
-  }
-  ssize_t pread(int descriptor, void* data, std::size_t size, off_t offset) override {
-    return fails(Call::read) ? -error_ : SystemCalls::pread(descriptor, data, size, offset);
-  }
-  int punch_hole(int descriptor, off_t offset, off_t size) override {
-    return fails(Call::punch_hole) ? -error_ : SystemCalls::punch_hole(descriptor, offset, size);
-  }
-  int rename(const char* from, const char* to) override {
-    return fails(Call::rename) ? -error_ : SystemCalls::rename(from, to);
-  }
-  int unlink(const char* path) override { return fails(Call::unlink) ? -error_ : SystemCalls::unlink(path); }
-  ssize_t result_of_write(int, std::size_t size, off_t, ssize_t result) override {
-    if (!fails(Call::write)) return result;
-    return error_ == short_write ? static_cast<ssize_t>(size / 2) : -error_;
-  }
-
- private:
-  bool fails(Call kind) {
-    const std::lock_guard lock(mutex_);
-    return kind == kind_ && seen_++ == which_;
-  }
-
-  const Call kind_;
-  const int which_;
-  const int error_;
-  mutable std::mutex mutex_;
-  int seen_ = 0;
-};
 
 struct Fault {
   const char* name;
-  Call kind;
+  std::string call;
   int error;
   bool survived;   // nothing is lost by it
 };
+
+// Lets that call number `which` fail.
+store::FaultPlan plan_of(const Fault& fault, int which) {
+  auto one = [&] { return store::on(fault.call).number(static_cast<std::size_t>(which)); };
+  store::FaultPlan plan{fault.error == short_write ? one().falls_short() : one().fails(fault.error)};
+  if (fault.call == "ftruncate") plan.push_back(store::on("allocate").fails(EOPNOTSUPP));   // so that there is one
+  return plan;
+}
 
 // Each with every full-pool policy, whose writes may fail as well.
 class EngineUnderFaults : public testing::TestWithParam<std::tuple<Fault, base::WhenFull>> {};
@@ -115,7 +74,7 @@ void expect_all_or_nothing(pool::Pool& pool, const VirtualOutput& output, pool::
     EXPECT_NE(std::string(slot.message.data()), "");
   }
   EXPECT_TRUE(!file || *file == output.file()) << "half-written";
-  EXPECT_TRUE(fault.kind == Call::unlink || !bytes_of_file(output.description.names.working_path));
+  EXPECT_TRUE(fault.call == "unlink" || !bytes_of_file(output.description.names.working_path));
 }
 
 TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
@@ -130,7 +89,7 @@ TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
     plan.drain_threads = 1 + which % 2;
     plan.pool_bytes = full == base::WhenFull::block ? 288 * base::KiB : 232 * base::KiB;
     pool::TestPool made(2, plan);
-    FailingCalls calls(fault.kind, which, fault.error);
+    store::FaultyCalls calls(plan_of(fault, which));
     if (full == base::WhenFull::spill) made.spill_to(directory.string(), 64 * base::MiB);
     drain::Engine engine(made.pool, plan, calls);
     VirtualRanks ranks(made, full, calls);
@@ -142,7 +101,7 @@ TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
     ASSERT_TRUE(ranks.run(outputs).empty()) << "call " << which;
     const auto keys = ranks.keys();
     ASSERT_TRUE(wait_until_finished(made.pool, keys)) << "call " << which;
-    reached = calls.has_failed();
+    reached = calls.count(fault.call) > static_cast<std::size_t>(which);
     ASSERT_TRUE(ranks.run(next).empty()) << "call " << which;
     ASSERT_TRUE(wait_until_finished(made.pool, ranks.keys())) << "call " << which;
     engine.stop();
@@ -159,9 +118,9 @@ TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
     EXPECT_TRUE(made.journals_are_empty());
     taken += ranks.figures().synchronous_puts + ranks.figures().spilled_pieces;
   }
-  const bool of_spilling = fault.kind == Call::read || fault.kind == Call::punch_hole;
-  const bool may_be_none = fault.kind == Call::unlink || (of_spilling && full != base::WhenFull::spill) ||
-                           (fault.kind == Call::ftruncate && full == base::WhenFull::synchronous);
+  const bool of_spilling = fault.call == "pread" || fault.call == "punch_hole";
+  const bool may_be_none = fault.call == "unlink" || (of_spilling && full != base::WhenFull::spill) ||
+                           (fault.call == "ftruncate" && full == base::WhenFull::synchronous);
   const bool kept_up = of_spilling && taken == 0;
   EXPECT_TRUE(which > 1 || may_be_none || kept_up) << "there was no such call";
   // In one round the drain may keep up.
@@ -170,19 +129,19 @@ TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
 
 INSTANTIATE_TEST_SUITE_P(
     Each, EngineUnderFaults,
-    testing::Combine(testing::Values(Fault{"OpenFails", Call::open, EMFILE, false}, Fault{"WriteFails", Call::write, EIO, false},
-                    Fault{"WriteFindsTheDiskFull", Call::write, ENOSPC, false},
-                    Fault{"WriteIsShort", Call::write, short_write, true},
-                    Fault{"WriteIsInterrupted", Call::write, EINTR, true},
-                    Fault{"ReadFails", Call::read, EIO, false}, Fault{"ReadIsInterrupted", Call::read, EINTR, true},
-                    Fault{"PunchingFails", Call::punch_hole, EOPNOTSUPP, true},
-                    Fault{"FsyncFails", Call::fsync, EIO, false},
-                    Fault{"FtruncateFails", Call::ftruncate, EIO, false},
-                    Fault{"AllocateFails", Call::allocate, EIO, false},
-                    Fault{"AllocateFindsTheDiskFull", Call::allocate, ENOSPC, false},
-                    Fault{"AllocateIsInterrupted", Call::allocate, EINTR, true},
-                    Fault{"AllocateIsNotSupported", Call::allocate, EOPNOTSUPP, true},
-                    Fault{"RenameFails", Call::rename, EIO, false}, Fault{"UnlinkFails", Call::unlink, EIO, false}),
+    testing::Combine(testing::Values(Fault{"OpenFails", "open", EMFILE, false}, Fault{"WriteFails", "write", EIO, false},
+                    Fault{"WriteFindsTheDiskFull", "write", ENOSPC, false},
+                    Fault{"WriteIsShort", "write", short_write, true},
+                    Fault{"WriteIsInterrupted", "write", EINTR, true},
+                    Fault{"ReadFails", "pread", EIO, false}, Fault{"ReadIsInterrupted", "pread", EINTR, true},
+                    Fault{"PunchingFails", "punch_hole", EOPNOTSUPP, true},
+                    Fault{"FsyncFails", "fsync", EIO, false},
+                    Fault{"FtruncateFails", "ftruncate", EIO, false},
+                    Fault{"AllocateFails", "allocate", EIO, false},
+                    Fault{"AllocateFindsTheDiskFull", "allocate", ENOSPC, false},
+                    Fault{"AllocateIsInterrupted", "allocate", EINTR, true},
+                    Fault{"AllocateIsNotSupported", "allocate", EOPNOTSUPP, true},
+                    Fault{"RenameFails", "rename", EIO, false}, Fault{"UnlinkFails", "unlink", EIO, false}),
                      testing::Values(base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill)),
     [](const auto& test) { return std::string(std::get<0>(test.param).name) + policy_name(std::get<1>(test.param)); });
 
@@ -190,7 +149,7 @@ TEST(EngineWithAFault, LosesAnOutputWhoseFsyncFailsInTheMiddleAndNeverTriesAgain
   const store::TemporaryDirectory directory;
   const auto plan = pool::small_plan();
   pool::TestPool made(1, plan);
-  FailingCalls calls(Call::fsync, 0, EIO);
+  store::FaultyCalls calls({store::on("fsync").once().fails(EIO)});
   drain::Engine engine(made.pool, plan, calls);
   VirtualRanks ranks(made);
   auto recorder = ranks.recorder(0);

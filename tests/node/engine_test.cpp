@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "virtual_ranks.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::tests {
@@ -322,9 +323,7 @@ TEST(Engine, FailsLaterOutputsTooWhenAnotherRanksJournalIsDamaged) {
 }
 
 TEST(Engine, RemovesTheWorkingFileThatItCannotOpen) {
-  struct NoMoreFiles : store::SystemCalls {
-    int open(const char*, int, mode_t) override { return -EMFILE; }
-  } calls;
+  store::FaultyCalls calls({store::on("open").fails(EMFILE)});
   OneRank one;
   drain::Engine engine(one.made.pool, one.plan, calls);
   const auto output = simple_output(one.directory / "unopened.nc", 1, 100);

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <tuple>
 
 #include "base/clock.hpp"
 #include "virtual_nodes.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "store/sums/verify.hpp"
 
@@ -20,26 +20,6 @@ namespace {
 using base::WhenFull;
 
 constexpr std::uint64_t rows = 120;
-
-// Reads of spill files go wrong from one of them on.
-class WrongReads : public store::SystemCalls {
- public:
-  enum class How { fail, flip_a_bit };
-  WrongReads(int from, How how) : from_(from), how_(how) {}
-  ssize_t pread(int descriptor, void* data, std::size_t size, off_t offset) override {
-    const ssize_t result = SystemCalls::pread(descriptor, data, size, offset);
-    if (reads_++ < from_) return result;
-    if (how_ == How::fail) return -EIO;
-    static_cast<std::byte*>(data)[size / 2] ^= std::byte{1};
-    return result;
-  }
-  [[nodiscard]] int reads() const { return reads_; }
-
- private:
-  int from_;
-  How how_;
-  std::atomic<int> reads_ = 0;
-};
 
 class FullPools : public testing::Test {
  protected:
@@ -181,22 +161,23 @@ TEST_F(FullPools, WaitOnTheNodeWhoseBudgetForItIsUsedUp) {
 
 // Whichever read it is, and whichever node's: all hear of it, and nothing is published.
 TEST_F(FullPools, TellAllNodesThatWhatWasSpilledCannotBeRead) {
-  for (const auto how : {WrongReads::How::fail, WrongReads::How::flip_a_bit}) {
-    for (const int from : {0, 1, 7, 40}) {
+  for (const bool fails : {true, false}) {   // or a bit is wrong
+    for (const std::size_t from : {0, 1, 7, 40}) {
       SCOPED_TRACE(testing::Message() << "from read " << from << " on");
-      WrongReads wrong(from, how);
+      const auto reads = [&] { return store::on("pread").from(from); };
+      store::FaultyCalls wrong({fails ? reads().fails(EIO) : reads().flips_a_bit()});
       VirtualNodes nodes({1, 1}, share(2), plan(), wrong, 3);
       spill(nodes, 1);   // for the description: all that is sent has been read
       const VirtualOutput output = crossing("a");
 
       static_cast<void>(nodes.run({output}));
 
-      EXPECT_GT(wrong.reads(), from);
+      EXPECT_GT(wrong.count("pread"), from);
       for (int n = 0; n < nodes.nodes(); ++n) {
         pool::Pool& pool = nodes.node(n).made.pool;
         ASSERT_TRUE(wait_until_finished(pool, nodes.node(n).keys)) << n;
         const std::string message = pool::message_of(pool.slot(nodes.node(n).keys[0].slot));
-        EXPECT_NE(message.find(how == WrongReads::How::fail ? "cannot read" : "is lost"), std::string::npos) << n << message;
+        EXPECT_NE(message.find(fails ? "cannot read" : "is lost"), std::string::npos) << n << message;
       }
       EXPECT_EQ(bytes_of_file(output.description.names.final_path), std::nullopt);
       EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));

@@ -16,7 +16,7 @@
 #include "played_processes.hpp"
 #include "virtual_ranks.hpp"
 #include "capture/dropping.hpp"
-#include "store/posix/scripted_calls.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "store/sums/verify.hpp"
 #include "transport/local_messages.hpp"
@@ -228,8 +228,7 @@ TEST_P(LeftOnNodesOfWhichOneCannotWrite, IsLeftByAll) {
   const auto output = put("later.nc");
   Played played(nodes);
   store::SystemCalls whole;
-  store::ScriptedCalls broken;
-  broken.on_write = [](std::size_t, std::size_t, ssize_t) { return -EIO; };
+  store::FaultyCalls broken({store::on("write").fails(EIO)});
   std::array<store::SystemCalls*, nodes> calls{&whole, &whole};
   calls[static_cast<std::size_t>(GetParam())] = &broken;
 

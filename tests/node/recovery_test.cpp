@@ -17,6 +17,7 @@
 #include "pool/lamport_clock.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/spill.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::tests {
@@ -164,10 +165,7 @@ TEST_F(Left, IsNotTouchedWhileARankLives) {
 }
 
 TEST_F(Left, StaysWhenTheStorageRefusesAndIsCompletedLater) {
-  struct Full : store::SystemCalls {
-    int allocate(int, off_t, off_t) override { return -ENOSPC; }
-    ssize_t result_of_write(int, std::size_t, off_t, ssize_t) override { return -ENOSPC; }
-  } full;
+  store::FaultyCalls full(store::full_disk());
   const auto output = put("refused.nc", {3, 3}, pool::rank_closed);
 
   const service::Recovered first = service::recover(leave(), full, nothing_waits);

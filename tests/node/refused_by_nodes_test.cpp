@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
 
@@ -18,6 +17,7 @@
 #include "pool/name_log.hpp"
 #include "pool/postponed.hpp"
 #include "pool/published.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::tests {
@@ -28,14 +28,6 @@ class RefusedByNodes : public testing::Test {
  protected:
   static constexpr int nodes = 3;
   static constexpr std::size_t part_bytes = 1000;   // of each node: no window is full, and nothing is written before it is closed
-
-  struct Disk : store::SystemCalls {
-    std::atomic<bool> is_full = false;
-    int allocate(int descriptor, off_t offset, off_t size) override {
-      return is_full ? -ENOSPC : SystemCalls::allocate(descriptor, offset, size);
-    }
-    ssize_t result_of_write(int, std::size_t, off_t, ssize_t result) override { return is_full ? -ENOSPC : result; }
-  };
 
   RefusedByNodes() {
     store::write_text(working_path_, "");
@@ -126,7 +118,7 @@ class RefusedByNodes : public testing::Test {
 
   store::TemporaryDirectory directory_;
   std::string working_path_ = directory_ / ".file.part";
-  std::array<Disk, nodes> disks_;
+  std::array<store::FaultyCalls, nodes> disks_;
   transport::LocalNetwork network_{nodes, 1};
   std::array<pool::OutputKey, nodes> keys_;
   std::vector<std::string> names_;
@@ -134,7 +126,7 @@ class RefusedByNodes : public testing::Test {
 };
 
 TEST_F(RefusedByNodes, WhatAllHadClosedIsKeptByAllAndCompletedWhenThereIsRoom) {
-  disks_[1].is_full = true;
+  disks_[1].follow(store::full_disk());
   for (int n = 0; n < nodes; ++n) close(n);
 
   ASSERT_TRUE(comes_on_all([](const auto& slot) { return pool::is_kept(slot); }));
@@ -150,14 +142,14 @@ TEST_F(RefusedByNodes, WhatAllHadClosedIsKeptByAllAndCompletedWhenThereIsRoom) {
 }
 
 TEST_F(RefusedByNodes, AllDisksMayBeFull) {
-  for (Disk& disk : disks_) disk.is_full = true;
+  for (auto& disk : disks_) disk.follow(store::full_disk());
   for (int n = 0; n < nodes; ++n) close(n);
   ASSERT_TRUE(comes_on_all([](const auto& slot) { return pool::is_kept(slot); }));
   expect_recovered();
 }
 
 TEST_F(RefusedByNodes, OneThatTheProgramRemovesIsNotCompletedByAnyNode) {
-  disks_[1].is_full = true;
+  disks_[1].follow(store::full_disk());
   for (int n = 0; n < nodes; ++n) close(n);
   ASSERT_TRUE(comes_on_all([](const auto& slot) { return pool::is_kept(slot); }));
   slot(2).is_renamed = pool::is_removed_output;
@@ -173,7 +165,7 @@ TEST_F(RefusedByNodes, OneThatTheProgramRemovesIsNotCompletedByAnyNode) {
 
 // By a rank of node 2. Node 0 has seen since that another file took the old name.
 TEST_F(RefusedByNodes, OneThatTheProgramRenamesAppearsUnderTheNewName) {
-  disks_[1].is_full = true;
+  disks_[1].follow(store::full_disk());
   for (int n = 0; n < nodes; ++n) close(n);
   ASSERT_TRUE(comes_on_all([](const auto& slot) { return pool::is_kept(slot); }));
   {
@@ -196,7 +188,7 @@ TEST_F(RefusedByNodes, OneThatTheProgramRenamesAppearsUnderTheNewName) {
 
 // As a session does that ends before the others have said anything.
 TEST_F(RefusedByNodes, NothingGoesBeforeTheNodesHaveDecided) {
-  disks_[0].is_full = true;
+  disks_[0].follow(store::full_disk());
   for (int n = 0; n < nodes; ++n) close(n);
   ASSERT_TRUE(comes({0}, [&] { return pool::postponed(slot(0)) == pool::Postponed::agreed; }));
   EXPECT_FALSE(pool::is_kept(slot(0)));
@@ -207,7 +199,7 @@ TEST_F(RefusedByNodes, NothingGoesBeforeTheNodesHaveDecided) {
 }
 
 TEST_F(RefusedByNodes, ItFailsForAllWhereARankHadNotClosedIt) {
-  disks_[0].is_full = true;
+  disks_[0].follow(store::full_disk());
   close(0);
   close(1);
   ASSERT_TRUE(comes({0, 1}, [&] { return pool::postponed(slot(0)) == pool::Postponed::agreed; }));
@@ -225,7 +217,7 @@ TEST_F(RefusedByNodes, ItFailsForAllWhereARankHadNotClosedIt) {
 }
 
 TEST_F(RefusedByNodes, ItFailsForAllWhereTheProgramHasBeenTold) {
-  disks_[0].is_full = true;
+  disks_[0].follow(store::full_disk());
   slot(2).told = 1;
   for (int n = 0; n < nodes; ++n) close(n);
   EXPECT_TRUE(comes_on_all(is_free));
@@ -234,7 +226,7 @@ TEST_F(RefusedByNodes, ItFailsForAllWhereTheProgramHasBeenTold) {
 }
 
 TEST_F(RefusedByNodes, ItFailsForAllWhereItHasFailedForAnotherReason) {
-  disks_[0].is_full = true;
+  disks_[0].follow(store::full_disk());
   for (int n = 0; n < nodes; ++n) close(n);
   ASSERT_TRUE(comes({0}, [&] { return pool::postponed(slot(0)) == pool::Postponed::agreed; }));
   pool::fail(slot(2), static_cast<std::uint32_t>(base::Errc::io), "a put has failed", "");

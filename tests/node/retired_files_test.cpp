@@ -8,13 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <limits>
-#include <utility>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -23,6 +21,7 @@
 #include "virtual_ranks.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "store/sums/sidecar.hpp"
 
@@ -30,37 +29,6 @@ namespace glean::tests {
 namespace {
 
 namespace fs = std::filesystem;
-
-// No byte fits on the disk as long as it is full, and none from an offset on into files that were allocated.
-struct FullDisk : store::SystemCalls {
-  std::atomic<bool> is_full = false;
-  std::atomic<off_t> refused_from = std::numeric_limits<off_t>::max();
-  int allocate(int descriptor, off_t offset, off_t size) override {
-    return is_full ? -ENOSPC : SystemCalls::allocate(descriptor, offset, size);
-  }
-  ssize_t result_of_write(int, std::size_t, off_t offset, ssize_t result) override {
-    return is_full || offset >= refused_from ? -ENOSPC : result;
-  }
-
-  // Is called once: before something is made durable, or before this file is opened once more.
-  std::function<void()> when_published;
-  std::string published;
-  int open(const char* path, int flags, mode_t mode) override {
-    const bool is_direct = (flags & O_DIRECT) != 0;   // of the first time, too
-    if (path == published && !is_direct && std::exchange(is_opened_, true)) call_once();
-    return SystemCalls::open(path, flags, mode);
-  }
-  int fsync(int descriptor) override {
-    call_once();
-    return SystemCalls::fsync(descriptor);
-  }
-
- private:
-  void call_once() {
-    if (const auto call = std::exchange(when_published, nullptr)) call();
-  }
-  bool is_opened_ = false;
-};
 
 class RetiredFiles : public testing::Test {
  protected:
@@ -78,6 +46,7 @@ class RetiredFiles : public testing::Test {
     description.display_path = name;
     description.is_bytes = true;
     description.checksums = checksums_;
+    description.direct_io = direct_io_;
     description.names.final_path = directory_ / name;
     description.names.working_path = in_place ? description.names.final_path : directory_ / ("." + name + ".working");
     if (!in_place) std::ofstream(description.names.working_path).flush();
@@ -161,8 +130,9 @@ class RetiredFiles : public testing::Test {
 
   store::TemporaryDirectory directory_;
   pool::TestPool made_;
-  FullDisk disk_;
+  store::FaultyCalls disk_;
   bool checksums_ = false;
+  base::DirectIo direct_io_ = base::DirectIo::automatic;
 };
 
 TEST_F(RetiredFiles, AreLetGoWhenWhatWasClosedBeforeIsDurable) {
@@ -182,7 +152,7 @@ TEST_F(RetiredFiles, GetTheirNamesBackWhenTheDiskIsFull) {
   make_file("old", "the old one");
   const auto key = write_and_close("new", "the new one");
   const std::string hidden = retire("old", closed_so_far());
-  disk_.is_full = true;
+  disk_.follow(store::full_disk());
 
   drain::Engine engine(made_.pool, pool::small_plan(), disk_);
 
@@ -197,7 +167,7 @@ TEST_F(RetiredFiles, StayHiddenWhereAnotherFileHasTheirName) {
   const auto key = write_and_close("new", "the new one");
   const std::string hidden = retire("a", closed_so_far());
   make_file("a", "made meanwhile");
-  disk_.is_full = true;
+  disk_.follow(store::full_disk());
 
   drain::Engine engine(made_.pool, pool::small_plan(), disk_);
 
@@ -232,7 +202,7 @@ TEST_F(RetiredFiles, WaitForAllThatWasClosedBefore) {
 
 TEST_F(RetiredFiles, WhatTheDiskRefusedIsCompletedWhenThereIsRoom) {
   const auto key = write_and_close("new", "the new one");
-  disk_.is_full = true;
+  disk_.follow(store::full_disk());
   {
     drain::Engine engine(made_.pool, pool::small_plan(), disk_);
     ASSERT_TRUE(becomes_kept(key));
@@ -240,7 +210,7 @@ TEST_F(RetiredFiles, WhatTheDiskRefusedIsCompletedWhenThereIsRoom) {
   }
   EXPECT_FALSE(service::try_what_is_kept(made_.pool, disk_));
   EXPECT_TRUE(pool::exists(made_.pool.name()));
-  disk_.is_full = false;
+  disk_.follow({});
   EXPECT_TRUE(service::try_what_is_kept(made_.pool, disk_));
   EXPECT_EQ(content("new"), "the new one");
   EXPECT_FALSE(pool::exists(made_.pool.name()));
@@ -248,7 +218,7 @@ TEST_F(RetiredFiles, WhatTheDiskRefusedIsCompletedWhenThereIsRoom) {
 
 TEST_F(RetiredFiles, WhatTheDiskRefusedIsTriedAgainWhileRanksGoOn) {
   const auto key = write_and_close("new", "the new one");
-  disk_.is_full = true;
+  disk_.follow(store::full_disk());
   drain::Engine engine(made_.pool, pool::small_plan(), disk_);
   ASSERT_TRUE(becomes_kept(key));
   made_.pool.slot(key.slot).told = 1;   // it is kept nevertheless
@@ -258,7 +228,7 @@ TEST_F(RetiredFiles, WhatTheDiskRefusedIsTriedAgainWhileRanksGoOn) {
     EXPECT_NE(made_.pool.slot(key.slot).error, 0U);
     EXPECT_FALSE(is_there("new"));
   }
-  disk_.is_full = false;
+  disk_.follow({});
   pool::try_again(made_.pool);
   ASSERT_TRUE(is_free(key));
   EXPECT_EQ(content("new"), "the new one");
@@ -269,11 +239,11 @@ TEST_F(RetiredFiles, WhatTheDiskRefusedIsTriedAgainWhileRanksGoOn) {
 TEST_F(RetiredFiles, WhatIsTriedAgainIsWrittenFromWhereItStopped) {
   const base::Bytes request = pool::small_plan().request_bytes;
   const std::vector<std::string> texts{std::string(request, 'a'), std::string(request, 'b'), std::string(request, 'c')};
-  disk_.refused_from = static_cast<off_t>(request);
+  disk_.follow({store::on("write").behind(static_cast<off_t>(request)).fails(ENOSPC)});
   const auto key = write_and_close("new", texts);
   drain::Engine engine(made_.pool, pool::small_plan(), disk_);
   ASSERT_TRUE(becomes_kept(key));
-  disk_.refused_from = std::numeric_limits<off_t>::max();
+  disk_.follow({});
   pool::try_again(made_.pool);
   ASSERT_TRUE(is_free(key));
   EXPECT_EQ(content("new"), texts[0] + texts[1] + texts[2]);
@@ -286,13 +256,13 @@ TEST_F(RetiredFiles, WhatIsTriedAgainIsWrittenFromWhereItStopped) {
 // As by an MPI library's handle, past the pool.
 TEST_F(RetiredFiles, WhatIsTriedAgainDoesNotTakeTheNameOfANewerFile) {
   const auto key = write_and_close("new", "the new one");
-  disk_.is_full = true;
+  disk_.follow(store::full_disk());
   drain::Engine engine(made_.pool, pool::small_plan(), disk_);
   ASSERT_TRUE(becomes_kept(key));
   make_file("new", "newer");
   const timespec later[2] = {{0, UTIME_OMIT}, {std::time(nullptr) + 10, 0}};
   ASSERT_EQ(utimensat(AT_FDCWD, (directory_ / "new").c_str(), later, 0), 0);
-  disk_.is_full = false;
+  disk_.follow({});
   pool::try_again(made_.pool);
   ASSERT_TRUE(is_free(key));
   EXPECT_EQ(content("new"), "newer");
@@ -377,7 +347,7 @@ TEST_F(RetiredFiles, AFileInPlaceIsNotWrittenBeforeWhatWasClosedEarlierIsDurable
   const auto first = write_and_close("a", "aaaa");
   const auto second = write_and_close("b", "BB", true);
   made_.pool.slot(second.slot).follows[first.slot] = first.generation;
-  disk_.is_full = true;
+  disk_.follow(store::full_disk());
   {
     drain::Engine engine(made_.pool, pool::small_plan(), disk_);
     ASSERT_TRUE(becomes_kept(first));
@@ -385,7 +355,7 @@ TEST_F(RetiredFiles, AFileInPlaceIsNotWrittenBeforeWhatWasClosedEarlierIsDurable
     engine.stop();
   }
   EXPECT_EQ(content("b"), "bbbb");
-  disk_.is_full = false;
+  disk_.follow({});
   EXPECT_TRUE(service::try_what_is_kept(made_.pool, disk_));
   EXPECT_EQ(content("a"), "aaaa");
   EXPECT_EQ(content("b"), "BBbb");
@@ -397,16 +367,19 @@ TEST_F(RetiredFiles, AFileInPlaceMayBeRemovedOrReplacedWhileItIsPublished) {
     for (const bool checksums : {false, true}) {
       SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", checksums " << checksums);
       checksums_ = checksums;
+      direct_io_ = base::DirectIo::off;   // which would be an open more
       make_file("old", "the old one");
       make_file("other", "another");
       const auto key = write_and_close("old", "THE", true);
       std::string hidden;
-      FullDisk disk;
-      disk.published = directory_ / "old";
-      disk.when_published = [&] {
-        hidden = retire("old", closed_so_far(), kind);
-        if (kind == pool::NameChange::Kind::replaced) fs::rename(directory_ / "other", directory_ / "old");
+      // Before something is made durable, or before the file is opened once more, whatever is first.
+      const auto meanwhile = [&, done = std::make_shared<std::once_flag>()] {
+        std::call_once(*done, [&] {
+          hidden = retire("old", closed_so_far(), kind);
+          if (kind == pool::NameChange::Kind::replaced) fs::rename(directory_ / "other", directory_ / "old");
+        });
       };
+      store::FaultyCalls disk({store::on("fsync").before(meanwhile), store::on("open").of(directory_ / "old").from(1).before(meanwhile)});
 
       const drain::Engine engine(made_.pool, pool::small_plan(), disk);
 

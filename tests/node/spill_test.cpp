@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "virtual_ranks.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::tests {
@@ -107,20 +107,13 @@ TEST_F(Spilling, IsBoundedByItsBudgetAndThenWaits) {
 }
 
 TEST_F(Spilling, AFullDirectoryMeansToWaitAsWithoutIt) {
-  struct Full : store::SystemCalls {
-    std::atomic<int> writes = 0;
-    ssize_t pwrite(int descriptor, const void* data, std::size_t size, off_t offset) override {
-      const int now = ++writes;
-      if (now <= 3) return SystemCalls::pwrite(descriptor, data, size, offset);
-      return now == 4 ? SystemCalls::pwrite(descriptor, data, size / 2 / 4096 * 4096, offset) : -ENOSPC;
-    }
-  } calls;
+  store::FaultyCalls calls({store::on("pwrite").number(3).falls_short(4096), store::on("pwrite").from(4).fails(ENOSPC)});
   made_.spill_to(directory_.string(), base::MiB);
   open();
   capture::FullPoolPolicy policy(made_.pool, recorder_, 0, calls);
   drain::Engine engine(made_.pool, pool::small_plan(), calls_);
   std::thread back([&] {
-    while (calls.writes < 5) usleep(500);
+    while (calls.count("pwrite") < 5) usleep(500);
     give_chunks_back();
   });
 
@@ -132,7 +125,7 @@ TEST_F(Spilling, AFullDirectoryMeansToWaitAsWithoutIt) {
   EXPECT_TRUE(bytes_of_file(output_.description.names.final_path) == output_.file());
   EXPECT_EQ(policy.figures().spilled_pieces, 2u);
   EXPECT_GT(policy.figures().waits, 0u);
-  EXPECT_EQ(calls.writes, 5) << "it is not tried again";
+  EXPECT_EQ(calls.count("pwrite"), 5u) << "it is not tried again";
   EXPECT_EQ(made_.pool.header().spilled_bytes, pool::spill_alignment);
 }
 

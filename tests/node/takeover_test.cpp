@@ -16,6 +16,7 @@
 
 #include "base/clock.hpp"
 #include "virtual_ranks.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::tests {
@@ -244,13 +245,7 @@ TEST(RanksGone, AnOutputThatFailsLeavesNoSidecarOfTheDrainBefore) {
 }
 
 TEST(RanksGone, WhatTheStorageRefusesStaysForAnotherTry) {
-  struct Full : store::SystemCalls {
-    bool full = true;
-    int allocate(int descriptor, off_t offset, off_t size) override {
-      return full ? -ENOSPC : SystemCalls::allocate(descriptor, offset, size);
-    }
-    ssize_t result_of_write(int, std::size_t, off_t, ssize_t result) override { return full ? -ENOSPC : result; }
-  } calls;
+  store::FaultyCalls calls(store::full_disk());
   const TemporaryDirectory directory;
   pool::TestPool made(2);
   std::mt19937 random(3);
@@ -267,7 +262,7 @@ TEST(RanksGone, WhatTheStorageRefusesStaysForAnotherTry) {
   }
   EXPECT_TRUE(std::filesystem::exists(outputs[0].description.names.working_path));
 
-  calls.full = false;
+  calls.follow({});
   drain::Engine engine(made.pool, pool::small_plan(), calls, drain::Ranks::gone);
   engine.wait_until_idle();
 
@@ -296,12 +291,6 @@ TEST(RanksGone, AFileThatAnotherJobHasWrittenSinceIsNotReplaced) {
 }
 
 TEST(RanksGone, AFileThatWasRenamedButNotYetSafeIsMadeSafe) {
-  struct DiesAfterRename : store::SystemCalls {
-    int rename(const char* from, const char* to) override {
-      SystemCalls::rename(from, to);
-      _exit(7);
-    }
-  };
   const TemporaryDirectory directory;
   pool::TestPool made(1, pool::roomy_plan(16 * base::MiB, base::MiB));
   std::mt19937 random(5);
@@ -309,7 +298,7 @@ TEST(RanksGone, AFileThatWasRenamedButNotYetSafeIsMadeSafe) {
   VirtualRanks ranks(made);
   const pid_t child = fork();
   if (child == 0) {
-    DiesAfterRename calls;
+    store::FaultyCalls calls({store::on("rename").after([] { _exit(7); })});
     drain::Engine engine(made.pool, pool::small_plan(), calls, drain::Ranks::working);
     sleep(20);
     _exit(0);
@@ -318,19 +307,15 @@ TEST(RanksGone, AFileThatWasRenamedButNotYetSafeIsMadeSafe) {
   int status = 0;
   waitpid(child, &status, 0);
   ASSERT_EQ(WEXITSTATUS(status), 7);
-  struct Counting : store::SystemCalls {
-    std::atomic<int> fsyncs = 0, renames = 0;
-    int fsync(int descriptor) override { return ++fsyncs, SystemCalls::fsync(descriptor); }
-    int rename(const char* from, const char* to) override { return ++renames, SystemCalls::rename(from, to); }
-  } calls;
+  store::FaultyCalls calls;
 
   drain::Engine engine(made.pool, pool::small_plan(), calls, drain::Ranks::gone);
   engine.wait_until_idle();
 
   EXPECT_TRUE(bytes_of_file(outputs[0].description.names.final_path) == outputs[0].file());
   EXPECT_STREQ(made.pool.slot(ranks.keys()[0].slot).message.data(), "");
-  EXPECT_EQ(calls.renames, 0);
-  EXPECT_GE(calls.fsyncs, 2);   // the file and its directory
+  EXPECT_EQ(calls.count("rename"), 0u);
+  EXPECT_GE(calls.count("fsync"), 2u);   // the file and its directory
   EXPECT_EQ(made.pool.slot(ranks.keys()[0].slot).state, pool::OutputState::published);
 }
 

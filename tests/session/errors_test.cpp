@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
+#include <thread>
 
 #include "ranks.hpp"
 
@@ -331,6 +333,7 @@ TEST_F(Errors, TellWhenAllPlacesForOutputsAreTaken) {
   Simple one_more(session, path("one_more"));
   EXPECT_ERROR(one_more.out.end_definitions(), Errc::timeout, "64 places");
   files[10].out.close();
+  while (!exists("10")) std::this_thread::sleep_for(std::chrono::milliseconds(1));   // on a busy machine longer than the deadline
   Simple again(session, path("again"));
   again.whole_step(1);
   again.out.close();

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "base/error.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::store {
@@ -58,15 +59,10 @@ TEST(NewFile, HasThePermissionsOfTheFileThatItWillReplace) {
   EXPECT_EQ(status.st_mode & 07777, 0640U);
 }
 
-class FullDisk final : public SystemCalls {
- public:
-  ssize_t pwrite(int, const void*, std::size_t, off_t) override { return -ENOSPC; }
-};
-
 TEST(NewFile, IsGoneAgainWhereTheDiskIsFull) {
   const TemporaryDirectory directory;
   const FileNames names{directory / "f.part", directory / "f"};
-  FullDisk calls;
+  FaultyCalls calls({on("pwrite").fails(ENOSPC)});
   try {
     make_new_file(calls, names, two_parts);
     FAIL() << "nothing was thrown";

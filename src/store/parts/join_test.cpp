@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "store/format/formats.hpp"
-#include "store/posix/scripted_calls.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::store {
@@ -232,8 +232,7 @@ TEST_F(Join, ReplacesWhatIsThereAndLeavesNothingElseBehind) {
   const auto parts = find_parts(calls_, directory_ / "a.nc");
   write_text(directory_ / "whole.nc", "before");
   for (const char* call : {"open", "ftruncate", "pread", "fsync", "rename"}) {
-    ScriptedCalls failing;
-    failing.results[call] = {-EIO};
+    FaultyCalls failing({on(call).once().fails(EIO)});
     EXPECT_THROW(static_cast<void>(join(failing, parts, directory_ / "whole.nc")), base::Error) << call;
     EXPECT_EQ(read_text(directory_ / "whole.nc"), "before") << call;
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.string()), {}), 5) << call;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "store/posix/scripted_calls.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::store {
@@ -81,8 +81,7 @@ TEST_F(PartIndexOnDisk, AppearsWhenItsPartDoes) {
 TEST_F(PartIndexOnDisk, StaysAsItWasWhenANewOneCannotBeWritten) {
   prepare_index(calls_, part_, example_index());
   for (const char* call : {"open", "fsync", "rename"}) {
-    ScriptedCalls failing;
-    failing.results[call] = {-EIO};
+    FaultyCalls failing({on(call).once().fails(EIO)});
     EXPECT_THROW(prepare_index(failing, part_, PartIndex{}), base::Error) << call;
     EXPECT_EQ(read_index(calls_, part_.working_path), example_index());
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_.string()), {}), 1) << call;

@@ -10,7 +10,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
-#include "store/posix/scripted_calls.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::store {
@@ -46,7 +46,7 @@ class FileOnDisk : public testing::Test {
   }
   TemporaryDirectory directory_;
   FileNames names_{directory_ / ".chk.nc.part", directory_ / "chk.nc"};
-  ScriptedCalls calls_;
+  FaultyCalls calls_;
 };
 
 TEST_F(FileOnDisk, KeepsWhatIsThereAndWritesBehindIt) {
@@ -69,7 +69,7 @@ TEST_F(FileOnDisk, HasNoDirectDescriptorWhenDirectIoIsOff) {
 
 TEST_F(FileOnDisk, DoesWithoutDirectIoWhereTheFileSystemRefusesIt) {
   const int opened = ::open(names_.working_path.c_str(), O_WRONLY);
-  calls_.results["open"] = {opened, -EINVAL};
+  calls_.follow({on("open").once().returns(opened), on("open").number(1).fails(EINVAL)});
   File file(calls_, names_, base::DirectIo::automatic);
 
   EXPECT_EQ(file.direct_descriptor(), -1);
@@ -78,7 +78,7 @@ TEST_F(FileOnDisk, DoesWithoutDirectIoWhereTheFileSystemRefusesIt) {
 
 TEST_F(FileOnDisk, ThrowsWhenDirectIoIsDemandedAndRefused) {
   const int opened = ::open(names_.working_path.c_str(), O_WRONLY);
-  calls_.results["open"] = {opened, -EINVAL};
+  calls_.follow({on("open").once().returns(opened), on("open").number(1).fails(EINVAL)});
 
   EXPECT_EQ(code_of([&] { File(calls_, names_, base::DirectIo::on); }), Errc::unsupported);
 }
@@ -96,7 +96,7 @@ TEST_F(FileOnDisk, ReservesByAllocatingOnlyWhatIsMissing) {
 
 TEST_F(FileOnDisk, ReservesByLengthWhereTheFileSystemCannotAllocate) {
   const auto file = open();
-  calls_.results["allocate"] = {-EINTR, -EOPNOTSUPP};
+  calls_.follow({on("allocate").once().fails(EINTR), on("allocate").number(1).fails(EOPNOTSUPP)});
 
   file->reserve(100);
 
@@ -106,7 +106,7 @@ TEST_F(FileOnDisk, ReservesByLengthWhereTheFileSystemCannotAllocate) {
 
 TEST_F(FileOnDisk, FindsAFullDiskWhenReserving) {
   const auto file = open();
-  calls_.results["allocate"] = {-ENOSPC};
+  calls_.follow({on("allocate").once().fails(ENOSPC)});
 
   EXPECT_EQ(code_of([&] { file->reserve(1000); }), Errc::no_space);
 }
@@ -122,7 +122,7 @@ TEST_F(FileOnDisk, KeepsLargeHolesAsHoles) {
 
 TEST_F(FileOnDisk, DoesNotFailForWantOfRoomThatHolesDoNotNeed) {
   const auto file = open();
-  calls_.results["allocate"] = {-ENOSPC};
+  calls_.follow({on("allocate").once().fails(ENOSPC)});
 
   file->reserve(1 << 20, 800000);
 
@@ -171,13 +171,13 @@ TEST_F(FileOnDisk, ThatOthersWriteTooIsAsLongAsAProcessThatOpensItSees) {
 
 TEST_F(FileOnDisk, ContinuesShortWritesAndReportsFailedOnes) {
   const auto file = open();
-  calls_.on_write = [](std::size_t k, std::size_t, ssize_t result) { return k == 0 ? 3 : k == 1 ? -EINTR : result; };
+  calls_.follow({on("write").once().returns(3), on("write").number(1).fails(EINTR)});
   file->write(bytes_of("HEADERS"), 0);
   EXPECT_EQ(read_text(names_.working_path), "HEADERS");
 
-  calls_.on_write = [](std::size_t, std::size_t, ssize_t) { return -EIO; };
+  calls_.follow({on("write").fails(EIO)});
   EXPECT_EQ(code_of([&] { file->write(bytes_of("x"), 0); }), Errc::io);
-  calls_.on_write = [](std::size_t, std::size_t, ssize_t) { return -ENOSPC; };
+  calls_.follow({on("write").fails(ENOSPC)});
   EXPECT_EQ(code_of([&] { file->write(bytes_of("x"), 0); }), Errc::no_space);
 }
 
@@ -254,7 +254,7 @@ TEST_F(FileOnDisk, InPlaceNeedsNoDirectoryAnyMore) {
 TEST_F(FileOnDisk, IsNeverTrustedAgainAfterAFailedFsync) {
   write_text(names_.final_path, "old");
   const auto file = open();
-  calls_.results["fsync"] = {-EIO};
+  calls_.follow({on("fsync").once().fails(EIO)});
 
   EXPECT_EQ(code_of([&] { file->synchronize(); }), Errc::io);
   EXPECT_EQ(code_of([&] { file->synchronize(); }), Errc::io);
@@ -270,7 +270,7 @@ TEST_F(FileOnDisk, LeavesTheOldFileWhenPublishingFails) {
   write_text(names_.final_path, "old");
   for (const std::string call : {"fsync", "rename"}) {
     const auto file = open();
-    calls_.results[call] = {-EIO};
+    calls_.follow({on(call).once().fails(EIO)});
     EXPECT_EQ(code_of([&] { file->publish(); }), Errc::io);
     EXPECT_EQ(read_text(names_.final_path), "old");
   }
@@ -278,7 +278,7 @@ TEST_F(FileOnDisk, LeavesTheOldFileWhenPublishingFails) {
 
 TEST_F(FileOnDisk, ReportsADirectoryThatDoesNotKeepTheName) {
   const auto file = open();
-  calls_.results["open"] = {-EMFILE};
+  calls_.follow({on("open").once().fails(EMFILE)});
 
   EXPECT_EQ(code_of([&] { file->publish(); }), Errc::io);
   file->discard();

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "store/posix/scripted_calls.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::store {
@@ -21,7 +21,7 @@ class InputFiles : public testing::Test {
   static std::string text(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
   TemporaryDirectory directory_;
-  ScriptedCalls calls_;
+  FaultyCalls calls_;
 };
 
 TEST_F(InputFiles, AreReadWholeWhateverTheirLength) {
@@ -35,7 +35,7 @@ TEST_F(InputFiles, AreReadWholeWhateverTheirLength) {
 
 TEST_F(InputFiles, AreReadAfterInterruptions) {
   const InputFile file = of("abcdef");
-  calls_.results["pread"] = {-EINTR};
+  calls_.follow({on("pread").once().fails(EINTR)});
   std::vector<std::byte> bytes(4);
   EXPECT_EQ(file.read(bytes, 1), 4U);
   EXPECT_EQ(text(bytes), "bcde");
@@ -54,7 +54,7 @@ TEST_F(InputFiles, SayWhatTheyAreNot) {
   EXPECT_THROW(InputFile(calls_, directory_ / "nothing"), base::Error);
   EXPECT_THROW(static_cast<void>(InputFile(calls_, directory_.string()).bytes()), base::Error);
   const InputFile file = of("abc");
-  calls_.results["pread"] = {-EIO};
+  calls_.follow({on("pread").once().fails(EIO)});
   std::vector<std::byte> bytes(3);
   EXPECT_THROW(static_cast<void>(file.read(bytes, 0)), base::Error);
 }

@@ -12,7 +12,7 @@
 #include <random>
 #include <set>
 
-#include "store/posix/scripted_calls.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::store {
@@ -84,7 +84,7 @@ class WriterContract : public testing::TestWithParam<Maker> {
   static constexpr int depth = 4;
   TemporaryDirectory directory_;
   std::string path_ = directory_ / "file";
-  ScriptedCalls calls_;
+  FaultyCalls calls_;
   AlignedMemory image_{file_bytes};
   std::unique_ptr<File> file_;
   std::unique_ptr<Writer> writer_;
@@ -187,7 +187,7 @@ TEST_P(WriterContract, CompletesAnEmptyRequest) {
   submit(17, 17, 9);
   reap_all();
   EXPECT_EQ(errors_, (std::map<std::uint64_t, int>{{9, 0}}));
-  EXPECT_EQ(calls_.writes, 0U);
+  EXPECT_EQ(calls_.count("write"), 0U);
 }
 
 TEST_P(WriterContract, ReportsTheRequestWhoseWriteFailedForEveryWrite) {
@@ -195,8 +195,7 @@ TEST_P(WriterContract, ReportsTheRequestWhoseWriteFailedForEveryWrite) {
   for (const int error : {EIO, ENOSPC}) {
     for (std::size_t k = 0;; ++k) {
       errors_.clear();
-      calls_.writes = 0;
-      calls_.on_write = [&](std::size_t i, std::size_t, ssize_t result) { return i == k ? -error : result; };
+      calls_.follow({on("write").number(k).fails(error)});
       for (std::uint64_t tag = 0; tag < 6; ++tag) submit(100 + tag * size, 100 + (tag + 1) * size, tag);
       reap_all();
 
@@ -206,14 +205,14 @@ TEST_P(WriterContract, ReportsTheRequestWhoseWriteFailedForEveryWrite) {
         found.insert(e);
         if (e == 0) expect_image(100 + tag * size, 100 + (tag + 1) * size);
       }
-      if (calls_.writes <= k) {
+      if (calls_.count("write") <= k) {
         EXPECT_EQ(found.count(0), 6U);
         break;
       }
       EXPECT_EQ(found.count(error), 1U) << "write " << k;
       EXPECT_EQ(found.count(0), 5U) << "write " << k;
     }
-    EXPECT_GE(calls_.writes, 6U);
+    EXPECT_GE(calls_.count("write"), 6U);
   }
 }
 
@@ -222,17 +221,16 @@ TEST_P(WriterContract, ContinuesEveryShortWrite) {
     for (std::size_t k = 0;; ++k) {
       write_text(path_, std::string(file_bytes, '\0'));
       errors_.clear();
-      calls_.writes = 0;
-      calls_.on_write = [&](std::size_t i, std::size_t size, ssize_t result) {
-        return i == k && result > 0 ? static_cast<ssize_t>(size - std::min(size, missing)) : result;
-      };
+      calls_.follow({on("write").number(k).gives([&](std::size_t, std::size_t size, ssize_t result) {
+        return result > 0 ? static_cast<ssize_t>(size - std::min(size, missing)) : result;
+      })});
       submit(50, 90 * KiB, 1);
       submit(90 * KiB, 200 * KiB + 1, 2);
       reap_all();
 
       EXPECT_EQ(errors_, (std::map<std::uint64_t, int>{{1, 0}, {2, 0}})) << "write " << k;
       expect_image(50, 200 * KiB + 1);
-      if (calls_.writes <= k) break;
+      if (calls_.count("write") <= k) break;
     }
   }
 }
@@ -240,8 +238,7 @@ TEST_P(WriterContract, ContinuesEveryShortWrite) {
 TEST_P(WriterContract, TriesAgainAfterAnInterruption) {
   for (const int error : {EINTR, EAGAIN}) {
     errors_.clear();
-    calls_.writes = 0;
-    calls_.on_write = [&](std::size_t k, std::size_t, ssize_t result) { return k % 3 != 2 ? -error : result; };
+    calls_.follow({on("write").gives([&](std::size_t k, std::size_t, ssize_t result) { return k % 3 != 2 ? -error : result; })});
     submit(1, 100 * KiB + 1, 1);
     submit(150 * KiB, 200 * KiB, 2);
     reap_all();
@@ -253,12 +250,12 @@ TEST_P(WriterContract, TriesAgainAfterAnInterruption) {
 }
 
 TEST_P(WriterContract, GivesUpWhenNothingGetsThrough) {
-  calls_.on_write = [](std::size_t, std::size_t, ssize_t) { return -EINTR; };
+  calls_.follow({on("write").fails(EINTR)});
   submit(0, 64 * KiB, 1);
   reap_all();
   EXPECT_EQ(errors_.at(1), EINTR);
 
-  calls_.on_write = [](std::size_t, std::size_t, ssize_t) { return 0; };
+  calls_.follow({on("write").returns(0)});
   submit(0, 64 * KiB, 2);
   reap_all();
   EXPECT_EQ(errors_.at(2), EIO);
@@ -282,9 +279,9 @@ TEST_P(WriterContract, WritesThroughThePageCacheWhatTheFileSystemRefusesDirect) 
   if (file_->direct_descriptor() < 0) GTEST_SKIP() << "no direct I/O here";
   const Bytes block = file_->block_bytes();
   bool refused = false;
-  calls_.on_write = [&](std::size_t, std::size_t size, ssize_t result) {
+  calls_.follow({on("write").gives([&](std::size_t, std::size_t size, ssize_t result) {
     return !refused && size == 4 * block ? refused = true, -EINVAL : result;
-  };
+  })});
 
   submit(block, 5 * block, 1);
   reap_all();

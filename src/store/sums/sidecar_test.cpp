@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "store/posix/scripted_calls.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::store {
@@ -60,7 +60,7 @@ class SidecarOnDisk : public testing::Test {
  protected:
   TemporaryDirectory directory_;
   std::string file_ = directory_ / "chk.nc";
-  ScriptedCalls calls_;
+  FaultyCalls calls_;
 };
 
 TEST_F(SidecarOnDisk, AppearsWhenItIsPublishedAndIsReadThroughALink) {
@@ -81,13 +81,12 @@ TEST_F(SidecarOnDisk, AppearsWhenItIsPublishedAndIsReadThroughALink) {
 TEST_F(SidecarOnDisk, ThatIsNotPublishedLeavesNothing) {
   { const PreparedSidecar prepared(calls_, file_, example_sidecar()); }
   for (const std::string call : {"open", "fsync"}) {
-    calls_.results[call] = {-EIO};
+    calls_.follow({on(call).once().fails(EIO)});
     EXPECT_THROW(PreparedSidecar(calls_, file_, example_sidecar()), base::Error);
   }
-  calls_.on_write = [](std::size_t, std::size_t, ssize_t) { return -ENOSPC; };
+  calls_.follow({on("write").fails(ENOSPC)});
   EXPECT_THROW(PreparedSidecar(calls_, file_, example_sidecar()), base::Error);
-  calls_.on_write = nullptr;
-  calls_.results["rename"] = {-EIO};
+  calls_.follow({on("rename").once().fails(EIO)});
   EXPECT_THROW(PreparedSidecar(calls_, file_, example_sidecar()).publish(), base::Error);
 
   EXPECT_TRUE(std::filesystem::is_empty(directory_.string()));
@@ -106,7 +105,7 @@ TEST_F(SidecarOnDisk, IsRemovedDurably) {
 
 TEST_F(SidecarOnDisk, ThatCannotBeReadIsAnErrorAndNotNoSidecar) {
   PreparedSidecar(calls_, file_, example_sidecar()).publish();
-  calls_.results["pread"] = {-EIO};
+  calls_.follow({on("pread").once().fails(EIO)});
   EXPECT_THROW(static_cast<void>(read_sidecar(calls_, file_)), base::Error);
   write_text(directory_ / ".chk.nc.glean-sums", "GLEANSUM");
   EXPECT_THROW(static_cast<void>(read_sidecar(calls_, file_)), base::Error);

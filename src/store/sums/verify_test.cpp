@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "store/posix/scripted_calls.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::store {
@@ -42,7 +42,7 @@ class VerifiedFile : public testing::Test {
   std::string path_ = directory_ / "chk.nc";
   std::string content_ = std::string(20 * base::MiB, '\0');
   Sidecar sidecar_;
-  ScriptedCalls calls_;
+  FaultyCalls calls_;
 };
 
 TEST_F(VerifiedFile, IsGoodAsItIs) {
@@ -110,9 +110,9 @@ TEST_F(VerifiedFile, WithSumsThatOverlapIsNotGood) {
 }
 
 TEST_F(VerifiedFile, IsReadDespiteInterruptionsAndErrorsAreThrown) {
-  calls_.results["pread"] = {-EINTR, -EINTR};
+  calls_.follow({on("pread").before_number(2).fails(EINTR)});
   EXPECT_TRUE(verified().good());
-  calls_.results["pread"] = {-EIO};
+  calls_.follow({on("pread").once().fails(EIO)});
   EXPECT_THROW(verified(), base::Error);
   unlink(path_.c_str());
   EXPECT_THROW(verified(), base::Error);
