@@ -50,7 +50,10 @@ void add_variable(int ncid, int id, store::Meaning& meaning) {
   ask(GLEAN_PNETCDF_ORIGINAL(ncmpi_inq_varnatts)(ncid, id, &attributes));
   meaning.definitions.variables.push_back({variable->name, variable->external, std::move(dimension_ids), false, -1});
   add_attributes(ncid, id, attributes, meaning.definitions.attributes);
-  store::VariableLayout layout{.name = variable->name, .external = variable->external, .begin_bytes = variable->begin};
+  store::VariableLayout layout;
+  layout.name = variable->name;
+  layout.external = variable->external;
+  layout.begin_bytes = variable->begin;
   layout.shape.assign(variable->shape.begin() + (variable->has_records ? 1 : 0), variable->shape.end());
   if (variable->has_records) layout.record_stride_bytes = variable->strides.front();
   meaning.layout.variables.push_back(std::move(layout));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "drain/consumers.hpp"
 #include "drain/worker.hpp"
 
 #include <gtest/gtest.h>
@@ -47,9 +48,9 @@ TEST_P(WorkerWhoseWriterBreaks, LosesWhatIsInFlightAndWritesOnWithoutIt) {
   const auto layout = output.description.encode_layout();
   description.bytes.insert(description.bytes.end(), layout.begin(), layout.end());
   drain::SpillFiles spill(made.pool, calls);
-  drain::OutputDrain drain(made.pool, made.claim_slot(), description, calls, plan.request_bytes, jobs, blocks, spill,
-                           drain::Ranks::working,
-                    false);
+  drain::Consumers consumers(made.pool);
+  drain::OutputDrain drain(made.pool, made.claim_slot(), description, calls, plan.request_bytes, jobs, blocks, spill, consumers,
+                           drain::Ranks::working, false);
   int good = 0, bad = 0;
   drain::Worker worker(
       plan, calls, std::make_unique<BreakingWriter>(2, GetParam()), [](const drain::Job&, const store::Assembled&) { return true; },

@@ -35,7 +35,7 @@ void say(const pool::Pool& pool, const pool::Record& record, const store::Meanin
   const auto pattern = mesh::Pattern::decode({record.box(), 2 * std::size_t{record.dimensions}});
   const auto put = pattern ? store::box_of(variable, *pattern) : std::nullopt;
   if (!put) return static_cast<void>(std::printf("%s no box\n", variable.name.c_str()));
-  const Bytes element = mesh::size_of(variable.external);
+  const base::Bytes element = mesh::size_of(variable.external);
   std::uint64_t right = 0;
   for (std::uint64_t i = 0; i < record.elements / element; ++i) {   // the payload is the whole put: it is small
     const std::byte* const at = pool.at(record.payload_offset) + i * element;
