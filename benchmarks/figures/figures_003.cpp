@@ -154,7 +154,7 @@ void Figures::print_assumptions() const {
     fmt::print("- a job of {} nodes has {}, routed in the order {}{}\n", nodes, fmt::join(torus.extents, " x "),
                dimension_names(route_order(torus)), nodes == 2048 ? "." : ";");
   }
-  fmt::print("\nOf the algorithm, \"average weight\" is taken as: nodes that a tree could bring closer to a bridge node, divided by\n"
+  fmt::print("\nThe algorithm's \"average weight\" is taken as: nodes that a tree could bring closer to a bridge node, divided by\n"
              "the bridge nodes of the 128; trees of a level take one node each in turn. Messages are packets of at most {} bytes.\n\n",
              packet_bytes);
 }
