@@ -122,11 +122,11 @@ TEST(ConsumersOfSteps, FindTheBytesWhenTheFileIsLongPublished) {
 TEST(ConsumersOfSteps, SkipStepsThatDoNotFitTheirBudget) {
   Node node;
   Consumers& consumers = node.engine.consumers();
-  const auto id = consumers.add({.budget = 8 * node.plan.chunk_bytes});   // two or three steps
+  const auto id = consumers.add({.budget = 4 * node.plan.chunk_bytes});   // of six
   node.run();
   const Consumers::Figures figures = consumers.figures(id);
   EXPECT_GT(figures.skipped_for_budget, 0u);
-  EXPECT_LE(figures.pinned_bytes, 8 * node.plan.chunk_bytes);
+  EXPECT_LE(figures.pinned_bytes, 4 * node.plan.chunk_bytes);
   std::uint64_t given = 0;
   while (const auto seen = consumers.next(id, 0)) {
     EXPECT_EQ(right_elements(*seen), elements);

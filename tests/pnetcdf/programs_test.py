@@ -116,7 +116,7 @@ class Programs(unittest.TestCase):
         found = [line for line in (self.directory / "looked").read_text().splitlines() if line != "bytes"]   # such as the header
         self.assertEqual(sorted(found), sorted(
             ["attribute units of wind", "thin no box", "thin no box"]
-            + [f"{name} {record} [0:6, {begin}:{begin + 8}) 48 right"
+            + [f"{name} {record} [0:6, {begin}:{begin + 8}] 48 right"
                for name, record in (("fixed", 0), ("wind", 0), ("wind", 1)) for begin in (0, 8)]))
 
     def test_fortran_77(self):
