@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <map>
-#include <set>
+#include <fstream>
 #include <thread>
 
 #include "base/error.hpp"
 #include "drain/engine.hpp"
+#include "pool/description.hpp"
+#include "pool/futex.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "virtual_ranks.hpp"
 
@@ -153,6 +154,68 @@ TEST(ConsumersOfSteps, SeeNothingOfOutputsThatHadBegun) {
   for (int rank = 0; rank < ranks; ++rank) all.report(recorder, key, rank, pool::rank_closed);
   EXPECT_TRUE(wait_until_finished(node.made.pool, {key}));
   EXPECT_FALSE(node.engine.consumers().next(id, 0));
+}
+
+// A raw output: a put with its variable, one of bytes over a part of it, and one whose elements are no box.
+TEST(ConsumersOfSteps, SeeWhatBytesOfARawOutputAre) {
+  Node node;
+  Consumers& consumers = node.engine.consumers();
+  const auto id = consumers.add({.budget = 1 * base::MiB});
+  store::OutputDescription description;
+  description.display_path = "raw";
+  description.is_bytes = true;
+  description.names = {node.directory / ".raw.working", node.directory / "raw"};
+  std::ofstream(description.names.working_path).flush();
+  const pool::OutputKey key = node.made.claim_slot();
+  std::optional<pool::Recorder> recorder(std::in_place, node.made.pool, 0, 30, [] { return "rank 0"; });
+  recorder->describe(key, description.encode_names(), pool::Recorder::More::follow);
+  recorder->describe(key, description.encode_layout(), pool::Recorder::More::none);
+
+  store::Meaning meaning;
+  meaning.count = 1;
+  meaning.definitions.dimensions = {{"y", 3, false}, {"x", 5, false}};
+  meaning.definitions.variables = {{"v", mesh::Type::float32, {0, 1}, false, -1}};
+  store::VariableLayout& variable = meaning.layout.variables.emplace_back();
+  variable.name = "v";
+  variable.external = mesh::Type::float32;
+  variable.shape = {3, 5};
+  variable.begin_bytes = 64;
+  ASSERT_TRUE(pool::claim_meaning(node.made.pool, key, 1));
+  EXPECT_FALSE(pool::claim_meaning(node.made.pool, key, 1)) << "another rank does";
+  pool::say_meaning(node.made.pool, key, meaning.encode());
+
+  const std::uint32_t name = store::Meaning::Name{1, 0}.word();
+  const mesh::Box middle{{1, 1}, {2, 3}};
+  const auto write = [&](const mesh::Pattern& pattern, std::uint32_t of, std::byte value) {
+    const auto words = pattern.encode();
+    const auto half = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
+    const mesh::Box box{{words.begin(), half}, {half, words.end()}};
+    const auto room = recorder->reserve(pattern.bytes(), pattern.bytes());
+    std::fill_n(room.data, pattern.bytes(), value);
+    const std::uint64_t number = recorder->take_number(key, box.count.size()).number;
+    recorder->commit_put(room, pattern.bytes(), {key, number, of, mesh::Type::uint8, &box, 0, pattern.bytes()});
+  };
+  write(mesh::Pattern::from_box(variable.shape, middle, 4, 64), name, std::byte{1});
+  write({.offset = 70, .block_bytes = 9, .levels = {}}, 0, std::byte{2});
+  write({.offset = 64, .block_bytes = 4, .levels = {{3, 8}}}, name, std::byte{3});
+  recorder.reset();   // with the rest of its chunk
+  for (int rank = 0; rank < ranks; ++rank) node.made.pool.rank_progress(key.slot, rank) = 1 | pool::rank_closed;
+  pool::futex_signal(node.made.pool.header().work);
+
+  const auto seen = consumers.next(id, 30);
+  ASSERT_TRUE(seen);
+  ASSERT_EQ(seen->pieces.size(), 3u);
+  ASSERT_TRUE(seen->definitions);
+  EXPECT_EQ(seen->definitions->variables.front().name, "v");
+  EXPECT_EQ(seen->pieces[0].variable, 0u);
+  EXPECT_EQ(seen->pieces[0].put, (store::PutBox{0, 1, middle}));
+  EXPECT_EQ(seen->pieces[0].type, mesh::Type::float32);
+  EXPECT_TRUE(seen->pieces[0].is_big_endian);
+  EXPECT_EQ(seen->pieces[1].variable, drain::no_variable);
+  EXPECT_EQ(seen->pieces[2].variable, drain::no_variable);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(seen->pieces[i].bytes.front(), std::byte(i + 1)) << "in the order of the writes";
+  consumers.release(id, seen->number);
+  EXPECT_TRUE(node.is_empty_soon()) << "what was said of its meaning, too";
 }
 
 // A process that maps the pool for reading, and looks at one step that it is told of.
