@@ -114,9 +114,10 @@ int capture(OpenFile& file, const Variable& variable, const std::vector<Slab>& s
   const auto target = file.target();
   if (session == nullptr || !target) return NC_EWRITE;
   const mpiio::Blocked blocked(*session);
-  const auto phase = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
-  std::unique_lock lock(session->one_at_a_time());
+  std::unique_lock lock(session->one_at_a_time(), std::defer_lock);
   const auto error = session::caught([&] {
+    const auto phase = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
+    lock.lock();
     target->written = true;
     Bytes first = 0;
     auto write = [&](mesh::Pattern&& place) {

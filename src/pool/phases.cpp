@@ -26,11 +26,17 @@ bool any_is_past_phase(const Pool& pool, std::uint32_t slot, std::uint32_t phase
   return false;
 }
 
-std::vector<int> ranks_before_phase(const Pool& pool, std::uint32_t slot, std::uint32_t phase) {
+std::vector<int> node_ranks_before_phase(const Pool& pool, std::uint32_t slot, std::uint32_t phase) {
   std::vector<int> ranks;
   for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
-    if (phase_of(pool, slot, rank) < phase) ranks.push_back(pool.job_rank(rank));
+    if (phase_of(pool, slot, rank) < phase) ranks.push_back(rank);
   }
+  return ranks;
+}
+
+std::vector<int> ranks_before_phase(const Pool& pool, std::uint32_t slot, std::uint32_t phase) {
+  std::vector<int> ranks = node_ranks_before_phase(pool, slot, phase);
+  for (int& rank : ranks) rank = pool.job_rank(rank);
   return ranks;
 }
 

@@ -19,7 +19,9 @@ inline constexpr std::uint32_t last_phase = static_cast<std::uint32_t>(WriteStam
 // The least of the ranks that have not closed the output; last_phase if all have.
 [[nodiscard]] std::uint32_t least_phase(const Pool& pool, std::uint32_t slot);
 [[nodiscard]] bool any_is_past_phase(const Pool& pool, std::uint32_t slot, std::uint32_t phase);
-// Numbers in the session, for messages.
+// Those that are not there yet.
+[[nodiscard]] std::vector<int> node_ranks_before_phase(const Pool& pool, std::uint32_t slot, std::uint32_t phase);
+// The same by their numbers in the session, for messages.
 [[nodiscard]] std::vector<int> ranks_before_phase(const Pool& pool, std::uint32_t slot, std::uint32_t phase);
 
 }  // namespace glean::pool

@@ -193,7 +193,7 @@ void Core::set_up_pool() {
     outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, *collective_, nodes_->rank(), deadline_seconds_, past_, keep_draining);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, nodes_->rank(), deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
-    pace_ = std::make_unique<capture::Pace>(*pool_, *recorder_, nodes_->rank(), [] { poll_messages(); });
+    pace_ = std::make_unique<capture::Pace>(*pool_, *recorder_, nodes_->rank(), deadline_seconds_, [] { poll_messages(); });
     ladder_ = std::make_unique<capture::Ladder>(*pool_, *recorder_, nodes_->rank(), rank_calls_);
     if (!with_writers_) start_drain();
   });
