@@ -41,8 +41,8 @@ build: configure
 
 # What needs 2 ranks at most: those of MPICH do not yield. Not mpiio.views and transparent.every_call_is_made, which MPICH 4.0 itself
 # does not pass, nor what takes minutes there.
-MPICH_TESTS   := ^(fortran|look_ups)\.|^mpiio\.(types|captured|calls)|^transparent\.(shapes|corpus|differential)
-MPICH_TARGETS := tests/fortran/all tests/look_ups/all tests/mpiio/all tests/transparent/all
+MPICH_TESTS   := ^(fortran|interposition)\.|^mpiio\.(types|captured|calls)|^transparent\.(shapes|corpus|differential)
+MPICH_TARGETS := tests/fortran/all tests/interposition/all tests/mpiio/all tests/transparent/all
 
 ifeq ($(MPI),mpich)
 test:

@@ -7,30 +7,25 @@
 // fsync at its end belongs to its time. The pages of the buffer matter as much as anything else, so fio runs as it
 // is, and with huge pages: into a file that it has allocated before its time starts, and into one that it has only
 // made long enough. A second session records checksums as well.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "command_line.hpp"
 #include "fio.hpp"
 #include "glean/glean.hpp"
-#include "measure.hpp"
 
 using namespace glean::benchmarks;
 
 namespace {
 
-struct Options {
-  std::string directory = "bench-files";
-  std::string json;
+struct Options : BenchmarkOptions {
   std::string fio = "fio";
-  int repetitions = 5;
   int depth = 4;
   std::uint64_t mebibytes = 1024;
   std::uint64_t request_mebibytes = 8;
-  bool quick = false;
 };
 
 struct DrainTimes {
@@ -83,19 +78,13 @@ DrainTimes drain(const Ranks& ranks, glean::Session& session, const Options& opt
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("The drain beside fio");
-  app.add_option("--directory", options.directory, "where the files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--fio", options.fio, "the program");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_option("--depth", options.depth, "requests in flight")->check(CLI::PositiveNumber);
-  app.add_option("--mib", options.mebibytes, "bytes of one repetition, all ranks together, in MiB");
-  app.add_option("--request-mib", options.request_mebibytes, "bytes of a request, in MiB");
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
-  if (options.quick) options.mebibytes = 16;
-  Ranks ranks(argc, argv);
-  return run_or_abort([&] {
+  CommandLine command_line("The drain beside fio", options);
+  command_line.add_option("--fio", options.fio, "the program");
+  command_line.add_option("--depth", options.depth, "requests in flight")->check(CLI::PositiveNumber);
+  command_line.add_option("--mib", options.mebibytes, "bytes of one repetition, all ranks together, in MiB");
+  command_line.add_option("--request-mib", options.request_mebibytes, "bytes of a request, in MiB");
+  return command_line.run(argc, argv, [&](const Ranks& ranks) {
+    if (options.quick) options.mebibytes = 16;
     const std::uint64_t per_rank = options.mebibytes * MiB / static_cast<std::uint64_t>(ranks.count());
     std::vector<double> data(per_rank / sizeof(double));
     for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i) * 0.25 + ranks.rank();
@@ -115,7 +104,7 @@ int run(int argc, char** argv) {
     std::map<std::string, std::vector<double>> fio_times;
     DrainSeries plain, summed;
     for (int repetition = 0; repetition <= options.repetitions; ++repetition) {   // the first one warms up
-      // Who goes first alternates.
+      // The two take turns in going first.
       if (repetition % 2 != 0) summed.add(drain(ranks, summing, options, data), repetition);
       plain.add(drain(ranks, session, options, data), repetition);
       if (repetition % 2 == 0) summed.add(drain(ranks, summing, options, data), repetition);

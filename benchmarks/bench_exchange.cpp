@@ -2,7 +2,6 @@
 //
 // Blocks of data between nodes over TCP in the background and over MPI inside the program's calls, in turns: every rank puts what
 // another node writes, and sleeps between two steps, as a program does that computes on cores of its own. Each rank is a node.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -11,19 +10,17 @@
 #include <vector>
 
 #include "checkpoint/contenders.hpp"
+#include "command_line.hpp"
 #include "glean/glean.hpp"
-#include "measure.hpp"
 
 using namespace glean::benchmarks;
 
 namespace {
 
-struct Options {
-  std::string directory = "bench-files", json;
-  int repetitions = 5, steps = 4;
+struct Options : BenchmarkOptions {
+  int steps = 4;
   double compute_seconds = 2;
   std::uint64_t step_mib = 32;   // of each rank
-  bool quick = false;
 };
 
 struct Outcome {
@@ -82,21 +79,15 @@ Json result_of(const std::string& exchange, const std::vector<Outcome>& outcomes
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("Blocks between nodes, over TCP in the background and over MPI inside calls");
-  app.add_option("--directory", options.directory, "where the files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_option("--steps", options.steps)->check(CLI::PositiveNumber);
-  app.add_option("--compute", options.compute_seconds, "seconds after each step");
-  app.add_option("--step-mib", options.step_mib, "of each rank")->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
-  if (options.quick) {
-    options.step_mib = 1;
-    options.compute_seconds = 0.05;
-  }
-  Ranks ranks(argc, argv);
-  return run_or_abort([&] {
+  CommandLine command_line("Blocks between nodes, over TCP in the background and over MPI inside calls", options);
+  command_line.add_option("--steps", options.steps)->check(CLI::PositiveNumber);
+  command_line.add_option("--compute", options.compute_seconds, "seconds after each step");
+  command_line.add_option("--step-mib", options.step_mib, "of each rank")->check(CLI::PositiveNumber);
+  return command_line.run(argc, argv, [&](const Ranks& ranks) {
+    if (options.quick) {
+      options.step_mib = 1;
+      options.compute_seconds = 0.05;
+    }
     std::map<std::string, std::vector<Outcome>> outcomes;
     bool identical = true;
     for (int repetition = 0; repetition < options.repetitions; ++repetition) {

@@ -3,10 +3,9 @@
 // What the journal costs a put: what lies in the pool can be recovered because a record with a checksum says what it is.
 //
 // A put through the pool's Recorder, with its records, beside the bare copy of the same bytes in the same pieces into the
-// same chunks of the same pool. Nobody drains meanwhile; between repetitions the records are retired, which is not timed.
+// same chunks of the same pool. Nothing is drained meanwhile; between repetitions the records are retired, which is not timed.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -15,8 +14,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "measure.hpp"
 #include "capture/copy.hpp"
+#include "command_line.hpp"
 #include "pool/journal.hpp"
 
 using namespace glean::benchmarks;
@@ -25,13 +24,6 @@ namespace pool = glean::pool;
 namespace {
 
 constexpr std::uint64_t chunk_bytes = MiB;   // as the plan has it
-
-struct Options {
-  std::string directory = "bench-files";
-  std::string json;
-  int repetitions = 15;
-  bool quick = false;
-};
 
 struct Case {
   std::uint64_t put_bytes;
@@ -110,7 +102,7 @@ class Contenders {
   double recorded() {
     double seconds = 0;
     {
-      pool::Recorder recorder(pool_, rank_, 10, [] { return "nobody drains"; });
+      pool::Recorder recorder(pool_, rank_, 10, [] { return "no drain runs"; });
       const double begin = now_seconds();
       for (std::uint64_t put = 0; put < size_.puts; ++put) {
         box_.start[0] = put;
@@ -151,10 +143,10 @@ class Contenders {
   std::uint64_t chunks_needed_ = 0;
 };
 
-Json measure(const Ranks& ranks, pool::Pool& memory, const Options& options, const Case& size) {
+Json measure(const Ranks& ranks, pool::Pool& memory, const BenchmarkOptions& options, const Case& size) {
   Contenders contenders(memory, ranks.rank(), size);
   std::vector<double> bare, recorded, ratios;
-  // The first round warms up. Who goes first alternates.
+  // The first round warms up. The two take turns in going first.
   for (int repetition = 0; repetition <= options.repetitions; ++repetition) {
     double seconds[2] = {};
     for (const int which : {repetition % 2, 1 - repetition % 2}) {
@@ -182,15 +174,10 @@ Json measure(const Ranks& ranks, pool::Pool& memory, const Options& options, con
 }
 
 int run(int argc, char** argv) {
-  Options options;
-  CLI::App app("What the journal costs a put");
-  app.add_option("--directory", options.directory, "not used: nothing is written");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
-  Ranks ranks(argc, argv);
-  return run_or_abort([&] {
+  BenchmarkOptions options;
+  options.repetitions = 15;
+  CommandLine command_line("What the journal costs a put", options);
+  return command_line.run(argc, argv, [&](const Ranks& ranks) {
     const std::uint64_t largest = options.quick ? 256 * KiB : 16 * MiB;
     const std::uint64_t share = (options.quick ? 4 * MiB : 256 * MiB) / static_cast<std::uint64_t>(ranks.count());
     const auto memory = make_pool(ranks, (share + 8 * MiB) * static_cast<std::uint64_t>(ranks.count()) + 8 * MiB);

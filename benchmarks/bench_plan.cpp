@@ -4,13 +4,12 @@
 //
 // A rank plans its own I/O group with plan_group, of S3D-like data to storage, for which all numbers of aggregators and of
 // files are weighed. The machine is Blue Gene/Q with as many blocks of 128 nodes as the ranks need, 16 ranks on a node.
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <new>
 #include <string>
 #include <vector>
 
-#include "measure.hpp"
+#include "command_line.hpp"
 #include "plan/plan.hpp"
 
 namespace {
@@ -47,13 +46,6 @@ namespace topology = glean::topology;
 namespace {
 
 constexpr int ranks_per_node = 16;
-
-struct Options {
-  std::string directory = "bench-files";
-  std::string json;
-  int repetitions = 15;
-  bool quick = false;
-};
 
 // Blocks of 2 x 2 x 4 x 4 x 2 nodes, doubled along one dimension after the other; of less than a block, a mesh of its nodes.
 topology::Machine machine_of(std::int64_t nodes) {
@@ -109,15 +101,10 @@ Json measure(std::int64_t ranks, int repetitions) {
 }
 
 int run(int argc, char** argv) {
-  Options options;
-  CLI::App app("What planning costs a rank");
-  app.add_option("--directory", options.directory, "not used: nothing is written");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "fewer ranks; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
-  Ranks ranks(argc, argv);
-  return run_or_abort([&] {
+  BenchmarkOptions options;
+  options.repetitions = 15;
+  CommandLine command_line("What planning costs a rank", options);
+  return command_line.run(argc, argv, [&](const Ranks& ranks) {
     Json json = {{"benchmark", "plan"},
                  {"recipe", recipe(ranks, ".", options.repetitions)},
                  {"quick", options.quick},

@@ -6,7 +6,6 @@
 // the puts of one repetition fill, with all pages there, and walks through it from beginning to end as puts walk
 // through the pool. All puts of a repetition are inside one step, so that the drain has nothing to do while they
 // are timed; it empties the pool between repetitions, which is not timed.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -14,19 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "glean/glean.hpp"
-#include "measure.hpp"
 
 using namespace glean::benchmarks;
 
 namespace {
-
-struct Options {
-  std::string directory = "bench-files";
-  std::string json;
-  int repetitions = 7;
-  bool quick = false;
-};
 
 struct Case {
   std::uint64_t put_bytes;
@@ -82,7 +74,7 @@ PutTimes put_seconds(const Ranks& ranks, glean::Session& session, const std::str
   return times;
 }
 
-Json measure(const Ranks& ranks, glean::Session& session, const Options& options, const Case& size) {
+Json measure(const Ranks& ranks, glean::Session& session, const BenchmarkOptions& options, const Case& size) {
   std::vector<double> source(size.bytes() / sizeof(double));
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<double>(i) * 0.5;
   const SharedRegion target(size.bytes());
@@ -101,7 +93,7 @@ Json measure(const Ranks& ranks, glean::Session& session, const Options& options
     put.push_back(puts_seconds);
     step.push_back(step_seconds);
   };
-  // The first round warms up. Who goes first alternates.
+  // The first round warms up. The two take turns in going first.
   for (int repetition = 0; repetition <= options.repetitions; ++repetition) {
     const bool counts = repetition > 0;
     if (repetition % 2 == 0) measure_copy(counts);
@@ -128,15 +120,10 @@ Json measure(const Ranks& ranks, glean::Session& session, const Options& options
 }
 
 int run(int argc, char** argv) {
-  Options options;
-  CLI::App app("A put beside a plain memcpy of the same bytes");
-  app.add_option("--directory", options.directory, "where the drained files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
-  Ranks ranks(argc, argv);
-  return run_or_abort([&] {
+  BenchmarkOptions options;
+  options.repetitions = 7;
+  CommandLine command_line("A put beside a plain memcpy of the same bytes", options);
+  return command_line.run(argc, argv, [&](const Ranks& ranks) {
     const std::uint64_t largest = options.quick ? 64 * KiB : 64 * MiB;
     const std::uint64_t step_bytes = options.quick ? MiB : 256 * MiB;   // of all ranks together
     if (ranks.root()) empty_directory(options.directory);

@@ -4,8 +4,7 @@
 // recover` does it, beside fio writing as many bytes with the same requests.
 //
 // The time runs from looking for the pool until its file is durable and published and the pool is gone. The pool lies
-// there as a killed job leaves it: nothing was drained, and nobody has it mapped.
-#include <CLI/CLI.hpp>
+// there as a killed job leaves it: nothing was drained, and no process has it mapped.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,12 +17,12 @@
 #include <string>
 #include <vector>
 
+#include "capture/copy.hpp"
+#include "command_line.hpp"
+#include "fio.hpp"
+#include "pool/journal.hpp"
 #include "service/recovery.hpp"
 #include "store/description.hpp"
-#include "fio.hpp"
-#include "measure.hpp"
-#include "capture/copy.hpp"
-#include "pool/journal.hpp"
 
 using namespace glean::benchmarks;
 namespace drain = glean::drain;
@@ -34,15 +33,11 @@ namespace {
 constexpr int pool_ranks = 2;
 constexpr std::uint64_t header_bytes = 4 * KiB, piece_elements = MiB / sizeof(double);
 
-struct Options {
-  std::string directory = "bench-files";
-  std::string json;
+struct Options : BenchmarkOptions {
   std::string fio = "fio";
-  int repetitions = 5;
   int depth = 4;
   std::uint64_t mebibytes = 512;
   std::uint64_t request_mebibytes = 8;
-  bool quick = false;
 
   [[nodiscard]] std::uint64_t bytes() const { return mebibytes * MiB; }
   [[nodiscard]] std::string file() const { return std::filesystem::absolute(directory).string() + "/left.nc"; }
@@ -67,7 +62,7 @@ glean::store::OutputDescription description_of(const Options& options) {
 
 // Half of the array as one rank, in pieces of a chunk.
 void capture(pool::Pool& memory, int rank, pool::OutputKey key, const Options& options) {
-  pool::Recorder recorder(memory, rank, 10, [] { return "nobody drains"; });
+  pool::Recorder recorder(memory, rank, 10, [] { return "no drain runs"; });
   const std::uint64_t half = options.bytes() / sizeof(double) / pool_ranks, first = half * static_cast<std::uint64_t>(rank);
   std::vector<double> values(piece_elements);
   for (std::uint64_t done = 0; done < half; done += piece_elements) {
@@ -95,7 +90,7 @@ void fill(const std::string& name, const Options& options) {
   std::ofstream(description.names.working_path, std::ios::binary) << std::string(header_bytes, 'h');
   const pool::OutputKey key = *memory.open_slot(0);
   {
-    pool::Recorder recorder(memory, 0, 10, [] { return "nobody drains"; });
+    pool::Recorder recorder(memory, 0, 10, [] { return "no drain runs"; });
     recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
     recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
   }
@@ -158,19 +153,13 @@ Times recover(const Options& options) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("Recovery of a killed job's pool beside fio");
-  app.add_option("--directory", options.directory, "where the files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--fio", options.fio, "the program");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_option("--depth", options.depth, "requests in flight")->check(CLI::PositiveNumber);
-  app.add_option("--mib", options.mebibytes, "bytes of one repetition, in MiB, an even number");
-  app.add_option("--request-mib", options.request_mebibytes, "bytes of a request, in MiB");
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
-  if (options.quick) options.mebibytes = 16;
-  Ranks ranks(argc, argv);
-  return run_or_abort([&] {
+  CommandLine command_line("Recovery of a killed job's pool beside fio", options);
+  command_line.add_option("--fio", options.fio, "the program");
+  command_line.add_option("--depth", options.depth, "requests in flight")->check(CLI::PositiveNumber);
+  command_line.add_option("--mib", options.mebibytes, "bytes of one repetition, in MiB, an even number");
+  command_line.add_option("--request-mib", options.request_mebibytes, "bytes of a request, in MiB");
+  return command_line.run(argc, argv, [&](const Ranks& ranks) {
+    if (options.quick) options.mebibytes = 16;
     const FioRequests requests{options.fio, options.directory, options.depth, options.request_mebibytes};
     std::map<std::string, std::vector<double>> fio_times;
     std::vector<double> seconds, cpu;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a parcel should go from the pool of one node to that of another: two-sided, a head that announces it and a body that is
+// How an exchange block should go from the pool of one node to that of another: two-sided, a head that announces it and a body that is
 // received where there is room, or one-sided, put into memory that the other node has given away before, and a message that says so.
 // Rank 0 sends, the last rank receives; both answer each piece with a receipt, and so many are in flight.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "measure.hpp"
+#include "command_line.hpp"
 
 using namespace glean::benchmarks;
 
@@ -93,17 +92,10 @@ double seconds_of(const Ranks& ranks, const Run& run, MPI_Win window, bool one_s
 }
 
 int run(int argc, char** argv) {
-  std::string directory = ".", json_file;
-  int repetitions = 5;
-  bool quick = false;
-  CLI::App app("Parcels between two nodes, two-sided and one-sided");
-  app.add_option("--directory", directory, "not used");
-  app.add_option("--json", json_file, "write the result here, not to standard output");
-  app.add_option("--repetitions", repetitions)->check(CLI::PositiveNumber);
-  app.add_flag("--quick", quick, "few pieces; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
-  Ranks ranks(argc, argv);
-  return run_or_abort([&] {
+  BenchmarkOptions options;
+  options.directory = ".";   // for the recipe: nothing is written
+  CommandLine command_line("Exchange blocks between two nodes, two-sided and one-sided", options);
+  return command_line.run(argc, argv, [&](const Ranks& ranks) {
     Json results = Json::array();
     for (const std::size_t piece_bytes : {std::size_t{64 * KiB}, std::size_t{MiB}}) {
       std::byte* memory = nullptr;
@@ -112,9 +104,10 @@ int run(int argc, char** argv) {
       MPI_Win_allocate(static_cast<MPI_Aint>(all), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
       std::memset(memory, ranks.rank(), all);
       MPI_Win_lock_all(0, window);
-      const Run transfer{ranks.root() ? ranks.count() - 1 : 0, piece_bytes, static_cast<int>((quick ? 2 : 64) * MiB / piece_bytes), memory};
+      const int pieces = static_cast<int>((options.quick ? 2 : 64) * MiB / piece_bytes);
+      const Run transfer{ranks.root() ? ranks.count() - 1 : 0, piece_bytes, pieces, memory};
       std::vector<double> two_sided, one_sided;
-      for (int repetition = 0; repetition < repetitions; ++repetition) {
+      for (int repetition = 0; repetition < options.repetitions; ++repetition) {
         two_sided.push_back(seconds_of(ranks, transfer, window, false));
         one_sided.push_back(seconds_of(ranks, transfer, window, true));
       }
@@ -129,11 +122,11 @@ int run(int argc, char** argv) {
     }
     if (!ranks.root()) return 0;
     write_json({{"benchmark", "transfer"},
-                {"recipe", recipe(ranks, directory, repetitions)},
-                {"quick", quick},
+                {"recipe", recipe(ranks, options.directory, options.repetitions)},
+                {"quick", options.quick},
                 {"statement", "medians; rank 0 to the last rank, 16 pieces in flight, each with a receipt"},
                 {"results", results}},
-               json_file);
+               options.json);
     return 0;
   });
 }

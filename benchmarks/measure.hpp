@@ -30,7 +30,7 @@ class Ranks {
   [[nodiscard]] bool root() const { return rank_ == 0; }
   // All ranks are here; for what is measured right after it. Collective, spins.
   void start_line() const;
-  // The same for long waits: takes no processor time from those who still work. Collective.
+  // For long waits: takes no processor time from ranks that still work. Collective.
   void wait_quietly() const;
   [[nodiscard]] double max(double mine) const;                // Collective.
   [[nodiscard]] double sum(double mine) const;                // Collective.

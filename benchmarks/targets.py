@@ -129,7 +129,8 @@ def mode_rows(rows, modes):
 def transfer_rows(rows, transfer):
     for where, result in transfer.items():
         for r in result["results"] if result else []:
-            row(rows, f"parcels of {r['piece_bytes'] >> 10} KiB, {where}: one-sided / two-sided", "", f"{r['one_sided_to_two_sided']:.2f} "
+            row(rows, f"exchange blocks of {r['piece_bytes'] >> 10} KiB, {where}: one-sided / two-sided", "",
+                f"{r['one_sided_to_two_sided']:.2f} "
                 f"({r['one_sided_mb_per_s']:.0f}, {r['two_sided_mb_per_s']:.0f} MB/s)", None)
 
 

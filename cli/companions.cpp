@@ -65,14 +65,14 @@ class MpiCompanions final : public service::Companions {
 
   [[nodiscard]] std::vector<std::unique_ptr<transport::Messages>> messages(const std::vector<int>& nodes,
                                                                            const std::vector<int>& process_of) override {
-    // What the nodes of another job have said last, and nobody has heard, must not be heard here.
+    // What the nodes of another job have said last, and no process has heard, must not be heard here.
     MPI_Comm_dup(MPI_COMM_WORLD, &networks_.emplace_back());
     std::vector<std::unique_ptr<transport::Messages>> messages;
     for (const int node : nodes) messages.push_back(transport::make_mpi_messages(networks_.back(), node, process_of));
     return messages;
   }
 
-  [[nodiscard]] bool nobody_needs_more() override {
+  [[nodiscard]] bool none_needs_more() override {
     if (done_ == MPI_REQUEST_NULL) MPI_Ibarrier(MPI_COMM_WORLD, &done_);
     int all = 0;
     MPI_Test(&done_, &all, MPI_STATUS_IGNORE);
@@ -149,8 +149,8 @@ constexpr char mpi_is_up = 'u', is_single = 's';
 // What the child does once it has MPI: the work, and to end.
 [[noreturn]] void work_in_child(int descriptor, const Launcher& launcher, const std::function<int(service::Companions&)>& work) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Of the two fences in its MPI_Init Open MPI 4.1 may leave the second one too early under Slurm's PMIx, and crashes where a message comes
-  // before the first one has ended (12 of 100 starts with Slurm 22.05): with this there is one.
+  // Open MPI 4.1 has two fences in its MPI_Init. It may leave the second one too early under Slurm's PMIx, and crashes where a message
+  // comes before the first one has ended (12 of 100 starts with Slurm 22.05): with this there is one.
   if (launcher.kind == Launcher::Kind::slurm) setenv("OMPI_MCA_pmix_base_async_modex", "1", 0);
   int status = found_a_failure;
   {
@@ -234,7 +234,7 @@ int with_companions(bool needs_others, const std::function<int(service::Companio
       if (const auto status = work_with_others(launcher, together, why_alone)) return *status;
     }
   }
-  return work(*service::nobody_else(), why_alone);
+  return work(*service::no_companions(), why_alone);
 }
 
 }  // namespace glean::cli

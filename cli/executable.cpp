@@ -73,7 +73,7 @@ std::string output_of(std::vector<std::string> words) {
   return text;
 }
 
-// Of other dynamic linkers it is not known that they do not run the program.
+// Other dynamic linkers might run the program.
 std::vector<std::string> libraries_of(const std::string& path, const std::string& interpreter) {
   std::vector<std::string> libraries;
   const std::string linker = interpreter.substr(interpreter.rfind('/') + 1);

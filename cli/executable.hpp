@@ -19,7 +19,7 @@ struct Executable {
 [[nodiscard]] std::string find_program(const std::string& word);
 // Reads the file, and asks its dynamic linker; does not run it. Does not throw: what cannot be read is `other`.
 [[nodiscard]] Executable examine(const std::string& path);
-// The same of a library for this kind of machine.
+// Examines a library for this kind of machine.
 [[nodiscard]] Executable examine_library(const std::string& path);
 
 enum class MpiLibrary { none, open_mpi, mpich };

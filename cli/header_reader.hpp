@@ -11,7 +11,7 @@
 
 namespace glean::cli {
 
-// The format library needs MPI, and an MPI that cannot start, or a header that nobody has foreseen, may end the process:
+// The format library needs MPI, and an MPI that cannot start, or an unforeseen header, may end the process:
 // so both run in a child, which is started for the first header and again for the next one when it was lost.
 class HeaderReader {
  public:

@@ -33,12 +33,12 @@ const Variables pmi2_step =
 const Variables mpirun{{"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_RANK", "0"}, {"PMIX_NAMESPACE", "1553989633"}, {"PMIX_RANK", "0"}};
 const Variables mpiexec{{"PMI_SIZE", "4"}, {"PMI_RANK", "3"}, {"PMI_FD", "9"}, {"MPI_LOCALNRANKS", "4"}};
 
-TEST(Launcher, IsNobodyInAShell) {
+TEST(Launcher, IsNoneInAShell) {
   EXPECT_EQ(launcher_in({}).kind, Kind::none);
   EXPECT_EQ(launcher_in({}).count, 1);
 }
 
-TEST(Launcher, IsNobodyInAJobScriptAndInTheShellOfAnAllocation) {
+TEST(Launcher, IsNoneInAJobScriptAndInTheShellOfAnAllocation) {
   EXPECT_EQ(launcher_in(allocation).count, 1);
   EXPECT_EQ(launcher_in(job_script).count, 1);
 }
@@ -78,7 +78,7 @@ TEST(Launcher, IsTheInnerOne) {
   EXPECT_EQ(launcher_in(mpirun + pmix_step).kind, Kind::slurm) << "srun in a process of mpirun";
 }
 
-TEST(Launcher, IsNobodyWhereANumberIsNone) {
+TEST(Launcher, IsNoneWhereANumberIsNone) {
   EXPECT_EQ(launcher_in({{"OMPI_COMM_WORLD_SIZE", "many"}}).count, 1);
   EXPECT_EQ(launcher_in({{"PMI_SIZE", ""}}).count, 1);
 }

@@ -116,7 +116,7 @@ void make_plan(const PlanOptions& options) {
 
 void add_plan(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<PlanOptions>();
-  CLI::App* verb = app.add_subcommand("plan", "Say who would gather and write what on a machine, and why");
+  CLI::App* verb = app.add_subcommand("plan", "Say which ranks would gather and write what on a machine, and why");
   verb->add_option("--machine", options->machine, "Name of a machine, or the path of its file")->required();
   verb->add_option("--ranks", options->ranks, "Ranks of the program")->required()->check(CLI::Range(1, 1 << 30));
   verb->add_option("--ranks-per-node", options->ranks_per_node, "Default: one for each core")->check(CLI::PositiveNumber);

@@ -16,7 +16,7 @@ if(GLEAN_WITH_MPI)
   find_package(MPI REQUIRED COMPONENTS C CXX)
   if(GLEAN_WITH_PNETCDF)
     find_package(PnetCDF REQUIRED)
-    # Of examples and tests only: with the MPI that PnetCDF has.
+    # Only examples and tests need it: with the MPI that PnetCDF has.
     pkg_check_modules(hdf5 QUIET IMPORTED_TARGET hdf5-openmpi)
   endif()
   find_package(CLI11 REQUIRED)

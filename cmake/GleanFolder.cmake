@@ -7,7 +7,7 @@
 # Makes the static library glean_<folder> ('/' becomes '_') of the folder's sources, and the program
 # glean_<folder>_test of its *_test.cpp, registered with ctest under "<folder>.". Both link the declared
 # dependencies and nothing else. LINKS are seen by the folder's own sources and tests, PUBLIC_LINKS also by those
-# who depend on it. A folder with headers only becomes an INTERFACE library, a folder without files no target.
+# that depend on it. A folder with headers only becomes an INTERFACE library, a folder without files no target.
 function(glean_add_folder folder)
   cmake_parse_arguments(arg "RECURSE" "DIRECTORY" "EXCLUDE;DEPENDS;LINKS;PUBLIC_LINKS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)

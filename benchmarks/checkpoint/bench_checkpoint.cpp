@@ -2,7 +2,6 @@
 //
 // What a simulation waits for when it writes: PnetCDF blocking, PnetCDF nonblocking and GLEAN in one program,
 // one after the other, in turns, with fresh files each time, which are compared at the end.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -10,23 +9,19 @@
 
 #include "checkpoint/contenders.hpp"
 #include "checkpoint/workload.hpp"
-#include "measure.hpp"
+#include "command_line.hpp"
 
 using namespace glean::benchmarks;
 
 namespace {
 
-struct Options {
-  std::string directory = "bench-files";
-  std::string json;
+struct Options : BenchmarkOptions {
   std::string workload = "flash";
   std::string storage = "plain";
   std::string budget;
   double rate_mb_per_s = 0;
-  int repetitions = 5;
   std::uint64_t blocks = 198;
   int dumps = 36;
-  bool quick = false;
 };
 
 std::string directory_of(const Options& options, Contender contender) {
@@ -81,24 +76,18 @@ Json results_of(const std::map<Contender, std::vector<Outcome>>& outcomes, std::
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("FLASH's and S3D's files through PnetCDF and through GLEAN");
-  app.add_option("--directory", options.directory, "where the files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--workload", options.workload)->check(CLI::IsMember({"flash", "s3d"}));
-  app.add_option("--storage", options.storage, "what the directory is on, for the result");
-  app.add_option("--rate", options.rate_mb_per_s, "MB/s that the storage is limited to, for the result; 0: none");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_option("--blocks", options.blocks, "blocks of a rank, for flash");
-  app.add_option("--dumps", options.dumps, "restart files, for s3d");
-  app.add_option("--budget", options.budget, "of the pool; default: room for everything");
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
-  if (options.quick) {
-    options.blocks = 2;
-    options.dumps = 2;
-  }
-  Ranks ranks(argc, argv);
-  return run_or_abort([&] {
+  CommandLine command_line("FLASH's and S3D's files through PnetCDF and through GLEAN", options);
+  command_line.add_option("--workload", options.workload)->check(CLI::IsMember({"flash", "s3d"}));
+  command_line.add_option("--storage", options.storage, "what the directory is on, for the result");
+  command_line.add_option("--rate", options.rate_mb_per_s, "MB/s that the storage is limited to, for the result; 0: none");
+  command_line.add_option("--blocks", options.blocks, "blocks of a rank, for flash");
+  command_line.add_option("--dumps", options.dumps, "restart files, for s3d");
+  command_line.add_option("--budget", options.budget, "of the pool; default: room for everything");
+  return command_line.run(argc, argv, [&](const Ranks& ranks) {
+    if (options.quick) {
+      options.blocks = 2;
+      options.dumps = 2;
+    }
     const Workload workload = options.workload == "flash"
                                   ? flash(ranks.rank(), ranks.count(), options.blocks)
                                   : s3d(ranks.rank(), ranks.count(), options.dumps);

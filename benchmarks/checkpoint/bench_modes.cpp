@@ -3,7 +3,6 @@
 // What a simulation waits for in each mode: the same bytes through sessions of all of them, in turns. In mode `dedicated` one of
 // the ranks of a node does not compute, and the others have its part. Or beside collective writing: one aggregator and one file for
 // each I/O group, where groups are as the network is and where they are as the ranks come.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <stdexcept>
@@ -12,7 +11,7 @@
 
 #include "checkpoint/contenders.hpp"
 #include "checkpoint/workload.hpp"
-#include "measure.hpp"
+#include "command_line.hpp"
 
 using namespace glean::benchmarks;
 
@@ -23,13 +22,9 @@ struct Variant {
   std::map<std::string, std::string> settings;
 };
 
-struct Options {
-  std::string directory = "bench-files";
-  std::string json;
-  int repetitions = 5;
+struct Options : BenchmarkOptions {
   std::uint64_t blocks = 198;
   std::string groups_of_network, groups_of_ranks;   // machine files
-  bool quick = false;
 
   // The first is what the others are beside.
   [[nodiscard]] std::vector<Variant> variants() const {
@@ -81,7 +76,7 @@ Times measure(const Variant& variant, const Options& options, std::uint64_t all_
   return times;
 }
 
-// Of the groups' files one file is made first, by the command beside this program.
+// The groups' files are joined to one first, by the command beside this program.
 void join(const std::string& path) {
   const std::string glean = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "glean";
   if (std::system(("'" + glean + "' join '" + path + "' > /dev/null").c_str()) != 0) throw std::runtime_error("cannot join " + path);
@@ -103,18 +98,12 @@ std::vector<std::string> differences(const Options& options) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("FLASH's files through each mode");
-  app.add_option("--directory", options.directory, "where the files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_option("--blocks", options.blocks, "blocks of a rank, about");
-  auto* of_network = app.add_option("--groups-of-network", options.groups_of_network, "machine file: I/O groups as they are");
-  of_network->needs(app.add_option("--groups-of-ranks", options.groups_of_ranks, "machine file: as the ranks come, to compare"));
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
-  if (options.quick) options.blocks = 2;
-  Ranks ranks(argc, argv);
-  return run_or_abort([&] {
+  CommandLine command_line("FLASH's files through each mode", options);
+  command_line.add_option("--blocks", options.blocks, "blocks of a rank, about");
+  auto* of_network = command_line.add_option("--groups-of-network", options.groups_of_network, "machine file: I/O groups as they are");
+  of_network->needs(command_line.add_option("--groups-of-ranks", options.groups_of_ranks, "machine file: as the ranks come, to compare"));
+  return command_line.run(argc, argv, [&](const Ranks& ranks) {
+    if (options.quick) options.blocks = 2;
     // As many as can be divided among all ranks, and among all but one.
     const auto count = static_cast<std::uint64_t>(ranks.count());
     if (count < 2) throw std::runtime_error("one rank is set aside: run it on two at least");

@@ -20,7 +20,7 @@ inline constexpr Contender contenders[] = {Contender::pnetcdf_blocking, Contende
 // Both files can be read and are the same.
 [[nodiscard]] bool same_bytes(const std::string& one, const std::string& other);
 
-// Of one run; the same on all ranks.
+// What one run took; the same on all ranks.
 struct Outcome {
   double blocked_seconds = 0;       // in library calls, slowest rank; from the first open to the last close
   double durable_seconds = 0;       // from the first open until everything is fsynced

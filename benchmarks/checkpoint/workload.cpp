@@ -19,7 +19,7 @@ std::uint64_t size_of(glean::Type type) {
   }
 }
 
-// Of elements `first` and following.
+// The values of elements `first` and following.
 std::vector<double> made_up_values(std::uint64_t first, std::uint64_t count, int variable) {
   std::vector<double> values(count);
   for (std::uint64_t i = 0; i < count; ++i) {

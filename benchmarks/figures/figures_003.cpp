@@ -90,7 +90,7 @@ class Figures {
 
 enum class Strategy { by_default, optimised };
 
-// Of groups 0 … groups - 1.
+// The loads of groups 0 … groups - 1.
 LoadSpread through_gateways(const Machine& machine, Strategy strategy, const GatewayTraffic& traffic, std::int64_t groups) {
   std::vector<GatewayAssignment> assignments;
   for (std::int64_t group = 0; group < groups; ++group) {

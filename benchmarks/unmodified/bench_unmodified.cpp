@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A program that writes and reads files and knows nothing of GLEAN: benchmarks/run starts it by itself and under `glean run`, in turns.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "measure.hpp"
+#include "command_line.hpp"
 #include "unmodified/cases.hpp"
 
 using namespace glean::benchmarks;
 
 namespace {
 
-struct Options {
+struct Options : BenchmarkOptions {
   std::string interface = "mpiio";
-  std::string directory = "bench-files";
-  std::string json;
   std::string only;
-  int repetitions = 5;
-  bool quick = false;
 };
 
 // Without a number in it: files whose names differ in their numbers only are of one kind for GLEAN, and each case is another.
@@ -59,7 +54,7 @@ void prepare(const Ranks& ranks, const Case& one, const std::string& directory) 
   ranks.wait_quietly();
 }
 
-// Of the slowest rank. Collective.
+// The time of the slowest rank. Collective.
 double time_of(const Ranks& ranks, const std::function<void(const std::string&)>& what, const std::string& directory) {
   ranks.start_line();
   const double begin = now_seconds();
@@ -92,17 +87,11 @@ void measure_beside(const Ranks& ranks, const Case& one, const std::string& dire
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("files of a program that knows nothing of GLEAN");
-  app.add_option("--interface", options.interface, "what the program writes through; copy: no file, only the copy of the bytes")
+  CommandLine command_line("files of a program that knows nothing of GLEAN", options);
+  command_line.add_option("--interface", options.interface, "what the program writes through; copy: no file, only the copy of the bytes")
       ->check(CLI::IsMember({"mpiio", "pnetcdf", "hdf5", "copy"}));
-  app.add_option("--directory", options.directory, "where the files go; those of each case stay there, in a directory of its own");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--only", options.only, "cases whose name has this in it");
-  app.add_option("--repetitions", options.repetitions, "of each case, one after the other")->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
-  Ranks ranks(argc, argv);
-  return run_or_abort([&] {
+  command_line.add_option("--only", options.only, "cases whose name has this in it");
+  return command_line.run(argc, argv, [&](const Ranks& ranks) {
     Json results = Json::array();
     int index = 0;
     for (const Case& one : cases_of(options, ranks)) {

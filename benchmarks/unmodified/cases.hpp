@@ -18,7 +18,8 @@ struct Case {
   std::uint64_t bytes = 0;          // written, and read back, by all ranks
   std::function<void(const std::string& directory)> prepare;   // not timed; on the root only; may be empty
   std::function<void(const std::string& directory)> run;       // from the first open to the last close; collective
-  // The same past whatever is interposed; both are timed in turns, so many in each repetition. For what leaves everything as it was.
+  // Does what `run` does past whatever is interposed; both are timed in turns, so many in each repetition. For what leaves everything as it
+  // was.
   std::function<void(const std::string& directory)> run_past;
   int turns = 1;
 };

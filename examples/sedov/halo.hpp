@@ -16,7 +16,7 @@ inline constexpr std::array<int, 5> halo_variables = {dens, pres, velx, vely, ve
 
 class Halo {
  public:
-  // Works out once who sends what to whom; every rank finds its part without communication. Local.
+  // Works out once which rank sends what to which; every rank finds its part without communication. Local.
   explicit Halo(Mesh& mesh);
 
   // Fills the two layers on both sides of every block along `axis` (0: x). Ghost cells at edges and corners

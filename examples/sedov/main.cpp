@@ -19,7 +19,7 @@ namespace sedov {
 namespace {
 
 constexpr double courant_number = 0.8;
-// Of the stable step: the gas at rest will soon be faster than it is.
+// A share of the stable step: the gas at rest will soon be faster than it is.
 constexpr double first_step_share = 0.1;
 constexpr double step_growth = 1.3;
 

@@ -44,10 +44,10 @@ class Mesh {
   [[nodiscard]] const Position& blocks() const { return blocks_; }
   [[nodiscard]] double cell_width() const { return cell_width_; }
   [[nodiscard]] double block_width() const { return cell_width_ * block_cells; }
-  // Of the shortest side.
+  // The length of the shortest side.
   [[nodiscard]] double domain_width() const;
 
-  // Of all blocks, by number.
+  // The place of any block, by number.
   [[nodiscard]] const Position& position(int block) const {
     return positions_[static_cast<std::size_t>(block)];
   }

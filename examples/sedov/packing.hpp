@@ -10,7 +10,7 @@
 
 namespace sedov {
 
-// Of this rank's blocks, as FLASH has it: level, parent, and the lower and upper end in x, y and z.
+// What FLASH says of this rank's blocks: level, parent, and the lower and upper end in x, y and z.
 struct BlockTable {
   std::vector<int> levels, parents;
   std::vector<double> boxes;

@@ -125,7 +125,7 @@ void PnetcdfWriter::make_durable(const FileContents& contents) {
   int rank = 0;
   MPI_Comm_rank(comm_, &rank);
   int failed = 0;
-  if (rank == 0) {   // after ncmpi_close all bytes are in the page cache of the file, whoever wrote them
+  if (rank == 0) {   // after ncmpi_close all bytes are in the page cache of the file, whichever rank wrote them
     const int file = open(contents.path.c_str(), O_WRONLY);
     failed = file < 0 || fsync(file) != 0;
     if (file >= 0) close(file);

@@ -33,7 +33,7 @@ struct Summary {
 [[nodiscard]] std::string describe(const Checks& checks);
 
 // One JSON object; `per_rank` is what Trace::gather() gave. It contains the exact solution at the end of the
-// run, so that whoever draws it needs no second implementation.
+// run, so that what draws it needs no second implementation.
 [[nodiscard]] std::string summary_json(const Summary& summary, const std::string& per_rank);
 
 }  // namespace sedov

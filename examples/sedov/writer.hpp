@@ -31,7 +31,7 @@ struct FileContents {
   std::vector<std::pair<std::string, Value>> attributes;
   std::vector<Variable> variables;
 
-  // Of all variables, without header and metadata.
+  // The bytes of all variables, without header and metadata.
   [[nodiscard]] std::size_t data_bytes(const Mesh& mesh) const {
     const std::size_t cells = std::size_t{block_cells} * block_cells * block_cells;
     return variables.size() * static_cast<std::size_t>(mesh.blocks_total()) * cells *

@@ -84,7 +84,7 @@ glean_status barrier(std::string& message, Body&& body) noexcept {
   }
 }
 
-// The same for a call on a handle. A null handle has nowhere to keep a message.
+// Guards a call on a handle. A null handle has nowhere to keep a message.
 template <class Handle, class Body>
 glean_status call(Handle* handle, Body&& body) noexcept {
   if (handle == nullptr) return GLEAN_INVALID_ARGUMENT;
@@ -120,7 +120,7 @@ auto agreed(Read&& read, FindFirst&& find_first) -> decltype(read()) {
   return std::move(*arguments);
 }
 
-// Of a call of the session that has this application_comm(). Collective, one reduction. With MPI_COMM_NULL there is no
+// Guards a call of the session that has this application_comm(). Collective, one reduction. With MPI_COMM_NULL there is no
 // other rank to agree with.
 template <class Read>
 auto agreed_in_session(MPI_Comm computing, Read&& read) -> decltype(read()) {

@@ -9,7 +9,7 @@ namespace glean::hdf5 {
 
 // After a write that went well, with its arguments. Asks HDF5 nothing that it could complain of to the program. Local.
 void wrote(const Library& library, hid_t dataset, hid_t memory_space, hid_t file_space) noexcept;
-// The same of a chunk, `bytes` as they are in the file.
+// Notes a chunk that was written, `bytes` as they are in the file.
 void wrote_chunk(const Library& library, hid_t dataset, std::uint64_t bytes) noexcept;
 // HDF5 has been closed: it begins with the same identifiers again.
 void closed() noexcept;

@@ -10,10 +10,10 @@
 
 namespace glean::mpiio {
 
-// Of MPI_Type_create_subarray: dimensions, sizes, subsizes, starts, order. Elements lie `extent` bytes apart.
+// The map of MPI_Type_create_subarray, by its dimensions, sizes, subsizes, starts, order. Elements lie `extent` bytes apart.
 [[nodiscard]] ByteMap map_of_subarray(std::span<const int> integers, const ByteMap& element, std::int64_t extent);
 
-// Of MPI_Type_create_darray: processes, rank, dimensions, sizes, distributions, their arguments, process grid, order.
+// The map of MPI_Type_create_darray, by its processes, rank, dimensions, sizes, distributions, their arguments, process grid, order.
 [[nodiscard]] ByteMap map_of_darray(std::span<const int> integers, const ByteMap& element, std::int64_t extent);
 
 }  // namespace glean::mpiio

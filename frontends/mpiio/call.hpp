@@ -63,7 +63,7 @@ int call(CapturedFile& file, Action action) noexcept {
     code = MPI_ERR_INTERN;
   }
   // The program's handler may end the program here, as without GLEAN.
-  if (code != MPI_SUCCESS) PMPI_File_call_errhandler(file.token(), code);
+  if (code != MPI_SUCCESS) PMPI_File_call_errhandler(file.stand_in(), code);
   return code;
 }
 

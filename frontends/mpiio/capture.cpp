@@ -20,7 +20,8 @@ Bytes CapturedFile::bytes_of(MPI_Count count, MPI_Datatype datatype) {
 
 Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI_Datatype datatype) {
   if (at < 0 || count < 0 || datatype == MPI_DATATYPE_NULL) {
-    succeeded_for_program(GLEAN_MPIIO_ORIGINAL(write_at)(token(), at, buf, static_cast<OriginalCount>(count), datatype, MPI_STATUS_IGNORE));
+    succeeded_for_program(
+        GLEAN_MPIIO_ORIGINAL(write_at)(stand_in(), at, buf, static_cast<OriginalCount>(count), datatype, MPI_STATUS_IGNORE));
     return 0;   // some MPI libraries let it pass
   }
   if (static_cast<Bytes>(at) > static_cast<Bytes>(std::numeric_limits<MPI_Offset>::max()) / view_.etype_bytes) fail(MPI_ERR_ARG);
@@ -29,17 +30,17 @@ Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI
   if (!view_.places || !flat || writes_through_) return write_as_it_was(at, buf, count, datatype);
   const TypedMemory memory(buf, static_cast<std::uint64_t>(count), *flat);
   if (memory.bytes() % view_.etype_bytes != 0) {   // some MPI libraries take parts of etypes
-    succeeded_for_program(GLEAN_MPIIO_ORIGINAL(write_at)(token_.file_with_view(), at, buf, static_cast<OriginalCount>(count), datatype,
+    succeeded_for_program(GLEAN_MPIIO_ORIGINAL(write_at)(stand_in_.file_with_view(), at, buf, static_cast<OriginalCount>(count), datatype,
                                                          MPI_STATUS_IGNORE));
   }
   const Bytes begin = static_cast<Bytes>(at) * view_.etype_bytes;
   const std::uint64_t writes = view_.places->places_for(begin, memory.bytes());
-  const std::uint32_t phase = output().keep_pace(memory.bytes(), writes);
+  const std::uint32_t collective_count = output().keep_pace(memory.bytes(), writes);
   locked([&] {
     Bytes first = 0;
     target_->written = true;
     view_.places->for_each_place(begin, memory.bytes(), [&](const mesh::Pattern& place) {
-      output().write(phase, place, first, [&](Bytes from, std::span<std::byte> target) { memory.copy_out(from, target); });
+      output().write(collective_count, place, first, [&](Bytes from, std::span<std::byte> target) { memory.copy_out(from, target); });
       first += place.bytes();
     });
   });

@@ -26,7 +26,7 @@ class UntoldFailure {
   [[nodiscard]] int code() const {
     return found_ ? error_class(base::Error(found_->code, "")) : MPI_SUCCESS;
   }
-  // Of several nodes; 0: none.
+  // Its number among outputs of several nodes; 0: none.
   [[nodiscard]] std::uint64_t job_output() const { return found_ ? found_->job_output : 0; }
   // All ranks of the call return it. `job_output`: the greatest of all of them. Another one is told by a later call.
   void told(std::uint64_t job_output) {
@@ -42,7 +42,7 @@ class UntoldFailure {
 }  // namespace
 
 CapturedFile::CapturedFile(Session& session, Opened opened)
-    : session_(session), token_(std::move(opened.token)), file_comm_(std::move(opened.comm)), comm_(file_comm_->get()),
+    : session_(session), stand_in_(std::move(opened.stand_in)), file_comm_(std::move(opened.comm)), comm_(file_comm_->get()),
       amode_(opened.amode), target_(std::move(opened.target)), hints_(std::move(opened.hints)),
       compares_(session.compares(target_->path)), is_first_(opened.is_first) {
   PMPI_Comm_rank(comm_, &rank_);
@@ -94,7 +94,7 @@ void CapturedFile::close() {
   most[5] = untold.job_output();
   most[0] = std::max(most[0], static_cast<std::uint64_t>(untold.code()));
   most[4] = publication && !target_->output ? 0U : 1U;
-  // When a rank returns, all have closed the output: whoever opens the file then finds it complete, or waits for that.
+  // When a rank returns, all have closed the output: a process that opens the file then finds it complete, or waits for that.
   PMPI_Allreduce(MPI_IN_PLACE, most, 6, MPI_UINT64_T, MPI_MAX, comm_);
   if (most[0] == MPI_SUCCESS && most[4] == 0) most[0] = static_cast<std::uint64_t>(wait_for(*publication));
   file_comm_->ends(most[3] == 0 ? FileComm::End::spare : FileComm::End::freed);
@@ -153,9 +153,9 @@ bool CapturedFile::is_told_here() const {
 // --- size
 
 void CapturedFile::flush() {
-  const std::uint32_t phase = output().wait_for_ranks();
+  const std::uint32_t collective_count = output().wait_for_ranks();
   const std::lock_guard lock(session_.one_at_a_time());
-  output().flush(phase, output().has_others() ? session::ByteOutput::Then::read : session::ByteOutput::Then::other);
+  output().flush(collective_count, output().has_others() ? session::ByteOutput::Then::read : session::ByteOutput::Then::other);
 }
 
 std::uint32_t CapturedFile::wait_for_ranks() {
@@ -205,7 +205,7 @@ void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   if (of_root.code != MPI_SUCCESS) fail(of_root.code);
   if (!several_nodes) return;
   output().was_resized(static_cast<Bytes>(size));
-  static_cast<void>(Session::barrier(comm_));   // before anybody writes, and makes it longer
+  static_cast<void>(Session::barrier(comm_));   // before any rank writes, and makes it longer
 }
 
 void CapturedFile::start_over() {
@@ -244,8 +244,8 @@ void CapturedFile::preallocate(MPI_File fh, MPI_Offset size) {
 }
 
 void CapturedFile::get_size(MPI_File /*fh*/, MPI_Offset* size) {
-  const std::uint32_t phase = wait_for_ranks();
-  *size = static_cast<MPI_Offset>(locked([&] { return output().size(phase); }));
+  const std::uint32_t collective_count = wait_for_ranks();
+  *size = static_cast<MPI_Offset>(locked([&] { return output().size(collective_count); }));
 }
 
 void CapturedFile::sync(MPI_File /*fh*/) {
@@ -269,11 +269,11 @@ void CapturedFile::get_group(MPI_File /*fh*/, MPI_Group* group) { succeeded(PMPI
 void CapturedFile::get_amode(MPI_File /*fh*/, int* amode) { *amode = amode_; }
 
 void CapturedFile::set_info(MPI_File /*fh*/, MPI_Info info) {
-  succeeded_for_program(token_.set_info(info));
+  succeeded_for_program(stand_in_.set_info(info));
   hints_.add(info);
 }
 
-void CapturedFile::get_info(MPI_File /*fh*/, MPI_Info* info) { succeeded_for_program(token_.get_info(info)); }
+void CapturedFile::get_info(MPI_File /*fh*/, MPI_Info* info) { succeeded_for_program(stand_in_.get_info(info)); }
 
 void CapturedFile::get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
   succeeded_for_program(PMPI_File_get_type_extent(fh, datatype, extent));
@@ -293,7 +293,7 @@ void CapturedFile::set_view(MPI_File /*fh*/, MPI_Offset disp, MPI_Datatype etype
   std::optional<FlatType> flat;
   const auto unknown = session::caught([&] { flat.emplace(filetype); });
   // The program's handle keeps it, and refuses what cannot be.
-  succeeded_for_program(token_.set_view(disp, etype, filetype, flat ? &*flat : nullptr, datarep, info));
+  succeeded_for_program(stand_in_.set_view(disp, etype, filetype, flat ? &*flat : nullptr, datarep, info));
   if (std::strcmp(datarep, "native") != 0) {
     step_aside();
     return succeeded(PMPI_File_set_view(aside_.handle(), disp, etype, filetype, datarep, info));
@@ -312,11 +312,11 @@ void CapturedFile::set_view(MPI_File /*fh*/, MPI_Offset disp, MPI_Datatype etype
 }
 
 void CapturedFile::get_view(MPI_File /*fh*/, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
-  succeeded_for_program(PMPI_File_get_view(token_.file_with_view(), disp, etype, filetype, datarep));
+  succeeded_for_program(PMPI_File_get_view(stand_in_.file_with_view(), disp, etype, filetype, datarep));
 }
 
 void CapturedFile::get_byte_offset(MPI_File /*fh*/, MPI_Offset offset, MPI_Offset* disp) {
-  succeeded_for_program(PMPI_File_get_byte_offset(token_.file_with_view(), offset, disp));
+  succeeded_for_program(PMPI_File_get_byte_offset(stand_in_.file_with_view(), offset, disp));
 }
 
 void CapturedFile::seek(MPI_File fh, MPI_Offset offset, int whence) {
@@ -381,7 +381,7 @@ void CapturedFile::step_aside() {
   OriginalFile file;
   file.open(comm_, output().working_path(), amode_ & kinds_of_access, hints_);
   output().begin_change();
-  file.take_view(token_, view_.version);
+  file.take_view(stand_in_, view_.version);
   succeeded(PMPI_File_seek(file.handle(), position_, MPI_SEEK_SET));
   if (shared != 0) succeeded(PMPI_File_seek_shared(file.handle(), shared, MPI_SEEK_SET));
   aside_ = std::move(file);

@@ -24,7 +24,7 @@
 #include "session.hpp"
 #include "session/byte_output.hpp"
 #include "session/publication.hpp"
-#include "token.hpp"
+#include "stand_in_handle.hpp"
 
 namespace glean::mpiio {
 
@@ -45,7 +45,7 @@ struct Target {
 class CapturedFile {
  public:
   struct Opened {
-    Token token;
+    StandInHandle stand_in;
     std::shared_ptr<FileComm> comm;
     int amode;
     std::shared_ptr<Target> target;
@@ -75,7 +75,7 @@ class CapturedFile {
   void close();
   // What can be done of that without the other ranks; returns the class of what has failed. Local.
   int close_alone();
-  // The same for a program that ends MPI and has not closed it; also what tells later whether the file is there. Local.
+  // Closes it for a program that ends MPI and has not closed it; also what tells later whether the file is there. Local.
   LeftOpen close_at_the_end();
   // What all ranks know of it one of them says.
   [[nodiscard]] bool is_told_here() const;
@@ -85,7 +85,7 @@ class CapturedFile {
   // That handle was. Local.
   void was_synchronized_aside();
   [[nodiscard]] const std::string& path() const { return target_->path; }
-  [[nodiscard]] MPI_File token() const { return token_.file(); }
+  [[nodiscard]] MPI_File stand_in() const { return stand_in_.file(); }
   [[nodiscard]] Session& session() { return session_; }
   [[nodiscard]] std::atomic<std::uint64_t>& blocked_ns() { return blocked_ns_; }   // in calls on this handle
 
@@ -150,13 +150,13 @@ class CapturedFile {
   std::uint32_t wait_for_ranks();
   // What is captured is in the file then. Throws what has failed. Local.
   void flush();
-  // The same after each write where others have the file open, too.
+  // Flushes after each write where others have the file open, too.
   void settle();
   // reading.cpp: counts what readers wait.
   void flush_to_read();
   // The file as the MPI library sees it, with everything in it that was captured.
   MPI_File original();
-  // The same after flush_to_read(). Waits for no rank.
+  // The library's handle after flush_to_read(). Waits for no rank.
   MPI_File flushed_original();
   void check_readable() const;
   template <class Operation>
@@ -172,7 +172,7 @@ class CapturedFile {
   [[nodiscard]] MPI_Offset shared_position();
 
   Session& session_;
-  Token token_;
+  StandInHandle stand_in_;
   std::shared_ptr<FileComm> file_comm_;
   MPI_Comm comm_;   // that
   int rank_ = 0;

@@ -8,14 +8,14 @@ namespace glean::mpiio {
 
 CollectiveCall::CollectiveCall(Target& target, MPI_Comm comm, Kind kind, bool counts)
     : target_(target), comm_(comm), kind_(kind),
-      way_(counts && target.ranks != 0 && !target.output->has_last_phase() ? Way::counted : Way::barrier) {
+      way_(counts && target.ranks != 0 && !target.output->has_last_collective_count() ? Way::counted : Way::barrier) {
   if (target.is_put_to) way_ = Way::none;
   if (way_ == Way::barrier || kind == Kind::read) static_cast<void>(Session::barrier(comm));
-  if (way_ == Way::counted) target.output->enter_phase();
+  if (way_ == Way::counted) target.output->count_collective();
 }
 
 CollectiveCall::~CollectiveCall() {
-  if (way_ == Way::counted) target_.output->enter_phase();
+  if (way_ == Way::counted) target_.output->count_collective();
   else if (way_ == Way::barrier && kind_ == Kind::read) static_cast<void>(Session::barrier(comm_));
 }
 

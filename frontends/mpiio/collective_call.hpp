@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Collective calls on a file are in their order for all ranks: what any has written in one is overwritten, and not overwrites, by what
-// another one writes afterwards, and nobody still reads then. MPI promises that to who synchronizes only; but its libraries wait for all
-// ranks in these calls, and programs rely on it, PnetCDF's tests among them. Here writes are put in order by the calls in which they are
-// made, and only who reads waits (pool/phases.hpp).
+// Collective calls on a file are in their order for all ranks: what any rank has written in one of them is overwritten by what another one
+// writes afterwards, does not overwrite that, and no rank still reads then. MPI promises that only to ranks that synchronize; but its
+// libraries wait for all ranks in these calls, and programs rely on it, PnetCDF's tests among them. Here writes are put in order by the
+// calls in which they are made, and only a rank that reads waits (pool/collective_count.hpp).
 #pragma once
 
 #include <mpi.h>

@@ -12,7 +12,7 @@
 
 namespace glean::mpiio {
 
-// Of this process, for an enumeration of calls that ends with `count`. Any thread.
+// Counters of this process, for an enumeration of calls that ends with `count`. Any thread.
 template <class Which>
 class CountersOf {
  public:

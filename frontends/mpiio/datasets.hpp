@@ -16,7 +16,7 @@
 
 namespace glean::mpiio {
 
-// Of this process. Any thread.
+// Datasets of this process. Any thread.
 class Datasets {
  public:
   // A write of `bytes` of that dataset by this rank: bytes in the file. `shape`: as it is now, the slowest dimension first.
@@ -28,8 +28,8 @@ class Datasets {
             std::uint64_t bytes);
   // Another write, without looking for its dataset. `shape`: as it is now; empty: as it was.
   void add_again(Known dataset, const std::vector<std::uint64_t>& shape, std::uint64_t bytes);
-  // Of all ranks, on rank 0; empty on others. Shapes: the largest that any rank has seen. No rank holds more than `most` names of others.
-  // Collective, a tree of messages.
+  // The figures of all ranks, on rank 0; empty on others. Shapes: the largest that any rank has seen. No rank holds more than `most` names
+  // of others. Collective, a tree of messages.
   [[nodiscard]] std::vector<report::DatasetFigures> gather(MPI_Comm comm) const;
 
   static constexpr std::size_t most = 10'000;

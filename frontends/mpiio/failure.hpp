@@ -24,7 +24,7 @@ inline void succeeded(int code) {
   if (code != MPI_SUCCESS) fail(code);
 }
 
-// The same on the program's own handle.
+// As succeeded(), for a call on the program's own handle.
 inline void succeeded_for_program(int code) {
   if (code != MPI_SUCCESS) throw CallFailed{code, true};
 }

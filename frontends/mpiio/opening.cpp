@@ -36,7 +36,7 @@ int open_original(MPI_Comm comm, const std::string& filename, int amode, MPI_Inf
   return PMPI_File_open(comm, filename.c_str(), amode, info, fh);
 }
 
-// Of GLEAN itself.
+// The name is of a file that GLEAN itself has made.
 bool is_working_file(const std::string& filename) {
   const std::string name = filename.substr(filename.rfind('/') + 1);
   return name.starts_with(".") && name.find(".glean-") != std::string::npos && name.ends_with(".part");
@@ -59,7 +59,7 @@ std::string working_path(Session& session, const std::string& path) {
   return found.value_or(path);
 }
 
-// The same on all ranks. Collective.
+// Gives the same name to all ranks. Collective.
 std::string working_path_of_all(Session& session, MPI_Comm comm, const std::string& path) {
   std::string working = working_path(session, path);
   working.resize(PATH_MAX);
@@ -186,7 +186,7 @@ std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::
   if (working.back() != 0) return refuse(session, comm, refused, fh);
   if (working[0] == '\0') return std::nullopt;
   const int code = open_quietly(comm, working.data(), amode, info, fh);
-  int any[2] = {code == MPI_SUCCESS ? 1 : 0, code == MPI_SUCCESS ? 0 : 1};   // who has it open, and who has not
+  int any[2] = {code == MPI_SUCCESS ? 1 : 0, code == MPI_SUCCESS ? 0 : 1};   // ranks that have it open, and that have not
   PMPI_Allreduce(MPI_IN_PLACE, any, 2, MPI_INT, MPI_MAX, comm);
   if (any[0] == 0) return std::nullopt;
   if (code != MPI_SUCCESS) return not_opened(code);
@@ -198,7 +198,7 @@ std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::
 
 // Null when it cannot be, on all ranks or none; it is to be looked at `again` if others have opened it. Collective.
 std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm> comm, const std::string& path, int amode, MPI_Info info,
-                                      Token& token, Way way, bool& again) {
+                                      StandInHandle& stand_in, Way way, bool& again) {
   CapturedFile::Opened opened{{}, std::move(comm), amode, nullptr, way != Way::shared, {}};
   opened.hints.add(info);
   if (way == Way::shared) {
@@ -230,10 +230,10 @@ std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm
     session.add_target(opened.target);
   }
   if (way != Way::shared) session.read_back().begin(path, true);
-  opened.token = std::move(token);
+  opened.stand_in = std::move(stand_in);
   auto file = std::make_shared<CapturedFile>(session, std::move(opened));
   if ((amode & MPI_MODE_APPEND) != 0) file->move_to_end();
-  session.add(file->token(), {file, nullptr});
+  session.add(file->stand_in(), {file, nullptr});
   return file;
 }
 
@@ -259,12 +259,12 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
   if (!writes || !can_be_captured(session, comm, filename, amode)) return open_past(session, comm, filename, amode, info, fh);
   const std::string path = Session::absolute(filename);
   const bool is_exclusive = (amode & MPI_MODE_CREATE) != 0 && (amode & MPI_MODE_EXCL) != 0;
-  Token token(amode & kinds_of_access, info);
+  StandInHandle stand_in(amode & kinds_of_access, info);
   // Again if other ranks have opened it in between, or it was published where it was looked for.
   bool again = true;
   for (int attempt = 0; again && attempt < 8; ++attempt) {
     SpareComm spare(comm);
-    const Said all = choose(session, comm, path, amode, token.is_open(), spare);
+    const Said all = choose(session, comm, path, amode, stand_in.is_open(), spare);
     if (all.way == Way::refused) return refuse(session, comm, all.refused, fh);
     if (all.way == Way::original) break;
     if (all.way != Way::captured && is_exclusive) return open_original(comm, "/dev/null", amode, info, fh);   // says that it exists
@@ -272,9 +272,9 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
       if (open_working_file(session, comm, path, amode, info, fh) != MPI_SUCCESS) continue;
       return MPI_SUCCESS;
     }
-    const auto file = capture(session, spare.use(all.spare), path, amode, info, token, all.way, again);
+    const auto file = capture(session, spare.use(all.spare), path, amode, info, stand_in, all.way, again);
     if (!file) continue;
-    *fh = file->token();
+    *fh = file->stand_in();
     Session::captured().count(Call::open);
     file->blocked_ns() = base::now_ns() - opening.begin_ns;
     return MPI_SUCCESS;
@@ -341,7 +341,7 @@ int delete_file(const char* filename, MPI_Info info) noexcept {
   if (session == nullptr || filename == nullptr || is_special(filename) || !session->core()->has_pool()) {
     return PMPI_File_delete(filename, info);
   }
-  ByteOutput::forget_checksums(Session::absolute(filename));   // first: whoever is killed now leaves none without a file
+  ByteOutput::forget_checksums(Session::absolute(filename));   // first: a rank that is killed now leaves none without a file
   return PMPI_File_delete(filename, info);
 }
 

@@ -10,10 +10,10 @@
 #include <filesystem>
 
 #include "base/log.hpp"
+#include "failure.hpp"
 #include "pool/other_handles.hpp"
 #include "session/agreement.hpp"
-#include "token.hpp"
-#include "failure.hpp"
+#include "stand_in_handle.hpp"
 
 namespace glean::mpiio {
 
@@ -42,8 +42,8 @@ Refused finish_or_refuse(Session& session, const std::string& path) {
 
 // Open MPI 4 takes no null handle there.
 int not_opened(int code) {
-  const Token token(MPI_MODE_RDONLY, MPI_INFO_NULL);
-  if (token.is_open()) PMPI_File_call_errhandler(token.file(), code);
+  const StandInHandle stand_in(MPI_MODE_RDONLY, MPI_INFO_NULL);
+  if (stand_in.is_open()) PMPI_File_call_errhandler(stand_in.file(), code);
   return code;
 }
 
@@ -103,7 +103,7 @@ Said all_say(MPI_Comm comm, int amode, const Said& mine) {
           .modes_differ = least[0] != -least[1]};
 }
 
-Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool token_is_open, const SpareComm& spare) {
+Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool stand_in_is_open, const SpareComm& spare) {
   int rank = 0, ranks = 1;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &ranks);
@@ -125,7 +125,7 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
     }
   }
   const bool lacks_nodes = session.core()->pool().header().lost_nodes != 0;   // what is captured would not be published
-  if (!token_is_open || lacks_nodes) way = Way::original;
+  if (!stand_in_is_open || lacks_nodes) way = Way::original;
   Said all = all_say(comm, amode, {way, mine, spare.words()});
   all.refused = refused;
   if (all.modes_differ) all.way = Way::original;

@@ -29,7 +29,7 @@ enum class Way : int {
 // An output that the storage refuses.
 using Refused = std::optional<session::ByteOutput::UntoldFailure>;
 
-// Of one rank, or of all: `is_found` is anyone's.
+// What one rank says, or all together: `is_found` then means that any rank has found it.
 struct Said {
   Way way;
   bool is_found;   // to write: another handle of this process has it open; to read: it is closed, and not yet published
@@ -38,11 +38,12 @@ struct Said {
   Refused refused{};   // on rank 0
 };
 
-// What all ranks say who open a file, whether to read or to write it: a program may mistake the one for the other. Collective, one
+// What all ranks say that open a file, whether to read or to write it: a program may mistake the one for the other. Collective, one
 // reduction.
 [[nodiscard]] Said all_say(MPI_Comm comm, int amode, const Said& mine);
 // All ranks choose the same way to open a file to write, and agree on `spare`. Collective, one reduction, on several nodes two.
-[[nodiscard]] Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool token_is_open, const SpareComm& spare);
+[[nodiscard]] Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode, bool stand_in_is_open,
+                          const SpareComm& spare);
 
 // What this process has open and finds under that name: not what the program has removed meanwhile. With Session::one_at_a_time().
 [[nodiscard]] std::shared_ptr<Target> find_target(Session& session, const std::string& path);

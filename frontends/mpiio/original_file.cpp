@@ -15,7 +15,7 @@ void OriginalFile::open(MPI_Comm comm, const std::string& path, int amode, const
   PMPI_File_set_errhandler(handle_, MPI_ERRORS_RETURN);
 }
 
-void OriginalFile::take_view(Token& of, std::uint64_t version) {
+void OriginalFile::take_view(StandInHandle& of, std::uint64_t version) {
   if (version == view_version_) return;
   MPI_Offset displacement = 0;
   MPI_Datatype etype = MPI_DATATYPE_NULL, filetype = MPI_DATATYPE_NULL;

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "hints.hpp"
-#include "token.hpp"
+#include "stand_in_handle.hpp"
 
 namespace glean::mpiio {
 
@@ -36,7 +36,7 @@ class OriginalFile {
   // Opens it unless it is open. Its error handler is MPI_ERRORS_RETURN. Throws CallFailed. Collective over `comm`.
   void open(MPI_Comm comm, const std::string& path, int amode, const Hints& hints);
   // Gives it the view of another handle, unless it has that version of it already. Throws CallFailed. Collective.
-  void take_view(Token& of, std::uint64_t version);
+  void take_view(StandInHandle& of, std::uint64_t version);
   // Collective.
   void close();
 

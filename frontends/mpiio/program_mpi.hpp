@@ -11,7 +11,7 @@ namespace glean::mpiio {
 [[nodiscard]] bool is_other_mpi();
 // "Open MPI v4.1.4": the program's. Local.
 [[nodiscard]] std::string program_mpi();
-// The same of the one that this library was built with.
+// The name and version of the MPI that this library was built with.
 [[nodiscard]] std::string built_with_mpi();
 
 // The next definition of a name after this library's; nullptr: none. Local.

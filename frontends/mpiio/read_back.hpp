@@ -33,7 +33,7 @@ class ReadBack {
     std::uint64_t waited_ns = 0;
     base::Bytes bytes = 0;
   };
-  // Of several files the fastest: the first of a kind is slow for other reasons.
+  // The fastest of several files counts: the first of a kind is slow for other reasons.
   struct Account {
     int files = 0;
     double ns_per_byte = std::numeric_limits<double>::infinity();

@@ -26,7 +26,7 @@ std::string write_files(ReadBack& seen, int files, File captured, File original,
   return ways;
 }
 
-TEST(ReadBack, FilesThatNobodyWaitsForStayCaptured) {
+TEST(ReadBack, FilesThatNoRankWaitsForStayCaptured) {
   ReadBack seen;
   EXPECT_EQ(write_files(seen, 6, {100, 0}, {1, 0}), "cccccc");
 }

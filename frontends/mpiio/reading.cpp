@@ -19,9 +19,9 @@ constexpr Bytes small_writes = base::MiB;   // between two of them
 }  // namespace
 
 void CapturedFile::flush_to_read() {
-  const std::uint32_t phase = wait_for_ranks();
+  const std::uint32_t collective_count = wait_for_ranks();
   const std::uint64_t begin = base::now_ns();
-  if (!locked([&] { return output().flush(phase, session::ByteOutput::Then::read); })) return;
+  if (!locked([&] { return output().flush(collective_count, session::ByteOutput::Then::read); })) return;
   waited_ns_ += base::now_ns() - begin;
   const std::uint64_t reads = ++reads_that_waited_;
   if (reads < many_reads || captured_bytes_ / reads > small_writes || !compares_ || writes_through_.exchange(true)) return;
@@ -42,7 +42,7 @@ MPI_File CapturedFile::flushed_original() {
     hints.set("romio_ds_write", "disable");
     alone_.open(MPI_COMM_SELF, output().working_path(), amode_ & (MPI_MODE_WRONLY | MPI_MODE_RDWR), hints);
   }
-  alone_.take_view(token_, view_.version);
+  alone_.take_view(stand_in_, view_.version);
   return alone_.handle();
 }
 

@@ -16,7 +16,7 @@
 #include "frontends/posix/interposition.hpp"
 #include "frontends/posix/other_sessions.hpp"
 #include "passed_handle.hpp"
-#include "pool/epochs.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/published.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
@@ -141,7 +141,7 @@ void Session::end() noexcept {
   }
   const std::vector<LeftOpen> left_open = close_left_open(left);
   left.clear();
-  Token::close_spare();
+  StandInHandle::close_spare();
   posix::end_interposition();
   const auto error = session::caught([&] {
     report_calls();
@@ -226,9 +226,9 @@ int Session::barrier(MPI_Comm comm) {
     return code;
   }
   const pool::Pool& pool = session->core_->pool();
-  std::uint64_t epoch = pool::proposed_epoch(pool);
-  const int code = PMPI_Allreduce(MPI_IN_PLACE, &epoch, 1, MPI_UINT64_T, MPI_MAX, comm);
-  if (code == MPI_SUCCESS) pool::raise_epoch(pool, epoch);
+  std::uint64_t tick = pool::proposed_tick(pool);
+  const int code = PMPI_Allreduce(MPI_IN_PLACE, &tick, 1, MPI_UINT64_T, MPI_MAX, comm);
+  if (code == MPI_SUCCESS) pool::raise_tick(pool, tick);
   return code;
 }
 

@@ -75,7 +75,7 @@ class Session {
   [[nodiscard]] bool closes_durably(std::string_view filename) const;
   [[nodiscard]] bool is_on_several_nodes() const;
   // MPI_Barrier. On several nodes what any rank writes after it comes after what any has written before, and all see that
-  // (pool/epochs.hpp): programs order their writes by it. Collective.
+  // (pool/lamport_clock.hpp): programs order their writes by it. Collective.
   static int barrier(MPI_Comm comm);
   // To another program: from now on this one sees what that has closed. Local.
   static void is_connected() noexcept;

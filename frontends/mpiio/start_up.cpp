@@ -24,7 +24,7 @@ namespace glean::mpiio {
 namespace {
 
 constexpr double words_every_s = 5, busy_s = 0.01;
-constexpr int word_of_others = 4;   // rank 0 may be who does not come
+constexpr int word_of_others = 4;   // rank 0 may be the one that does not come
 constexpr int meeting_tag = 31415;
 constexpr useconds_t nap_us = 1000;
 [[gnu::constructor]] void note_that_it_is_loaded() {
@@ -115,13 +115,13 @@ void announce(session::Core& core) noexcept {
   try {
     int ranks = 0;
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const std::string who = fmt::format("glean: {} rank{}", ranks, ranks == 1 ? "" : "s");
+    const std::string program = fmt::format("glean: {} rank{}", ranks, ranks == 1 ? "" : "s");
     if (!core.has_pool()) {
-      std::fputs(fmt::format("{}, MPI-IO passes through ({}): the mode captures nothing\n", who, program_mpi()).c_str(), stderr);
+      std::fputs(fmt::format("{}, MPI-IO passes through ({}): the mode captures nothing\n", program, program_mpi()).c_str(), stderr);
       return;
     }
     const std::string& file = core.settings().report.file;
-    std::fputs(fmt::format("{}, MPI-IO captured ({}), pool {}, {}\n", who, program_mpi(),
+    std::fputs(fmt::format("{}, MPI-IO captured ({}), pool {}, {}\n", program, program_mpi(),
                            base::readable_bytes(core.pool().header().pool_bytes), file.empty() ? "no report file" : "report " + file)
                    .c_str(), stderr);
   } catch (const std::exception&) {

@@ -38,7 +38,7 @@
   GLEAN_PNETCDF_EACH_WAY(FLEXIBLE, TYPED, varm)  \
   GLEAN_PNETCDF_EACH_WAY(FLEXIBLE, TYPED, varn)
 
-// Of several variables at once.
+// Puts of several variables at once.
 #define GLEAN_PNETCDF_EACH_MPUT(FLEXIBLE, TYPED, kind)        \
   GLEAN_PNETCDF_EACH_TYPE(FLEXIBLE, TYPED, mput, kind, )      \
   GLEAN_PNETCDF_EACH_TYPE(FLEXIBLE, TYPED, mput, kind, _all)

@@ -10,7 +10,7 @@ namespace glean::pnetcdf {
 
 using Counters = mpiio::CountersOf<Call>;
 
-// Of this process; also without a session. The report has them.
+// Counters of this process; also without a session. The report has them.
 Counters& captured();
 Counters& passed_through();
 

@@ -69,8 +69,8 @@ class Hints {
   bool is_own_ = false;
 };
 
-// For the ranks of `comm`, which have just opened the target: that of all who have opened it, unless this rank has it open again by itself.
-// Null if others have it open than the library was asked for.
+// For the ranks of `comm`, which have just opened the target: that of all that have opened it, unless this rank has it open again by
+// itself. Null if others have it open than the library was asked for.
 std::shared_ptr<mpiio::FileComm> comm_of(const mpiio::Target& target, MPI_Comm comm) {
   int result = MPI_UNEQUAL;
   PMPI_Comm_compare(comm, target.comm->get(), &result);
@@ -99,7 +99,9 @@ int open_file(MPI_Comm comm, const char* path, int flags, MPI_Info given, int* n
     if (target) opened.comm = comm_of(*target, comm);
     if (opened.comm) opened.target = target;
   }
-  add_file(*ncid, std::make_shared<OpenFile>(std::move(opened)));
+  const auto file = std::make_shared<OpenFile>(std::move(opened));
+  add_file(*ncid, file);
+  if (mode == Mode::collective && (flags & NC_WRITE) != 0) file->tell_meaning(*ncid);
   return code;
 }
 
@@ -145,6 +147,7 @@ int enter_collective(int ncid, Mode from, Function call) {
   const bool waits = changes && file->target() && (!file->is_being_made() || fills(ncid));
   if (waits) file->wait_for_all();
   const int code = enter_mode(*file, Mode::collective, call);
+  if (code == NC_NOERR && from == Mode::define) file->tell_meaning(ncid);
   if (waits) file->wait_for_all();
   return code;
 }

@@ -15,7 +15,7 @@
 namespace glean::pnetcdf {
 namespace {
 
-// Of a Python module, say: its symbols are not among those of the program.
+// A Python module, say, has loaded it: its symbols are not among those of the program.
 void* loaded_library() {
   std::string path;
   dl_iterate_phdr(

@@ -31,7 +31,7 @@ class Memory {
   // Whether a value fits is known from the types, or else the values are looked at while they are copied, which all ranks need not find
   // alike.
   enum class Range { of_types, of_values };
-  // Of all elements of `slabs`. None where the call is the library's: the numbers differ, a value might not fit, text meets
+  // The memory of all elements of `slabs`. None where the call is the library's: the numbers differ, a value might not fit, text meets
   // numbers, or the datatype is not simple enough.
   [[nodiscard]] static std::optional<Memory> of(const Buffer& buffer, const Selection& selection, const Variable& variable,
                                                 const std::vector<Slab>& slabs, store::CdfVersion format, Range range);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "frontends/mpiio/session.hpp"
+#include "meaning.hpp"
 
 namespace glean::pnetcdf {
 namespace {
@@ -34,6 +35,17 @@ void OpenFile::wait_for_all() const {
 std::shared_ptr<mpiio::Target> OpenFile::target() const {
   auto target = opened_.target.lock();
   return target && target->output && !target->aside ? target : nullptr;
+}
+
+void OpenFile::tell_meaning(int ncid) {
+  ++definitions_ended_;
+  const auto target = this->target();
+  if (!target || !target->output->claim_meaning(definitions_ended_)) return;
+  try {
+    const auto meaning = inquire_meaning(ncid, definitions_ended_);
+    if (meaning) target->output->say_meaning(meaning->encode());
+  } catch (const std::exception&) {   // then the drain does not know it, and its file is the same
+  }
 }
 
 const Variable* OpenFile::variable(int ncid, int varid) {

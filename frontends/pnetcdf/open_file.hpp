@@ -20,7 +20,7 @@
 
 namespace glean::pnetcdf {
 
-// Of the file, as the library has them; unknown: a call that changes it has failed.
+// The file's modes, as the library has them; unknown: a call that changes it has failed.
 enum class Mode { unknown, define, collective, independent };
 
 // A nonblocking put. The library has a request for its last element in its place: it says what becomes of it.
@@ -61,6 +61,10 @@ class OpenFile {
   // When what other ranks have filled in must be before what is put from now on. Collective.
   void wait_for_all() const;
 
+  // How often definitions have ended since it was opened, opening it included; 0: they have not yet, or what they are cannot be said.
+  [[nodiscard]] std::uint32_t definitions_ended() const { return definitions_ended_; }
+  // Definitions have ended: tells the output what its variables are. Local.
+  void tell_meaning(int ncid);
   // Null where puts are the library's.
   [[nodiscard]] std::shared_ptr<mpiio::Target> target() const;
   // Null where the library does not know it.
@@ -73,6 +77,7 @@ class OpenFile {
   Opened opened_;
   bool is_being_made_ = opened_.mode == Mode::define;
   std::map<int, Variable> variables_;
+  std::uint32_t definitions_ended_ = 0;
 };
 
 // By the library's number; null for a file that is not known. Any thread.

@@ -12,6 +12,7 @@
 #include "frontends/mpiio/call.hpp"
 #include "library.hpp"
 #include "session/agreement.hpp"
+#include "store/meaning.hpp"
 
 namespace glean::pnetcdf {
 namespace {
@@ -109,19 +110,20 @@ std::optional<Prepared> try_prepare(OpenFile& file, const Put& put) {
 
 // Into the pool: `copy_out` as Memory's. Returns an error code.
 template <class CopyOut>
-int capture(OpenFile& file, const Variable& variable, const std::vector<Slab>& slabs, CopyOut copy_out) {
+int capture(OpenFile& file, int varid, const Variable& variable, const std::vector<Slab>& slabs, CopyOut copy_out) {
   auto* session = mpiio::Session::current();
   const auto target = file.target();
   if (session == nullptr || !target) return NC_EWRITE;
   const mpiio::Blocked blocked(*session);
+  const std::uint32_t name = store::Meaning::Name{file.definitions_ended(), static_cast<std::uint32_t>(varid)}.word();
   std::unique_lock lock(session->one_at_a_time(), std::defer_lock);
   const auto error = session::caught([&] {
-    const auto phase = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
+    const auto collective_count = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
     lock.lock();
     target->written = true;
     Bytes first = 0;
     auto write = [&](mesh::Pattern&& place) {
-      target->output->write(phase, place, first, copy_out);
+      target->output->write(collective_count, place, first, copy_out, name);
       first += place.bytes();
     };
     mpiio::JoinedRuns joined(write);
@@ -184,7 +186,7 @@ int capture_pending(OpenFile& file, int ncid, PendingPut& pending) {
   const Variable* variable = file.variable(ncid, pending.varid);
   if (pending.is_captured || variable == nullptr) return NC_NOERR;
   pending.is_captured = true;
-  return capture(file, *variable, pending.slabs, [&](Bytes from, std::span<std::byte> into) {
+  return capture(file, pending.varid, *variable, pending.slabs, [&](Bytes from, std::span<std::byte> into) {
     if (pending.values.empty()) pending.memory.copy_out(from, into);
     else std::copy_n(pending.values.begin() + static_cast<std::ptrdiff_t>(from), into.size(), into.begin());
   });
@@ -226,7 +228,7 @@ void note(OpenFile& file, const Prepared& put) {
 
 // Nothing where a value does not fit: then the call is the library's, and what it writes comes after what was captured.
 std::optional<int> put_now(OpenFile& file, const Put& put, const Prepared& prepared) {
-  const int mine = capture(file, *prepared.variable, prepared.slabs,
+  const int mine = capture(file, put.varid, *prepared.variable, prepared.slabs,
                            [&](Bytes from, std::span<std::byte> into) { prepared.memory.copy_out(from, into); });
   if (!prepared.memory.all_copied_fit()) return std::nullopt;
   captured().count(put.call);
@@ -252,7 +254,7 @@ int put_later(OpenFile& file, const Put& put, Prepared prepared) {
   return code;
 }
 
-// Of a call that was the library's.
+// Notes the selection of a call that was the library's.
 void note_selection(OpenFile& file, int ncid, int varid, const Selection& selection) {
   const Variable* variable = file.variable(ncid, varid);
   if (variable == nullptr) return;
@@ -327,7 +329,7 @@ int end_pending(OpenFile& file, Ending ending, int ncid, int number, int* reques
       if (mine == NC_NOERR) mine = code;
     }
   };
-  // Before the library's call, which waits for other ranks: who returns from it reads what all have put.
+  // Before the library's call, which waits for other ranks: a rank that returns from it reads what all have put.
   if (waits && file.mode() == needed && has_all_that_are_named(file, ncid, number, requests)) capture_these(named(file, number, requests));
   const std::vector<int> before(requests, requests == nullptr || number < 0 ? requests : requests + number);
   const int code = original();

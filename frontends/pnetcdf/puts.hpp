@@ -27,7 +27,7 @@ struct Put {
   int* request = nullptr;
 };
 
-// The same call of the library. Refers to the function that makes it.
+// The library's own call. Refers to the function that makes it.
 class Original {
  public:
   template <class Function>
@@ -44,7 +44,7 @@ class Original {
 // Each returns what the library's call would. No exception leaves them.
 int put(const Put& put, Original original) noexcept;
 int put_filetype(Call call, int ncid, int varid, MPI_Datatype filetype, Original original) noexcept;
-// Of several variables, one selection each.
+// Puts several variables, one selection each.
 int put_several(Call call, int ncid, const std::vector<int>& varids, const std::vector<Selection>& selections,
                 Original original) noexcept;
 

@@ -11,24 +11,7 @@ namespace {
 
 constexpr MPI_Offset most_records = std::numeric_limits<std::uint32_t>::max();   // of CDF-1 and CDF-2
 
-std::optional<mesh::Type> type_of(nc_type type) {
-  switch (type) {
-    case NC_BYTE: return mesh::Type::int8;
-    case NC_UBYTE: return mesh::Type::uint8;
-    case NC_CHAR: return mesh::Type::text;
-    case NC_SHORT: return mesh::Type::int16;
-    case NC_USHORT: return mesh::Type::uint16;
-    case NC_INT: return mesh::Type::int32;
-    case NC_UINT: return mesh::Type::uint32;
-    case NC_INT64: return mesh::Type::int64;
-    case NC_UINT64: return mesh::Type::uint64;
-    case NC_FLOAT: return mesh::Type::float32;
-    case NC_DOUBLE: return mesh::Type::float64;
-    default: return std::nullopt;
-  }
-}
-
-// Of one dimension. The library looks at the edges in the same way, but says which of them is wrong.
+// Looks at one dimension. The library looks at the edges in the same way, but says which of them is wrong.
 bool lies_in(MPI_Offset start, MPI_Offset count, MPI_Offset stride, MPI_Offset length) {
   if (start < 0 || count < 0 || stride <= 0 || count > length || start > length - count) return false;
   return count == 0 || (start < length && (count - 1) <= (length - 1 - start) / stride);
@@ -63,6 +46,23 @@ Slab whole(const Variable& variable, MPI_Offset records) {
 }
 
 }  // namespace
+
+std::optional<mesh::Type> type_of(nc_type type) {
+  switch (type) {
+    case NC_BYTE: return mesh::Type::int8;
+    case NC_UBYTE: return mesh::Type::uint8;
+    case NC_CHAR: return mesh::Type::text;
+    case NC_SHORT: return mesh::Type::int16;
+    case NC_USHORT: return mesh::Type::uint16;
+    case NC_INT: return mesh::Type::int32;
+    case NC_UINT: return mesh::Type::uint32;
+    case NC_INT64: return mesh::Type::int64;
+    case NC_UINT64: return mesh::Type::uint64;
+    case NC_FLOAT: return mesh::Type::float32;
+    case NC_DOUBLE: return mesh::Type::float64;
+    default: return std::nullopt;
+  }
+}
 
 std::optional<Variable> inquire_variable(int ncid, int varid) {
   Variable variable;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <pnetcdf.h>
 
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,8 @@ struct Variable {
   [[nodiscard]] Bytes element_bytes() const { return mesh::size_of(external); }
 };
 
+// None: of no type of these files.
+[[nodiscard]] std::optional<mesh::Type> type_of(nc_type type);
 // Asks the library. None where it does not know the variable, or the variable is of no type of these files. Local.
 [[nodiscard]] std::optional<Variable> inquire_variable(int ncid, int varid);
 // How many records the file has, as far as this rank knows. Local.

@@ -70,7 +70,7 @@ Wanted opened(int flags) { return (flags & O_NOFOLLOW) != 0 ? Wanted::link_or_di
 
 bool is_own(const void* caller) { return caller >= __ehdr_start && caller < etext; }
 
-// Found when the library is loaded, so that a signal handler does not come to look for it; earlier for those who call earlier.
+// Found when the library is loaded, so that a signal handler does not come to look for it; earlier for callers that call earlier.
 template <class Function>
 class Next {
  public:
@@ -90,7 +90,7 @@ class Next {
 // The call waits; the second one is led to where the file is.
 #define GLEAN_WAIT(name, directory, path, wanted) \
   if (!is_own(__builtin_return_address(0))) static_cast<void>(Look(name, directory, path, wanted))
-#define GLEAN_LOOK(name, directory, path, wanted)                                   \
+#define GLEAN_LOOK(name, directory, path, wanted)                                                 \
   const Look look(name, directory, is_own(__builtin_return_address(0)) ? nullptr : path, wanted); \
   if (look.path() != nullptr) path = look.path()
 
@@ -108,44 +108,44 @@ class Next {
   [[gnu::constructor]] void find_##name() { next_##name.find(#name); }                  \
   }                                                                                     \
   extern "C" [[gnu::visibility("default")]] result name parameters exceptions;
-#define GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, ...)             \
-  GLEAN_NEXT(result, name, parameters, exceptions)                                      \
-  result name parameters exceptions {                                                   \
-    __VA_ARGS__;                                                                        \
-    return next_##name.find(#name) arguments;                                           \
+#define GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, ...) \
+  GLEAN_NEXT(result, name, parameters, exceptions)                            \
+  result name parameters exceptions {                                         \
+    __VA_ARGS__;                                                              \
+    return next_##name.find(#name) arguments;                                 \
   }
 
 // Path first.
 #define GLEAN_PATH(result, name, parameters, exceptions, arguments) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file))
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file))
 #define GLEAN_LINK(result, name, parameters, exceptions, arguments) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::link))
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::link))
 // Descriptor of a directory, path, and flags.
-#define GLEAN_AT(result, name, parameters, exceptions, arguments)        \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments,         \
-                GLEAN_LOOK(#name, directory, path, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? Wanted::link : Wanted::file))
-// The same for calls that a directory is opened with.
+#define GLEAN_AT(result, name, parameters, exceptions, arguments)  \
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, \
+                  GLEAN_LOOK(#name, directory, path, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? Wanted::link : Wanted::file))
+// For calls that a directory is opened with.
 #define GLEAN_PATH_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)))
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)))
 #define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, opened(flags)))
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, opened(flags)))
 #define GLEAN_MAKING(result, name, parameters, arguments, makes, cuts) \
-  GLEAN_LOOK_UP(result, name, parameters, , arguments,                 \
-                GLEAN_MAKE(result, name, AT_FDCWD, path, makes);       \
-                GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file);       \
-                GLEAN_CUT(#name, AT_FDCWD, path, cuts))
+  GLEAN_INTERPOSE(result, name, parameters, , arguments,               \
+                  GLEAN_MAKE(result, name, AT_FDCWD, path, makes);     \
+                  GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file);     \
+                  GLEAN_CUT(#name, AT_FDCWD, path, cuts))
 // Calls that make something else, and fail where there is a file.
 #define GLEAN_NEW(name, parameters, arguments, directory, wanted, ...) \
-  GLEAN_LOOK_UP(int, name, parameters, noexcept, arguments, __VA_ARGS__; GLEAN_LOOK(#name, directory, path, wanted))
+  GLEAN_INTERPOSE(int, name, parameters, noexcept, arguments, __VA_ARGS__; GLEAN_LOOK(#name, directory, path, wanted))
 // Calls that are about the name: they are not led elsewhere.
 #define GLEAN_PLACE(result, name, parameters, exceptions, arguments, directory) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file))
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file))
 // Entries of a directory.
 #define GLEAN_ENTRIES(result, name, parameters, exceptions, arguments, directory) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::directory_entries))
-// Of directories that are found on the way.
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::directory_entries))
+// For calls that find directories on their way.
 #define GLEAN_WALK(result, name, parameters, exceptions, arguments) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, AT_FDCWD, path, Wanted::any_file))
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, AT_FDCWD, path, Wanted::any_file))
 // What a file that is open under another name would have replaced goes first, and then that.
 #define GLEAN_REMOVAL(result, name, parameters, exceptions, arguments, directory)                                          \
   GLEAN_NEXT(result, name, parameters, exceptions)                                                                         \
@@ -163,21 +163,21 @@ class Next {
     return loses_hidden_files(#name, directory, path) ? call() : removed;                                                  \
   }
 // Two paths.
-#define GLEAN_RENAME(result, name, parameters, exceptions, arguments, from_directory, to_directory, flags)                           \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments,                                                                     \
-                GLEAN_MAKE(result, name, to_directory, to, true);                                                                    \
-                const bool is_program = !is_own(__builtin_return_address(0));                                                        \
-                if (is_program && (flags) == 0 && renames_now(#name, from_directory, from, to_directory, to)) return 0;              \
-                GLEAN_WAIT(#name, from_directory, from, Wanted::file_or_directory);                                                  \
-                GLEAN_WAIT(#name, to_directory, to, Wanted::file_or_directory))
+#define GLEAN_RENAME(result, name, parameters, exceptions, arguments, from_directory, to_directory, flags)                \
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments,                                                        \
+                  GLEAN_MAKE(result, name, to_directory, to, true);                                                       \
+                  const bool is_program = !is_own(__builtin_return_address(0));                                           \
+                  if (is_program && (flags) == 0 && renames_now(#name, from_directory, from, to_directory, to)) return 0; \
+                  GLEAN_WAIT(#name, from_directory, from, Wanted::file_or_directory);                                     \
+                  GLEAN_WAIT(#name, to_directory, to, Wanted::file_or_directory))
 // Another name of a file that is open is one of its working file, which gets its own later. The name of one that is open is taken.
-#define GLEAN_LINKING(name, parameters, arguments, from_directory, to_directory, wanted)                                     \
-  GLEAN_LOOK_UP(int, name, parameters, noexcept, arguments, GLEAN_MAKE(int, name, to_directory, to, true);                  \
-                const bool is_program = !is_own(__builtin_return_address(0));                                               \
-                const bool is_taken = is_program && Look(#name, to_directory, to, Wanted::link).path() != to;               \
-                const Look look(#name, from_directory, is_program ? from : nullptr, wanted);                                \
-                if (look.path() != nullptr) from = look.path();                                                             \
-                if (is_taken && has_name(from_directory, from)) return is_there_already())
+#define GLEAN_LINKING(name, parameters, arguments, from_directory, to_directory, wanted)                        \
+  GLEAN_INTERPOSE(int, name, parameters, noexcept, arguments, GLEAN_MAKE(int, name, to_directory, to, true);    \
+                  const bool is_program = !is_own(__builtin_return_address(0));                                 \
+                  const bool is_taken = is_program && Look(#name, to_directory, to, Wanted::link).path() != to; \
+                  const Look look(#name, from_directory, is_program ? from : nullptr, wanted);                  \
+                  if (look.path() != nullptr) from = look.path();                                               \
+                  if (is_taken && has_name(from_directory, from)) return is_there_already())
 
 // Those that make a file have one argument more.
 #define GLEAN_OPENING(name, prototype, parameters, directory, ...)                 \
@@ -208,9 +208,9 @@ GLEAN_OPEN(open64)
 GLEAN_OPENAT(openat)
 GLEAN_OPENAT(openat64)
 // What the four become in programs that were compiled with _FORTIFY_SOURCE.
-#define GLEAN_CUTTING(result, name, parameters, exceptions, arguments, cuts) \
-  GLEAN_LOOK_UP(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file); \
-                GLEAN_CUT(#name, AT_FDCWD, path, cuts))
+#define GLEAN_CUTTING(result, name, parameters, exceptions, arguments, cuts)                                        \
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file); \
+                  GLEAN_CUT(#name, AT_FDCWD, path, cuts))
 GLEAN_PATH_OR_DIRECTORY(int, __open_2, (const char* path, int flags), , (path, flags))
 GLEAN_PATH_OR_DIRECTORY(int, __open64_2, (const char* path, int flags), , (path, flags))
 GLEAN_AT_OR_DIRECTORY(int, __openat_2, (int directory, const char* path, int flags), , (directory, path, flags))
@@ -296,7 +296,7 @@ GLEAN_LINKING(link, (const char* from, const char* to), (from, to), AT_FDCWD, AT
 GLEAN_LINKING(linkat, (int old_directory, const char* from, int new_directory, const char* to, int flags),
               (old_directory, from, new_directory, to, flags), old_directory, new_directory,
               (flags & AT_SYMLINK_FOLLOW) != 0 ? Wanted::file : Wanted::link)
-// Who finds the link may look for what it leads to.
+// A process that finds the link may look for what it leads to.
 GLEAN_NEW(symlink, (const char* text, const char* path), (text, path), AT_FDCWD, Wanted::link,
           if (!is_own(__builtin_return_address(0)) && !may_link("symlink", text, AT_FDCWD, path)) return -1)
 GLEAN_NEW(symlinkat, (const char* text, int directory, const char* path), (text, directory, path), directory, Wanted::link,
@@ -340,12 +340,12 @@ int without_hidden(int count, Entry** entries) {
 
 }  // namespace
 
-#define GLEAN_SCAN(name, prototype, parameters, arguments, directory)                                                      \
-  GLEAN_NEXT(int, name, prototype, )                                                                                       \
-  int name parameters {                                                                                                    \
-    if (!is_own(__builtin_return_address(0))) static_cast<void>(Look(#name, directory, path, Wanted::directory_entries));   \
-    const int count = next_##name.find(#name) arguments;                                                                   \
-    return without_hidden(count, count < 0 ? nullptr : *entries);                                                          \
+#define GLEAN_SCAN(name, prototype, parameters, arguments, directory)                                                     \
+  GLEAN_NEXT(int, name, prototype, )                                                                                      \
+  int name parameters {                                                                                                   \
+    if (!is_own(__builtin_return_address(0))) static_cast<void>(Look(#name, directory, path, Wanted::directory_entries)); \
+    const int count = next_##name.find(#name) arguments;                                                                  \
+    return without_hidden(count, count < 0 ? nullptr : *entries);                                                         \
   }
 #define GLEAN_SCANNING(entry) \
   entry*** entries, int (*select)(const entry*), int (*compare)(const entry**, const entry**)

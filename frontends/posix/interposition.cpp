@@ -38,7 +38,7 @@ namespace {
 constexpr int silent_seconds = 5;      // before people are told
 constexpr double default_deadline_seconds = 300;
 
-std::atomic<LookUps*> current = nullptr;
+std::atomic<Interposition*> current = nullptr;
 std::atomic<int> looking = 0;   // threads that use it
 thread_local int looking_here = 0;   // this one: a signal handler that ends the program may interrupt it
 
@@ -77,11 +77,11 @@ void tell(void* context, int seconds) {
 using KeptName = session::ByteOutput::KeptName;
 
 // Where a new file is that this program has open; null if there is none. A child of the program has no session.
-std::unique_ptr<KeptName> find_open(const LookUps& look_ups, std::string_view final_path, Wanted wanted) {
-  session::Core* core = look_ups.core.load();
+std::unique_ptr<KeptName> find_open(const Interposition& interposition, std::string_view final_path, Wanted wanted) {
+  session::Core* core = interposition.core.load();
   if (core == nullptr) return nullptr;
   std::unique_ptr<KeptName> kept;
-  const auto is_ending = [&] { return current.load() != &look_ups; };
+  const auto is_ending = [&] { return current.load() != &interposition; };
   using session::ByteOutput;
   const auto content = wanted == Wanted::removed ? ByteOutput::Content::any : ByteOutput::Content::captured;
   const auto error = session::caught([&] { kept = ByteOutput::keep_open(*core, std::string(final_path), content, is_ending); });
@@ -90,11 +90,11 @@ std::unique_ptr<KeptName> find_open(const LookUps& look_ups, std::string_view fi
 }
 
 // Returns the name under which the file is, if it is not there yet under that of `path`.
-std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int directory, const char* path, Wanted wanted) {
-  const auto [closed, open] = look_ups.draining.outputs();
+std::unique_ptr<KeptName> wait(Interposition& interposition, const char* call, int directory, const char* path, Wanted wanted) {
+  const auto [closed, open] = interposition.draining.outputs();
   if ((closed | open) == 0) return nullptr;
   if (wanted == Wanted::any_file) {
-    if (closed != 0) wait_for(look_ups, closed, {call, path});
+    if (closed != 0) wait_for(interposition, closed, {call, path});
     return nullptr;
   }
   Path resolved;
@@ -106,19 +106,21 @@ std::unique_ptr<KeptName> wait(LookUps& look_ups, const char* call, int director
   const std::uint64_t mark = pool::path_mark(name);
   if (wanted == Wanted::removed) {   // it may be such a file, by either of its names
     const std::uint64_t directory = pool::path_mark(name.substr(0, std::max<std::size_t>(name.rfind('/'), 1)));
-    look_ups.draining.wait_until_opened(look_ups.draining.of(open, directory, Names::directories_too), opening_seconds);
+    interposition.draining.wait_until_opened(interposition.draining.of(open, directory, Names::directories_too), opening_seconds);
   }
   // All of them: one of that name that was removed may be closed, and one that was made anew be open.
-  if (const pool::OutputSet outputs = look_ups.draining.of(closed, mark, names); outputs != 0) wait_for(look_ups, outputs, {call, path});
-  if (look_ups.draining.of(open, mark, Names::files) == 0) return nullptr;
-  auto kept = find_open(look_ups, name, wanted);
+  pool::Draining& draining = interposition.draining;
+  if (const pool::OutputSet outputs = draining.of(closed, mark, names); outputs != 0) wait_for(interposition, outputs, {call, path});
+  if (draining.of(open, mark, Names::files) == 0) return nullptr;
+  auto kept = find_open(interposition, name, wanted);
   // Perhaps all have closed it meanwhile: then it is about to be there.
-  const pool::OutputSet outputs = kept ? 0 : look_ups.draining.of(look_ups.draining.outputs().closed, mark, Names::files);
-  if (outputs != 0) wait_for(look_ups, outputs, {call, path});
+  const pool::OutputSet outputs = kept ? 0 : draining.of(draining.outputs().closed, mark, Names::files);
+  if (outputs != 0) wait_for(interposition, outputs, {call, path});
   return kept;
 }
 
-// The pool that the parent has, if that is a rank: for who gets an environment from before MPI_Init, as Python keeps a copy of its own.
+// The pool that the parent has, if that is a rank: for a child that gets an environment from before MPI_Init, as Python keeps a copy of its
+// own.
 std::string pool_of_parent() {
   constexpr std::string_view directory = "/dev/shm";
   std::ifstream maps("/proc/" + std::to_string(getppid()) + "/maps");
@@ -164,7 +166,7 @@ std::string markers_of_configuration() {
     if (told >> rank >> seconds) std::getline(told >> std::ws, markers);
     if (text == nullptr) markers = markers_of_configuration();
     const bool known = rank >= 0 && rank < static_cast<int>(pool->header().ranks);
-    current = new LookUps(*pool, known ? rank : pool::no_rank, seconds, markers, nullptr);
+    current = new Interposition(*pool, known ? rank : pool::no_rank, seconds, markers, nullptr);
   } catch (const std::exception&) {
     // It is gone, or another user's.
   }
@@ -172,12 +174,12 @@ std::string markers_of_configuration() {
 
 }  // namespace
 
-void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told) {
-  if (look_ups.draining.wait_for(outputs, look_ups.deadline_seconds, tell, &told)) return;
+void wait_for(const Interposition& interposition, pool::OutputSet outputs, Told told) {
+  if (interposition.draining.wait_for(outputs, interposition.deadline_seconds, tell, &told)) return;
   Line line;
   line.add("glean: ").add(told.call).add(" of '").add(told.path);
-  if (look_ups.draining.needs_lost_nodes()) return line.add("' does not wait: other nodes cannot be reached any more").write();
-  line.add("' does not wait any longer: nothing was written for ").add(static_cast<int>(look_ups.deadline_seconds)).add(" s").write();
+  if (interposition.draining.needs_lost_nodes()) return line.add("' does not wait: other nodes cannot be reached any more").write();
+  line.add("' does not wait any longer: nothing was written for ").add(static_cast<int>(interposition.deadline_seconds)).add(" s").write();
 }
 
 std::size_t resolve_wanted(int directory, const char* path, Wanted wanted, Path& resolved) {
@@ -191,7 +193,7 @@ pool::Draining::Names names_wanted(Wanted wanted) {
   return wanted == Wanted::file || wanted == Wanted::link ? Names::files : Names::directories_too;
 }
 
-LookUps::LookUps(const pool::Pool& pool, int node_rank, double seconds, const std::string& patterns, session::Core* its_core)
+Interposition::Interposition(const pool::Pool& pool, int node_rank, double seconds, const std::string& patterns, session::Core* its_core)
     : draining(pool, node_rank), deadline_seconds(seconds), markers(patterns), core(its_core) {
   pool::hidden_job(pool.name()).copy(job.data(), job.size() - 1);
 }
@@ -204,11 +206,11 @@ void begin_interposition(session::Core& core) {
   static std::once_flag once;
   std::call_once(once, [] {
     pthread_atfork(nullptr, nullptr, [] {
-      if (LookUps* of_parent = current.load()) of_parent->core = nullptr;
+      if (Interposition* of_parent = current.load()) of_parent->core = nullptr;
     });
   });
   // What there was before, of a parent or of an earlier session, may be in use by a thread: it is small, and stays.
-  current = new LookUps(pool, node_rank, deadline_seconds, markers, &core);
+  current = new Interposition(pool, node_rank, deadline_seconds, markers, &core);
   const std::string text = pool.name() + " " + std::to_string(node_rank) + " " + std::to_string(deadline_seconds) + " " + markers;
   setenv(pool::looking_variable, text.c_str(), 1);
 }
@@ -224,7 +226,7 @@ Looking::Looking() noexcept {
   ++looking_here;
   looking.fetch_add(1);
   is_counted_ = true;
-  look_ups_ = current.load();
+  interposition_ = current.load();
 }
 
 Looking::~Looking() {
@@ -238,7 +240,7 @@ Look::Look(const char* call, int directory, const char* path, Wanted wanted) noe
   const int error = errno;
   if (knows_other_sessions()) wait_for_other_sessions(call, directory, path, wanted);
   looking_.emplace();
-  if (LookUps* look_ups = looking_->look_ups(); look_ups != nullptr) kept_ = wait(*look_ups, call, directory, path, wanted);
+  if (Interposition* const in = looking_->interposition(); in != nullptr) kept_ = wait(*in, call, directory, path, wanted);
   if (kept_) path_ = kept_->working_path().c_str();
   else looking_.reset();
   errno = error;
@@ -255,21 +257,21 @@ Look::~Look() {
 namespace {
 
 // Those of `closed` which a file of this path says to be complete.
-pool::OutputSet spoken_of(const LookUps& look_ups, pool::OutputSet closed, int directory, const char* path) {
-  if (!look_ups.markers.any() && marked_by(path).empty()) return 0;
+pool::OutputSet spoken_of(const Interposition& interposition, pool::OutputSet closed, int directory, const char* path) {
+  if (!interposition.markers.any() && marked_by(path).empty()) return 0;
   Path resolved;
   const std::size_t length = resolve(directory, path, LastLink::itself, resolved);
   const std::string_view name(resolved.data(), length);
   if (length == 0) return 0;
-  if (look_ups.markers.match(name)) return closed;
+  if (interposition.markers.match(name)) return closed;
   const std::string_view marked = marked_by(name);
   if (marked.empty()) return 0;
-  return look_ups.draining.of(closed, pool::path_mark(marked), pool::Draining::Names::directories_too) |
-         session::with_stem(look_ups.draining.pool(), closed, marked);
+  return interposition.draining.of(closed, pool::path_mark(marked), pool::Draining::Names::directories_too) |
+         session::with_stem(interposition.draining.pool(), closed, marked);
 }
 
 // Those of `closed` to which a symbolic link leads, or that are in the directory to which it leads.
-pool::OutputSet led_to(const LookUps& look_ups, pool::OutputSet closed, const char* text, int directory, const char* path) {
+pool::OutputSet led_to(const Interposition& interposition, pool::OutputSet closed, const char* text, int directory, const char* path) {
   Path target;
   const char* const slash = text[0] == '/' ? nullptr : std::strrchr(path, '/');
   const std::size_t parent = slash == nullptr ? 0 : static_cast<std::size_t>(slash + 1 - path), length = std::strlen(text);
@@ -279,16 +281,17 @@ pool::OutputSet led_to(const LookUps& look_ups, pool::OutputSet closed, const ch
   Path resolved;
   const std::size_t found = resolve(directory, target.data(), LastLink::followed, resolved);
   if (found == 0) return 0;
-  return look_ups.draining.of(closed, pool::path_mark({resolved.data(), found}), pool::Draining::Names::directories_too);
+  return interposition.draining.of(closed, pool::path_mark({resolved.data(), found}), pool::Draining::Names::directories_too);
 }
 
 // False: one of them is not complete, and will not be.
-bool come(const LookUps& look_ups, pool::OutputSet outputs, Told told) {
+bool come(const Interposition& interposition, pool::OutputSet outputs, Told told) {
   std::array<std::uint32_t, pool::output_slots> generations;
-  for (std::uint32_t slot = 0; slot < pool::output_slots; ++slot) generations[slot] = look_ups.draining.pool().slot(slot).generation.load();
-  bool all_come = look_ups.draining.wait_for(outputs, look_ups.deadline_seconds, tell, &told);
+  const pool::Pool& pool = interposition.draining.pool();
+  for (std::uint32_t slot = 0; slot < pool::output_slots; ++slot) generations[slot] = pool.slot(slot).generation.load();
+  bool all_come = interposition.draining.wait_for(outputs, interposition.deadline_seconds, tell, &told);
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-    const pool::OutputSlot& slot = look_ups.draining.pool().slot(index);
+    const pool::OutputSlot& slot = pool.slot(index);
     const bool is_one = (outputs >> index & 1) != 0 && slot.generation.load(std::memory_order_acquire) == generations[index];
     if (is_one && slot.error.load(std::memory_order_acquire) != 0) all_come = false;
   }
@@ -305,10 +308,10 @@ bool wait_to_make(Told told, Find find) {
   const Looking here;
   const int error = errno;
   bool may = true;
-  if (LookUps* look_ups = here.look_ups(); look_ups != nullptr) {
-    const pool::OutputSet closed = look_ups->draining.outputs().closed;
-    const pool::OutputSet outputs = closed == 0 ? 0 : find(*look_ups, closed);
-    if (outputs != 0) may = come(*look_ups, outputs, told);
+  if (Interposition* interposition = here.interposition(); interposition != nullptr) {
+    const pool::OutputSet closed = interposition->draining.outputs().closed;
+    const pool::OutputSet outputs = closed == 0 ? 0 : find(*interposition, closed);
+    if (outputs != 0) may = come(*interposition, outputs, told);
   }
   errno = may ? error : EIO;
   return may;
@@ -318,13 +321,13 @@ bool wait_to_make(Told told, Find find) {
 
 bool may_make(const char* call, int directory, const char* path) noexcept {
   return wait_to_make({call, path},
-                      [&](const LookUps& look_ups, pool::OutputSet closed) { return spoken_of(look_ups, closed, directory, path); });
+                      [&](const Interposition& in, pool::OutputSet closed) { return spoken_of(in, closed, directory, path); });
 }
 
 bool may_link(const char* call, const char* text, int directory, const char* path) noexcept {
   if (text == nullptr) return true;
   return wait_to_make({call, path},
-                      [&](const LookUps& look_ups, pool::OutputSet closed) { return led_to(look_ups, closed, text, directory, path); });
+                      [&](const Interposition& in, pool::OutputSet closed) { return led_to(in, closed, text, directory, path); });
 }
 
 }  // namespace glean::posix

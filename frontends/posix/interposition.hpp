@@ -29,8 +29,9 @@ void begin_interposition(session::Core& core);
 // When nothing drains any more, before the pool goes. Local.
 void end_interposition() noexcept;
 
-struct LookUps {
-  LookUps(const pool::Pool& pool, int node_rank, double deadline_seconds, const std::string& markers, session::Core* core);
+// What the interposed calls of this process look into.
+struct Interposition {
+  Interposition(const pool::Pool& pool, int node_rank, double deadline_seconds, const std::string& markers, session::Core* core);
 
   pool::Draining draining;
   double deadline_seconds;
@@ -47,10 +48,10 @@ class Looking {
   Looking(const Looking&) = delete;
   Looking& operator=(const Looking&) = delete;
   // Null: there is none.
-  [[nodiscard]] LookUps* look_ups() const { return look_ups_; }
+  [[nodiscard]] Interposition* interposition() const { return interposition_; }
 
  private:
-  LookUps* look_ups_ = nullptr;
+  Interposition* interposition_ = nullptr;
   bool is_counted_ = false;
 };
 
@@ -62,7 +63,7 @@ struct Told {
   const char* path;
 };
 // Blocks until all of them are published, have failed or are given up, or nothing was written for the deadline.
-void wait_for(const LookUps& look_ups, pool::OutputSet outputs, Told told);
+void wait_for(const Interposition& interposition, pool::OutputSet outputs, Told told);
 
 // A directory that an output is in is looked at in its own right, unless it is opened, listed, renamed or removed. link…: a symbolic
 // link is looked at itself. removed: the same, without waiting for what was captured of a file that is open. any_file: whatever has been
@@ -95,7 +96,7 @@ class Look {
 // published that it speaks of and that are closed. False, and errno is EIO, where one of them could not be completed: then it must not be
 // made. Any thread, also in a signal handler; blocks. Costs a load if there is no session.
 [[nodiscard]] bool may_make(const char* call, int directory, const char* path) noexcept;
-// The same before a symbolic link `path` to `text` is made, for what it leads to.
+// As may_make(), before a symbolic link `path` to `text` is made, for what it leads to.
 [[nodiscard]] bool may_link(const char* call, const char* text, int directory, const char* path) noexcept;
 
 }  // namespace glean::posix

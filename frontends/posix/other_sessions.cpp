@@ -23,9 +23,9 @@ constexpr time_t young_seconds = 10;   // a pool that is so old and that no proc
 
 struct OtherSession {
   OtherSession(const std::string& name, double deadline_seconds)
-      : pool(pool::Pool::attach(name, pool::Pool::Access::look)), look_ups(pool, pool::no_rank, deadline_seconds, {}, nullptr) {}
+      : pool(pool::Pool::attach(name, pool::Pool::Access::look)), interposition(pool, pool::no_rank, deadline_seconds, {}, nullptr) {}
   pool::Pool pool;
-  LookUps look_ups;
+  Interposition interposition;
 };
 using Sessions = std::vector<std::shared_ptr<OtherSession>>;
 
@@ -85,14 +85,14 @@ void find_other_sessions() noexcept {
   if (!lock || stat(directory_of_pools, &status) != 0) return;
   if (status.st_mtim.tv_sec == seen.tv_sec && status.st_mtim.tv_nsec == seen.tv_nsec) return;
   const Looking own;
-  if (own.look_ups() == nullptr) return;
+  if (own.interposition() == nullptr) return;
   try {
     auto now = std::make_unique<Sessions>();
     bool any_may_come = false;
     for (const std::string& name : names_of_pools()) {
-      if (name == own.look_ups()->draining.pool().name()) continue;
+      if (name == own.interposition()->draining.pool().name()) continue;
       auto session = known(current_sessions.load(), name);
-      if (!session) session = attached(name, own.look_ups()->deadline_seconds);
+      if (!session) session = attached(name, own.interposition()->deadline_seconds);
       if (session) now->push_back(std::move(session));
       else any_may_come = any_may_come || is_young(name);
     }
@@ -112,17 +112,17 @@ void wait_for_other_sessions(const char* call, int directory, const char* path, 
   Path resolved;
   std::size_t length = 0;
   for (const auto& session : *current_sessions.load()) {
-    pool::Draining& draining = session->look_ups.draining;
+    pool::Draining& draining = session->interposition.draining;
     const pool::OutputSet closed = draining.outputs().closed;
     if (closed == 0) continue;
     if (wanted == Wanted::any_file) {
-      wait_for(session->look_ups, closed, {call, path});
+      wait_for(session->interposition, closed, {call, path});
       continue;
     }
     if (length == 0) length = resolve_wanted(directory, path, wanted, resolved);
     if (length == 0) break;
     const pool::OutputSet outputs = draining.of(closed, pool::path_mark({resolved.data(), length}), names_wanted(wanted));
-    if (outputs != 0) wait_for(session->look_ups, outputs, {call, path});
+    if (outputs != 0) wait_for(session->interposition, outputs, {call, path});
   }
   threads_looking.fetch_sub(1);
   errno = error;

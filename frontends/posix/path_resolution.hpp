@@ -14,7 +14,7 @@ using Path = std::array<char, PATH_MAX>;
 
 // The path of a directory, absolute and without symbolic links. Its length; 0: there is none. Local, three system calls.
 [[nodiscard]] std::size_t resolve_directory(int directory, const char* path, Path& resolved);
-// The same of a file, which need not exist. 0: no file can be there.
+// Resolves the path of a file, which need not exist. 0: no file can be there.
 enum class LastLink { followed, itself };
 [[nodiscard]] std::size_t resolve(int directory, const char* path, LastLink last_link, Path& resolved);
 

@@ -56,10 +56,11 @@ void say_that_it_stays(const char* path) {
   std::fprintf(stderr, "glean: '%s' stays: a file that was closed before could not be published\n", path);
 }
 
-// Of one change of the program's, while it looks into the pool.
+// One change of the program's, while it looks into the pool.
 class Change {
  public:
-  Change(LookUps& look_ups, Told told) : look_ups_(look_ups), told_(told), outputs_(look_ups.draining.outputs()) {}
+  Change(Interposition& interposition, Told told)
+      : interposition_(interposition), told_(told), outputs_(interposition.draining.outputs()) {}
 
   [[nodiscard]] bool concerns_nothing() const {
     return outputs_.closed == 0 && !pool::any_is_kept(pool());
@@ -114,15 +115,15 @@ class Change {
 
  private:
   enum class Taken { no, yes };   // the name of an output, by another file
-  [[nodiscard]] const pool::Pool& pool() const { return look_ups_.draining.pool(); }
+  [[nodiscard]] const pool::Pool& pool() const { return interposition_.draining.pool(); }
   [[nodiscard]] pool::OutputSet of(pool::OutputSet outputs, const Name& name) const {
-    return look_ups_.draining.of(outputs, name.mark(), Names::files);
+    return interposition_.draining.of(outputs, name.mark(), Names::files);
   }
   // The drain finds what is written in place by its name, and only once.
-  void wait_until_opened(const Name& name) { look_ups_.draining.wait_until_opened(of(outputs_.closed, name), opening_seconds); }
-  void wait(pool::OutputSet outputs) { wait_for(look_ups_, outputs, told_); }
+  void wait_until_opened(const Name& name) { interposition_.draining.wait_until_opened(of(outputs_.closed, name), opening_seconds); }
+  void wait(pool::OutputSet outputs) { wait_for(interposition_, outputs, told_); }
   [[nodiscard]] pool::Draining::ClosedBefore before(const struct stat& status) const {
-    return look_ups_.draining.closed_before(status.st_dev);
+    return interposition_.draining.closed_before(status.st_dev);
   }
 
   // Where it cannot be hidden (its name is too long, the log cannot be written) what was closed before is waited for.
@@ -151,7 +152,7 @@ class Change {
     NameChange change{.kind = kind, .state = NameChange::State::waiting, .device = status.st_dev, .inode = status.st_ino,
                       .fence = closed.fence, .output = {}};
     std::memcpy(change.path.data(), name.path.data(), name.length + 1);
-    const bool fits = log.is_there() && pool::hidden_path(name.text(), look_ups_.job.data(), log.next_number(), change.hidden);
+    const bool fits = log.is_there() && pool::hidden_path(name.text(), interposition_.job.data(), log.next_number(), change.hidden);
     const std::uint64_t number = log.count();
     if (!fits || !log.write(number, change)) return false;
     const auto undo = [&] {
@@ -171,7 +172,7 @@ class Change {
 
   [[nodiscard]] std::optional<session::FoundOutput> find(const Name& name, session::Unfinished which) const {
     std::optional<session::FoundOutput> found;
-    const bool has_session = look_ups_.core.load() != nullptr;
+    const bool has_session = interposition_.core.load() != nullptr;
     const bool is_for_all_nodes = pool().is_shared() && which != session::Unfinished::kept;
     if (!has_session || is_for_all_nodes || session::OneAtATime::is_taken_here()) return found;
     static_cast<void>(session::caught([&] { found = session::find_output(pool(), std::string(name.text()), which); }));
@@ -238,7 +239,7 @@ class Change {
   // An output is not published; but as long as others that were closed are not durable it may be the last that is complete.
   [[nodiscard]] bool give_up(NameLog& log, pool::OutputKey key, const Name& name, Taken taken = Taken::no) {
     pool::OutputSlot& slot = pool().slot(key.slot);
-    const auto others = look_ups_.draining.closed_before(slot.working_device.load(), key.slot);
+    const auto others = interposition_.draining.closed_before(slot.working_device.load(), key.slot);
     if (others.has_failed && taken == Taken::no) {
       say_that_it_stays(name.path.data());
       return true;
@@ -247,7 +248,7 @@ class Change {
     if (pool().is_shared() && !others.has_failed) return true;   // it stays where it was, and is completed
     NameChange change{.kind = NameChange::Kind::removed, .state = NameChange::State::waiting, .fence = others.fence, .output = key};
     std::memcpy(change.path.data(), name.path.data(), name.length + 1);
-    if (!pool::hidden_path(name.text(), look_ups_.job.data(), log.next_number(), change.hidden)) return false;
+    if (!pool::hidden_path(name.text(), interposition_.job.data(), log.next_number(), change.hidden)) return false;
     // Where others have failed it stays under the hidden name.
     if (!others.has_failed && !log.write(log.count(), change)) return false;
     if (!note(log, key, change.hidden.data(), {})) return false;
@@ -292,7 +293,7 @@ class Change {
            faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
   }
 
-  LookUps& look_ups_;
+  Interposition& interposition_;
   Told told_;
   pool::Draining::Outputs outputs_;
 };
@@ -302,9 +303,9 @@ template <class What>
 bool with_change(const char* call, const char* path, What what) {
   if (path == nullptr) return false;
   const Looking looking;
-  if (looking.look_ups() == nullptr) return false;
+  if (looking.interposition() == nullptr) return false;
   const int error = errno;
-  Change change(*looking.look_ups(), {call, path});
+  Change change(*looking.interposition(), {call, path});
   const bool result = !change.concerns_nothing() && what(change);
   errno = error;
   return result;

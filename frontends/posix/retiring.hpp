@@ -13,7 +13,7 @@ namespace glean::posix {
 
 // Around the program's unlink(), remove() or unlinkat() of a file. True: it has been removed, and the call is not made. Local.
 [[nodiscard]] bool removes_now(const char* call, int directory, const char* path) noexcept;
-// The same of rename(), renameat() and renameat2() without flags.
+// Around rename(), renameat() and renameat2() without flags, likewise.
 [[nodiscard]] bool renames_now(const char* call, int from_directory, const char* from, int to_directory, const char* to) noexcept;
 // Before the program cuts a file to nothing, or to another length. Blocks where the session may have written it and what it closed
 // before is not durable.

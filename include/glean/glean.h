@@ -35,7 +35,7 @@
 
 #include <mpi.h>
 
-/* Of this header; glean_version() says that of the library. */
+/* The version of this header; glean_version() says that of the library. */
 #ifndef GLEAN_VERSION_MAJOR
 #define GLEAN_VERSION_MAJOR 0
 #define GLEAN_VERSION_MINOR 1
@@ -63,9 +63,9 @@ typedef enum glean_status {
   GLEAN_INVALID_ARGUMENT, /* a shape, type, name or selection that cannot be */
   GLEAN_INVALID_STATE,    /* a call at the wrong time, such as a put outside a step */
   GLEAN_INVALID_CONFIG,   /* an unknown key or a value that cannot be */
-  GLEAN_OVERLAP,          /* two puts of one step claim the same element */
+  GLEAN_OVERLAP,          /* two puts of one step cover the same element */
   GLEAN_OUT_OF_RANGE,     /* a value that the external type cannot hold */
-  GLEAN_TIMEOUT,          /* a deadline passed; the message names who and what is missing */
+  GLEAN_TIMEOUT,          /* a deadline passed; the message names the ranks and calls that are missing */
   GLEAN_NO_SPACE,         /* the file system or the shared memory is full */
   GLEAN_PERMISSION,       /* the file or directory cannot be written */
   GLEAN_EXISTS,           /* the file is there and was not to be replaced */
@@ -103,7 +103,7 @@ typedef enum glean_level {
    modes passthrough and collective. */
 typedef enum glean_format { GLEAN_CDF1, GLEAN_CDF2, GLEAN_CDF5, GLEAN_NPY } glean_format;
 
-/* What becomes of elements that nobody puts. */
+/* What becomes of elements that no rank puts. */
 typedef enum glean_fill { GLEAN_FILL_OFF, GLEAN_FILL_ON } glean_fill;
 
 /* What to do with a file that is there already. */
@@ -207,7 +207,7 @@ typedef struct glean_output_status {
   uint64_t steps_ended;     /* by this rank */
   uint64_t steps_staged;    /* ended by all ranks */
   uint64_t steps_written;
-  uint64_t steps_durable;   /* of an open or draining output: as far as somebody has asked for it */
+  uint64_t steps_durable;   /* of an open or draining output: as far as a rank has asked for it */
   const char *error;        /* why it has failed; "" unless it has */
   uint64_t steps_dropped;   /* begun by this rank, and left out because the pool was full */
 } glean_output_status;
@@ -393,7 +393,7 @@ GLEAN_API void glean_output_free(glean_output *output);
  * output of this session, waits for what the options ask for, so that nothing older is ever read than what this
  * rank has put. GLEAN_READ_PUBLISHED: GLEAN_INVALID_STATE while this rank has not closed the output.
  * GLEAN_READ_WRITTEN: what all ranks have put in the steps that this rank has ended; costs one fsync by the
- * drain. Not for open outputs of mode `passthrough`. GLEAN_TIMEOUT names who is missing; an output that has
+ * drain. Not for open outputs of mode `passthrough`. GLEAN_TIMEOUT names the ranks that are missing; an output that has
  * failed says so. A path that is no output of this session is opened as it is. `options` NULL: the defaults. A
  * failure leaves its message in the session. Local. Blocks. */
 GLEAN_CHECKED glean_status glean_input_open(glean_session *session, const char *path,
@@ -420,7 +420,7 @@ GLEAN_CHECKED glean_status glean_input_find_variable(glean_input *input, const c
 /* Reads a box of a variable, row-major; `data` has room for `elements`, which is what the box has. `start` and
  * `count` have as many members as the variable has dimensions; both NULL: all of the variable, or of a step of
  * it. `step` is ignored unless the variable is per step. `memory` may differ from the external type; a value
- * that it cannot hold gives GLEAN_OUT_OF_RANGE when the others have been read. Elements that nobody has put have
+ * that it cannot hold gives GLEAN_OUT_OF_RANGE when the others have been read. Elements that no rank has put have
  * any value. GLEAN_NOT_FOUND for a step that is not there. Local. Blocks for storage. */
 GLEAN_CHECKED glean_status glean_input_read(glean_input *input, glean_variable variable, uint64_t step,
     const uint64_t *start, const uint64_t *count, glean_type memory, void *data, size_t elements);

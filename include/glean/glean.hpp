@@ -33,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-// Of this header; version() says that of the library.
+// The version of this header; version() says that of the library.
 #ifndef GLEAN_VERSION_MAJOR
 #define GLEAN_VERSION_MAJOR 0
 #define GLEAN_VERSION_MINOR 1
@@ -77,7 +77,7 @@ enum class Format {
   npy,                // NumPy's: one variable, little-endian, no attributes; not in the modes passthrough and collective
 };
 
-enum class Fill { off, on };    // what becomes of elements that nobody puts
+enum class Fill { off, on };    // what becomes of elements that no rank puts
 enum class Existing { replace, refuse };  // what to do with a file that is there already
 
 // A part of an array: first index and extent in each dimension, slowest dimension first.
@@ -122,9 +122,9 @@ enum class Errc {
   invalid_argument,  // a shape, type, name or selection that cannot be
   invalid_state,     // a call at the wrong time, such as a put outside a step
   invalid_config,    // an unknown key or a value that cannot be
-  overlap,           // two puts of one step claim the same element
+  overlap,           // two puts of one step cover the same element
   out_of_range,      // a value that the external type cannot hold
-  timeout,           // a deadline passed; the message names who and what is missing
+  timeout,           // a deadline passed; the message names the ranks and calls that are missing
   no_space,          // the file system or the shared memory is full
   permission,        // the file or directory cannot be written
   exists,            // the file is there and was not to be replaced
@@ -190,7 +190,7 @@ struct OutputStatus {
   std::uint64_t steps_ended = 0;    // by this rank
   std::uint64_t steps_staged = 0;   // ended by all ranks
   std::uint64_t steps_written = 0;
-  std::uint64_t steps_durable = 0;  // of an open or draining output: as far as somebody has asked for it
+  std::uint64_t steps_durable = 0;  // of an open or draining output: as far as a rank has asked for it
   std::string error;                // why it has failed
   std::uint64_t steps_dropped = 0;  // begun by this rank, and left out because the pool was full; not in the counts above
 };
@@ -274,7 +274,7 @@ class Output {
                               std::span<const std::ptrdiff_t> strides = {}) {
     put_box(variable, box.start, box.count, type_of<T>(), first, strides);
   }
-  // The same without a Box, whose vectors take memory: such a put allocates nothing.
+  // Puts one box without a Box, whose vectors take memory: such a put allocates nothing.
   template <class T> void put(Variable variable, std::span<const std::uint64_t> start, std::span<const std::uint64_t> count,
                               const T* first, std::span<const std::ptrdiff_t> strides = {}) {
     put_box(variable, start, count, type_of<T>(), first, strides);
@@ -333,7 +333,7 @@ class Input {
 
   // Reads a box of a variable, row-major; `out` has as many elements. `step` is ignored unless the variable is per
   // step. T may differ from the external type, as with put; a value that T cannot hold throws out_of_range when the
-  // others have been read. Elements that nobody has put have any value. Throws not_found for a step that is not there.
+  // others have been read. Elements that no rank has put have any value. Throws not_found for a step that is not there.
   template <class T, std::size_t extent>
   void read(Variable variable, std::uint64_t step, const Box& box, std::span<T, extent> out) const {
     read_box(variable, step, box, type_of<T>(), out.data(), out.size());
@@ -402,7 +402,7 @@ class Session {
   //   published: throws invalid_state while this rank has not closed the output.
   //   written: what all ranks have put in the steps that this rank has ended; one fsync by the drain, for the file
   //     then says how many steps it has. Not for open outputs of mode `passthrough`: invalid_state.
-  // Both throw timeout, naming who is missing, and what went wrong if the output has failed. A path that is no output of
+  // Both throw timeout, naming the ranks that are missing, and what went wrong if the output has failed. A path that is no output of
   // this session is opened as it is. Throws not_found, permission, and invalid_argument if it is no NetCDF file.
   [[nodiscard]] Input open_input(std::string_view path, InputOptions options = {});
 

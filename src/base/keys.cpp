@@ -148,7 +148,7 @@ bool assign_markers(Settings& settings, std::string_view text) {
 
 constexpr auto table = std::to_array<Key>({
     {"mode", Scope::output, "threaded, dedicated, collective or passthrough",
-     "Who writes: drain threads in the background, a rank set aside, tuned collective calls, or PnetCDF as it is.",
+     "What writes: drain threads in the background, a rank set aside, tuned collective calls, or PnetCDF as it is.",
      [](Settings& s, std::string_view text) { return assign_name(mode_names, s.output.mode, text); },
      [](const Settings& s) { return print_name(mode_names, s.output.mode); }},
     {"publish", Scope::output, "rename or in-place",
@@ -192,7 +192,7 @@ constexpr auto table = std::to_array<Key>({
      "The longest time that a call waits before it fails and names what it waited for.",
      assign_deadline, [](const Settings& s) { return exact_seconds(s.pool.deadline_seconds); }},
     {"drain.place", Scope::session, "threads or process",
-     "Who writes in the background: threads of rank 0, or one helper process per node that outlives the application.",
+     "What writes in the background: threads of rank 0, or one helper process per node that outlives the application.",
      [](Settings& s, std::string_view text) { return assign_name(place_names, s.drain.place, text); },
      [](const Settings& s) { return print_name(place_names, s.drain.place); }},
     {"drain.command", Scope::session, "a command",
@@ -245,7 +245,7 @@ constexpr auto table = std::to_array<Key>({
      "Files that an output becomes, none of which waits for another: `glean join` makes one; group: one for each I/O group.",
      assign_files, [](const Settings& s) { return s.plan.files == 0 ? std::string("group") : fmt::format("{}", s.plan.files); }},
     {"job.end", Scope::session, "auto, none, a duration from the start of the session, or a time as 2026-01-31T12:00:00Z",
-     "When the job's time is over: the drain hurries before, and warns; auto takes what Slurm says.",
+     "When the job's time is over: the drain gets more threads before, and warns; auto takes what Slurm says.",
      assign_job_end, [](const Settings& s) { return exact_job_end(s.job.end); }},
     {"report.table", Scope::session, "true or false", "Print a table of what happened when the session closes.",
      [](Settings& s, std::string_view text) { return assign_name(bool_names, s.report.table, text); },

@@ -44,7 +44,7 @@ void log(LogLevel level, std::string_view message) noexcept {
   try {
     logger().log(spdlog_level(level), spdlog::string_view_t(message.data(), message.size()));
   } catch (...) {
-    // Nobody is left to tell.
+    // There is nowhere left to write to.
   }
 }
 

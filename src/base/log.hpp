@@ -2,7 +2,7 @@
 //
 // Messages to people, on standard error, each line with "glean:" in front.
 //
-// An error that is thrown is not logged as well: whoever catches it decides. The log is for what has no caller
+// An error that is thrown is not logged as well: the code that catches it decides. The log is for what has no caller
 // to tell: background work, destructors, decisions that surprise.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace glean::base {
 
-// Of this process; `warning` until it is set. Any thread.
+// The level of this process; `warning` until it is set. Any thread.
 void set_log_level(LogLevel level);
 [[nodiscard]] bool is_logged(LogLevel level);
 

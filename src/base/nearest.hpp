@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What somebody probably meant.
+// What a user probably meant.
 #pragma once
 
 #include <cstddef>

@@ -27,7 +27,7 @@ void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes);
 // Local.
 void copy_elements(const Source& source, std::uint64_t begin, std::uint64_t elements, std::byte* target);
 
-// The same, of whatever it knows how to copy. Called with ascending `begin`.
+// Copies elements of whatever it knows how to copy. Called with ascending `begin`.
 using CopyOut = std::function<void(std::uint64_t begin, std::uint64_t elements, std::byte* target)>;
 
 }  // namespace glean::capture

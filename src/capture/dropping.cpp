@@ -59,7 +59,7 @@ bool keep_step(pool::Pool& pool, int node_rank, const StepToBegin& step, double 
   std::uint64_t seen = word.load(std::memory_order_acquire);
   for (;;) {
     pool::Decision now = pool::Decision::of(seen);
-    if (now.what != pool::DropDecision::none && now.step > step.step) return true;   // nobody waited: the output is lost
+    if (now.what != pool::DropDecision::none && now.step > step.step) return true;   // no rank waited: the output is lost
     const bool decided = now.what != pool::DropDecision::none && now.step == step.step;
     const bool is_free = now.what == pool::DropDecision::none || now.asked == ranks || is_lost(pool, step.output);
     if (!decided && !is_free) {
@@ -80,7 +80,7 @@ bool keep_step(pool::Pool& pool, int node_rank, const StepToBegin& step, double 
     if (decided) {
       next = now;
       ++next.asked;
-    } else if (step.droppable && (pool.header().hurry.load(std::memory_order_acquire) != 0 || !has_room(pool, step.bytes))) {
+    } else if (step.droppable && (pool.header().deadline_boost.load(std::memory_order_acquire) != 0 || !has_room(pool, step.bytes))) {
       next.what = pool::DropDecision::drop;
     }
     if (!word.compare_exchange_strong(seen, next.word(), std::memory_order_acq_rel)) continue;

@@ -18,7 +18,7 @@ struct StepToBegin {
 };
 
 // Whether the step is kept. Of a session on one node; on several nodes puts wait instead. The first rank to ask decides
-// for all: a step is dropped while the drain is in a hurry, or has not enough room for it. Every rank asks once for each step, in
+// for all: a step is dropped during a deadline boost, and where the pool has not enough room for it. Every rank asks once for each step, in
 // their order, and 0 first. Local; waits only for a rank that is 64 steps behind, and calls `keep_draining`
 // meanwhile. Throws timeout with the diagnosis when it does not follow within the deadline.
 [[nodiscard]] bool keep_step(pool::Pool& pool, int node_rank, const StepToBegin& step, double deadline_seconds,

@@ -15,7 +15,7 @@ namespace {
 
 using base::Bytes;
 
-const pool::WaitDiagnosis no_diagnosis = [] { return std::string("nobody knows"); };
+const pool::WaitDiagnosis no_diagnosis = [] { return std::string("not known"); };
 
 bool keep(pool::TestPool& made, const StepToBegin& step, int rank = 0, double seconds = 20) {
   return keep_step(made.pool, rank, step, seconds, no_diagnosis);
@@ -52,13 +52,13 @@ TEST(KeepStep, AStepThatIsLargerThanThePoolIsKeptWhenHalfOfItIsFree) {
   EXPECT_FALSE(keep(made, {output, 1, 100 * made.pool.header().pool_bytes}));
 }
 
-TEST(KeepStep, DropsWhileTheDrainHurries) {
+TEST(KeepStep, DropsDuringADeadlineBoost) {
   pool::TestPool made(1);
   const pool::OutputKey output = made.claim_slot();
-  made.pool.header().hurry = 1;
+  made.pool.header().deadline_boost = 1;
 
   EXPECT_FALSE(keep(made, {output, 0, 8}));
-  made.pool.header().hurry = 0;
+  made.pool.header().deadline_boost = 0;
   EXPECT_TRUE(keep(made, {output, 1, 8}));
 }
 

@@ -11,9 +11,9 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
+#include "pool/collective_count.hpp"
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
-#include "pool/phases.hpp"
 #include "pool/wait.hpp"
 #include "store/description.hpp"
 
@@ -41,7 +41,9 @@ Pace::Pace(pool::Pool& pool, const pool::Recorder& recorder, int rank, double de
     : pool_(pool), recorder_(recorder), rank_(rank), deadline_seconds_(deadline_seconds), poll_(std::move(poll)),
       share_(pool.header().chunk_count / pool.header().ranks / 2) {}
 
-std::uint32_t Pace::phase(std::uint32_t slot) const { return pool_.rank_phase(slot, rank_).load(std::memory_order_acquire); }
+std::uint32_t Pace::collective_count(std::uint32_t slot) const {
+  return pool_.collective_count(slot, rank_).load(std::memory_order_acquire);
+}
 
 void Pace::saw_thread() {
   const auto mine = std::this_thread::get_id();
@@ -50,9 +52,9 @@ void Pace::saw_thread() {
   if (first != std::thread::id() || !first_thread_.compare_exchange_strong(first, mine)) has_several_threads_ = true;
 }
 
-void Pace::enter_phase(std::uint32_t slot) {
+void Pace::count_collective(std::uint32_t slot) {
   saw_thread();
-  pool_.rank_phase(slot, rank_).fetch_add(1, std::memory_order_acq_rel);
+  pool_.collective_count(slot, rank_).fetch_add(1, std::memory_order_acq_rel);
   pool::PoolHeader& header = pool_.header();
   if (header.waiting_for_space.load(std::memory_order_relaxed) != 0) pool::futex_signal(header.work);   // there may be now
 }
@@ -86,79 +88,81 @@ void Pace::keep(std::uint32_t slot, base::Bytes bytes, std::uint64_t writes) {
 
 std::uint32_t Pace::wait_for_ranks(std::uint32_t slot) const {
   const Waited waited = wait(slot, deadline_seconds_, [] { return false; });
-  if (waited.end == End::came) return waited.phase;
+  if (waited.end == End::came) return waited.collective_count;
   throw base::Error(base::Errc::timeout, waited.late, "raise pool.deadline where a rank computes for longer than that before its call");
 }
 
 std::optional<std::uint32_t> Pace::wait_for_ranks(std::uint32_t slot, const std::function<bool()>& gives_up) const {
   const Waited waited = wait(slot, deadline_seconds_, gives_up);
-  return waited.end == End::came ? std::optional(waited.phase) : std::nullopt;
+  return waited.end == End::came ? std::optional(waited.collective_count) : std::nullopt;
 }
 
 // As MPI waits: messages of this rank that others need to come go on.
 template <class GivesUp>
 Pace::Waited Pace::wait(std::uint32_t slot, double seconds, const GivesUp& gives_up) const {
   const pool::OutputSlot& output = pool_.slot(slot);
-  const std::uint32_t generation = output.generation.load(std::memory_order_acquire);   // before its phase
-  const std::uint32_t phase = this->phase(slot);
+  const std::uint32_t generation = output.generation.load(std::memory_order_acquire);   // before its count
+  const std::uint32_t collective_count = this->collective_count(slot);
   const auto are_there = [&] {
     return output.state.load(std::memory_order_acquire) != pool::OutputState::open || output.generation != generation ||
-           pool::least_phase(pool_, slot) >= phase;
+           pool::least_collective_count(pool_, slot) >= collective_count;
   };
-  if (are_there()) return {End::came, phase, {}};
+  if (are_there()) return {End::came, collective_count, {}};
   const std::uint64_t begin = base::now_ns();
   pool::Wait deadline(pool_.header().progress, seconds, 0);
-  deadline.restart_with([&] { return signs_of_life(slot, phase); });
+  deadline.restart_with([&] { return signs_of_life(slot, collective_count); });
   std::uint64_t next_word_ns = first_word_ns, next_look_ns = begin + between_looks_ns;
   const auto text = [&](const std::string& how_long) {
+    const std::string missing = base::readable_ranks(pool::ranks_before_collective_count(pool_, slot, collective_count));
     return fmt::format("'{}': rank {} has waited {} for {} to come to its last collective call{}", name_of(pool_, slot),
-                       pool_.job_rank(rank_), how_long, base::readable_ranks(pool::ranks_before_phase(pool_, slot, phase)),
-                       where_they_are(slot, phase));
+                       pool_.job_rank(rank_), how_long, missing, where_they_are(slot, collective_count));
   };
   for (int turn = 1; !are_there(); ++turn) {
-    if (gives_up()) return {End::gave_up, phase, {}};
+    if (gives_up()) return {End::gave_up, collective_count, {}};
     if (seconds > 0) sched_yield();
     if (seconds > 0 && turn % turns_between_messages != 0) continue;
     poll_();
     const std::uint64_t now = base::now_ns();
-    if (deadline.is_over()) return {End::late, phase, text(base::exact_seconds(seconds))};
+    if (deadline.is_over()) return {End::late, collective_count, text(base::exact_seconds(seconds))};
     if (now < next_look_ns) continue;
     next_look_ns = now + between_looks_ns;
-    if (is_any_gone(slot, phase)) return {End::late, phase, text(fmt::format("{:.0f} s", base::seconds(now - begin)))};
-    if (now - begin < next_word_ns) continue;
+    const bool is_any_gone = this->is_any_gone(slot, collective_count);
+    if (!is_any_gone && now - begin < next_word_ns) continue;
     next_word_ns *= 2;
-    base::log(base::LogLevel::warning, "{}", text(fmt::format("{:.0f} s", base::seconds(now - begin))));
+    const std::string so_far = text(fmt::format("{:.0f} s", base::seconds(now - begin)));
+    if (is_any_gone) return {End::late, collective_count, so_far};
+    base::log(base::LogLevel::warning, "{}", so_far);
   }
-  return {End::came, phase, {}};
+  return {End::came, collective_count, {}};
 }
 
 // A number that changes with what the ranks do for which this one waits, as far as the pool shows it.
-std::uint64_t Pace::signs_of_life(std::uint32_t slot, std::uint32_t phase) const {
+std::uint64_t Pace::signs_of_life(std::uint32_t slot, std::uint32_t collective_count) const {
   const pool::PoolHeader& header = pool_.header();
   std::uint64_t all = header.written_bytes.load(std::memory_order_relaxed) + header.job_written_bytes.load(std::memory_order_relaxed);
-  for (const int rank : pool::node_ranks_before_phase(pool_, slot, phase)) {
+  for (const int rank : pool::node_ranks_before_collective_count(pool_, slot, collective_count)) {
     all += pool_.journal(rank).head.load(std::memory_order_relaxed);
     for (std::uint32_t each = 0; each < pool::output_slots; ++each) {
-      all += pool_.rank_phase(each, rank).load(std::memory_order_relaxed);
+      all += pool_.collective_count(each, rank).load(std::memory_order_relaxed);
     }
   }
   return all;
 }
 
-bool Pace::is_any_gone(std::uint32_t slot, std::uint32_t phase) const {
-  const auto ranks = pool::node_ranks_before_phase(pool_, slot, phase);
+bool Pace::is_any_gone(std::uint32_t slot, std::uint32_t collective_count) const {
+  const auto ranks = pool::node_ranks_before_collective_count(pool_, slot, collective_count);
   return std::any_of(ranks.begin(), ranks.end(), [&](int rank) { return pool_.process_of_rank(rank) == 0; });
 }
 
 // ": rank 2 has ended, rank 3 is in a collective call on 'b'", or nothing where no call of theirs is known.
-std::string Pace::where_they_are(std::uint32_t slot, std::uint32_t phase) const {
+std::string Pace::where_they_are(std::uint32_t slot, std::uint32_t collective_count) const {
   std::string text;
-  for (const int rank : pool::node_ranks_before_phase(pool_, slot, phase)) {
+  for (const int rank : pool::node_ranks_before_collective_count(pool_, slot, collective_count)) {
     std::string where;
     if (pool_.process_of_rank(rank) == 0) where = "has ended";
     for (std::uint32_t each = 0; each < pool::output_slots && where.empty(); ++each) {
       const bool is_open = pool_.slot(each).state.load(std::memory_order_acquire) == pool::OutputState::open;
-      const bool is_inside = pool_.rank_phase(each, rank).load(std::memory_order_acquire) % 2 != 0;
+      const bool is_inside = pool_.collective_count(each, rank).load(std::memory_order_acquire) % 2 != 0;
       if (is_open && is_inside) where = "is in a collective call on '" + name_of(pool_, each) + "'";
     }
     if (!where.empty()) text += fmt::format("{} rank {} {}", text.empty() ? ":" : ",", pool_.job_rank(rank), where);

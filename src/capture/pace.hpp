@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How far this rank may be ahead of others in the collective calls on outputs of bytes. What it has captured ahead of them stays in the
-// pool until they have come (pool/phases.hpp): they must find room there, too. Who waits here has asked for nothing that others wait for,
-// and does not hold Core::one_at_a_time(). Waiting is what the calls of MPI-IO may do anyway; but threads of a program may come to
-// the calls on several files in an order that differs from rank to rank. So where several threads have come here, each waits before each
-// write, and for the ranks of its own file only: nothing is captured ahead of others then.
+// How far this rank may be ahead of others in the collective calls on raw outputs. What it has captured ahead of them stays in the
+// pool until they have come (pool/collective_count.hpp): they must find room there, too. A rank that waits here has asked for nothing that
+// others wait for, and does not hold Core::one_at_a_time(). Waiting is what the calls of MPI-IO may do anyway; but threads of a program may
+// come to the calls on several files in an order that differs from rank to rank. So where several threads have come here, each waits before
+// each write, and for the ranks of its own file only: nothing is captured ahead of others then.
 #pragma once
 
 #include <atomic>
@@ -24,18 +24,18 @@ class Pace {
   // Both must live as long. `rank`: of the node. `poll` lets messages of this rank go on: others may need them to come.
   Pace(pool::Pool& pool, const pool::Recorder& recorder, int rank, double deadline_seconds, std::function<void()> poll);
 
-  // Of this rank.
-  [[nodiscard]] std::uint32_t phase(std::uint32_t slot) const;
+  // The collective count of this rank.
+  [[nodiscard]] std::uint32_t collective_count(std::uint32_t slot) const;
   // This rank begins, or ends, a collective call on that output. Any thread.
-  void enter_phase(std::uint32_t slot);
+  void count_collective(std::uint32_t slot);
   // Before this rank captures so many bytes for that output in so many writes: blocks until others have come as far, in all outputs, if it
   // would have more than its share of half of the chunks, or of its journal, ahead of them. At the deadline it goes on, and says so: there
   // may be room all the same. Any thread.
   void keep(std::uint32_t slot, base::Bytes bytes, std::uint64_t writes);
-  // Until all ranks of that output have come as far as this one: to the phase that is returned. Blocks, and says so every now and then.
+  // Until all ranks of that output have come as far as this one: to the count that is returned. Blocks, and says so every now and then.
   // Throws timeout at the deadline. Any thread.
   std::uint32_t wait_for_ranks(std::uint32_t slot) const;
-  // The same, or nothing if `gives_up` is true before, or at the deadline.
+  // Waits likewise; nothing if `gives_up` is true before, and at the deadline.
   [[nodiscard]] std::optional<std::uint32_t> wait_for_ranks(std::uint32_t slot, const std::function<bool()>& gives_up) const;
 
  private:
@@ -44,13 +44,13 @@ class Pace {
   enum class End { came, gave_up, late };
   struct Waited {
     End end;
-    std::uint32_t phase;
+    std::uint32_t collective_count;
     std::string late;   // who is missing, and for how long
   };
   template <class GivesUp> Waited wait(std::uint32_t slot, double seconds, const GivesUp& gives_up) const;
-  [[nodiscard]] std::uint64_t signs_of_life(std::uint32_t slot, std::uint32_t phase) const;
-  [[nodiscard]] bool is_any_gone(std::uint32_t slot, std::uint32_t phase) const;
-  [[nodiscard]] std::string where_they_are(std::uint32_t slot, std::uint32_t phase) const;
+  [[nodiscard]] std::uint64_t signs_of_life(std::uint32_t slot, std::uint32_t collective_count) const;
+  [[nodiscard]] bool is_any_gone(std::uint32_t slot, std::uint32_t collective_count) const;
+  [[nodiscard]] std::string where_they_are(std::uint32_t slot, std::uint32_t collective_count) const;
 
   pool::Pool& pool_;
   const pool::Recorder& recorder_;

@@ -21,7 +21,7 @@ namespace glean::capture {
 
 using base::Bytes;
 
-// The files of one rank. Not thread-safe. Takes 2 MiB while there are any, or 1 MiB of outputs of bytes only.
+// The files of one rank. Not thread-safe. Takes 2 MiB while there are any, or 1 MiB of raw outputs only.
 class WriteThrough {
  public:
   // `pool` and `calls` must live as long.
@@ -32,7 +32,7 @@ class WriteThrough {
   // Writes the elements of `record` (place file, in the journal already) from the application's memory. Values out of range
   // are treated as by the drain. Nothing is done for an output that has failed. Throws what the storage says. Blocks.
   void write(const pool::Record& record, const Source& source);
-  // The same for bytes of an output of bytes: all writes before this one are in the file, and those after it wait. `copy_out`
+  // Writes bytes of a raw output: all writes before this one are in the file, and those after it wait. `copy_out`
   // copies bytes of the pattern's stream.
   void write(const pool::OutputKey& output, const mesh::PatternPart& bytes, const CopyOut& copy_out);
   // Closes the file of an output.

@@ -31,9 +31,9 @@ class Checksums {
 
   // Sums of disjoint parts of the file, as the worker computed them before the bytes left.
   void add(const std::vector<store::StridedSum>& sums) { sums_.insert(sums_.end(), sums.begin(), sums.end()); }
-  // Somebody else has written parts of the file, and their sums are not known: what no sum covers is read back.
+  // Other processes have written parts of the file, and their sums are not known: what no sum covers is read back.
   void lose() { lost_ = true; }
-  // For whoever publishes a file of which this is a part.
+  // For the node that publishes a file of which this is a part.
   [[nodiscard]] std::vector<store::StridedSum> take() { return std::exchange(sums_, {}); }
   [[nodiscard]] bool are_lost() const { return lost_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who has put which part of a variable: finds overlapping puts, and what nobody has put.
+// Which rank has put which part of a variable: finds overlapping puts, and what no rank has put.
 #pragma once
 
 #include <cstdint>

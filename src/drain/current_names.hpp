@@ -12,7 +12,7 @@ namespace glean::drain {
 // Where an output is and is to appear now: the program may have renamed it since it was closed. An empty final path: it has removed it.
 // Throws io when it is not described. Local.
 [[nodiscard]] store::FileNames current_names(const pool::Pool& pool, pool::OutputKey output);
-// The same by a process that has locked the log of names.
+// For a process that has locked the log of names.
 [[nodiscard]] store::FileNames current_names(const pool::Pool& pool, pool::OutputKey output, const pool::NameLog& log);
 
 }  // namespace glean::drain

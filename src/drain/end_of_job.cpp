@@ -62,7 +62,7 @@ EndOfJob::Look EndOfJob::look(const DrainPosition& position) {
     forecast.bytes_per_second = recent_bytes_ / recent_seconds_;
   }
   if (forecast.waiting_bytes != 0 && forecast.is_worse_than(worst_)) worst_ = forecast;
-  look.hurry = hurry_ = is_time_to_hurry(forecast);
+  look.boost = boosts_ = is_time_to_boost(forecast);
   look.warn = is_time_to_warn(forecast);
   return look;
 }
@@ -82,12 +82,12 @@ void EndOfJob::measure(const DrainPosition& position) {
   measured_seconds_ += busy;
 }
 
-bool EndOfJob::is_time_to_hurry(const Forecast& forecast) const {
-  if (!forecast.bytes_per_second) return hurry_ || forecast.seconds_left <= hurry_seconds_unknown;
+bool EndOfJob::is_time_to_boost(const Forecast& forecast) const {
+  if (!forecast.bytes_per_second) return boosts_ || forecast.seconds_left <= boost_seconds_unknown;
   const auto needed = forecast.needed_seconds();
   if (!needed) return true;
-  if (hurry_) return *needed * relax_factor + relax_seconds >= forecast.seconds_left;
-  return *needed * hurry_factor + hurry_seconds >= forecast.seconds_left;
+  if (boosts_) return *needed * relax_factor + relax_seconds >= forecast.seconds_left;
+  return *needed * boost_factor + boost_seconds >= forecast.seconds_left;
 }
 
 bool EndOfJob::is_time_to_warn(const Forecast& forecast) {

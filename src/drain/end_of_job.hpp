@@ -42,13 +42,13 @@ struct Forecast {
 
 class EndOfJob {
  public:
-  // It is time to hurry when `needed_seconds` × hurry_factor + hurry_seconds are left: a storage system is slower at
+  // It is time for the deadline boost when `needed_seconds` × boost_factor + boost_seconds are left: a storage system is slower at
   // some times than at others, and what is written must still be synchronised and published. It is not any more when
   // there is twice the time and a minute.
-  static constexpr double hurry_factor = 1.5, hurry_seconds = 30;
+  static constexpr double boost_factor = 1.5, boost_seconds = 30;
   static constexpr double relax_factor = 2, relax_seconds = 60;
-  // The same when the rate is not known.
-  static constexpr double hurry_seconds_unknown = 60;
+  // So many seconds before the end when the rate is not known.
+  static constexpr double boost_seconds_unknown = 60;
   // The rate is bytes per busy time; what lies this far back, in busy time, counts half. So pauses do not matter, and a
   // slow minute is soon seen.
   static constexpr double half_life_seconds = 10;
@@ -66,23 +66,23 @@ class EndOfJob {
 
   struct Look {
     Forecast forecast;
-    bool hurry = false;
+    bool boost = false;
     bool warn = false;   // tell the user now
   };
   Look look(const DrainPosition& position);
 
-  // Of all looks so far with something waiting.
+  // The worst of all looks so far with something waiting.
   [[nodiscard]] const Forecast& worst() const { return worst_; }
 
  private:
   void measure(const DrainPosition& position);
-  [[nodiscard]] bool is_time_to_hurry(const Forecast& forecast) const;
+  [[nodiscard]] bool is_time_to_boost(const Forecast& forecast) const;
   [[nodiscard]] bool is_time_to_warn(const Forecast& forecast);
 
   std::optional<DrainPosition> previous_;
   double recent_bytes_ = 0, recent_seconds_ = 0;   // decayed
   double measured_bytes_ = 0, measured_seconds_ = 0;
-  bool hurry_ = false;
+  bool boosts_ = false;
   int looks_with_loss_ = 0;
   Forecast warned_;
   Forecast worst_;

@@ -68,14 +68,14 @@ TEST(EndOfJob, ForgetsHowFastItWas) {
   EXPECT_NEAR(*drain.last.forecast.bytes_per_second, 20.0 * MiB, 0.2 * MiB);
 }
 
-TEST(EndOfJob, HurriesWhenTheTimeThatIsNeededIsNearTheTimeThatIsLeft) {
+TEST(EndOfJob, BoostsWhenTheTimeThatIsNeededIsNearTheTimeThatIsLeft) {
   VirtualDrain drain(1000);
   drain.second(100 * MiB);
-  EXPECT_FALSE(drain.last.hurry);
+  EXPECT_FALSE(drain.last.boost);
   drain.position.waiting_bytes = 40'000 * MiB;   // 400 s: × 1.5 + 30 = 630
 
   double left = 0;
-  while (!drain.second(0, 0).hurry) left = drain.last.forecast.seconds_left;
+  while (!drain.second(0, 0).boost) left = drain.last.forecast.seconds_left;
 
   EXPECT_EQ(drain.last.forecast.seconds_left, 630);
   EXPECT_EQ(left, 631);
@@ -85,24 +85,24 @@ TEST(EndOfJob, HurriesWhenTheTimeThatIsNeededIsNearTheTimeThatIsLeft) {
 TEST(EndOfJob, TakesItsTimeAgainWhenThereIsEnoughOfIt) {
   VirtualDrain drain(602);
   drain.second(100 * MiB);
-  const auto hurries_with = [&](Bytes waiting) {
+  const auto boosts_with = [&](Bytes waiting) {
     drain.position.waiting_bytes = waiting;
-    return drain.pause().hurry;
+    return drain.pause().boost;
   };
 
-  EXPECT_TRUE(hurries_with(38'000 * MiB)) << "600 s: 380 × 1.5 + 30 = 600";
-  EXPECT_TRUE(hurries_with(27'000 * MiB)) << "599 s: 270 × 2 + 60 = 600";
-  EXPECT_FALSE(hurries_with(26'800 * MiB)) << "598 s: 268 × 2 + 60 = 596";
-  EXPECT_FALSE(hurries_with(27'000 * MiB)) << "597 s: 270 × 1.5 + 30 = 435";
+  EXPECT_TRUE(boosts_with(38'000 * MiB)) << "600 s: 380 × 1.5 + 30 = 600";
+  EXPECT_TRUE(boosts_with(27'000 * MiB)) << "599 s: 270 × 2 + 60 = 600";
+  EXPECT_FALSE(boosts_with(26'800 * MiB)) << "598 s: 268 × 2 + 60 = 596";
+  EXPECT_FALSE(boosts_with(27'000 * MiB)) << "597 s: 270 × 1.5 + 30 = 435";
 }
 
-TEST(EndOfJob, HurriesInTheLastMinuteWhenItDoesNotKnowTheRate) {
+TEST(EndOfJob, BoostsInTheLastMinuteWhenItDoesNotKnowTheRate) {
   VirtualDrain drain(62);
 
-  EXPECT_FALSE(drain.pause().hurry);
-  EXPECT_TRUE(drain.pause().hurry);
+  EXPECT_FALSE(drain.pause().boost);
+  EXPECT_TRUE(drain.pause().boost);
   EXPECT_EQ(drain.last.forecast.seconds_left, 60);
-  while (drain.position.seconds_left > -5) EXPECT_TRUE(drain.pause().hurry);
+  while (drain.position.seconds_left > -5) EXPECT_TRUE(drain.pause().boost);
   EXPECT_EQ(drain.warnings, 0);
 }
 
@@ -155,13 +155,13 @@ TEST(EndOfJob, KnowsAStorageThatHangs) {
   EXPECT_EQ(*never.last.forecast.bytes_per_second, 0);
   EXPECT_EQ(never.last.forecast.needed_seconds(), std::nullopt);
   EXPECT_EQ(never.last.forecast.lost_bytes(), 10 * GiB);
-  EXPECT_TRUE(never.last.hurry);
+  EXPECT_TRUE(never.last.boost);
   EXPECT_EQ(never.warnings, 1);
-  EXPECT_FALSE(stopped.last.hurry);
+  EXPECT_FALSE(stopped.last.boost);
 
   for (int i = 0; i < 70; ++i) stopped.second(0);
 
-  EXPECT_TRUE(stopped.last.hurry) << "every ten seconds half of the rate";
+  EXPECT_TRUE(stopped.last.boost) << "every ten seconds half of the rate";
   EXPECT_GE(stopped.warnings, 1);
 }
 

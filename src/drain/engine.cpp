@@ -19,8 +19,8 @@
 #include "drain/retired_files.hpp"
 #include "drain/worker.hpp"
 #include "pool/description.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/published.hpp"
 #include "store/format/formats.hpp"
 #include "store/parts/part_index.hpp"
@@ -53,7 +53,7 @@ std::uint64_t thread_cpu_ns() {
 }  // namespace
 
 Engine::Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks)
-    : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), ranks_(ranks), damages_(pool.header().journals) {
+    : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), consumers_(pool), ranks_(ranks), damages_(pool.header().journals) {
   for (int rank = 0; rank < static_cast<int>(pool.header().journals); ++rank) journals_.emplace_back(pool, rank);
   inherits_ = pool.header().drains.fetch_add(1, std::memory_order_relaxed) != 0;
   trace_.threads = plan.drain_threads;
@@ -164,7 +164,7 @@ void Engine::run(int thread, Worker& worker) {
         return each.second->stream() != nullptr && each.second->stream()->is_about_to_go_on();
       });
       lock.unlock();
-      pool::futex_wait(pool_.header().work, seen, waits ? Patience::between_looks_ns : is_soon ? short_nap_ns : nap_ns);
+      pool::futex_wait(pool_.header().work, seen, waits ? CoreYielding::between_looks_ns : is_soon ? short_nap_ns : nap_ns);
     }
     lock.lock();
   }
@@ -193,7 +193,7 @@ std::optional<Job> Engine::next_job() {
 }
 
 void Engine::read_journals() {
-  const std::size_t to_send = parcels_.queue.size();
+  const std::size_t to_send = blocks_.queue.size();
   // An output may be described while the journals are read; the second look finds it.
   for (int look = 0; look < 2; ++look) {
     adopt_outputs();
@@ -202,7 +202,7 @@ void Engine::read_journals() {
     const bool complete = read_all_journals();
     if (complete && outputs_.size() == known) break;
   }
-  if (parcels_.queue.size() > to_send) pool::futex_signal(pool_.header().progress);   // for the exchange, which sends them
+  if (blocks_.queue.size() > to_send) pool::futex_signal(pool_.header().progress);   // for the exchange, which sends them
   if (ranks_ == Ranks::working) pass_over_lost_writes();
   if (pool_.is_shared() && !blocked_.empty()) look_behind_what_waits();
   tell_of_space();
@@ -225,7 +225,7 @@ bool Engine::read_all_journals() {
     bool complete = true;
     blocked_.clear();
     for (int rank = 0; rank < static_cast<int>(journals_.size()); ++rank) complete = read_journal(rank) && complete;
-    // What one rank has written may wait for what another has; without ranks, for what nobody will ever record.
+    // What one rank has written may wait for what another has; without ranks, for what will never be recorded.
     if (!blocked_.empty() && records_read_ != before) continue;
     if (ranks_ == Ranks::gone && pass_over_unrecorded_writes()) continue;
     return complete && blocked_.empty();
@@ -296,8 +296,10 @@ void Engine::adopt(pool::OutputKey key) {
   } catch (const base::Error&) {
     description = {};   // cannot be decoded either, which fails the output
   }
-  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, parcels_, spill_, ranks_,
-                                              inherits_ && !has_read_all_);
+  const bool is_inherited = inherits_ && !has_read_all_;
+  auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, blocks_, spill_, consumers_,
+                                              ranks_, is_inherited);
+  if (!is_inherited) consumers_.opened(output->about());
   for (const auto& damage : damages_) {
     if (damage) output->life().fail(*damage);
   }
@@ -309,6 +311,7 @@ void Engine::relieve_if_full() {
   // Without ranks only what other nodes send can want room.
   if (ranks_ == Ranks::gone && !pool_.is_shared()) return;
   if (pool_.header().waiting_for_space.load(std::memory_order_seq_cst) == 0) return;
+  consumers_.drop_dead();
   // Whole windows first; when there are none, and none on their way, whatever can be written.
   for (const auto relief : {Relief::full_windows, Relief::everything}) {
     if (!jobs_.empty() || (relief == Relief::everything && windows_in_flight_ != 0)) return;
@@ -336,6 +339,7 @@ void Engine::after_change(OutputDrain& output) {
   space_returned_ |= std::exchange(output.about().space_returned, false);
   if (output.life().has_ended()) {
     trace_.outputs.push_back(output.about().trace);
+    consumers_.ended(output.about());
     const pool::OutputKey key = output.about().key;
     if (output.life().now() == Life::kept) postponed_.insert(key);
     outputs_.erase(key);

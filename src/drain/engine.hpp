@@ -16,8 +16,9 @@
 #include <thread>
 #include <vector>
 
+#include "drain/consumers.hpp"
+#include "drain/core_yielding.hpp"
 #include "drain/output_drain.hpp"
-#include "drain/patience.hpp"
 #include "drain/worker.hpp"
 #include "plan/node_plan.hpp"
 #include "pool/name_log.hpp"
@@ -28,7 +29,7 @@ class Engine {
  public:
   // Starts plan.drain_threads threads, which take up what is in the pool, and one that watches the clock where the pool says
   // when the job ends. `pool` and `calls` must outlive the engine. Throws when the buffers or threads cannot be had. With
-  // Ranks::gone nobody captures any more: outputs are completed with the steps that all ranks have ended, and what the
+  // Ranks::gone no rank captures any more: outputs are completed with the steps that all ranks have ended, and what the
   // storage refuses stays as it is for another try.
   Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks = Ranks::working);
   // stop(Unfinished::discard).
@@ -46,9 +47,9 @@ class Engine {
   void adopt_now();
   // Where other nodes are in the session too: the next of what they write, if any, and that it has arrived at its node. From
   // any thread. Local. Everyone of them is answered.
-  [[nodiscard]] std::optional<Parcel> next_parcel();
+  [[nodiscard]] std::optional<ExchangeBlock> next_block();
   enum class Answer { arrived, refused };
-  void answered(const Parcel& parcel, Answer answer);
+  void answered(const ExchangeBlock& block, Answer answer);
   // The checksums of what this node has written of an output, when that is durable, for the node that publishes it; nothing if
   // none are wanted. And those of another. From any thread. Local.
   struct Sums {
@@ -57,6 +58,8 @@ class Engine {
   };
   [[nodiscard]] std::optional<Sums> take_sums(pool::OutputKey key);
   void add_sums(pool::OutputKey key, const Sums& sums);
+  // What looks at complete steps. Any thread, as long as the engine lives.
+  [[nodiscard]] Consumers& consumers() { return consumers_; }
   // So far; complete after stop(). Local.
   [[nodiscard]] DrainTrace trace() const;
 
@@ -94,14 +97,14 @@ class Engine {
   void look_behind_what_waits();
   bool pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends);
   [[nodiscard]] std::vector<pool::WriteStamp> recorded(pool::OutputKey output, std::uint64_t from) const;
-  // -- engine_parcels.cpp: what other nodes write
+  // -- engine_exchange_blocks.cpp: what other nodes write
   [[nodiscard]] std::optional<Job> next_read();
   void read_spilled(const Job& job);
   void has_read(const Job& job);
-  // -- engine_patience.cpp
+  // -- engine_core_yielding.cpp
   [[nodiscard]] bool leaves_cores_to_ranks();
   [[nodiscard]] static int cores_of_machine();
-  // -- engine_hurry.cpp: before the job ends
+  // -- engine_deadline_boost.cpp: before the job ends
   void watch_end_of_job();
   [[nodiscard]] DrainPosition position() const;
   void add_threads();
@@ -111,6 +114,7 @@ class Engine {
   plan::NodePlan plan_;
   store::SystemCalls& calls_;
   SpillFiles spill_;
+  Consumers consumers_;
   Ranks ranks_;
 
   mutable std::mutex mutex_;   // everything below, and the outputs
@@ -123,7 +127,7 @@ class Engine {
   Jobs jobs_;
   Jobs without_room_;   // that the storage had no room for
   std::size_t ended_when_room_was_lacking_ = 0;   // outputs
-  Parcels parcels_;
+  ExchangeBlocks blocks_;
   int reads_in_flight_ = 0;
   int read_and_sent_ = 0;   // not answered
   std::uint64_t looked_for_lost_writes_ns_ = 0;
@@ -139,7 +143,7 @@ class Engine {
   DrainTrace trace_;
   std::vector<std::unique_ptr<Worker>> workers_;   // one of each thread
   std::vector<std::thread> threads_;
-  Patience patience_;
+  CoreYielding core_yielding_;
   EndOfJob end_of_job_;
   std::condition_variable stop_watching_;
   std::thread watch_;

@@ -10,7 +10,7 @@
 
 #include "base/clock.hpp"
 #include "drain/engine.hpp"
-#include "pool/epochs.hpp"
+#include "pool/lamport_clock.hpp"
 
 namespace glean::drain {
 namespace {
@@ -49,7 +49,7 @@ void Engine::pass_over_lost_writes() {
   pass_over_gaps(waiting);
 }
 
-// Without ranks: those that nobody has recorded. Returns whether there were any.
+// Without ranks: those that were not recorded. Returns whether there were any.
 bool Engine::pass_over_unrecorded_writes() {
   std::map<OutputDrain*, std::uint64_t> waiting;
   for (const auto& [key, output] : outputs_) {
@@ -62,8 +62,8 @@ bool Engine::pass_over_unrecorded_writes() {
   return pass_over_gaps(waiting);
 }
 
-// Of each output numbers below that one that are in no journal: nobody will record them any more, since who does not hold his number has
-// done so. Then what they kept waiting is read, and so on. Returns whether there were any.
+// Passes over those numbers of each output below that one which are in no journal: no rank will record them any more, since one that does
+// not hold its number has done so. Then what they kept waiting is read, and so on. Returns whether there were any.
 bool Engine::pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends) {
   std::map<OutputDrain*, std::set<std::uint64_t>> recorded_numbers;
   try {
@@ -72,7 +72,7 @@ bool Engine::pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends) {
       for (const pool::WriteStamp& write : recorded(output->about().key, output->stream()->next_write())) numbers.insert(write.number);
     }
   } catch (const base::Error&) {
-    return false;   // whoever reads that journal says so
+    return false;   // the reader of that journal says so
   }
   bool any = false;
   for (bool more = true; more; any |= more) {
@@ -93,8 +93,8 @@ bool Engine::pass_over_gaps(const std::map<OutputDrain*, std::uint64_t>& ends) {
   return any;
 }
 
-// A journal is read up to what waits for other nodes. They have to know of the epochs behind it, or they would wait for those of other
-// outputs that are in none before: since epochs do not go back in a journal, the earliest of all can always be written.
+// A journal is read up to what waits for other nodes. They have to know of the ticks behind it, or they would wait for those of other
+// outputs that are in none before: since ticks do not go back in a journal, the earliest of all can always be written.
 void Engine::look_behind_what_waits() {
   for (const auto& [key, output] : outputs_) {
     Stream* const stream = output->stream();
@@ -104,7 +104,7 @@ void Engine::look_behind_what_waits() {
         if (write.number == stream->next_write()) stream->found_waiting(write);
       }
     } catch (const base::Error&) {
-      return;   // whoever reads that journal says so
+      return;   // the reader of that journal says so
     }
   }
 }

@@ -16,7 +16,7 @@
 #include "base/log.hpp"
 #include "drain/current_names.hpp"
 #include "drain/engine.hpp"
-#include "pool/epochs.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/name_log.hpp"
 #include "pool/other_handles.hpp"
 #include "pool/published.hpp"

@@ -7,7 +7,7 @@
 #include <deque>
 #include <memory>
 
-#include "drain/parcel.hpp"
+#include "drain/exchange_block.hpp"
 #include "store/windows/window.hpp"
 
 namespace glean::drain {
@@ -20,9 +20,9 @@ struct Job {
   OutputDrain* output = nullptr;
   std::shared_ptr<store::Window> window;
   std::uint64_t steps = 0;   // synchronize: how many it has made durable
-  // read: a parcel as long as its output has not failed, and what is read of it
-  Parcel* parcel = nullptr;
-  std::shared_ptr<Parcel> read{};
+  // read: a block as long as its output has not failed, and what is read of it
+  ExchangeBlock* block = nullptr;
+  std::shared_ptr<ExchangeBlock> read{};
 };
 using Jobs = std::deque<Job>;
 

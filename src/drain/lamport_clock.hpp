@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The write order of a raw output that ranks of several nodes write. Each node writes what its own ranks have captured, in the order of its
-// numbers, and the nodes go through the ticks of a Lamport clock together (pool/epochs.hpp, which calls them epochs): writes of a tick go
-// into the file when those of all earlier ones, of all nodes, are in it. Writes of different nodes in one tick were made at the same time:
-// which of them stays is not defined.
+// numbers, and the nodes go through the ticks of a Lamport clock together (pool/lamport_clock.hpp): writes of a tick go into the file when
+// those of all earlier ones, of all nodes, are in it. Writes of different nodes in one tick were made at the same time: which of them stays
+// is not defined.
 #pragma once
 
 #include <cstdint>

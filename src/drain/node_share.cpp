@@ -31,37 +31,36 @@ void NodeShare::hand_over(PendingPiece& pending, std::uint64_t window, Extent by
   const std::size_t size = mesh::size_of(pending.variable->external);
   const std::uint64_t first = pending.record->first_element + bytes.begin / size;
   const std::uint64_t end = pending.record->first_element + (bytes.end + size - 1) / size;
-  const auto continues = [&](const Parcel& parcel) {
-    return parcel.record == pending.record && parcel.node == node &&
-           first <= parcel.first_element + parcel.elements;
+  const auto continues = [&](const ExchangeBlock& block) {
+    return block.record == pending.record && block.node == node && first <= block.first_element + block.elements;
   };
   const bool is_spilled = pending.payload == nullptr;
-  auto& parcels = parcels_.queue;
-  if (parcels.empty() || !continues(parcels.back())) {
+  auto& queue = blocks_.queue;
+  if (queue.empty() || !continues(queue.back())) {
     const pool::Record& record = *pending.record;
-    Parcel parcel{.output = output_.key, .record = &record, .step = record.step, .variable = record.variable,
-                  .job_rank = pending.job_rank, .memory = static_cast<mesh::Type>(record.memory_type), .box = {}, .first_element = first,
-                  .node = node, .payload = {}, .spilled_by = {}, .block = {}};
-    parcel.box = pool::box_of(record);
-    parcel.first = is_first_to(parcel);
-    if (is_spilled) parcel.spilled_by = pending.journal->rank();
-    parcels.push_back(std::move(parcel));
-    if (is_spilled) parcels_.to_read.push_back(std::prev(parcels.end()));
+    ExchangeBlock block{.output = output_.key, .record = &record, .step = record.step, .variable = record.variable,
+                        .job_rank = pending.job_rank, .memory = static_cast<mesh::Type>(record.memory_type), .box = {},
+                        .first_element = first, .node = node, .payload = {}, .spilled_by = {}, .buffer = {}};
+    block.box = pool::box_of(record);
+    block.first = is_first_to(block);
+    if (is_spilled) block.spilled_by = pending.journal->rank();
+    queue.push_back(std::move(block));
+    if (is_spilled) blocks_.to_read.push_back(std::prev(queue.end()));
     ++unsent_[record.step];
   }
-  Parcel& parcel = parcels.back();
-  parcel.elements = end - parcel.first_element;
-  if (!is_spilled) parcel.payload = payload_of(parcel, pending.payload);
-  parcel.file_bytes += bytes.size();
+  ExchangeBlock& block = queue.back();
+  block.elements = end - block.first_element;
+  if (!is_spilled) block.payload = payload_of(block, pending.payload);
+  block.file_bytes += bytes.size();
 }
 
 // Records of a put follow each other in the journal of its rank, and no other put into the step has its box.
-bool NodeShare::is_first_to(const Parcel& parcel) {
-  Told& told = told_[parcel.job_rank];
-  if (told.variable != parcel.variable || told.step != parcel.step || told.box != parcel.box) {
-    told = {parcel.variable, parcel.step, parcel.box, {}};
+bool NodeShare::is_first_to(const ExchangeBlock& block) {
+  Told& told = told_[block.job_rank];
+  if (told.variable != block.variable || told.step != block.step || told.box != block.box) {
+    told = {block.variable, block.step, block.box, {}};
   }
-  return told.nodes.insert(parcel.node).second;
+  return told.nodes.insert(block.node).second;
 }
 
 bool NodeShare::has_come_before(const pool::Record& record, const mesh::Box& box) {
@@ -71,9 +70,9 @@ bool NodeShare::has_come_before(const pool::Record& record, const mesh::Box& box
   return !came_before_.emplace(record.variable, record.step, std::move(words), record.first_element, record.elements).second;
 }
 
-void NodeShare::arrived(const Parcel& parcel) {
-  --unsent_[parcel.step];
-  output_.pool.header().written_bytes.fetch_add(parcel.file_bytes, std::memory_order_relaxed);
+void NodeShare::arrived(const ExchangeBlock& block) {
+  --unsent_[block.step];
+  output_.pool.header().written_bytes.fetch_add(block.file_bytes, std::memory_order_relaxed);
 }
 
 void NodeShare::look(const pool::RanksOfOutput& ranks) {

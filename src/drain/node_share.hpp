@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
+#include "drain/exchange_block.hpp"
 #include "drain/output.hpp"
-#include "drain/parcel.hpp"
 #include "plan/file_share.hpp"
 #include "pool/ranks_of_output.hpp"
 
@@ -20,7 +20,7 @@ namespace glean::drain {
 
 class NodeShare {
  public:
-  NodeShare(DrainedOutput& output, Parcels& parcels) : output_(output), parcels_(parcels) {}
+  NodeShare(DrainedOutput& output, ExchangeBlocks& blocks) : output_(output), blocks_(blocks) {}
 
   // From now on each node writes its file domains; before, and of a raw output, each writes what its own ranks have put.
   void divide(plan::FileWriters writers) { writers_ = std::move(writers); }
@@ -28,7 +28,7 @@ class NodeShare {
   // Sends what another node writes there. `bytes`: of the piece, in the window.
   void hand_over(PendingPiece& pending, std::uint64_t window, Extent bytes);
   // It is where it is written.
-  void arrived(const Parcel& parcel);
+  void arrived(const ExchangeBlock& block);
   // A node that was killed before it knew that something had arrived sends it again.
   [[nodiscard]] bool has_come_before(const pool::Record& record, const mesh::Box& box);
 
@@ -43,12 +43,12 @@ class NodeShare {
   [[nodiscard]] Bytes highest_end() const { return output_.slot.job_highest_end.load(std::memory_order_acquire); }
 
  private:
-  [[nodiscard]] bool is_first_to(const Parcel& parcel);
+  [[nodiscard]] bool is_first_to(const ExchangeBlock& block);
 
   DrainedOutput& output_;
-  Parcels& parcels_;
+  ExchangeBlocks& blocks_;
   std::optional<plan::FileWriters> writers_;
-  std::map<std::uint64_t, std::uint64_t> unsent_;   // parcels of a step that have not arrived
+  std::map<std::uint64_t, std::uint64_t> unsent_;   // blocks of a step that have not arrived
   // The put that a rank's records speak of, and the nodes that have been sent some of it.
   struct Told {
     std::uint32_t variable = 0;
@@ -59,7 +59,7 @@ class NodeShare {
   std::map<int, Told> told_;
   std::uint64_t seen_ended_ = 0;   // steps, by the ranks of this node
   bool seen_closed_ = false;
-  // Of what other nodes have sent, while a job is recovered: variable, step, box, first element, elements.
+  // What other nodes have sent, while a job is recovered: variable, step, box, first element, elements.
   std::set<std::tuple<std::uint32_t, std::uint64_t, std::vector<std::uint64_t>, std::uint64_t, std::uint64_t>> came_before_;
 };
 

@@ -17,6 +17,7 @@
 
 namespace glean::drain {
 
+class Consumers;
 class NodeShare;
 
 // Whether the ranks still capture. `gone`: they do not and will not.
@@ -32,7 +33,7 @@ struct StepCounts {
   std::uint64_t staged = 0;
   std::uint64_t written = 0;
   std::uint64_t synchronized = 0;
-  // Of those that are staged: how many records there are, and how far the file reaches.
+  // What is staged: how many records there are, and how far the file reaches.
   std::uint64_t records = 0;
   Bytes end = 0;
 };
@@ -44,6 +45,7 @@ struct DrainedOutput {
   SpillFiles& spill;
   Ranks ranks;
   bool inherited;   // another drain may have written some of it
+  Consumers& consumers;
   pool::OutputSlot& slot = pool.slot(key.slot);
   NodeShare* nodes = nullptr;   // where several nodes write it
   store::OutputDescription description{};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "drain/consumers.hpp"
 #include "drain/steps.hpp"
 #include "pool/futex.hpp"
 #include "store/windows/range_error.hpp"
@@ -28,11 +29,11 @@ void check_notes(const DrainedOutput& output) {
 }  // namespace
 
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
-                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, Parcels& parcels,
-                         SpillFiles& spill, Ranks ranks, bool inherited)
-    : output_{pool, key, calls, spill, ranks, inherited},
-      nodes_(pool.is_shared() ? std::make_unique<NodeShare>(output_, parcels) : nullptr),
-      log_(output_), work_(output_, *this, request_bytes, jobs, parcels), file_(output_), life_(output_, work_, file_, description.chunks),
+                         store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, ExchangeBlocks& blocks,
+                         SpillFiles& spill, Consumers& consumers, Ranks ranks, bool inherited)
+    : output_{pool, key, calls, spill, ranks, inherited, consumers},
+      nodes_(pool.is_shared() ? std::make_unique<NodeShare>(output_, blocks) : nullptr),
+      log_(output_), work_(output_, *this, request_bytes, jobs, blocks), file_(output_), life_(output_, work_, file_, description.chunks),
       order_(std::make_unique<Steps>(output_, work_, life_, file_, log_)) {
   output_.nodes = nodes_.get();
   try {
@@ -132,10 +133,10 @@ void OutputDrain::part_written(PendingPiece& pending, Bytes bytes) {
   work_.forget(pending);
 }
 
-void OutputDrain::arrived(const Parcel& parcel) {
+void OutputDrain::arrived(const ExchangeBlock& block) {
   if (!life_.is_writing()) return;
-  nodes_->arrived(parcel);
-  if (PendingPiece* const pending = work_.find(parcel.record)) part_written(*pending, parcel.file_bytes);
+  nodes_->arrived(block);
+  if (PendingPiece* const pending = work_.find(block.record)) part_written(*pending, block.file_bytes);
 }
 
 void OutputDrain::synchronized(std::uint64_t steps) {
@@ -231,6 +232,7 @@ void OutputDrain::drop_everything() {
   order_->drop();
   for (const TakenRecord& each : std::exchange(unread_, {})) output_.retire(each);
   log_.release(no_step);
+  output_.consumers.ended(output_);
 }
 
 // --- its end
@@ -241,7 +243,12 @@ void OutputDrain::published() {
   life_.published();
 }
 
-void OutputDrain::discard_file() noexcept { file_.discard(life_.failure() != Failure::dropped && order_->has_promise()); }
+void OutputDrain::discard_file() noexcept {
+  // While ranks work, the publisher removes what it has made: another node may not have heard yet that something in it was promised.
+  const bool is_publishers = output_.ranks == Ranks::working && output_.nodes != nullptr && !output_.description.is_bytes;
+  if (is_publishers && !output_.publishes()) return;
+  file_.discard(life_.failure() != Failure::dropped && order_->has_promise());
+}
 
 void OutputDrain::finish_failed() {
   drop_everything();

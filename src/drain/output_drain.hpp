@@ -22,7 +22,8 @@ class OutputDrain {
   // Opens the working file, and goes on where an earlier drain has stopped. An output whose file cannot be opened has
   // failed; it still takes its records. `inherited`: another drain may have written some of it.
   OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description, store::SystemCalls& calls,
-              Bytes request_bytes, Jobs& jobs, Parcels& parcels, SpillFiles& spill, Ranks ranks, bool inherited);
+              Bytes request_bytes, Jobs& jobs, ExchangeBlocks& blocks, SpillFiles& spill, Consumers& consumers, Ranks ranks,
+              bool inherited);
 
   // -- what the ranks have done
   // Reads how far they are. Call it before the journals are read: only then is what it says all there.
@@ -34,7 +35,7 @@ class OutputDrain {
   void window_done(const store::Window& window);
   void synchronized(std::uint64_t steps);
   void published();
-  void arrived(const Parcel& parcel);   // where it is written
+  void arrived(const ExchangeBlock& block);   // where it is written
   void discard_file() noexcept;         // without the lock
   void finish_failed();                 // all ranks have left it, or the drain ends
   // Counts values out of range, and fails the output where the rule says so.

@@ -13,6 +13,7 @@
 #include "pool/name_log.hpp"
 #include "pool/other_handles.hpp"
 #include "pool/published.hpp"
+#include "store/format/new_file.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/posix/unclosed.hpp"
 #include "store/sums/sidecar.hpp"
@@ -57,6 +58,7 @@ std::optional<base::Error> OutputFile::open(bool shared, bool is_retried, bool i
     return base::Error(base::Errc::exists, "a newer '" + names.final_path + "' was written after " + since);
   }
   const bool may_be_anothers = names.working_path == names.final_path;
+  if (is_to_be_made(inode)) store::make_new_file(output_.calls, names, output_.description.metadata);
   file_ = std::make_unique<store::File>(output_.calls, std::move(names), output_.description.direct_io);
   const std::uint64_t before = slot.working_inode.load(std::memory_order_acquire);
   if (may_be_anothers && before != 0 && before != file_->inode()) {
@@ -75,7 +77,16 @@ void OutputFile::tell_slot() {
   slot.working_descriptor.store(static_cast<std::uint64_t>(getpid()) << 32 | descriptor, std::memory_order_relaxed);
   slot.working_inode.store(file_->inode(), std::memory_order_release);
   pool::note_written_file(output_.pool, file_->device(), file_->inode());
-  if (output_.nodes != nullptr) pool::futex_signal(output_.pool.header().progress);
+  // A rank waits for it.
+  if (output_.nodes != nullptr || !output_.description.is_bytes) pool::futex_signal(output_.pool.header().progress);
+}
+
+// A raw output is made by the rank that opens it.
+bool OutputFile::is_to_be_made(std::uint64_t publishing_inode) const {
+  const pool::OutputSlot& slot = output_.slot;
+  const bool is_untouched = slot.working_inode.load(std::memory_order_acquire) == 0 && publishing_inode == 0 &&
+                            output_.steps.written == 0 && slot.highest_end.load(std::memory_order_acquire) == 0;
+  return is_untouched && output_.publishes() && !output_.description.is_bytes;
 }
 
 bool OutputFile::is_in_place() const {

@@ -51,7 +51,7 @@ class OutputFile {
   // the lock.
   void publish_unclosed();
   void published();
-  // Of an output that has failed: the file goes, unless something in it `was_promised`. Without the lock.
+  // The output has failed: the file goes, unless something in it `was_promised`. Without the lock.
   void discard(bool was_promised) noexcept;
   // The file is closed: an open one would keep its space.
   void discarded();
@@ -61,6 +61,7 @@ class OutputFile {
  private:
   [[nodiscard]] bool keep() noexcept;
   void tell_slot();
+  [[nodiscard]] bool is_to_be_made(std::uint64_t publishing_inode) const;
   void tell_of_unclosed(const std::optional<std::string>& path);
 
   DrainedOutput& output_;

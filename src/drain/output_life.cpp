@@ -6,6 +6,7 @@
 #include "base/run_notes.hpp"
 #include "base/units.hpp"
 #include "drain/node_share.hpp"
+#include "pool/description.hpp"
 #include "pool/futex.hpp"
 #include "pool/postponed.hpp"
 #include "pool/published.hpp"
@@ -159,7 +160,7 @@ void OutputLife::put_off(const base::Error& error, Life life) {
   work_.drop();
 }
 
-// Of several nodes: the storage of this one refuses it. The error first, as on one node: either all ranks of the node have closed
+// Several nodes write it, and the storage of this one refuses it. The error first, as on one node: either all ranks of the node have closed
 // the output, or the last one finds the failure.
 void OutputLife::refuse(const base::Error& error) {
   pool::OutputSlot& slot = output_.slot;
@@ -220,6 +221,8 @@ void OutputLife::finish(const char* trace_state, pool::OutputState state) {
   trace.range_errors = slot.range_errors.load(std::memory_order_acquire);   // those that ranks have met too
   output_.space_returned = true;
   life_ = Life::finished;
+  const std::vector<std::uint32_t> meaning = pool::read_meaning(output_.pool, output_.key).chunks;
+  description_chunks_.insert(description_chunks_.end(), meaning.begin(), meaning.end());
   const Ending ending = trace.state == "published" || trace.state == "removed" ? Ending::durable : Ending::failed;
   tell_names(ending);
   // No rank comes to see what became of it, but other nodes that know of it.

@@ -95,7 +95,7 @@ void OutputWork::drop() {
   const auto mine = [this](const Job& job) { return job.output == &owner_; };
   in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
   std::erase_if(jobs_, mine);
-  parcels_.forget(output_.key);
+  blocks_.forget(output_.key);
 }
 
 void OutputWork::retire_all() {

@@ -19,8 +19,8 @@ enum class Relief { full_windows, everything };
 
 class OutputWork {
  public:
-  OutputWork(DrainedOutput& output, OutputDrain& owner, Bytes request_bytes, Jobs& jobs, Parcels& parcels)
-      : output_(output), owner_(owner), request_bytes_(request_bytes), jobs_(jobs), parcels_(parcels) {}
+  OutputWork(DrainedOutput& output, OutputDrain& owner, Bytes request_bytes, Jobs& jobs, ExchangeBlocks& blocks)
+      : output_(output), owner_(owner), request_bytes_(request_bytes), jobs_(jobs), blocks_(blocks) {}
   void set_request_bytes(Bytes request_bytes) { request_bytes_ = request_bytes; }
   [[nodiscard]] Bytes request_bytes() const { return request_bytes_; }
   // Pieces may lie over each other, and the latest wins: at most one request of a window is on its way.
@@ -30,7 +30,7 @@ class OutputWork {
   void keep(std::unique_ptr<PendingPiece> pending);
   // Puts the piece into the windows that this node writes, and hands the rest over to other nodes.
   void gather(PendingPiece& pending);
-  // The same of what is filled. Returns how many windows that are.
+  // Gathers what is filled. Returns how many windows that are.
   std::uint64_t gather_fill(const store::VariableLayout& variable, Extent extent, std::uint64_t step);
   [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written
   // How far the file reaches, by all that was put; and how much was put since it was last made longer.
@@ -61,7 +61,7 @@ class OutputWork {
   OutputDrain& owner_;
   Bytes request_bytes_;
   Jobs& jobs_;
-  Parcels& parcels_;
+  ExchangeBlocks& blocks_;
   bool may_overlap_ = false;
   std::unordered_map<const pool::Record*, std::unique_ptr<PendingPiece>> pieces_;
   std::map<std::uint64_t, store::Window> gathered_;   // by index

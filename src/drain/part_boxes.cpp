@@ -10,7 +10,7 @@
 namespace glean::drain {
 namespace {
 
-// Of the boxes, ascending, disjoint.
+// The elements of the boxes, ascending, disjoint.
 std::vector<Extent> elements_in(const std::vector<mesh::Box>& boxes, const mesh::Shape& shape) {
   std::vector<Extent> rows_of_all;
   for (const mesh::Box& box : boxes) {

@@ -19,7 +19,7 @@ class PartBoxes {
  public:
   // Reads the index. Throws what the storage says.
   PartBoxes(store::SystemCalls& calls, const store::FileNames& names);
-  // Of holes in a record of the variable, ascending and disjoint, what lies in the boxes.
+  // The parts of holes in a record of the variable, ascending and disjoint, that lie in the boxes.
   [[nodiscard]] std::vector<Extent> within(std::uint32_t variable, const store::VariableLayout& layout, std::uint64_t record,
                                            const std::vector<Extent>& holes) const;
 

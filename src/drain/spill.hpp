@@ -21,7 +21,7 @@ struct DamagedSpill : base::Error {
   using base::Error::Error;
 };
 
-// The same, said of what is lost with it.
+// The error, said of what is lost with it.
 [[nodiscard]] DamagedSpill lost_payload(const DamagedSpill& error, const std::string& variable, const std::string& path,
                                         std::uint64_t step);
 
@@ -37,7 +37,7 @@ class SpillFiles {
   // storage says. Blocks.
   [[nodiscard]] const std::byte* read(const pool::Record& record, int rank, std::vector<std::byte>& buffer);
 
-  // The same as of the journal, and the room in the spill file is free, too.
+  // As JournalReader::give_payload_back(), and the room in the spill file is free, too.
   void give_payload_back(const pool::Record& record, pool::JournalReader& journal);
   void retire(const pool::Record& record, pool::JournalReader& journal);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/units.hpp"
+#include "drain/consumers.hpp"
 #include "drain/messages.hpp"
 #include "drain/node_share.hpp"
 
@@ -33,6 +34,7 @@ void Steps::on_put(const TakenRecord& taken) {
   if (has_payload && record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
   if (log_.is_in_chunks(record)) return output_.retire(taken);
   if (output_.nodes != nullptr && output_.nodes->has_come_before(record, box)) return output_.retire(taken);
+  output_.consumers.saw(output_, taken);
   const bool in_file = record.state != pool::RecordState::live || record.place == pool::PayloadPlace::file;
   if (in_file || is_undone(record.step)) return take_kept(taken);
   const auto convert = store::converter(memory, variable.external, variable.stored);
@@ -41,7 +43,7 @@ void Steps::on_put(const TakenRecord& taken) {
       {store::Piece(variable, record_of(variable, record.step), box, record.first_element, record.elements), &variable, convert,
        record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr, mesh::size_of(memory)},
       taken, output_.pool.job_rank(record, taken.journal->rank()), record.step, 0});
-  const KeptPut put = kept_put(output_.pool, record, taken.journal->rank());
+  const LoggedPut put = logged_put(output_.pool, record, taken.journal->rank());
   if (record.origin != pool::Origin::node) cover(put);
   if (record.first_element == 0) work_.need(box.elements() * mesh::size_of(variable.external));
   pending->unwritten_bytes = pending->piece.file_bytes();
@@ -58,7 +60,7 @@ Coverage& Steps::coverage(std::uint32_t variable, std::uint64_t step) {
   return coverage_.try_emplace({variable, layout.per_step() ? step : no_step}, layout.shape).first->second;
 }
 
-void Steps::cover(const KeptPut& put) {
+void Steps::cover(const LoggedPut& put) {
   Coverage& covered = coverage(put.variable, put.step);
   const auto earlier = put.first == 0 ? covered.add(put.box, put.job_rank) : std::nullopt;
   // What another node sent, and could not know that it had arrived, it sends again when the job is recovered.
@@ -68,7 +70,7 @@ void Steps::cover(const KeptPut& put) {
   if (earlier) throw overlap_error(output_.description.layout.variables[put.variable], put.step, put.box, put.job_rank, *earlier);
 }
 
-void Steps::reach(const KeptPut& put, const store::Piece& piece) {
+void Steps::reach(const LoggedPut& put, const store::Piece& piece) {
   Reach& reach = reaches_[put.step];
   reach.end = std::max(reach.end, piece.file_extent().end);
   reach.has_records |= output_.description.layout.variables[put.variable].per_step();
@@ -118,6 +120,7 @@ void Steps::stage() {
       if (it->second.has_records) steps.records = std::max(steps.records, steps.staged + 1);
       reaches_.erase(it);
     }
+    output_.consumers.complete(output_, steps.staged);
     ++steps.staged;
     output_.slot.records.store(steps.records, std::memory_order_release);
     output_.slot.highest_end.store(steps.end, std::memory_order_release);
@@ -204,7 +207,8 @@ void Steps::drop() {
   unwritten_.clear();
 }
 
-// Of an output of several files none: they are joined as far as all have steps. The word has no checksum: what cannot be was not promised.
+// An output of several files has no promised steps: they are joined as far as all have steps. The word has no checksum: what cannot be was
+// not promised.
 bool Steps::has_promise() const {
   const std::uint64_t promised = output_.slot.synchronized_writes.load(std::memory_order_acquire);
   if (output_.description.is_part || promised == 0) return false;

@@ -40,8 +40,8 @@ class Steps final : public WriteOrder {
  private:
   // -- what was put
   Coverage& coverage(std::uint32_t variable, std::uint64_t step);
-  void cover(const KeptPut& put);   // throws overlap
-  void reach(const KeptPut& put, const store::Piece& piece);
+  void cover(const LoggedPut& put);   // throws overlap
+  void reach(const LoggedPut& put, const store::Piece& piece);
   [[nodiscard]] std::uint64_t kept_until(std::uint32_t variable, std::uint64_t step) const;
   // -- staging
   void skip_empty_steps();
@@ -53,8 +53,8 @@ class Steps final : public WriteOrder {
   void take_kept(const TakenRecord& taken);
   [[nodiscard]] bool is_undone(std::uint64_t step) const { return output_.ranks == Ranks::gone && step >= output_.steps.ended; }
   // Both: whether a drain that comes after this one must still know of the put.
-  [[nodiscard]] bool take_put(const KeptPut& put);
-  [[nodiscard]] bool undo(const KeptPut& put);
+  [[nodiscard]] bool take_put(const LoggedPut& put);
+  [[nodiscard]] bool undo(const LoggedPut& put);
 
   DrainedOutput& output_;
   OutputWork& work_;

@@ -21,7 +21,7 @@ void Steps::take_over() {
   if (output_.nodes != nullptr) output_.nodes->divide(description.writers());
   if (output_.inherited) output_.checksums.lose();   // of what was written before they are gone
   const auto& variables = description.layout.variables;
-  if (output_.slot.forgotten.load(std::memory_order_acquire) != 0 &&
+  if (output_.slot.records_given_up.load(std::memory_order_acquire) != 0 &&
       std::any_of(variables.begin(), variables.end(), [](const auto& variable) { return variable.fill; })) {
     throw base::Error(base::Errc::no_space,
                       "what was put of '" + output_.trace.path + "' is not known any more, so its holes cannot be filled: the journal "
@@ -34,9 +34,9 @@ void Steps::look(const pool::RanksOfOutput&) { take_inherited(); }   // only now
 void Steps::take_inherited() {
   if (!life_.is_writing() || !log_.has_inherited()) return;
   try {
-    for (KeptPut& put : log_.take_inherited()) {
+    for (LoggedPut& put : log_.take_inherited()) {
       if (put.variable >= output_.description.layout.variables.size()) {
-        throw base::Error(base::Errc::io, "what was kept of the records of '" + output_.trace.path + "' is damaged");
+        throw base::Error(base::Errc::io, "the takeover log of '" + output_.trace.path + "' is damaged");
       }
       const bool undone = is_undone(put.step);
       const std::uint64_t until = undone ? no_step : kept_until(put.variable, put.step);
@@ -51,7 +51,7 @@ void Steps::take_inherited() {
 void Steps::take_kept(const TakenRecord& taken) {
   const pool::Record& record = *taken.record;
   if (record.origin == pool::Origin::node) return output_.retire(taken);   // the first of its put says all
-  const KeptPut put = kept_put(output_.pool, record, taken.journal->rank());
+  const LoggedPut put = logged_put(output_.pool, record, taken.journal->rank());
   const bool undone = is_undone(record.step);
   if (!undone && record.place == pool::PayloadPlace::file && record.state == pool::RecordState::live) {
     // It is in the file when its rank ends the step, and before that the step is not looked at.
@@ -61,11 +61,11 @@ void Steps::take_kept(const TakenRecord& taken) {
   }
   if (!(undone ? undo(put) : take_put(put))) return output_.retire(taken);
   // What the drain before was just moving has not arrived.
-  if (record.state == pool::RecordState::moving) taken.journal->mark(record, pool::RecordState::written);
+  if (record.state == pool::RecordState::logging) taken.journal->mark(record, pool::RecordState::written);
   log_.keep(undone ? no_step : kept_until(put.variable, put.step), taken);
 }
 
-bool Steps::take_put(const KeptPut& put) {
+bool Steps::take_put(const LoggedPut& put) {
   const auto& variable = output_.description.layout.variables[put.variable];
   const bool is_written = put.step < output_.steps.written;
   if (is_written && kept_until(put.variable, put.step) != no_step) return false;
@@ -83,7 +83,7 @@ bool Steps::take_put(const KeptPut& put) {
 // --- when no rank captures any more
 
 // What a complete file would not have.
-bool Steps::undo(const KeptPut& put) {
+bool Steps::undo(const LoggedPut& put) {
   const auto& variable = output_.description.layout.variables[put.variable];
   // Records that are not complete are cut off, and where nothing was put fill values go.
   if (variable.per_step() || variable.fill) return false;
@@ -111,7 +111,7 @@ void Steps::judge(const pool::RanksOfOutput& ranks) {
     most = std::max(most, output_.nodes->steps_begun());
     all_closed = output_.nodes->have_all_closed();
   }
-  // Of a closed output all steps are there, or it was closed wrongly.
+  // All steps of a closed output are there, or it was closed wrongly.
   counts.ended = counts.complete = steps;
   counts.begun = all_closed ? most : steps;
   output_.trace.had_complete_steps = steps != 0;
@@ -124,7 +124,7 @@ void Steps::judge(const pool::RanksOfOutput& ranks) {
   if (steps == 0) {
     life_.fail(base::Error(base::Errc::invalid_state, "'" + path + "' has no complete step: " + behind +
                                                           " had not ended step 0 when the job ended"));
-  } else if (output_.slot.forgotten.load(std::memory_order_acquire) != 0) {
+  } else if (output_.slot.records_given_up.load(std::memory_order_acquire) != 0) {
     life_.fail(base::Error(base::Errc::no_space,
                            "what was written of the unfinished step " + std::to_string(steps) + " of '" + path +
                            "' cannot be undone: the journal was too small for one step", "raise pool.budget"));

@@ -10,10 +10,11 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "drain/consumers.hpp"
 #include "drain/node_share.hpp"
-#include "pool/epochs.hpp"
+#include "pool/collective_count.hpp"
 #include "pool/futex.hpp"
-#include "pool/phases.hpp"
+#include "pool/lamport_clock.hpp"
 
 namespace glean::drain {
 namespace {
@@ -44,7 +45,7 @@ void Stream::take_over() {
   done_up_to_ = writes_written_;
   // All of earlier counts were in the file. Of several nodes the clock says so instead.
   const auto before = pool::WriteStamp::of(output_.slot.written_before.load(std::memory_order_acquire));
-  open_count_ = clock_ ? pool::WriteStamp::last_epoch : before.epoch;
+  open_count_ = clock_ ? pool::WriteStamp::last_order : before.order;
 }
 
 // --- taking writes
@@ -75,6 +76,7 @@ void Stream::on_put(const TakenRecord& taken) {
     throw base::Error(base::Errc::io, "damaged journal record of '" + output_.trace.path + "'");
   }
   if (clock_) clock_->took(stamp);
+  output_.consumers.saw(output_, taken);
   output_.saw_capture(record);
   ++next_write_;
   if (in_file) {
@@ -89,7 +91,7 @@ void Stream::on_put(const TakenRecord& taken) {
        record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr, 1},
       taken, output_.pool.job_rank(record, taken.journal->rank()), 0, record.elements});
   unwritten_.emplace(record.step, pending.get());
-  if (stamp.epoch <= open_count_) gather(*pending);
+  if (stamp.order <= open_count_) gather(*pending);
   work_.keep(std::move(pending));
 }
 
@@ -103,7 +105,8 @@ void Stream::gather(PendingPiece& pending) {
 // A count is open when all ranks have made as many collective calls or more, and all that was written before has been taken.
 void Stream::look_at_counts() {
   if (next_count_ || clock_) return;
-  const std::uint64_t count = output_.ranks == Ranks::gone ? pool::last_phase : pool::least_phase(output_.pool, output_.key.slot);
+  const std::uint64_t count =
+      output_.ranks == Ranks::gone ? pool::last_collective_count : pool::least_collective_count(output_.pool, output_.key.slot);
   // In this order: what is numbered later is not earlier.
   if (count > open_count_) next_count_ = {count, pool::writes_begun(output_.slot)};
 }
@@ -115,7 +118,7 @@ void Stream::open_counts() {
     next_count_.reset();
     for (; next != unwritten_.end(); ++next) {
       const auto stamp = pool::WriteStamp::of(next->first);
-      if (stamp.epoch > open_count_) break;
+      if (stamp.order > open_count_) break;
       gather(*next->second);
       if (stamp.number < done_up_to_) done_up_to_ = stamp.number;
     }
@@ -129,6 +132,7 @@ void Stream::progress() {
   open_counts();
   StepCounts& steps = output_.steps;
   const bool is_staged = steps.staged == steps.complete;
+  if (!is_staged) output_.consumers.complete(output_, 0);
   steps.staged = steps.complete;
   life_.hand_out(closed_here_ || is_wanted() || !is_staged ? Relief::everything : Relief::full_windows);
   tell_written();
@@ -166,7 +170,7 @@ void Stream::pass(std::uint64_t first, std::uint64_t end) {
 // To ranks that wait for it.
 void Stream::tell_written() {
   const std::uint64_t first = unwritten_.empty() ? 0 : unwritten_.begin()->first;
-  const bool all_open_are = unwritten_.empty() || pool::WriteStamp::of(first).epoch > open_count_;
+  const bool all_open_are = unwritten_.empty() || pool::WriteStamp::of(first).order > open_count_;
   const std::uint64_t before = all_open_are ? pool::WriteStamp{open_count_, next_write_}.word() : first;
   const bool more = pool::raise(output_.slot.written_before, before) || writes_written_ != told_written_;
   told_written_ = writes_written_;
@@ -200,7 +204,7 @@ bool Stream::may_publish() {
   return true;
 }
 
-// Of a file that not all ranks have closed it cannot be said whether it is what they meant. One that is written in place is there
+// It cannot be said of a file that not all ranks have closed whether it is what they meant. One that is written in place is there
 // whatever comes, and one that was synchronized was promised: these get all that was captured.
 void Stream::judge(const pool::RanksOfOutput& ranks) {
   StepCounts& steps = output_.steps;

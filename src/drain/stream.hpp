@@ -2,9 +2,9 @@
 //
 // The write order of a raw output: bytes, written where and as often as ranks like (MPI-IO). Its writes are numbered in the order in which
 // they were made, by all ranks of the node, and taken in this order; they take effect in the order of their stamps (pool::WriteStamp): the
-// latest write of a byte wins. A stamp begins with the collective count of the rank (one node, pool/phases.hpp) or with the Lamport clock
-// of the node (several, LamportClock). On one node the writes of ranks that are ahead wait here until the others have made as many
-// collective calls.
+// latest write of a byte wins. A stamp begins with the collective count of the rank (one node, pool/collective_count.hpp) or with the tick
+// of the node's Lamport clock (several, LamportClock). On one node the writes of ranks that are ahead wait here until the others have made
+// as many collective calls.
 //
 // What a rank has written itself (place `file`) is in the file when its record comes, as all before it are, and those after it are not. A
 // number that it has given up has such a record of no bytes.

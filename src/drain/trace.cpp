@@ -45,7 +45,7 @@ void DrainTrace::shift(std::int64_t ns) {
   for (OutputTrace& output : outputs) {
     for (auto* time : {&output.first_capture_ns, &output.last_capture_ns, &output.written_ns, &output.durable_ns}) move(*time);
   }
-  move(end_of_job.hurried_ns);
+  move(end_of_job.boosted_ns);
   move(end_of_job.worst.at_ns);
 }
 
@@ -79,7 +79,7 @@ void DrainTrace::add_node(const DrainTrace& other, Wrote wrote) {
   } else {
     join_outputs(other.outputs);
   }
-  take_earlier(end_of_job.hurried_ns, other.end_of_job.hurried_ns);
+  take_earlier(end_of_job.boosted_ns, other.end_of_job.boosted_ns);
   end_of_job.added_threads = std::max(end_of_job.added_threads, other.end_of_job.added_threads);
   end_of_job.warnings = std::max(end_of_job.warnings, other.end_of_job.warnings);
   if (other.end_of_job.worst.at_ns != 0 && other.end_of_job.worst.is_worse_than(end_of_job.worst)) {

@@ -41,7 +41,7 @@ struct OutputTrace {
 
 struct EndOfJobTrace {
   std::uint64_t end_realtime_ns = 0;   // CLOCK_REALTIME; 0: not known, and nothing of the rest
-  std::uint64_t hurried_ns = 0;        // when it began to hurry, the first time
+  std::uint64_t boosted_ns = 0;        // when the deadline boost began, the first time
   int added_threads = 0;
   int warnings = 0;                    // that not all would be written
   Forecast worst;

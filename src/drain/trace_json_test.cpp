@@ -55,7 +55,7 @@ TEST(TraceJson, ComesBackWhole) {
   EXPECT_EQ(trace.outputs[1].note, "disk\nfull");
   EXPECT_EQ(trace.outputs[1].unclosed_path, "a.unclosed");
   EXPECT_EQ(trace.end_of_job.end_realtime_ns, 22U);
-  EXPECT_EQ(trace.end_of_job.hurried_ns, 23U);
+  EXPECT_EQ(trace.end_of_job.boosted_ns, 23U);
   EXPECT_EQ(trace.end_of_job.added_threads, 24);
   EXPECT_EQ(trace.end_of_job.warnings, 25);
   EXPECT_EQ(trace.end_of_job.worst.at_ns, 26U);

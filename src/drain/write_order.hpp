@@ -24,7 +24,7 @@ class WriteOrder {
   // -- what the ranks have done
   // How far they are, before the journals are read.
   virtual void look(const pool::RanksOfOutput& ranks) = 0;
-  // The same, once, when they are gone: what the file will be.
+  // Called once, when the ranks are gone: what the file will be.
   virtual void judge(const pool::RanksOfOutput& ranks) = 0;
   // Whether the record can be taken now.
   [[nodiscard]] virtual bool takes(const pool::Record&) { return true; }
@@ -42,7 +42,7 @@ class WriteOrder {
   virtual void finish() {}
   // The file may get its name now.
   [[nodiscard]] virtual bool may_publish() { return true; }
-  // Of an output that has failed: what was taken is given back.
+  // The output has failed: what was taken is given back.
   virtual void drop() = 0;
   virtual void tell_nodes() {}
 

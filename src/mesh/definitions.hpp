@@ -64,7 +64,7 @@ struct Definitions {
   std::vector<GridDefinition> grids;
 
   [[nodiscard]] bool per_step(int variable) const;
-  // Of one record.
+  // The shape of one record.
   [[nodiscard]] Shape shape(int variable) const;
 
   [[nodiscard]] std::vector<std::byte> encode() const;

@@ -18,15 +18,15 @@
 namespace glean::nodes {
 namespace {
 
-constexpr std::size_t parcels_in_flight = 16;   // of a node, so that heads do not pile up at a slow one
+constexpr std::size_t blocks_in_flight = 16;   // of a node, so that heads do not pile up at a slow one
 constexpr int arrivals_at_once = 256;
-constexpr std::uint64_t between_names_ns = 100'000'000;   // who is last is told again at most so often
+constexpr std::uint64_t between_names_ns = 100'000'000;   // which rank is last is told again at most so often
 
 void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
-mesh::Box box_of(const ParcelHead& head, std::span<const std::byte> bytes) {
+mesh::Box box_of(const BlockHead& head, std::span<const std::byte> bytes) {
   bytes = bytes.subspan(sizeof head);
   const std::size_t extent_bytes = head.dimensions * sizeof(std::uint64_t);
   if (bytes.size() != 2 * extent_bytes) throw base::Error(base::Errc::io, "a message of another node is cut off");
@@ -116,7 +116,7 @@ bool Exchange::progress() {
   if (stopped_) return false;
   take_up_outputs();
   bool moved = move(all_);
-  if (!apart_) moved = send_parcels() || moved;
+  if (!apart_) moved = send_blocks() || moved;
   moved = ask() || moved;
   return tell_progress() || moved;
 }
@@ -126,7 +126,7 @@ bool Exchange::move_blocks() {
   if (!apart_ || stopped_) return false;
   take_up_outputs();
   const bool moved = move(*apart_);
-  return send_parcels() || moved;
+  return send_blocks() || moved;
 }
 
 bool Exchange::move(Lane& lane) {
@@ -135,32 +135,32 @@ bool Exchange::move(Lane& lane) {
   return take_in(lane) || moved;
 }
 
-// --- parcels
+// --- exchange blocks
 
-bool Exchange::send_parcels() {
+bool Exchange::send_blocks() {
   bool moved = false;
-  while (on_their_way_.size() < parcels_in_flight) {
-    auto parcel = engine_.next_parcel();
-    if (!parcel) break;
+  while (on_their_way_.size() < blocks_in_flight) {
+    auto block = engine_.next_block();
+    if (!block) break;
     const std::uint64_t number = ++tokens_;
-    ParcelHead head;
-    head.variable = parcel->variable;
+    BlockHead head;
+    head.variable = block->variable;
     head.number = number;
-    head.job_output = pool_.slot(parcel->output.slot).job_output.load(std::memory_order_acquire);
-    head.step = parcel->step;
-    head.job_rank = static_cast<std::uint32_t>(parcel->job_rank);
-    head.first_element = parcel->first_element;
-    head.elements = parcel->elements;
-    head.body_bytes = parcel->payload.size();
-    head.dimensions = static_cast<std::uint16_t>(parcel->box.count.size());
-    head.memory_type = static_cast<std::uint8_t>(parcel->memory);
-    head.first = parcel->first ? 1 : 0;
+    head.job_output = pool_.slot(block->output.slot).job_output.load(std::memory_order_acquire);
+    head.step = block->step;
+    head.job_rank = static_cast<std::uint32_t>(block->job_rank);
+    head.first_element = block->first_element;
+    head.elements = block->elements;
+    head.body_bytes = block->payload.size();
+    head.dimensions = static_cast<std::uint16_t>(block->box.count.size());
+    head.memory_type = static_cast<std::uint8_t>(block->memory);
+    head.first = block->first ? 1 : 0;
     std::vector<std::byte> bytes;
     append(bytes, bytes_of(head));
-    append(bytes, std::as_bytes(std::span(parcel->box.start)));
-    append(bytes, std::as_bytes(std::span(parcel->box.count)));
-    blocks().messages.send(parcel->node, bytes, parcel->payload, number);
-    on_their_way_.emplace(number, std::move(*parcel));
+    append(bytes, std::as_bytes(std::span(block->box.start)));
+    append(bytes, std::as_bytes(std::span(block->box.count)));
+    block_lane().messages.send(block->node, bytes, block->payload, number);
+    on_their_way_.emplace(number, std::move(*block));
     moved = true;
   }
   return moved;
@@ -178,14 +178,14 @@ bool Exchange::take_arrivals(Lane& lane) {
 
 void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
   switch (head_of<MessageKind>(head)) {
-    case MessageKind::parcel:
+    case MessageKind::block:
     case MessageKind::sums: lane.incoming.push_back({peer, std::move(head)}); return;
     case MessageKind::receipt: {
       const auto receipt = head_of<ReceiptHead>(head);
       if (sums_have_arrived(receipt.number)) return;
-      const auto parcel = on_their_way_.extract(receipt.number);
+      const auto block = on_their_way_.extract(receipt.number);
       using Answer = drain::Engine::Answer;
-      if (!parcel.empty()) engine_.answered(parcel.mapped(), receipt.taken != 0 ? Answer::arrived : Answer::refused);
+      if (!block.empty()) engine_.answered(block.mapped(), receipt.taken != 0 ? Answer::arrived : Answer::refused);
       return;
     }
     case MessageKind::progress: {
@@ -218,7 +218,7 @@ bool Exchange::take_in(Lane& lane) {
       take_in_sums(lane, std::move(lane.incoming.front()));
       continue;
     }
-    const auto head = head_of<ParcelHead>(next.head);
+    const auto head = head_of<BlockHead>(next.head);
     if (is_to_come(head.job_output)) break;
     if (head.body_bytes > pool_.header().chunk_bytes) throw base::Error(base::Errc::io, "a message of another node is too long");
     Receiving receiving;
@@ -264,8 +264,8 @@ bool Exchange::complete_transfers(Lane& lane) {
 
 void Exchange::commit(const Receiving& received) {
   if (head_of<MessageKind>(received.incoming.head) == MessageKind::sums) return commit_sums(received);
-  const auto head = head_of<ParcelHead>(received.incoming.head);
-  const SharedOutput* output = find(head.job_output);   // none: it has failed here, or is put off, and everybody has been told
+  const auto head = head_of<BlockHead>(received.incoming.head);
+  const SharedOutput* output = find(head.job_output);   // none: it has failed here, or is put off, and all nodes have been told
   const bool taken = received.held && output != nullptr;
   if (taken) {
     const mesh::Box box = box_of(head, received.incoming.head);
@@ -281,7 +281,7 @@ void Exchange::commit(const Receiving& received) {
   all_.messages.send(received.incoming.peer, bytes_of(ReceiptHead{.taken = taken ? 1U : 0U, .number = head.number}));
 }
 
-// --- how far everybody is
+// --- how far all nodes are
 
 NodeProgress Exchange::own_progress(const SharedOutput& output) const {
   NodeProgress mine = progress_of(pool_, output.key.slot);
@@ -302,7 +302,7 @@ bool Exchange::tell_progress() {
     output.over = known && (!open || pool::postponed(slot) == pool::Postponed::yes);
     if (!output.over) continue;
     over_[output.job_output % pool::output_slots] = (output.job_output >> 32) + 1;
-    if (open) continue;   // postponed: whoever tries again has to know which it is
+    if (open) continue;   // postponed: the process that tries again has to know which it is
     slot.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
     if (slot.is_bytes.load(std::memory_order_acquire) != 0) slot.state.store(pool::OutputState::free, std::memory_order_release);
     pool::futex_signal(pool_.header().progress);
@@ -353,7 +353,7 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   set(slot.job_last_rank, of_all.last_rank);
   set(slot.job_open_rank, of_all.open_rank);
   set(slot.job_published, std::max(of_all.published, of_all.removed));
-  apply_epochs(slot, of_all);
+  apply_ticks(slot, of_all);
   if (of_all.postponed != 0) pool::set_postponed(slot, pool::Postponed::yes);   // this node may just have put it off
   std::uint64_t wanted = slot.synchronize_up_to.load(std::memory_order_relaxed);
   while (wanted < of_all.synchronize_up_to && !slot.synchronize_up_to.compare_exchange_weak(wanted, of_all.synchronize_up_to)) {}
@@ -412,12 +412,14 @@ std::string Exchange::diagnose() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> texts;
   if (!on_their_way_.empty()) {
-    std::map<int, int> parcels;
-    for (const auto& [number, parcel] : on_their_way_) ++parcels[parcel.node];
-    for (const auto& [node, count] : parcels) texts.push_back(fmt::format("node {} has not taken {} of this node's parcels", node, count));
+    std::map<int, int> unanswered;
+    for (const auto& [number, block] : on_their_way_) ++unanswered[block.node];
+    for (const auto& [node, count] : unanswered) {
+      texts.push_back(fmt::format("node {} has not taken {} of this node's exchange blocks", node, count));
+    }
   }
   const std::size_t waiting = all_.incoming.size() + (apart_ ? apart_->incoming.size() : 0);
-  if (waiting != 0) texts.push_back(fmt::format("{} parcels of other nodes wait for room in the pool", waiting));
+  if (waiting != 0) texts.push_back(fmt::format("{} exchange blocks of other nodes wait for room in the pool", waiting));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 

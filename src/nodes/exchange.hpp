@@ -26,8 +26,8 @@ using base::Bytes;
 // Thread-safe: one thread calls progress(), and another one may call move_blocks().
 class Exchange {
  public:
-  // Of the node that `messages.self()` is. `blocks`: what blocks of data go over, if not over `messages` like all the rest. Everything
-  // must outlive it.
+  // The exchange of the node that `messages.self()` is. `blocks`: what blocks of data go over, if not over `messages` like all the rest.
+  // Everything must outlive it.
   Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages& messages, transport::Messages* blocks = nullptr);
   ~Exchange();
   Exchange(const Exchange&) = delete;
@@ -37,12 +37,12 @@ class Exchange {
   // part from when its slot says which one it is on all nodes (`job_output`) until no node needs anything of it any more, when the slot
   // says 0 again. Local, does not block.
   bool progress();
-  // The same of those blocks, where they go over messages of their own.
+  // Moves those blocks, where they go over messages of their own.
   bool move_blocks();
   [[nodiscard]] bool waits_for_calls() const { return apart_.has_value(); }
   // From now on neither moves anything, and the messages are not used any more.
   void stop();
-  // Of those that it has seen, this node or another still needs something. Local.
+  // This node or another still needs something of outputs that the exchange has seen. Local.
   [[nodiscard]] bool holds_any() const;
   // MPI may still read from the pool or write to it, or will when room is made. Local.
   [[nodiscard]] bool is_moving() const;
@@ -57,13 +57,13 @@ class Exchange {
     std::map<int, std::optional<NodeProgress>> children;   // by node, as they have said last
     std::optional<NodeProgress> said;       // to the parent; on the root of the tree to the children
     std::uint64_t said_ns = 0;
-    // Of the part of this node, checksums for the publisher: before it hears that the part is durable.
+    // The checksums of this node's part, for the publisher: before it hears that the part is durable.
     enum class SumsAre { not_taken, leaving, there } sums_are = SumsAre::not_taken;
     drain::Engine::Sums sums;                      // that have not left
     // That it has failed, or may have: the storage of a node refuses it.
     enum class Failure { none, refused, failed } told_of_failure = Failure::none;
     bool told_of_end = false;               // that it is published, or postponed
-    bool over = false;                      // everybody who has to know of its end has been told
+    bool over = false;                      // all nodes that have to know of its end have been told
   };
   struct Incoming {
     int peer = 0;
@@ -93,12 +93,12 @@ class Exchange {
   bool complete_transfers(Lane& lane);
   bool take_arrivals(Lane& lane);
   bool take_in(Lane& lane);
-  bool send_parcels();
+  bool send_blocks();
   bool tell_progress();
   bool tell_progress(SharedOutput& output);
   void on_message(Lane& lane, int peer, std::vector<std::byte> head);
   void commit(const Receiving& received);
-  [[nodiscard]] Lane& blocks() { return apart_ ? *apart_ : all_; }
+  [[nodiscard]] Lane& block_lane() { return apart_ ? *apart_ : all_; }
   // -- exchange_sums.cpp
   void send_sums(SharedOutput& output);
   void send_next_sums(SharedOutput& output);
@@ -107,8 +107,8 @@ class Exchange {
   void commit_sums(const Receiving& received);
   [[nodiscard]] NodeProgress own_progress(const SharedOutput& output) const;
   void apply(SharedOutput& output, const NodeProgress& of_all);
-  // -- exchange_epochs.cpp: of bytes
-  void apply_epochs(pool::OutputSlot& slot, const NodeProgress& of_all);
+  // -- exchange_ticks.cpp: of bytes
+  void apply_ticks(pool::OutputSlot& slot, const NodeProgress& of_all);
   // -- exchange_questions.cpp: of ranks, about shared pointers
   bool ask();
   void on_question(const QuestionHead& question);
@@ -134,7 +134,7 @@ class Exchange {
   pool::Recorder recorder_;                        // of what other nodes send; it never waits
   std::deque<Incoming> early_;                     // about outputs that are to come; all but blocks
   std::array<std::uint64_t, pool::output_slots> over_{};   // 1 + generation of the last output of each slot of the root that is
-  std::map<std::uint64_t, drain::Parcel> on_their_way_;   // by number
+  std::map<std::uint64_t, drain::ExchangeBlock> on_their_way_;   // by number
   std::map<std::uint64_t, SumsOnTheirWay> sums_on_their_way_;   // by number
   std::vector<std::uint64_t> asked_;               // by rank of the node: the number of its last question that has left
   std::uint64_t tokens_ = 0;

@@ -38,7 +38,7 @@ void Exchange::send_next_sums(SharedOutput& output) {
   else all_.messages.send(output.publisher, bytes_of(head), body, number);
 }
 
-// Or nobody needs them there, because the output has failed or is put off; then its end comes from there, too.
+// Or they are not needed there, because the output has failed or is put off; then its end comes from there, too.
 bool Exchange::sums_have_arrived(std::uint64_t number) {
   const auto sent = sums_on_their_way_.extract(number);
   if (sent.empty()) return false;

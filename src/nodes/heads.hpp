@@ -15,10 +15,10 @@ namespace glean::nodes {
 
 // The heads of messages. Nodes of one job are alike, so they go as they lie in memory.
 // progress: of a node and those below it, towards the root of the tree; job_progress: of all nodes, away from it.
-enum class MessageKind : std::uint32_t { parcel = 1, receipt, progress, job_progress, failure, sums, question, answer };
+enum class MessageKind : std::uint32_t { block = 1, receipt, progress, job_progress, failure, sums, question, answer };
 
-struct ParcelHead {
-  MessageKind kind = MessageKind::parcel;
+struct BlockHead {
+  MessageKind kind = MessageKind::block;
   std::uint32_t variable = 0;
   std::uint64_t number = 0;               // of the sender's, for the receipt
   std::uint64_t job_output = 0;
@@ -40,7 +40,7 @@ struct SumsHead {
   std::uint64_t body_bytes = 0;           // store::StridedSum, one after the other
 };
 
-// Of a parcel, or of checksums.
+// The receipt of an exchange block, or of checksums.
 struct ReceiptHead {
   MessageKind kind = MessageKind::receipt;
   std::uint32_t taken = 0;   // 0: the node does not need it any more, or not now; the sender keeps what it has of it
@@ -62,7 +62,7 @@ struct FailureHead {
   std::uint32_t may_be_kept = 0, unused = 0;      // 1: the storage refuses it, and nothing of it goes before all nodes have decided
 };
 
-// Of a rank, to node 0, about a shared pointer; and back. Both go along the tree.
+// A rank's question to node 0 about a shared pointer, and the answer. Both go along the tree.
 struct QuestionHead {
   MessageKind kind = MessageKind::question;
   std::uint32_t node = 0, rank = 0, unused = 0;   // the rank that asks

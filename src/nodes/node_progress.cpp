@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "nodes/node_progress.hpp"
 
-#include "pool/epochs.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/other_handles.hpp"
 #include "pool/postponed.hpp"
 
 namespace glean::nodes {
 namespace {
 
-void add_epochs(const pool::Pool& pool, const pool::OutputSlot& slot, NodeProgress& progress) {
+void add_ticks(const pool::Pool& pool, const pool::OutputSlot& slot, NodeProgress& progress) {
   if (slot.is_bytes.load(std::memory_order_acquire) == 0) return;
   const auto get = [](const auto& word) { return word.load(std::memory_order_acquire); };
-  progress.latest_epoch = pool::epoch_of(slot);
-  progress.written_epoch = get(slot.written_epoch);
-  progress.wanted_epoch = get(slot.wanted_epoch);
+  progress.latest_tick = pool::tick_of(slot);
+  progress.written_tick = get(slot.written_tick);
+  progress.wanted_tick = get(slot.wanted_tick);
   progress.written_bytes = get(pool.header().written_bytes);
   progress.others_somewhere = progress.others_everywhere = pool::have_others(slot) ? 1 : 0;
 }
@@ -44,7 +44,7 @@ NodeProgress progress_of(const pool::Pool& pool, std::uint32_t index) {
   const pool::Postponed postponed = pool::postponed(slot);
   mine.postponed = postponed == pool::Postponed::yes ? 1 : 0;
   mine.agreed = postponed == pool::Postponed::yes || postponed == pool::Postponed::agreed ? 1 : 0;
-  add_epochs(pool, slot, mine);
+  add_ticks(pool, slot, mine);
   const pool::OutputState state = get(slot.state);
   mine.published = state == pool::OutputState::published ? 1 : 0;
   mine.removed = state == pool::OutputState::abandoned && get(slot.error) == 0 ? 1 : 0;

@@ -18,9 +18,9 @@ struct NodeProgress {
   std::uint64_t steps_synchronized = 0;
   std::uint64_t synchronize_up_to = 0;    // a rank wants it
   std::uint64_t records = 0, highest_end = 0;
-  // Of raw outputs, by epochs (drain/lamport_clock.hpp): all writes of earlier ones are in the file; a rank wants them there; the latest
+  // For raw outputs, by ticks (drain/lamport_clock.hpp): all writes of earlier ones are in the file; a rank wants them there; the latest
   // that a node is in.
-  std::uint64_t written_epoch = 0, wanted_epoch = 0, latest_epoch = 0;
+  std::uint64_t written_tick = 0, wanted_tick = 0, latest_tick = 0;
   std::uint64_t written_bytes = 0;        // of all outputs; no news by itself
   std::uint32_t closed = 0;
   std::uint32_t part_durable = 0;
@@ -29,7 +29,7 @@ struct NodeProgress {
   std::uint32_t postponed = 0;            // recovery could not write somewhere, or the storage of a node has refused it and all keep it
   // Ranks of the session, for messages: one of those that have ended fewest steps, and one that has not closed.
   std::uint32_t last_rank = no_rank, open_rank = no_rank;
-  // Of bytes: some node knows that handles of the MPI library's were opened on the file, and all do.
+  // For raw outputs: some node knows that handles of the MPI library's were opened on the file, and all do.
   std::uint32_t others_somewhere = 0, others_everywhere = 0;
   std::uint32_t agreed = 0;               // to keep what the storage of a node refuses: all its ranks had closed it
   static constexpr std::uint32_t no_rank = ~std::uint32_t{0};
@@ -42,7 +42,7 @@ struct NodeProgress {
     return *this == other;
   }
 
-  // Of both together.
+  // What both know together.
   void join(const NodeProgress& other) {
     const auto all = [](auto& mine, auto theirs) { mine = std::min(mine, theirs); };
     const auto any = [](auto& mine, auto theirs) { mine = std::max(mine, theirs); };
@@ -53,9 +53,9 @@ struct NodeProgress {
     all(steps_sent, other.steps_sent);
     all(steps_synchronized, other.steps_synchronized);
     written_bytes += other.written_bytes;
-    all(written_epoch, other.written_epoch);
-    any(wanted_epoch, other.wanted_epoch);
-    any(latest_epoch, other.latest_epoch);
+    all(written_tick, other.written_tick);
+    any(wanted_tick, other.wanted_tick);
+    any(latest_tick, other.latest_tick);
     all(closed, other.closed);
     all(part_durable, other.part_durable);
     any(steps_begun, other.steps_begun);

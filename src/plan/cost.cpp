@@ -13,7 +13,7 @@ namespace {
 
 double divided(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
-// Of two rates, of which 0 is none.
+// The slower of two rates, of which 0 is none.
 double slower_of(double a, double b) { return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b); }
 
 // As in the pipeline: what is not a whole piece is a message all the same.

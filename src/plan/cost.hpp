@@ -35,7 +35,7 @@ struct Cost {
   friend bool operator==(const Cost&, const Cost&) = default;
 };
 
-// What a group's choice is made from. Between groups that share files every aggregator writes the same share, whoever puts it.
+// What a group's choice is made from. Between groups that share files every aggregator writes the same share, whichever rank puts it.
 struct Situation {
   const topology::Machine& machine;
   const topology::Placement& placement;
@@ -46,7 +46,7 @@ struct Situation {
   std::int64_t group_index = 0;       // of this one among them
   Bytes bytes_of_all = 0;
 
-  // Of all bytes, for each of so many aggregators in every group.
+  // The share of all bytes for each of so many aggregators in every group.
   [[nodiscard]] Bytes share_bytes(std::size_t aggregators) const;
   [[nodiscard]] Bytes window_bytes(std::size_t aggregators) const {
     return limits.window_bytes(machine.file_system, share_bytes(aggregators));

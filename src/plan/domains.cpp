@@ -14,7 +14,7 @@ std::int64_t part(Bytes at, Bytes length, std::int64_t n) {
   return static_cast<std::int64_t>(std::min(at, length - 1) / size);
 }
 
-// Of [0, length), where variables begin at `begins`, that of the variable in which `at` lies.
+// The part of [0, length), where variables begin at `begins`, that is the variable's in which `at` lies.
 struct Range {
   Bytes begin, end;
 };

@@ -14,7 +14,7 @@ using base::Bytes;
 
 // A file is cut into windows of `window_bytes` from its beginning on, whole blocks of the file system; each window is written
 // by one aggregator alone, so that no block is written by two nodes. Every variable, or every record of it, is divided in order
-// among all aggregators: whoever puts neighbouring parts of variables meets few of them, and where ranks have their parts in order
+// among all aggregators: a rank that puts neighbouring parts of variables meets few of them, and where ranks have their parts in order
 // each node has most of its own.
 struct FileDomains {
   Bytes window_bytes = 0;

@@ -94,7 +94,7 @@ std::string row(const Choice& choice, std::size_t index) {
   return text + (each.verdict == Verdict::possible ? "" : fmt::format("  {}", name_of(each.verdict))) + '\n';
 }
 
-// Of the alternatives with so many aggregators, the one that takes the least.
+// For each number of aggregators the alternative that takes the least.
 std::vector<std::size_t> best_of_each_number(const Choice& choice) {
   std::vector<std::size_t> best;
   for (std::size_t i = 0; i < choice.alternatives.size(); ++i) {
@@ -184,7 +184,7 @@ std::string explain(const Choice& choice) {
   for (const Column& column : columns) text += fmt::format(" {:>8}", column.name);
   text += fmt::format(" {:>8}\n", "total");
   for (const std::size_t i : best_of_each_number(choice)) text += row(choice, i);
-  // And other numbers of files for the chosen number of aggregators.
+  // Other numbers of files for the chosen number of aggregators follow.
   bool first = true;
   for (std::size_t i = 0; i < choice.alternatives.size(); ++i) {
     if (choice.alternatives[i].aggregators != choice.best().aggregators || i == choice.chosen) continue;

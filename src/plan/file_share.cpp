@@ -11,8 +11,8 @@ namespace {
 
 constexpr Bytes page_bytes = 4 * base::KiB;
 
-// One rank stands for each node: who drains it.
-topology::Placement leaders(const FileShare& share) {
+// One rank stands for each node: the one that drains it.
+topology::Placement one_rank_of_each_node(const FileShare& share) {
   return {.ranks = share.nodes, .ranks_per_node = 1, .listed = share.machine_nodes};
 }
 
@@ -37,24 +37,24 @@ Choice choose_share(const FileShare& share, Bytes file_bytes, int variables, con
                         .pattern = Pattern::flash,
                         .variables = std::max(1, variables),
                         .files = 1};
-  return choose_for_all(share.machine, leaders(share), request, limits);
+  return choose_for_all(share.machine, one_rank_of_each_node(share), request, limits);
 }
 
 FileWriters::FileWriters(FileShare share, FileDomains extents) : share_(std::move(share)), domains_(extents) {
   choice_.alternatives = {{.aggregators = share_.aggregators, .files = 1, .window_bytes = share_.window_bytes, .cost = {}}};
-  first_ = plan_of(GroupsInUse(share_.machine, leaders(share_)).at(0));
+  first_ = plan_of(GroupsInUse(share_.machine, one_rank_of_each_node(share_)).at(0));
   domains_.window_bytes = share_.window_bytes;
   domains_.aggregators = first_.domains.aggregators;
 }
 
 GroupPlan FileWriters::plan_of(GroupId group) const {
-  return plan_group_with(choice_, share_.machine, leaders(share_), {.files = 1}, group);
+  return plan_group_with(choice_, share_.machine, one_rank_of_each_node(share_), {.files = 1}, group);
 }
 
 std::int64_t FileWriters::node_of(std::uint64_t request) {
   const std::int64_t domain = domains_.owner(request * share_.request_bytes / share_.window_bytes);
   if (const auto known = node_of_domain_.find(domain); known != node_of_domain_.end()) return known->second;
-  const topology::Placement placement = leaders(share_);
+  const topology::Placement placement = one_rank_of_each_node(share_);
   const GroupPlan its = plan_of(group_of_domain(share_.machine, placement, first_, domain));
   const std::vector<Writer> writing = writers(share_.machine, placement, its);
   for (std::int64_t i = 0; i < its.domain_count; ++i) {

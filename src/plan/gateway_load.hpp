@@ -52,7 +52,7 @@ struct NetworkLoad {
 [[nodiscard]] NetworkLoad count_load(const topology::Machine& machine, std::span<const GatewayAssignment> assignments,
                                      const GatewayTraffic& traffic);
 
-// Of the messages through each gateway; the deviation is that of all of them, divided by the mean.
+// The spread of the messages through each gateway; the deviation is that of all of them, divided by the mean.
 struct LoadSpread {
   double mean = 0;
   double deviation = 0;

@@ -293,7 +293,7 @@ void expect_promises_hold(const Machine& machine, const GatewayAssignment& assig
   EXPECT_EQ(weights, assignment.weights);
   const auto average = static_cast<double>(closer_exists) / static_cast<double>(gateways);
   for (const auto weight : weights) EXPECT_LT(static_cast<double>(weight), average + 1);
-  // Nobody is left behind but where the gateways that are closer have their share.
+  // No node is left behind but where the gateways that are closer have their share.
   for (std::size_t i = 0; i < assignment.nodes.size(); ++i) {
     if (assignment.nodes[i].reassigned) continue;
     for (const std::size_t g : closer_of[i]) EXPECT_GE(static_cast<double>(weights[g]), average);

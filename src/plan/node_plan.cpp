@@ -91,7 +91,7 @@ std::string explain(const NodePlan& plan) {
   return fmt::format(
       "pool      {}: all shared memory of the node (pool.budget)\n"
       "chunks    {}: what a rank takes at a time, so that each has at least eight if the pool allows\n"
-      "journal   {} per rank, inside the pool: what was captured, for whoever drains\n"
+      "journal   {} per rank, inside the pool: what was captured, for the drain\n"
       "drain     {} thread{} in the process of node rank {}, on {} (drain.threads, drain.cores)\n"
       "requests  {}, starting at multiples of it in the file (drain.request)\n"
       "depth     {} requests in flight per thread, {} of buffers outside the pool (drain.depth)\n",

@@ -133,7 +133,7 @@ TEST(Explain, OfALaptopWithEightRanks) {
   EXPECT_EQ(explain(plan_node(node_with(20 * GiB, 12 * GiB), {.ranks_on_node = 8}, {})),
             "pool      1 GiB: all shared memory of the node (pool.budget)\n"
             "chunks    1 MiB: what a rank takes at a time, so that each has at least eight if the pool allows\n"
-            "journal   1 MiB per rank, inside the pool: what was captured, for whoever drains\n"
+            "journal   1 MiB per rank, inside the pool: what was captured, for the drain\n"
             "drain     1 thread in the process of node rank 0, on any core (drain.threads, drain.cores)\n"
             "requests  8 MiB, starting at multiples of it in the file (drain.request)\n"
             "depth     4 requests in flight per thread, 32 MiB of buffers outside the pool (drain.depth)\n");
@@ -146,7 +146,7 @@ TEST(Explain, OfAContainerWithLittleSharedMemory) {
   EXPECT_EQ(explain(plan_node(node_with(4 * GiB, 64 * MiB), {.ranks_on_node = 16}, settings)),
             "pool      32 MiB: all shared memory of the node (pool.budget)\n"
             "chunks    128 KiB: what a rank takes at a time, so that each has at least eight if the pool allows\n"
-            "journal   256 KiB per rank, inside the pool: what was captured, for whoever drains\n"
+            "journal   256 KiB per rank, inside the pool: what was captured, for the drain\n"
             "drain     2 threads in the process of node rank 0, on cores 0,1 (drain.threads, drain.cores)\n"
             "requests  1 MiB, starting at multiples of it in the file (drain.request)\n"
             "depth     2 requests in flight per thread, 4 MiB of buffers outside the pool (drain.depth)\n");

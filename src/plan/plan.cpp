@@ -38,7 +38,7 @@ class Planner {
   [[nodiscard]] const GroupsInUse& in_use() const { return in_use_; }
   [[nodiscard]] Bytes bytes() const { return bytes_; }
 
-  // Of storage everybody has to know how many aggregators the others have, so that it cannot depend on what one group has.
+  // For storage every group has to know how many aggregators the others have, so that it cannot depend on what one group has.
   [[nodiscard]] Choice choice_for(const GroupLoad& load) const { return common_ ? *common_ : choose(situation(load)); }
 
   [[nodiscard]] GroupLoad load(GroupId group) const { return load_of(machine_, placement_, request_, group); }
@@ -68,7 +68,7 @@ class Planner {
     return {machine_, placement_, request_, limits_, std::move(load), in_use_.count(), index, bytes_};
   }
 
-  // Of the group with most nodes: what each of them has when all ranks put the same.
+  // The load of the group with most nodes: what each of them has when all ranks put the same.
   [[nodiscard]] GroupLoad even_share() const {
     GroupLoad load = load_of(machine_, placement_, {}, in_use_.fullest());
     for (NodeLoad& each : load.nodes) each.bytes = share(bytes_, each.ranks, ranks_in(placement_));

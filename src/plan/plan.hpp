@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who gathers for whom, which file a group writes to, and which part of it: for a whole machine, or for one group of it.
+// Which rank gathers for which, which file a group writes to, and which part of it: for a whole machine, or for one group of it.
 //
 // Pure: every rank computes the same answer from the same inputs, so that it is never sent around (seed 000, section 4.1, which
 // has communicators made once; np, ng and nf of seed 001, section 3, are ranks, aggregators and files).
@@ -40,9 +40,9 @@ struct GroupShape {
 struct GroupPlan {
   GroupId group = 0;
   GroupShape shape;
-  // Of storage: the group writes to file `file`, 0 … files - 1, which `domains.aggregators` share. Its own are those from
+  // To storage: the group writes to file `file`, 0 … files - 1, which `domains.aggregators` share. Its own are those from
   // `first_domain` on, `domain_count` of them; domain i belongs to aggregator (i - first_domain) % aggregators.size(). The
-  // extents of `domains` are those of a file without a header in which every group has an equal part; who knows the layout puts
+  // extents of `domains` are those of a file without a header in which every group has an equal part; a caller that knows the layout puts
   // in its own.
   std::int64_t file = -1;                // -1: to stagers
   FileDomains domains;
@@ -50,7 +50,7 @@ struct GroupPlan {
   friend bool operator==(const GroupPlan&, const GroupPlan&) = default;
 };
 
-// Of each aggregator: itself, or the gateway that it is reassigned to, if that has ranks; what the subgroup has is sent there at
+// For each aggregator itself, or the gateway that it is reassigned to, if that has ranks; what the subgroup has is sent there at
 // once. The lowest rank of the node is the one that drains.
 struct Writer {
   NodeId node = 0;

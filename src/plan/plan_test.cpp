@@ -178,7 +178,7 @@ void expect_bounded_loads(const test::RandomCase& given, const GroupPlan& its) {
   EXPECT_LE(static_cast<int>(gathered.size()), given.limits.aggregators_max);
 }
 
-// Of the groups of each file, which come in order: their domains are one after the other, and are all that there are.
+// The groups of each file, which come in order: their domains are one after the other, and are all that there are.
 class Domains {
  public:
   void add(const test::RandomCase& given, const GroupPlan& its) {

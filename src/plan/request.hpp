@@ -56,7 +56,7 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 
   [[nodiscard]] Bytes aggregator_memory_bytes(const topology::Machine& machine) const;
-  // Of the windows that file domains are made of, when an aggregator has `share_bytes` of the file: as long as a request, less
+  // The length of the windows that file domains are made of, when an aggregator has `share_bytes` of the file: as long as a request, less
   // where the share is less, but always whole blocks and stripes.
   [[nodiscard]] Bytes window_bytes(const topology::FileSystem& file_system, Bytes share_bytes) const;
 };

@@ -58,7 +58,7 @@ class Division {
   }
 
  private:
-  // The same number of parts for every gateway, as far as there are nodes.
+  // Every gateway gets the same number of parts, as far as there are nodes.
   static std::vector<std::pair<std::vector<int>, int>> shares(std::map<NodeId, std::vector<int>>& by_gateway, int parts) {
     std::vector<std::pair<std::vector<int>, int>> result;
     for (auto& [gateway, nodes] : by_gateway) result.emplace_back(std::move(nodes), 0);
@@ -70,7 +70,7 @@ class Division {
     return result;
   }
 
-  // Where nobody has anything, nodes count.
+  // Where no node has anything, nodes count.
   [[nodiscard]] double weight(int i) const {
     return weightless_ ? 1 : static_cast<double>(load_.nodes[static_cast<std::size_t>(i)].bytes);
   }

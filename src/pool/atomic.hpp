@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The words of the pool that several processes change. A test that chooses who runs next puts its own in their place:
+// The words of the pool that several processes change. A test that chooses which process runs next puts its own in their place:
 // tests/schedule/.
 #pragma once
 

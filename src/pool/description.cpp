@@ -47,7 +47,7 @@ DescriptionInPool read_description(const Pool& pool, const OutputKey& output) {
   for (;;) {
     const Bytes newest = slot.description.load(std::memory_order_acquire);
     auto description = read_parts(pool, output, newest);
-    // Its rank may have given it up, and the chunks may be somebody else's by now: look whether it is still there.
+    // Its rank may have given it up, and the chunks may be another's by now: look whether it is still there.
     std::atomic_thread_fence(std::memory_order_acquire);
     if (slot.generation.load(std::memory_order_relaxed) != output.generation) return {};
     if (slot.description.load(std::memory_order_relaxed) != newest) continue;
@@ -56,10 +56,10 @@ DescriptionInPool read_description(const Pool& pool, const OutputKey& output) {
   }
 }
 
-DescriptionInPool read_kept(const Pool& pool, const OutputKey& output) {
-  auto kept = read_parts(pool, output, pool.slot(output.slot).kept.load(std::memory_order_acquire));
+DescriptionInPool read_takeover_log(const Pool& pool, const OutputKey& output) {
+  auto kept = read_parts(pool, output, pool.slot(output.slot).takeover_log.load(std::memory_order_acquire));
   if (!kept || (!kept->chunks.empty() && !kept->complete)) {
-    throw base::Error(base::Errc::io, "what was kept of the records of an output is damaged");
+    throw base::Error(base::Errc::io, "the takeover log of an output is damaged");
   }
   return *std::move(kept);
 }
@@ -86,6 +86,29 @@ std::optional<UnpublishedParts> write_parts(Pool& pool, const OutputKey& output,
     done += here;
   }
   return parts;
+}
+
+DescriptionInPool read_meaning(const Pool& pool, const OutputKey& output) {
+  auto meaning = read_parts(pool, output, pool.slot(output.slot).meaning.load(std::memory_order_acquire));
+  if (!meaning || !meaning->complete) return {};
+  return *std::move(meaning);
+}
+
+bool claim_meaning(Pool& pool, const OutputKey& output, std::uint32_t count) {
+  auto& claimed = pool.slot(output.slot).meanings_claimed;
+  std::uint32_t before = claimed.load(std::memory_order_relaxed);
+  do {
+    if (before >= count) return false;
+  } while (!claimed.compare_exchange_weak(before, count));
+  return true;
+}
+
+void say_meaning(Pool& pool, const OutputKey& output, std::span<const std::byte> bytes) {
+  OutputSlot& slot = pool.slot(output.slot);
+  const auto parts = write_parts(pool, output, bytes);
+  const DescriptionInPool before = read_meaning(pool, output);
+  slot.meaning.store(parts ? parts->newest : 0, std::memory_order_release);
+  for (const std::uint32_t chunk : before.chunks) pool.drop_reference(chunk);
 }
 
 void forget_description(Pool& pool, const OutputKey& output) {

@@ -27,8 +27,8 @@ TEST(Parts, AreReadAsTheyWereWritten) {
 
     const auto parts = write_parts(made.pool, key, bytes);
     ASSERT_TRUE(parts.has_value());
-    made.pool.slot(key.slot).kept = parts->newest;
-    const auto kept = read_kept(made.pool, key);
+    made.pool.slot(key.slot).takeover_log = parts->newest;
+    const auto kept = read_takeover_log(made.pool, key);
 
     EXPECT_TRUE(kept.bytes == bytes) << count;
     EXPECT_TRUE(kept.complete);
@@ -53,11 +53,11 @@ TEST(Parts, OfAnotherOutputAreRefused) {
   const OutputKey key = made.claim_slot(), other = made.claim_slot();
   const auto parts = write_parts(made.pool, other, some_bytes(10));
   ASSERT_TRUE(parts.has_value());
-  EXPECT_TRUE(read_kept(made.pool, key).bytes.empty());
+  EXPECT_TRUE(read_takeover_log(made.pool, key).bytes.empty());
 
-  made.pool.slot(key.slot).kept = parts->newest;
+  made.pool.slot(key.slot).takeover_log = parts->newest;
 
-  EXPECT_THROW(static_cast<void>(read_kept(made.pool, key)), base::Error);
+  EXPECT_THROW(static_cast<void>(read_takeover_log(made.pool, key)), base::Error);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace glean::pool {
 
 // Sleeps while `word` is `expected`, for `timeout_ns` at most. May wake early. Blocks.
 void futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t timeout_ns);
-// Adds one to `word` and wakes everybody who sleeps on it. One system call.
+// Adds one to `word` and wakes every process that sleeps on it. One system call.
 void futex_signal(Atomic<std::uint32_t>& word);
 
 }  // namespace glean::pool

@@ -9,8 +9,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/wait.hpp"
 
 namespace glean::pool {
@@ -42,7 +42,7 @@ Record record_of_size(std::size_t dimensions, Origin origin) {
 }
 
 bool is_state(RecordState state) {
-  return state == RecordState::live || state == RecordState::written || state == RecordState::moving ||
+  return state == RecordState::live || state == RecordState::written || state == RecordState::logging ||
          state == RecordState::retired;
 }
 
@@ -146,15 +146,15 @@ void Recorder::commit_put(const Room& room, Bytes used_bytes, const Put& put) {
   append(record, put);
 }
 
-WriteStamp Recorder::take_number(const OutputKey& output, std::size_t dimensions, std::uint32_t phase) {
+WriteStamp Recorder::take_number(const OutputKey& output, std::size_t dimensions, std::uint32_t collective_count) {
   wait_for_journal(record_of_size(dimensions, Origin::rank));
   Atomic<std::uint64_t>& held = pool_.journal(node_rank_).held_write;
-  held.store(HeldWrite{output.slot}.word(), std::memory_order_relaxed);   // before: whoever sees later numbers sees this
+  held.store(HeldWrite{output.slot}.word(), std::memory_order_relaxed);   // before: a process that sees later numbers sees this
   OutputSlot& slot = pool_.slot(output.slot);
-  // Slots are raised one after the other; what a rank writes into several is in no earlier epoch than what it has written before.
-  if (pool_.is_shared()) raise_epoch(slot, pool_.header().epoch.load());
+  // Slots are raised one after the other; what a rank writes into several is in no earlier tick than what it has written before.
+  if (pool_.is_shared()) raise_tick(slot, pool_.header().lamport_tick.load());
   auto stamp = WriteStamp::of(slot.writes_begun.fetch_add(1, std::memory_order_acq_rel));
-  if (!pool_.is_shared()) stamp.epoch = phase;
+  if (!pool_.is_shared()) stamp.order = collective_count;
   held.store(HeldWrite{output.slot, stamp.number}.word(), std::memory_order_relaxed);
   return stamp;
 }
@@ -309,7 +309,7 @@ bool JournalReader::is_sound(const Record& record, Bytes left) const {
          record.checksum == checksum_of(record) && record.slot < output_slots && record.kind == RecordKind::put &&
          is_state(record.state) && record.place <= PayloadPlace::file &&
          record.origin <= Origin::node_first &&
-         (record.place != PayloadPlace::spill || node_rank_ < static_cast<int>(pool_.header().ranks)) &&   // nobody else spills
+         (record.place != PayloadPlace::spill || node_rank_ < static_cast<int>(pool_.header().ranks)) &&   // no other process spills
          (record.place != PayloadPlace::pool || pool_.is_payload(record.payload_offset, record.payload_bytes));
 }
 

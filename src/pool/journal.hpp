@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What was captured, and in which order: one ring of records per rank, written by the rank, read by whoever drains.
+// What was captured, and in which order: one ring of records per rank, written by the rank, read by the drain.
 #pragma once
 
 #include <atomic>
@@ -15,14 +15,14 @@
 
 namespace glean::pool {
 
-// Of a put, as its record says it.
+// The box of a put, as its record says it.
 [[nodiscard]] inline mesh::Box box_of(const Record& record) {
   const std::uint64_t* const start = record.box();
   const std::uint64_t* const count = start + record.dimensions;
   return {{start, count}, {count, count + record.dimensions}};
 }
 
-// Tells who is missing when a wait for pool space passes its deadline.
+// Tells which ranks are missing when a wait for pool space passes its deadline.
 using WaitDiagnosis = std::function<std::string()>;
 
 // The capturing side of one rank, or of what other nodes send: pool space and records. Not thread-safe. Nothing
@@ -30,7 +30,7 @@ using WaitDiagnosis = std::function<std::string()>;
 // there is some.
 class Recorder {
  public:
-  // `keep_draining` is called now and then while it waits: whoever can sees to it that somebody drains. The journal of what
+  // `keep_draining` is called now and then while it waits: it sees to it, if this rank can, that there is a drain. The journal of what
   // other nodes send is that of node rank header().ranks.
   Recorder(Pool& pool, int node_rank, double deadline_seconds, WaitDiagnosis diagnosis,
            std::function<void()> keep_draining = [] {});
@@ -47,7 +47,7 @@ class Recorder {
     Bytes bytes;
   };
   [[nodiscard]] Room reserve(Bytes wanted, Bytes minimum);
-  // The same, but nothing when that would mean to wait.
+  // As reserve(), but nothing when that would mean to wait.
   [[nodiscard]] std::optional<Room> try_reserve(Bytes wanted, Bytes minimum);
 
   // Publishes what lies in the first `used_bytes` of the reserved room: from now on another process could write it.
@@ -60,16 +60,16 @@ class Recorder {
     std::uint64_t first_element;
     std::uint64_t elements;
     Origin origin = Origin::rank;
-    int job_rank = 0;   // where that is another node: who has put it
+    int job_rank = 0;   // where that is another node: the rank that has put it
   };
   void commit_put(const Room& room, Bytes used_bytes, const Put& put);
-  // The next number of a write of bytes, with that phase of its rank, as soon as there is room for a record of so many dimensions: who
-  // holds one waits no more. From a moment before until the record is committed it is seen that this rank holds it: those that come
-  // later wait for it, and need not if the rank is killed. Commit it, or what stands for it, before another is taken.
-  [[nodiscard]] WriteStamp take_number(const OutputKey& output, std::size_t dimensions, std::uint32_t phase = 0);
-  // The same in two parts, for a payload that takes its time to come and is put by another node: other room can be taken in
-  // between. Nothing when there is no room for the payload or for a record of so many dimensions: whoever waits for that has to
-  // be among those that wait for space. Then commit or drop, in any order; neither waits. Throws unsupported.
+  // The next number of a write of bytes, with that collective count of its rank, as soon as there is room for a record of so many
+  // dimensions: a rank that holds one waits no more. From a moment before until the record is committed it is seen that this rank holds
+  // it: those that come later wait for it, and need not if the rank is killed. Commit it, or what stands for it, before another is taken.
+  [[nodiscard]] WriteStamp take_number(const OutputKey& output, std::size_t dimensions, std::uint32_t collective_count = 0);
+  // A put in two parts, for a payload that takes its time to come and is put by another node: other room can be taken in
+  // between. Nothing when there is no room for the payload or for a record of so many dimensions: a caller that waits for that
+  // has to be among those that wait for space. Then commit or drop, in any order; neither waits. Throws unsupported.
   struct Held {
     Room room;
     Bytes promised_bytes;   // of the journal
@@ -77,7 +77,7 @@ class Recorder {
   [[nodiscard]] std::optional<Held> try_hold(Bytes payload_bytes, std::size_t dimensions);
   void commit_held(const Held& held, const Put& put);
   void drop_held(const Held& held);
-  // The same for a payload that is not in the pool. The record stays as it is, but for its state, until this rank appends another.
+  // Commits a put with a payload that is not in the pool. The record stays as it is, but for its state, until this rank appends another.
   const Record& commit_elsewhere(PayloadPlace place, Bytes offset, Bytes payload_bytes, const Put& put);
   // How often this rank has taken a chunk. Any thread, and so is the next.
   [[nodiscard]] std::uint64_t chunks_taken() const { return chunks_taken_.load(std::memory_order_relaxed); }
@@ -124,12 +124,12 @@ class JournalReader {
   [[nodiscard]] const Record* peek();
   void advance();   // past the record that peek() gave
 
-  // The payload is in the file: its space is returned at once, the record stays. Whoever waits for space must be told.
+  // The payload is in the file: its space is returned at once, the record stays. Ranks that wait for space must be told.
   void give_payload_back(const Record& record);
-  // Of a record that holds no payload: `moving`, or `written` again.
+  // Marks a record that holds no payload: `logging`, or `written` again.
   void mark(const Record& record, RecordState state);
   // The record is needed no more, nor is its payload: the record's space is returned when all records before it are
-  // retired too. It must not be looked at any more. Whoever waits for space must be told.
+  // retired too. It must not be looked at any more. Ranks that wait for space must be told.
   void retire(const Record& record);
   [[nodiscard]] int rank() const { return node_rank_; }
   // The rank waits for room in it.

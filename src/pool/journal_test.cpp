@@ -318,7 +318,7 @@ TEST(Recorder, WaitsOnWhileTheDrainWrites) {
   drain.join();
 }
 
-TEST(Recorder, NoticesAtOnceThatNobodyDrainsAnyMore) {
+TEST(Recorder, NoticesAtOnceThatNoProcessDrainsAnyMore) {
   const std::string name = unique_pool_name();
   const pid_t root = fork();
   if (root == 0) {
@@ -330,7 +330,7 @@ TEST(Recorder, NoticesAtOnceThatNobodyDrainsAnyMore) {
   ASSERT_EQ(status, 0);
   Pool pool = Pool::attach(name);
   pool.remove();
-  Recorder recorder(pool, 1, 60, [] { return std::string("nobody"); });
+  Recorder recorder(pool, 1, 60, [] { return std::string("no rank"); });
   while (pool.take_chunk()) {}
   const std::uint64_t begin = base::now_ns();
 
@@ -357,7 +357,7 @@ TEST(Recorder, HandsTheRestOfItsChunkOverWhenAnotherRankWaits) {
   EXPECT_EQ(made.pool.header().used_chunks, 0u);
 }
 
-TEST(Description, IsThereForWhoeverFindsThePool) {
+TEST(Description, IsThereForAProcessThatFindsThePool) {
   TestPool made(1);
   Recorder recorder = recorder_of(made);
   for (const std::size_t size : {2u, 500u, 4000u, 4096u, 50'000u}) {

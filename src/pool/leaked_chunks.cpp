@@ -20,7 +20,8 @@ void free_leaked_chunks(Pool& pool) {
       if (slot.state.load() != OutputState::open) continue;
       const OutputKey key{index, slot.generation};
       count_all(read_description(pool, key).chunks);
-      count_all(read_kept(pool, key).chunks);
+      count_all(read_takeover_log(pool, key).chunks);
+      count_all(read_meaning(pool, key).chunks);
     }
     for (int index = 0; index < static_cast<int>(pool.header().journals); ++index) {
       JournalReader journal(pool, index, JournalReader::Purpose::look);

@@ -7,7 +7,7 @@
 
 namespace glean::pool {
 
-// Counts anew who refers to each chunk, and frees those that nobody does. Only when nobody captures or drains. Journals that
+// Counts anew what refers to each chunk, and frees those that nothing refers to. Only when no process captures or drains. Journals that
 // cannot be read to their end leave everything as it is. Local.
 void free_leaked_chunks(Pool& pool);
 

@@ -47,7 +47,7 @@ struct HiddenName {
   std::string_view name, job;
 };
 [[nodiscard]] std::optional<HiddenName> parse_hidden(std::string_view hidden) noexcept;
-// Of a pool: what stands for JOB in the hidden names of its session on this host. Local.
+// What stands for JOB in the hidden names of its session on this host. Local.
 [[nodiscard]] std::string hidden_job(const std::string& pool);
 
 class NameLog {
@@ -84,7 +84,7 @@ struct NewName {
   std::string final_path, working_path;   // working_path empty: as before
 };
 [[nodiscard]] std::optional<NewName> new_name_of(const Pool& pool, OutputKey output);
-// The same by a process that has locked the log.
+// For a process that has locked the log.
 [[nodiscard]] std::optional<NewName> new_name_in(const NameLog& log, OutputKey output);
 
 }  // namespace glean::pool

@@ -8,7 +8,7 @@
 namespace glean::pool {
 namespace {
 
-// PassedFile::handles of a place that is just taken, and of a file that is not written by anybody and untouched.
+// PassedFile::handles of a place that is just taken, and of a file that is not being written and is untouched.
 constexpr std::uint32_t being_taken = ~std::uint32_t{0};
 constexpr std::uint32_t untouched = being_taken - 1;
 
@@ -50,7 +50,7 @@ bool any_place(const PoolHeader& pool, Holds holds) {
 }  // namespace
 
 void tell_of_others(OutputSlot& slot) {
-  // First: whoever finds the file under its final name must know that it is this one.
+  // First: a process that finds the file under its final name must know that it is this one.
   std::uint64_t none = 0;
   const std::uint64_t inode = slot.working_inode.load(std::memory_order_acquire);
   if (inode != 0) slot.publishing_inode.compare_exchange_strong(none, inode);

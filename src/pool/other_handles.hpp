@@ -20,7 +20,7 @@ inline constexpr std::uint32_t looked_at = 1u << 3;          // the program has 
 
 // One load, of a word that hardly ever changes: each write asks.
 [[nodiscard]] inline bool have_others(const OutputSlot& slot) { return (slot.other_handles.load() & others_have_it) != 0; }
-// From now on. Whoever takes over the drain then finds the file under its final name, too. Local.
+// From now on. A process that takes over the drain then finds the file under its final name, too. Local.
 void tell_of_others(OutputSlot& slot);
 // The path leads to the file that the drain of this output has open. Local, one system call.
 [[nodiscard]] bool leads_to_file_of(const OutputSlot& slot, const std::string& path);
@@ -40,7 +40,7 @@ void leave_passed(PoolHeader& pool, const FileId& file);
 // Whether a handle of the MPI library's may write the file that the path leads to. A few loads when there are none.
 [[nodiscard]] bool is_passed(const PoolHeader& pool, const std::string& path);
 
-// A file that was published is new and nobody has written into it, until it is looked at. Forgotten when there is no room.
+// A file that was published is new and has not been written since, until it is looked at. Forgotten when there is no room.
 void remember_untouched(PoolHeader& pool, const FileId& file);
 // Whether the path leads to one; it is one no more. A few loads when there are none.
 bool forget_untouched(PoolHeader& pool, const std::string& path);

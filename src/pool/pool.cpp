@@ -121,7 +121,7 @@ void Pool::map(Access access) {
 Pool Pool::create(const std::string& name, const plan::NodePlan& plan, int ranks, const NodeShare& share) {
   Pool pool(name, checked(shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600), "make", name), plan.pool_bytes);
   try {
-    static_cast<void>(pool.claim_rank(0));   // nobody may take it for the remains of a job
+    static_cast<void>(pool.claim_rank(0));   // no process may take it for the remains of a job
     if (ftruncate(pool.descriptor_, static_cast<off_t>(plan.pool_bytes)) != 0) {
       throw base::system_error(errno, "cannot size the pool '" + name + "'");
     }
@@ -182,7 +182,7 @@ void Pool::lay_out(const plan::NodePlan& plan, int ranks, const NodeShare& share
   }
   header.free_chunks.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
-  header.magic = pool_magic;   // last: whoever sees it sees the rest
+  header.magic = pool_magic;   // last: a process that sees it sees the rest
 }
 
 Pool Pool::attach(const std::string& name, Access access) {
@@ -261,12 +261,13 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   slot.generation.fetch_add(1, std::memory_order_release);
   slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
   slot.range_errors = 0;
-  slot.error = slot.error_claimed = slot.discarded = slot.forgotten = 0;
-  slot.description = slot.kept = slot.kept_before = 0;
+  slot.error = slot.error_claimed = slot.discarded = slot.records_given_up = 0;
+  slot.description = slot.takeover_log = slot.takeover_log_before = slot.meaning = 0;
+  slot.meanings_claimed = 0;
   slot.records = slot.highest_end = slot.publishing_inode = slot.steps_dropped = 0;
   slot.path_mark = slot.directory_mark = 0;
   slot.is_bytes = slot.waiting_for_writes = 0;
-  slot.written_before = slot.raised_at_write = slot.written_epoch = slot.wanted_epoch = slot.job_written_epoch = 0;
+  slot.written_before = slot.raised_at_write = slot.written_tick = slot.wanted_tick = slot.job_written_tick = 0;
   slot.writes_begun = slot.writes_written = slot.write_up_to = slot.read_up_to = slot.size = slot.shared_position = 0;
   slot.name_lock = 0;
   slot.told = slot.is_renamed = slot.other_handles = 0;
@@ -279,7 +280,7 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   slot.job_last_rank = slot.job_open_rank = ~std::uint32_t{0};
   for (auto& decision : slot.decisions) decision = 0;
   for (int rank = 0; rank < static_cast<int>(header().ranks); ++rank) {
-    rank_progress(index, rank) = rank_begun(index, rank) = rank_phase(index, rank) = 0;
+    rank_progress(index, rank) = rank_begun(index, rank) = collective_count(index, rank) = 0;
   }
   header().outputs_opened.fetch_add(1, std::memory_order_relaxed);
   slot.state.store(OutputState::open, std::memory_order_release);
@@ -297,7 +298,7 @@ RankProgress& Pool::rank_progress(std::uint32_t slot, int rank) const {
 
 RankProgress& Pool::rank_begun(std::uint32_t slot, int rank) const { return rank_progress(output_slots + slot, rank); }
 
-Atomic<std::uint32_t>& Pool::rank_phase(std::uint32_t slot, int rank) const { return journal(rank).phases[slot]; }
+Atomic<std::uint32_t>& Pool::collective_count(std::uint32_t slot, int rank) const { return journal(rank).collective_counts[slot]; }
 
 Journal& Pool::journal(int rank) const {
   return *reinterpret_cast<Journal*>(base_ + header().journals_offset +

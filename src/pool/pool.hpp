@@ -56,7 +56,7 @@ class Pool {
   // Takes the name away, and spill files; the memory goes with the last process that maps it.
   void remove() noexcept;
 
-  // -- who uses it. Each claim is a record lock on a byte of the object: the kernel ends it with the process, however
+  // -- which processes use it. Each claim is a record lock on a byte of the object: the kernel ends it with the process, however
   // that ends, and a child does not inherit it. (A process loses its claims when it closes the object anywhere: it maps a
   // pool once.) Local, one system call.
   // This process drains from now on, or captures as `rank`. False: another one does.
@@ -74,7 +74,7 @@ class Pool {
   // Another process has removed it.
   [[nodiscard]] bool is_removed() const;
 
-  // How the node is drained, for whoever does.
+  // How the node is drained.
   [[nodiscard]] plan::NodePlan plan() const;
   // A free slot becomes an open output's, with everything at zero. Nothing if another process was faster.
   [[nodiscard]] std::optional<OutputKey> open_slot(std::uint32_t index);
@@ -87,15 +87,15 @@ class Pool {
   [[nodiscard]] RankCall& rank_call(int rank) const { return journal(rank).call; }
   // How many steps of an output that may drop it has begun, for messages.
   [[nodiscard]] RankProgress& rank_begun(std::uint32_t slot, int rank) const;
-  // Of outputs of bytes, on one node (pool/phases.hpp).
-  [[nodiscard]] Atomic<std::uint32_t>& rank_phase(std::uint32_t slot, int rank) const;
+  // For raw outputs, on one node (pool/collective_count.hpp).
+  [[nodiscard]] Atomic<std::uint32_t>& collective_count(std::uint32_t slot, int rank) const;
   [[nodiscard]] Journal& journal(int rank) const;
   [[nodiscard]] std::byte* ring(int rank) const;
   // Other nodes are in this session too.
   [[nodiscard]] bool is_shared() const { return header().nodes > 1; }
   // The number in the session of a rank of the node.
   [[nodiscard]] int job_rank(int node_rank) const { return static_cast<int>(journal(node_rank).job_rank); }
-  // The same of who has put what a record in that journal says.
+  // The number of the rank that has put what a record in that journal says.
   [[nodiscard]] int job_rank(const Record& record, int journal) const {
     return record.origin == Origin::rank ? job_rank(journal) : record.job_rank();
   }
@@ -118,9 +118,9 @@ class Pool {
   void add_reference(std::uint32_t chunk);
   // The chunk is free again when the last reference goes.
   void drop_reference(std::uint32_t chunk);
-  // references[c]: of chunk c. Only when nobody else uses the pool.
+  // references[c]: of chunk c. Only when no other process uses the pool.
   void count_chunks_anew(const std::vector<std::uint32_t>& references);
-  // Wakes who waits for chunks or journal space; the drain's, after it has returned some. A system call if anybody waits.
+  // Wakes ranks that wait for chunks or journal space; for the drain, after it has returned some. A system call if any waits.
   void announce_space();
 
   [[nodiscard]] Bytes used_bytes() const;        // chunks only

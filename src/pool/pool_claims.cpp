@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who uses a pool: byte 0 of its claims is the drain's, byte 1 + r rank r's.
+// Which processes use a pool: byte 0 of its claims is the drain's, byte 1 + r rank r's.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -40,7 +40,7 @@ std::set<std::uint32_t> take_all(Pool& pool) {
 }
 
 // Takes chunks, marks them as its own, looks whether they stay so, and gives them back.
-bool use_chunks(Pool& pool, std::uint64_t who, int rounds, std::size_t at_once) {
+bool use_chunks(Pool& pool, std::uint64_t mark, int rounds, std::size_t at_once) {
   std::vector<std::uint32_t> mine;
   const auto word = [&](std::uint32_t chunk) {
     return reinterpret_cast<std::uint64_t*>(pool.at(pool.offset_of_chunk(chunk)));
@@ -48,13 +48,13 @@ bool use_chunks(Pool& pool, std::uint64_t who, int rounds, std::size_t at_once) 
   for (int round = 0; round < rounds; ++round) {
     if (mine.size() < at_once) {
       if (const auto chunk = pool.take_chunk()) {
-        *word(*chunk) = who;
+        *word(*chunk) = mark;
         mine.push_back(*chunk);
         continue;
       }
     }
     if (mine.empty()) continue;
-    if (*word(mine.back()) != who) return false;
+    if (*word(mine.back()) != mark) return false;
     pool.drop_reference(mine.back());
     mine.pop_back();
   }
@@ -62,7 +62,7 @@ bool use_chunks(Pool& pool, std::uint64_t who, int rounds, std::size_t at_once) 
   return true;
 }
 
-TEST(Pool, IsTheSameForWhoeverAttaches) {
+TEST(Pool, IsTheSameForAProcessThatAttaches) {
   TestPool made(3);
 
   Pool attached = Pool::attach(made.pool.name());
@@ -89,7 +89,7 @@ TEST(Pool, RefusesNamesThatAreTakenMissingOrNotAPool) {
   shm_unlink(other.c_str());
 }
 
-TEST(Pool, RefusesAHeaderThatNobodyCanDrainBy) {
+TEST(Pool, RefusesAHeaderThatNoDrainCanUse) {
   TestPool made(1);
   const PoolHeader& sound = made.pool.header();
   const auto refused_with = [&](auto PoolHeader::* field, auto value) {
@@ -133,7 +133,7 @@ TEST(Pool, TooSmallForItsRanksIsRefusedAndLeavesNothingBehind) {
   EXPECT_EQ(code_of([&] { static_cast<void>(Pool::attach(name)); }), base::Errc::not_found);
 }
 
-TEST(Pool, HasMoreChunksThanRanksSoThatHalfFilledOnesNeverBlockEverybody) {
+TEST(Pool, HasMoreChunksThanRanksSoThatHalfFilledOnesNeverBlockAllRanks) {
   for (Bytes bytes = 128 * base::KiB; bytes < 512 * base::KiB; bytes += 4096) {
     plan::NodePlan plan = small_plan();
     plan.pool_bytes = bytes;
@@ -239,8 +239,8 @@ TEST(Pool, GivesNoChunkToTwoThreads) {
   const std::uint32_t count = made.pool.header().chunk_count;
   std::vector<std::thread> threads;
   std::atomic<int> spoiled = 0;
-  for (std::uint64_t who = 1; who <= 4; ++who) {
-    threads.emplace_back([&, who] { spoiled += use_chunks(made.pool, who, 20000, count / 3) ? 0 : 1; });
+  for (std::uint64_t mark = 1; mark <= 4; ++mark) {
+    threads.emplace_back([&, mark] { spoiled += use_chunks(made.pool, mark, 20000, count / 3) ? 0 : 1; });
   }
   for (auto& thread : threads) thread.join();
 
@@ -254,11 +254,11 @@ TEST(Pool, GivesNoChunkToTwoProcesses) {
   TestPool made(1);
   const std::uint32_t count = made.pool.header().chunk_count;
   std::vector<pid_t> children;
-  for (std::uint64_t who = 1; who <= 3; ++who) {
+  for (std::uint64_t mark = 1; mark <= 3; ++mark) {
     const pid_t child = fork();
     if (child == 0) {
       Pool pool = Pool::attach(made.pool.name());
-      _exit(use_chunks(pool, who, 20000, count / 2) ? 0 : 1);
+      _exit(use_chunks(pool, mark, 20000, count / 2) ? 0 : 1);
     }
     children.push_back(child);
   }

@@ -20,13 +20,13 @@ static_assert(output_slots == 64);
 
 // What stands in a slot for an absolute path without symbolic links; never 0. Local.
 [[nodiscard]] std::uint64_t path_mark(std::string_view path) noexcept;
-// The output of the slot becomes this file. Of whoever has opened it.
+// The output of the slot becomes this file. By the rank that has opened it.
 void mark_path(OutputSlot& slot, std::string_view final_path) noexcept;
 
-// Keeps an output under its working name: whoever would publish it waits, as long as rank `rank` of the node lives. False: another rank or
-// thread keeps it, it is just being published, or the slot is another output's by now. Local.
+// Keeps an output under its working name: the drain that would publish it waits, as long as rank `rank` of the node lives. False: another
+// rank or thread keeps it, it is just being published, or the slot is another output's by now. Local.
 [[nodiscard]] bool keep_name(const Pool& pool, OutputKey key, int rank) noexcept;
-// By who keeps it; nothing if the output has failed meanwhile and the slot is another's. Local.
+// By the rank that keeps it; nothing if the output has failed meanwhile and the slot is another's. Local.
 void release_name(const Pool& pool, OutputKey key) noexcept;
 
 // What stands in OutputSlot::discarded of an output that all ranks have closed, that the storage has refused since, and that is kept in
@@ -34,7 +34,7 @@ void release_name(const Pool& pool, OutputKey key) noexcept;
 inline constexpr std::uint32_t kept_for_recovery = 2;
 [[nodiscard]] bool is_kept(const OutputSlot& slot) noexcept;
 [[nodiscard]] bool any_is_kept(const Pool& pool) noexcept;
-// The same, of one that the drain tries once more while the ranks go on: it is on its way again. Until it is published or refused anew.
+// The drain tries such an output once more while the ranks go on: it is on its way again. Until it is published or refused anew.
 inline constexpr std::uint32_t tried_again = 3;
 [[nodiscard]] bool is_tried_again(const OutputSlot& slot) noexcept;
 // Asks the drain to try all that are kept. On one node. Local.
@@ -54,7 +54,7 @@ inline constexpr std::uint32_t is_removed_output = 2;   // OutputSlot::is_rename
 void note_written_file(const Pool& pool, std::uint64_t device, std::uint64_t inode) noexcept;
 [[nodiscard]] bool may_be_written_here(const Pool& pool, std::uint64_t device, std::uint64_t inode) noexcept;
 
-// Who looks: a rank of the node, or a process that it has started, or another process.
+// What looks: a rank of the node, or a process that it has started, or another process.
 inline constexpr int no_rank = -1;
 // In the environment of processes that a rank starts: "NAME RANK SECONDS MARKERS" of its pool; the last one is the setting, and may be
 // missing. Empty: that of the helper which drains, whose own looks at files must not wait for it.
@@ -87,7 +87,7 @@ class Draining {
   // is false at once.
   bool wait_for(OutputSet outputs, double seconds, void (*waiting)(void* context, int seconds), void* context) const noexcept;
 
-  // Waits, for a few milliseconds as a rule, until whoever drains has opened the files of `outputs`: then they can do without a name.
+  // Waits, for a few milliseconds as a rule, until the drain has opened the files of `outputs`: then they can do without a name.
   // For at most `seconds`. Blocks. Changes nothing: the pool may be mapped to look only.
   void wait_until_opened(OutputSet outputs, double seconds) const noexcept;
 

@@ -158,7 +158,7 @@ TEST(Name, OfTheNextOutputInTheSamePlaceIsLeftAlone) {
   ASSERT_TRUE(next);
 
   EXPECT_FALSE(keep_name(made.pool, key, 0));
-  EXPECT_EQ(made.pool.slot(key.slot).name_lock, 0u) << "nobody would ever give it back";
+  EXPECT_EQ(made.pool.slot(key.slot).name_lock, 0u) << "no process would ever give it back";
   ASSERT_TRUE(keep_name(made.pool, *next, 1));
   release_name(made.pool, key);
   EXPECT_NE(made.pool.slot(key.slot).name_lock, 0u) << "another output's";

@@ -16,7 +16,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 16;
+inline constexpr std::uint32_t pool_version = 17;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -96,12 +96,12 @@ struct PoolHeader {
   Atomic<std::uint32_t> drains;                      // so far
   Atomic<SessionState> session_state;
   Atomic<std::uint64_t> trace_bytes;                 // a helper's trace, at chunks_offset, when it has gone
-  Atomic<std::uint32_t> hurry;                       // 1: the job's time is nearly over
+  Atomic<std::uint32_t> deadline_boost;              // 1: the job's time is nearly over
   Atomic<std::uint32_t> outputs_opened;              // so far
-  Atomic<std::uint32_t> opening;                     // the process that just looks for an output of bytes, or makes one
+  Atomic<std::uint32_t> opening;                     // the process that just looks for a raw output, or makes one
   Atomic<std::uint64_t> job_written_bytes;           // by all nodes, as last heard of
   Atomic<std::uint32_t> lost_nodes;                  // 1: this node and others cannot reach each other any more
-  Atomic<std::uint64_t> epoch;                       // on several nodes: in which outputs of bytes are written (WriteStamp)
+  Atomic<std::uint64_t> lamport_tick;                // on several nodes: in which raw outputs are written (WriteStamp)
   // A Bloom filter of device and inode of the files that the session has written.
   std::array<Atomic<std::uint64_t>, 1024> written_files;
   std::array<PassedFile, 64> passed_files;
@@ -114,7 +114,7 @@ struct alignas(64) ChunkState {   // each small write of a rank changes one
 };
 
 // How far a rank is with an output: the number of steps that it has ended, and flags. The rank writes it after the
-// records that it speaks of, so whoever reads it and then the journal has all of them.
+// records that it speaks of, so a drain that reads it and then the journal has all of them.
 using RankProgress = Atomic<std::uint32_t>;
 inline constexpr std::uint32_t rank_closed = 1u << 31;      // no more steps
 inline constexpr std::uint32_t rank_abandoned = 1u << 30;   // closed, and the output shall not be published
@@ -140,36 +140,41 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
   Atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
   Atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
-  // XXH3 of the final path and of its directory, for whoever looks for the file while it is not there yet; 0: not known.
+  // Of a raw output: what its variables are (store/meaning.hpp), as newest DescriptionPart, 0: not known; and how often a rank has
+  // begun to say so.
+  Atomic<std::uint64_t> meaning;
+  Atomic<std::uint32_t> meanings_claimed;
+  // XXH3 of the final path and of its directory, for processes that look for the file while it is not there yet; 0: not known.
   Atomic<std::uint64_t> path_mark, directory_mark;
   // What another drain needs to go on where this one was killed.
   Atomic<std::uint64_t> records;           // 1 + the last record with data, of settled steps
   Atomic<std::uint64_t> highest_end;       // of the file, by data of settled steps
-  // What was kept of records that have left a journal that was too small: offset of the newest DescriptionPart; 0: none.
-  Atomic<std::uint64_t> kept;
-  Atomic<std::uint64_t> kept_before;       // what that was before records in state `moving` were marked
-  Atomic<std::uint32_t> forgotten;         // 1: records that recovery would need are gone, the pool was too small
-  Atomic<std::uint64_t> publishing_inode;  // of the working file, before it is renamed
+  // What records said that have left a journal that was too small: offset of the newest DescriptionPart; 0: none.
+  Atomic<std::uint64_t> takeover_log;
+  Atomic<std::uint64_t> takeover_log_before;   // what that was before records in state `logging` were marked
+  Atomic<std::uint32_t> records_given_up;      // 1: records that recovery would need are gone, the pool was too small
+  Atomic<std::uint64_t> publishing_inode;      // of the working file, before it is renamed
   // Outputs that drop: whole steps, decided by the first rank that begins one: step << 18 | ranks that know << 2 |
   // DropDecision, at step % size. Taken for a later step when all ranks know.
   std::array<Atomic<std::uint64_t>, 64> decisions;
   Atomic<std::uint64_t> steps_dropped;
   // -- of bytes: writes are numbered, over all ranks, in the order in which they were made
-  Atomic<std::uint32_t> is_bytes;          // 1: nobody comes to see what became of it
+  Atomic<std::uint32_t> is_bytes;          // 1: no rank comes to see what became of it
   alignas(64) Atomic<std::uint64_t> writes_begun;   // stamp of the next (WriteStamp). These two change with each write
   Atomic<std::uint64_t> size;              // of the file, with all that was captured
   alignas(64) Atomic<std::uint64_t> writes_written;   // all of lower numbers are in the file
   Atomic<std::uint64_t> written_before;    // on one node: all of lower stamps are
   Atomic<std::uint64_t> write_up_to;       // asked for
   Atomic<std::uint32_t> waiting_for_writes;   // ranks that sleep on `progress` until more is written
-  Atomic<std::uint64_t> read_up_to;        // asked for by who then reads it: these go through the page cache
+  Atomic<std::uint64_t> read_up_to;        // asked for by a rank that then reads it: these go through the page cache
   Atomic<std::uint32_t> name_lock;         // 1 + a rank that opens the file under its working name, or name_changes
   Atomic<std::uint64_t> shared_position;   // the ranks': MPI-IO's shared file pointer
   // -- on several nodes. What the drain says of this node:
   Atomic<std::uint64_t> steps_sent;        // ended by all ranks, and what other nodes write of them has arrived there
   Atomic<std::uint32_t> part_durable;      // 1: all that this node writes of a closed output is
   Atomic<std::uint64_t> working_inode;     // on one node too: of the file that it has opened; found under the final name it is published
-  // Of that file, set before: its device, and its process << 32 | descriptor there, as processes of this PID namespace see it; 0: none.
+  // What was set before of that file: its device, and its process << 32 | descriptor there, as processes of this PID namespace see it; 0:
+  // none.
   Atomic<std::uint64_t> working_device, working_descriptor;
   // and what the nodes have said to each other, of all of them:
   Atomic<std::uint64_t> job_output;        // the root's: generation << 32 | slot
@@ -183,9 +188,9 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> job_parts_durable; // 1: of all nodes
   Atomic<std::uint32_t> job_published;     // 1: by the node that does, or the program has removed the file
   Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp
-  // Of bytes, by epochs (drain/lamport_clock.hpp). Of this node: its next write when its epoch was raised last; all writes of
-  // earlier epochs are in the file; wanted there by somebody of this node. And of all nodes: the least written_epoch.
-  Atomic<std::uint64_t> raised_at_write, written_epoch, wanted_epoch, job_written_epoch;
+  // A raw output's, by ticks (drain/lamport_clock.hpp). Of this node: its next write when its tick was raised last; the tick before which
+  // all writes are in the file; the one up to which a rank of this node wants them there. And of all nodes: the least written_tick.
+  Atomic<std::uint64_t> raised_at_write, written_tick, wanted_tick, job_written_tick;
   Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;
   Atomic<std::uint32_t> job_open_rank;     // ~0: not known
   // What the program was promised. The first two are words of 0 or 1.
@@ -199,8 +204,8 @@ struct alignas(64) OutputSlot {
   std::array<char, 256> hint;
 };
 
-// Stands before each part of an output's description, in a chunk that is kept until the output is finished, and of what was
-// kept of its records. Parts are linked from the newest to the oldest, so that nothing changes once a part is published. The
+// Stands before each part of an output's description, in a chunk that is kept until the output is finished, and of its
+// takeover log. Parts are linked from the newest to the oldest, so that nothing changes once a part is published. The
 // output is described when the newest part ends at `total`.
 struct DescriptionPart {
   std::uint32_t slot;
@@ -227,23 +232,24 @@ struct Journal {
   std::uint32_t job_rank;          // of the session, for messages
   Atomic<std::uint64_t> held_write;   // of bytes, that the rank numbers and has not recorded yet (HeldWrite); 0: none
   Atomic<std::uint32_t> has_joined;   // 1: its rank has been there
-  Atomic<std::uint32_t> closing;      // calls in which its rank waits until others have closed an output of bytes
+  Atomic<std::uint32_t> closing;      // calls in which its rank waits until others have closed a raw output
   alignas(64) Atomic<std::uint64_t> tail;
   SharedQuestion question;
   alignas(64) RankCall call;
-  // Of each output on one node: in which phase its rank is (pool/phases.hpp). It changes at each collective call: ranks share no line.
-  alignas(64) std::array<Atomic<std::uint32_t>, output_slots> phases;
+  // For each output on one node (pool/collective_count.hpp). It changes at each collective call: ranks share no line.
+  alignas(64) std::array<Atomic<std::uint32_t>, output_slots> collective_counts;
 };
 
-// Which write of an output of bytes: its number, among those of its node, and above it, on several nodes, the epoch in which it was made:
-// later writes of a node are in the same epoch or in later ones. On one node it is the phase of its rank (pool/phases.hpp), and writes
-// take effect in the order of their stamps. It stands where other records have their step.
+// Which write of a raw output: its number, among those of its node, and above it the `order`. On several nodes that is the tick of the
+// node's Lamport clock in which it was made (pool/lamport_clock.hpp): later writes of a node are in the same tick or in later ones. On one
+// node it is the collective count of its rank (pool/collective_count.hpp), and writes take effect in the order of their stamps. The stamp
+// stands where other records have their step.
 struct WriteStamp {
   static constexpr int number_bits = 34;
-  static constexpr std::uint64_t numbers = 1ull << number_bits, last_epoch = (1ull << (64 - number_bits)) - 1;
-  std::uint64_t epoch = 0, number = 0;
+  static constexpr std::uint64_t numbers = 1ull << number_bits, last_order = (1ull << (64 - number_bits)) - 1;
+  std::uint64_t order = 0, number = 0;
 
-  [[nodiscard]] std::uint64_t word() const { return epoch << number_bits | number; }
+  [[nodiscard]] std::uint64_t word() const { return order << number_bits | number; }
   [[nodiscard]] static WriteStamp of(std::uint64_t word) { return {word >> number_bits, word & (numbers - 1)}; }
 };
 
@@ -268,7 +274,7 @@ enum class RecordKind : std::uint16_t {
 enum class RecordState : std::uint32_t {
   live = 0x6c697665,      // its payload is not in the file yet
   written = 0x77726974,   // its payload is in the file and given back; the record is kept for what may still have to be undone
-  moving = 0x6d6f7665,    // the same, and what it says is in OutputSlot::kept if that is not `kept_before` any more
+  logging = 0x6d6f7665,   // the same, and what it says is in OutputSlot::takeover_log if that is not `takeover_log_before` any more
   retired = 0x72657469,   // the drain needs it no more
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The pointer that all ranks of an output of bytes share (MPI-IO's shared file pointer): a word. Its upper bits say how often it was
-// set by a call of all ranks: whoever comes first afterwards starts from there, and no rank waits for another that sets it.
+// The pointer that all ranks of a raw output share (MPI-IO's shared file pointer): a word. Its upper bits say how often it was
+// set by a call of all ranks: the rank that comes first afterwards starts from there, and no rank waits for another that sets it.
 #pragma once
 
 #include <cstdint>

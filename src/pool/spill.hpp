@@ -55,7 +55,7 @@ static_assert(sizeof(SpillBlock) == 128);
 [[nodiscard]] bool take_spill_budget(PoolHeader& header, Bytes bytes);
 void return_spill_budget(PoolHeader& header, Bytes bytes);
 
-// Of a rank of the node, whether it is there or not; empty: the pool has nowhere to spill.
+// The path of a rank's spill file, whether it is there or not; empty: the pool has nowhere to spill.
 [[nodiscard]] std::string spill_path(const Pool& pool, int rank);
 
 struct SpillFile {

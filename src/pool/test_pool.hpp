@@ -44,7 +44,7 @@ struct TestPool {
       : pool(Pool::create(unique_pool_name(), plan, ranks)) {
     if (drain == Drain::here) static_cast<void>(pool.claim_drain());
   }
-  // Of a node among others.
+  // The pool of a node among others.
   TestPool(int ranks, const plan::NodePlan& plan, const NodeShare& share)
       : pool(Pool::create(unique_pool_name(), plan, ranks, share)) {
     static_cast<void>(pool.claim_drain());
@@ -53,7 +53,7 @@ struct TestPool {
   TestPool(const TestPool&) = delete;
   TestPool& operator=(const TestPool&) = delete;
 
-  // Before anybody captures.
+  // Before any rank captures.
   void spill_to(const std::string& directory, Bytes budget) {
     directory.copy(pool.header().spill_directory.data(), pool.header().spill_directory.size() - 1);
     pool.header().spill_budget_bytes = budget;

@@ -94,15 +94,15 @@ std::uint64_t steps_dropped(const Report& report) {
   return dropped;
 }
 
-ordered_json ladder_json(const Report& report) {
-  const auto ladder = report.ladder();
-  return {{"waits", ladder.waits},
+ordered_json full_pool_json(const Report& report) {
+  const auto full_pool = report.full_pool();
+  return {{"waits", full_pool.waits},
           {"spilled",
-           {{"pieces", ladder.spilled_pieces},
-            {"bytes", ladder.spilled_bytes},
+           {{"pieces", full_pool.spilled_pieces},
+            {"bytes", full_pool.spilled_bytes},
             {"high_water_bytes", report.spill_high_water_bytes},
             {"budget_bytes", report.spill_budget_bytes}}},
-          {"synchronous", {{"puts", ladder.synchronous_puts}, {"bytes", ladder.synchronous_bytes}}},
+          {"synchronous", {{"puts", full_pool.synchronous_puts}, {"bytes", full_pool.synchronous_bytes}}},
           {"steps_dropped", steps_dropped(report)}};
 }
 
@@ -133,16 +133,16 @@ std::string calls_text(const Report& report, std::uint64_t CallFigures::*which) 
 }
 
 // What was needed of it.
-std::string ladder_text(const Report& report) {
-  const auto ladder = report.ladder();
+std::string full_pool_text(const Report& report) {
+  const auto full_pool = report.full_pool();
   std::vector<std::string> parts;
-  if (ladder.waits != 0) parts.push_back(fmt::format("{} waits", ladder.waits));
-  if (ladder.spilled_bytes != 0) {
-    parts.push_back(fmt::format("{} spilled, at most {} at a time", size_text(static_cast<double>(ladder.spilled_bytes)),
+  if (full_pool.waits != 0) parts.push_back(fmt::format("{} waits", full_pool.waits));
+  if (full_pool.spilled_bytes != 0) {
+    parts.push_back(fmt::format("{} spilled, at most {} at a time", size_text(static_cast<double>(full_pool.spilled_bytes)),
                                 size_text(static_cast<double>(report.spill_high_water_bytes))));
   }
-  if (ladder.synchronous_bytes != 0) {
-    parts.push_back(fmt::format("{} written synchronously", size_text(static_cast<double>(ladder.synchronous_bytes))));
+  if (full_pool.synchronous_bytes != 0) {
+    parts.push_back(fmt::format("{} written synchronously", size_text(static_cast<double>(full_pool.synchronous_bytes))));
   }
   if (const auto dropped = steps_dropped(report); dropped != 0) parts.push_back(fmt::format("{} steps dropped", dropped));
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -166,7 +166,7 @@ ordered_json end_of_job_json(const Report& report) {
              {"lost_bytes", end.worst.lost_bytes()}};
   }
   return {{"end_s", base::seconds(end.end_realtime_ns) - report.begin_realtime_seconds},
-          {"hurried_s", time(end.hurried_ns)},
+          {"boost_s", time(end.boosted_ns)},
           {"added_threads", end.added_threads},
           {"warnings", end.warnings},
           {"worst", worst}};
@@ -177,8 +177,8 @@ std::string end_of_job_text(const Report& report) {
   const auto& end = report.drain.end_of_job;
   const double left = base::seconds(end.end_realtime_ns) - report.begin_realtime_seconds - report.run_seconds;
   std::string text = fmt::format("{:.0f} s {} the session", std::abs(left), left < 0 ? "before the end of" : "after");
-  if (end.hurried_ns != 0) {
-    text += fmt::format(", hurried for {:.1f} s", report.run_seconds - base::seconds(end.hurried_ns - report.begin_ns));
+  if (end.boosted_ns != 0) {
+    text += fmt::format(", deadline boost for {:.1f} s", report.run_seconds - base::seconds(end.boosted_ns - report.begin_ns));
   }
   if (end.worst.lost_bytes() != 0) {
     text += fmt::format(", {} at risk {:.0f} s before it", size_text(static_cast<double>(end.worst.lost_bytes())),
@@ -199,14 +199,14 @@ Bytes Report::captured_bytes() const {
   return bytes;
 }
 
-capture::Ladder::Figures Report::ladder() const {
-  capture::Ladder::Figures sum;
+capture::FullPoolPolicy::Figures Report::full_pool() const {
+  capture::FullPoolPolicy::Figures sum;
   for (const auto& rank : ranks) {
-    sum.waits += rank.ladder.waits;
-    sum.spilled_pieces += rank.ladder.spilled_pieces;
-    sum.spilled_bytes += rank.ladder.spilled_bytes;
-    sum.synchronous_puts += rank.ladder.synchronous_puts;
-    sum.synchronous_bytes += rank.ladder.synchronous_bytes;
+    sum.waits += rank.full_pool.waits;
+    sum.spilled_pieces += rank.full_pool.spilled_pieces;
+    sum.spilled_bytes += rank.full_pool.spilled_bytes;
+    sum.synchronous_puts += rank.full_pool.synchronous_puts;
+    sum.synchronous_bytes += rank.full_pool.synchronous_bytes;
   }
   return sum;
 }
@@ -261,7 +261,7 @@ std::string to_json(const Report& report) {
        {{"budget_bytes", report.plan.pool_bytes},
         {"high_water_bytes", report.pool_high_water_bytes},
         {"chunk_bytes", report.plan.chunk_bytes}}},
-      {"ladder", ladder_json(report)},
+      {"full_pool", full_pool_json(report)},
       {"drain", drain_json(report)},
       {"end_of_job", end_of_job_json(report)},
       {"outputs", outputs_json(report)},
@@ -290,7 +290,7 @@ std::string to_table(const Report& report) {
   line("raw throughput", size_text(report.raw_bytes_per_second()) + "/s");
   line("pool high-water mark", size_text(static_cast<double>(report.pool_high_water_bytes)) + " of " +
                                    size_text(static_cast<double>(report.plan.pool_bytes)));
-  if (const std::string full = ladder_text(report); !full.empty()) line("when it was full", full);
+  if (const std::string full = full_pool_text(report); !full.empty()) line("when it was full", full);
   const auto& requests = report.drain.requests;
   const auto mean = [](std::uint64_t bytes, std::uint64_t count) {
     return size_text(ratio(static_cast<double>(bytes), static_cast<double>(count)));

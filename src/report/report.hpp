@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/ladder.hpp"
+#include "capture/full_pool_policy.hpp"
 #include "drain/trace.hpp"
 #include "plan/node_plan.hpp"
 #include "plan/tuner.hpp"
@@ -16,14 +16,14 @@ namespace glean::report {
 
 using base::Bytes;
 
-// Of one rank. Trivially copyable: ranks send it.
+// The figures of one rank. Trivially copyable: ranks send it.
 struct RankFigures {
   std::uint64_t setup_ns = 0;         // joining the session, which touches the pool's memory; not in blocked_ns
   std::uint64_t blocked_ns = 0;       // in all other calls, closing included
   std::uint64_t closing_ns = 0;       // closing the session: waiting for the drain
   std::uint64_t captured_bytes = 0;   // copied into the pool, in memory types
   std::uint64_t puts = 0;
-  capture::Ladder::Figures ladder;      // when the pool was full
+  capture::FullPoolPolicy::Figures full_pool;   // when the pool was full
   std::uint64_t steps_dropped = 0;    // the same on all ranks
   std::uint64_t notices = 0;          // what this rank has met that is said once in a job: a bit for each (session/core.hpp)
 };
@@ -72,7 +72,7 @@ struct Report {
   [[nodiscard]] double closing_seconds() const;
   [[nodiscard]] double setup_seconds() const;
   [[nodiscard]] Bytes captured_bytes() const;
-  [[nodiscard]] capture::Ladder::Figures ladder() const;           // of all ranks
+  [[nodiscard]] capture::FullPoolPolicy::Figures full_pool() const;   // of all ranks
   // captured bytes / blocked time of the slowest rank; 0 without captures.
   [[nodiscard]] double observed_bytes_per_second() const;
   // bytes in files / (first capture to last byte durable), summed over outputs that overlap in time; 0 without.

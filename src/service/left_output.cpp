@@ -49,7 +49,7 @@ bool is_refused(const pool::OutputSlot& slot) { return pool::is_kept(slot) || po
 
 namespace {
 
-// Of an output in a message; the texts and the nodes follow.
+// Begins an output in a message; the texts and the nodes follow.
 struct Head {
   std::uint64_t output = 0;
   nodes::NodeProgress progress;

@@ -44,7 +44,7 @@ class Node {
   using Ends = std::function<bool()>;
   using IsOver = std::function<bool(double still_seconds)>;
   void run(const Ends& ends, const IsOver& is_over);
-  // Of several that one thread plays, the same.
+  // Runs several nodes that one thread plays.
   static void run(std::span<Node* const> nodes, const Ends& ends, const IsOver& is_over);
 
  private:

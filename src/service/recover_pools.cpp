@@ -63,7 +63,7 @@ void wait_for_its_end(PoolResult& result, double seconds, const Tell& tell) {
   }
 }
 
-// Of a file that was to appear in another directory.
+// Says of a file where it is that was to appear in another directory.
 std::string where_it_is(const std::string& final_path, const std::string& to) {
   if (to.empty()) return final_path;
   const std::filesystem::path path(final_path), directory(to);
@@ -79,7 +79,7 @@ PoolResult treat(const std::string& pool, const RecoverRequest& request, store::
   result.state = "found";
   // The launcher of a killed job may have ended before the last of its ranks has.
   const bool is_ending = result.found.ranks_live && !result.found.is_drained && !request.dry_run;
-  // Of a pool that the user has not named, whose ranks live and have a drain, it is not known that its job is about to end.
+  // If the user has not named a pool, and its ranks live and have a drain, its job need not be about to end.
   const bool is_awaited = request.wait_seconds.has_value() && (!result.found.ranks_live || is_ending || !request.pools.empty());
   if (result.found.in_use_by != 0 && (is_awaited || is_ending)) {
     wait_for_its_end(result, is_awaited ? *request.wait_seconds : ending_seconds, tell);

@@ -35,7 +35,7 @@
 namespace glean::service {
 namespace {
 
-class NobodyElse final : public Companions {
+class NoCompanions final : public Companions {
  public:
   [[nodiscard]] int self() const override { return 0; }
   [[nodiscard]] int count() const override { return 1; }
@@ -47,7 +47,7 @@ class NobodyElse final : public Companions {
     for (const int node : nodes) messages.push_back(network.messages(node));
     return messages;
   }
-  [[nodiscard]] bool nobody_needs_more() override { return true; }
+  [[nodiscard]] bool none_needs_more() override { return true; }
 
  private:
   std::vector<std::unique_ptr<transport::LocalNetwork>> networks_;
@@ -144,7 +144,7 @@ void begin(Part& part, store::SystemCalls& calls, std::unique_ptr<transport::Mes
                        : std::make_unique<Node>(*part.pool, *part.engine);
 }
 
-// Of one of several nodes.
+// Prepares the part of one of several nodes.
 void prepare(Part& part, const LeftOutputs& all, int nodes) {
   pool::Pool& pool = *part.pool;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
@@ -180,7 +180,7 @@ bool is_done(const Part& part) {
   return part.engine->wait_until_idle(0) || (part.pool->is_shared() && any_postponed(*part.pool));
 }
 
-void run(const std::vector<Part>& parts, const std::function<bool()>& nobody_needs_more, const std::function<void()>& waiting) {
+void run(const std::vector<Part>& parts, const std::function<bool()>& none_needs_more, const std::function<void()>& waiting) {
   std::vector<Node*> nodes;
   for (const Part& part : parts) nodes.push_back(part.node.get());
   std::uint64_t told = base::now_ns();
@@ -193,7 +193,7 @@ void run(const std::vector<Part>& parts, const std::function<bool()>& nobody_nee
   bool all_done = false;
   Node::run(nodes, ends, [&](double) {
     all_done = all_done || std::all_of(parts.begin(), parts.end(), is_done);
-    return all_done && nobody_needs_more();   // receipts, perhaps, of what this process does not care for any more
+    return all_done && none_needs_more();   // receipts, perhaps, of what this process does not care for any more
   });
 }
 
@@ -289,7 +289,7 @@ void recover_session(const Session& session, Companions& companions, store::Syst
       begin(part, calls, std::move(*next++));
     });
   }
-  if (problem.empty()) run(parts, [&] { return companions.nobody_needs_more(); }, waiting);
+  if (problem.empty()) run(parts, [&] { return companions.none_needs_more(); }, waiting);
   // No process goes before what it has to say has been heard.
   static_cast<void>(companions.from_all(""));
   for (Part& part : parts) {
@@ -353,7 +353,7 @@ bool try_what_is_kept(pool::Pool& pool, store::SystemCalls& calls) {
   return recovered.pool_removed;
 }
 
-std::unique_ptr<Companions> nobody_else() { return std::make_unique<NobodyElse>(); }
+std::unique_ptr<Companions> no_companions() { return std::make_unique<NoCompanions>(); }
 
 std::vector<RecoveredPool> recover_nodes(const std::vector<std::string>& pools, Companions& companions,
                                          store::SystemCalls& calls, const std::function<void()>& waiting) {

@@ -22,17 +22,17 @@ struct Recovered {
   std::vector<std::string> hidden;     // the same where other files have these names: where they are now
   bool pool_removed = false;   // false: something was postponed, and the pool still holds it
 };
-// For whoever drains `pool` when its ranks are gone, or soon will be: completes what is whole or was promised, removes the working files
-// of what is not, and then the pool. `waiting` is called about once a second. Blocks.
+// For the process that drains `pool` when its ranks are gone, or soon will be: completes what is whole or was promised, removes the working
+// files of what is not, and then the pool. `waiting` is called about once a second. Blocks.
 [[nodiscard]] Recovered complete(pool::Pool& pool, store::SystemCalls& calls, const std::function<void()>& waiting = [] {});
 // Before a pool goes: files that no output of it will settle get their names back, and `recovered` says which have theirs again. Local.
 void restore_names(const pool::Pool& pool, store::SystemCalls& calls, Recovered& recovered);
-// What it says in the log, for a process that nobody looks at.
+// What it says in the log, for a process that no user watches.
 void log(const Recovered& recovered);
-// For whoever drains when the session is closed: outputs that the storage has refused are tried once more. What it refuses again stays, is
-// said, and is left as a note for `glean run`. False: then the pool must stay. Blocks.
+// For the process that drains when the session is closed: outputs that the storage has refused are tried once more. What it refuses again
+// stays, is said, and is left as a note for `glean run`. False: then the pool must stay. Blocks.
 [[nodiscard]] bool try_what_is_kept(pool::Pool& pool, store::SystemCalls& calls);
-// complete() of a pool that nobody uses. Throws invalid_state when the pool is in use, io when it cannot be read. Blocks.
+// complete() of a pool that no process uses. Throws invalid_state when the pool is in use, io when it cannot be read. Blocks.
 // `to`: a directory where the files are to appear instead of their own; empty: none.
 [[nodiscard]] Recovered recover(const std::string& pool, store::SystemCalls& calls, const std::function<void()>& waiting,
                                 const std::string& to = {});
@@ -53,12 +53,12 @@ class Companions {
                                                                                    const std::vector<int>& process_of) = 0;
   // This process needs nothing more of the others for the job that is recovered. True: none does. Until then it asks again, and
   // answers what they ask meanwhile. Does not block.
-  [[nodiscard]] virtual bool nobody_needs_more() = 0;
+  [[nodiscard]] virtual bool none_needs_more() = 0;
 };
 
-[[nodiscard]] std::unique_ptr<Companions> nobody_else();
+[[nodiscard]] std::unique_ptr<Companions> no_companions();
 
-// Of a pool that another node's pool belongs to.
+// What became of a pool that belongs to those of other nodes.
 struct RecoveredPool {
   std::string pool;
   Recovered recovered;

@@ -2,6 +2,7 @@
 #include "service/relocation.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -81,7 +82,9 @@ void move_outputs_to(pool::Pool& pool, const std::string& directory, store::Syst
     if (!log.write(log.count(), change)) throw base::system_error(errno, "cannot note the new place of '" + move.from.final_path + "'");
     pool::OutputSlot& slot = pool.slot(move.output.slot);
     slot.is_renamed = 1;
-    slot.publishing_inode = slot.working_inode = 0;   // of the file that was copied
+    struct stat copied {};
+    slot.working_inode = stat(move.to.working_path.c_str(), &copied) == 0 ? copied.st_ino : 0;
+    slot.publishing_inode = 0;   // of the file that was copied
     if (move.from.working_path != move.from.final_path) calls.unlink(move.from.working_path.c_str());
   }
 }

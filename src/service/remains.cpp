@@ -24,10 +24,10 @@
 #include "base/run_notes.hpp"
 #include "base/units.hpp"
 #include "drain/retired_files.hpp"
+#include "pool/lamport_clock.hpp"
 #include "store/description.hpp"
 #include "pool/journal.hpp"
 #include "pool/description.hpp"
-#include "pool/epochs.hpp"
 #include "pool/name_log.hpp"
 #include "pool/other_handles.hpp"
 #include "pool/published.hpp"
@@ -92,7 +92,7 @@ bool is_open_or_damaged(pool::OutputState state) {
   return state == pool::OutputState::open || state > pool::OutputState::opening;
 }
 
-// A file of bytes that ranks had open when they ended, and that has all that was captured: no process can do more for it.
+// A raw output that ranks had open when they ended, and that has all that was captured: no process can do more for it.
 std::optional<RemainingOutput> find_whole_in_place(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
   if (slot.state != pool::OutputState::open || slot.is_bytes == 0 || slot.error_claimed != 0 || slot.error != 0) return std::nullopt;

@@ -24,7 +24,7 @@ using Meanwhile = std::function<void(pool::Pool&)>;
 
 constexpr double parting_seconds = 5;   // nothing has moved for so long: the ranks of other nodes do not come any more
 
-// Nobody captures any more, so the place of the data is free.
+// No rank captures any more, so the place of the data is free.
 void leave_trace(pool::Pool& pool, drain::DrainTrace trace) {
   pool::PoolHeader& header = pool.header();
   const Bytes room = header.chunk_count * header.chunk_bytes;
@@ -116,7 +116,7 @@ int serve_alone(pool::Pool& pool, const std::function<void()>& started, const Me
     if (closed) leave_trace(pool, engine.trace());
   }
   if (closed) {
-    pool.remove();   // whoever has closed the session has it mapped, and may be killed before it removes the name
+    pool.remove();   // the rank that has closed the session has it mapped, and may be killed before it removes the name
     return 0;
   }
   base::log(base::LogLevel::warning, "the ranks of {} are gone: completing what they have captured", pool.name());

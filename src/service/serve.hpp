@@ -16,11 +16,11 @@ namespace glean::service {
 
 using base::Bytes;
 
-// Of several nodes each is drained by such a process, and they exchange what another one writes.
+// Each of several nodes is drained by such a process, and they exchange what another one writes.
 struct OtherNodes {
   std::unique_ptr<transport::Messages> messages;
   double deadline_seconds = 300;              // for the others to do their part
-  std::function<void()> leave_together;       // nobody needs a message of another one any more. Collective, blocks
+  std::function<void()> leave_together;       // no process needs a message of another one any more. Collective, blocks
 };
 
 // Drains until the session is closed; if all its ranks are gone before, completes what they have left as recover() does,

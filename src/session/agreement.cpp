@@ -218,15 +218,15 @@ Outcome settle(MPI_Comm comm, const Proposal& mine, const std::function<FourWord
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  const auto nobody = static_cast<std::uint64_t>(size);
+  const auto no_rank = static_cast<std::uint64_t>(size);
   enum { failed, fingerprint, complement, word };
   // The least and, as the complement, the greatest fingerprint.
-  const FourWords brought = {mine.error ? static_cast<std::uint64_t>(rank) : nobody, mine.fingerprint,
+  const FourWords brought = {mine.error ? static_cast<std::uint64_t>(rank) : no_rank, mine.fingerprint,
                              ~mine.fingerprint, rank == 0 ? mine.root_word : Proposal::no_word};
   const FourWords all = reduce(brought);
 
   Outcome outcome{all[word], std::nullopt};
-  if (all[failed] != nobody) {
+  if (all[failed] != no_rank) {
     outcome.error = error_of(comm, static_cast<int>(all[failed]), mine.error);
   } else if (all[fingerprint] != ~all[complement]) {
     struct {

@@ -27,7 +27,7 @@ struct Opening {
   const store::Format* format = nullptr;
 };
 
-// Of what must be the same on all ranks.
+// The fingerprint of what must be the same on all ranks.
 [[nodiscard]] inline std::uint64_t fingerprint_of(const Opening& opening, const mesh::Definitions& definitions) {
   return definitions.fingerprint() ^ std::hash<std::string>{}(opening.path + std::string(opening.format->name()));
 }
@@ -48,7 +48,7 @@ class Backend {
   virtual void end_step(std::uint64_t step) = 0;
   // `misuse`: why this rank should not have called; it takes part all the same. Collective; throws on all ranks or none.
   virtual void wait(Level level, double seconds, const std::optional<base::Error>& misuse) = 0;
-  // Of this rank's steps that have ended, as its node knows it. Asks the drain for what it takes. Local, does not wait.
+  // Whether this rank's steps that have ended have reached it, as its node knows. Asks the drain for what it takes. Local, does not wait.
   [[nodiscard]] virtual bool reached(Level level) = 0;
   // No more steps. All ranks call it.
   virtual void close() = 0;
@@ -58,7 +58,7 @@ class Backend {
   virtual void poison(const base::Error& error) noexcept = 0;
   // What all ranks have been told went wrong with this output. Local.
   [[nodiscard]] virtual std::optional<base::Error> failure() const = 0;
-  // Of an output that is created. Local.
+  // The status of an output that is created. Local.
   [[nodiscard]] virtual OutputStatus status() const = 0;
   [[nodiscard]] virtual const OutputName& name() const = 0;
 };

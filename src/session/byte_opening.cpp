@@ -90,8 +90,8 @@ bool has_closed(const Core& core, pool::OutputKey key) {
   return (progress & (pool::rank_closed | pool::rank_absent)) == pool::rank_closed;
 }
 
-// This run has made the file, nobody has written into it, and no handle has been opened on it since: as long as it is not complete, it is
-// where it was while it was new.
+// This run has made the file, no process has written into it, and no handle has been opened on it since: as long as it is not complete, it
+// is where it was while it was new.
 bool is_still_new(Core& core, const std::string& final_path) {
   struct stat status {};
   if (!pool::forget_untouched(core.pool().header(), final_path)) return false;
@@ -120,7 +120,7 @@ store::FileNames names_of(const Core& core, const std::string& path, ByteOutput:
 std::optional<Claimed> try_claim(Core& core, store::OutputDescription& description, bool chosen, ByteOutput::Existing existing) {
   const OpeningLock lock(core.pool(), core.deadline_seconds());
   if (const auto earlier = find_output(core.pool(), description.names.final_path)) {
-    if (earlier->is_closed || has_closed(core, earlier->key)) return std::nullopt;   // who has not yet will: that is collective
+    if (earlier->is_closed || has_closed(core, earlier->key)) return std::nullopt;   // a rank that has not yet will: that is collective
     throw base::Error(base::Errc::invalid_state, "'" + description.display_path + "' is open already");
   }
   // Only now: an earlier output, of other ranks perhaps, may just have become that file.
@@ -167,7 +167,7 @@ store::OutputDescription description_of(Core& core, const std::string& path) {
   return description;
 }
 
-// Of the ranks of `comm`, by their place in it: what they are in `in`, or MPI_UNDEFINED.
+// The ranks of `comm`, by their place in it: what they are in `in`, or MPI_UNDEFINED.
 std::vector<int> ranks_in(MPI_Comm comm, MPI_Comm in) {
   MPI_Group group = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
   int size = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes in the node's pool: finding them, and making one.
+// Raw outputs in the node's pool: finding them, and making one.
 #pragma once
 
 #include <mpi.h>
@@ -49,11 +49,11 @@ void wait_until(Core& core, const std::function<bool()>& holds, const std::strin
 
 // It has been wanted of the drain to write, on several nodes of all of them. Local.
 void tell_drain(Core& core);
-// What ranks of the node have captured so far up to that phase, and on several nodes what others have in earlier epochs, is in the file
-// then, through the page cache, or never will be. With Core::one_at_a_time(). Throws as wait_until(). Local, blocks.
-void write_up_to(Core& core, pool::OutputKey key, std::uint32_t phase, const std::string& path);
+// What ranks of the node have captured so far up to that collective count, and on several nodes what others have captured in earlier ticks,
+// is in the file then, through the page cache, or never will be. With Core::one_at_a_time(). Throws as wait_until(). Local, blocks.
+void write_up_to(Core& core, pool::OutputKey key, std::uint32_t collective_count, const std::string& path);
 
-// Of those that open an output, the ranks of this node.
+// The ranks of this node among those that open an output.
 struct Members {
   std::vector<int> node_ranks;
   int first = 0;        // the first of them, in the communicator

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes that ranks of several nodes open together. On each node it has a slot; who makes it there is the first rank of that
+// Raw outputs that ranks of several nodes open together. On each node it has a slot; the rank that makes it there is the first of that
 // node that opens it, and the first of node 0 makes the file.
 #include <fmt/format.h>
 
 #include "base/log.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
+#include "pool/lamport_clock.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 
@@ -46,16 +46,16 @@ void abandon(Core& core, const Members& members, pool::OutputKey key) {
   core.recorder().ring_the_drain();
 }
 
-// Ranks of this node write it from now on, in an epoch that all nodes have reached.
-void begin(Core& core, pool::OutputKey key, const Proposed& made, std::uint64_t epoch) {
+// Ranks of this node write it from now on, in a tick that all nodes have reached.
+void begin(Core& core, pool::OutputKey key, const Proposed& made, std::uint64_t tick) {
   pool::OutputSlot& slot = core.pool().slot(key.slot);
-  slot.job_written_epoch = epoch;
-  slot.writes_begun = pool::WriteStamp{epoch, 0}.word();
-  pool::raise_epoch(core.pool(), core.pool().header().epoch.load());   // another rank may have gone on
+  slot.job_written_tick = tick;
+  slot.writes_begun = pool::WriteStamp{tick, 0}.word();
+  pool::raise_tick(core.pool(), core.pool().header().lamport_tick.load());   // another rank may have gone on
   core.share(job_output(made), key);
 }
 
-// What another rank of this node has begun, and nobody closed.
+// What another rank of this node has begun, and no rank has closed.
 pool::OutputKey find_shared(const pool::Pool& pool, const Proposed& made) {
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool.slot(index);
@@ -86,10 +86,10 @@ MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path,
     if (key) abandon(core, members, *key);
     throw base::Error(*of_any);
   }
-  std::uint64_t epoch = core.pool().header().epoch.load();
-  MPI_Allreduce(MPI_IN_PLACE, &epoch, 1, MPI_UINT64_T, MPI_MAX, comm);
-  pool::raise_epoch(core.pool(), epoch);
-  if (key) begin(core, *key, made, epoch);
+  std::uint64_t tick = core.pool().header().lamport_tick.load();
+  MPI_Allreduce(MPI_IN_PLACE, &tick, 1, MPI_UINT64_T, MPI_MAX, comm);
+  pool::raise_tick(core.pool(), tick);
+  if (key) begin(core, *key, made, tick);
   MPI_Barrier(comm);
   return {key ? *key : find_shared(core.pool(), made), made.is_in_place, made.working_path.data()};
 }

@@ -13,8 +13,9 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
-#include "pool/epochs.hpp"
+#include "pool/description.hpp"
 #include "pool/futex.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "session/agreement.hpp"
@@ -26,12 +27,12 @@ namespace glean::session {
 
 void tell_drain(Core& core) {
   core.recorder().ring_the_drain();
-  pool::futex_signal(core.pool().header().progress);   // whoever talks to other nodes sleeps on it
+  pool::futex_signal(core.pool().header().progress);   // the exchange sleeps on it
 }
 
 namespace {
 
-// Whoever drains tells this rank, among others, when more is written.
+// The drain tells this rank, among others, when more is written.
 class WaitsForWrites {
  public:
   explicit WaitsForWrites(pool::OutputSlot& slot) : slot_(slot), generation_(slot.generation) { slot_.waiting_for_writes.fetch_add(1); }
@@ -46,26 +47,27 @@ class WaitsForWrites {
   std::uint32_t generation_;   // it may have failed, and the slot be another's
 };
 
-// What any rank of the node has captured of an output before now, up to a phase, and on several nodes what others have in earlier epochs.
+// What any rank of the node has captured of an output before now, up to a collective count, and on several nodes what others have captured
+// in earlier ticks of the Lamport clock.
 class CapturedSoFar {
  public:
-  CapturedSoFar(const Core& core, pool::OutputKey key, std::uint32_t phase)
+  CapturedSoFar(const Core& core, pool::OutputKey key, std::uint32_t collective_count)
       : slot_(core.pool().slot(key.slot)), generation_(key.generation), by_all_nodes_(core.pool().is_shared()),
         next_(pool::WriteStamp::of(slot_.writes_begun.load())) {
-    if (!by_all_nodes_) next_.epoch = phase;
+    if (!by_all_nodes_) next_.order = collective_count;
   }
-  // By whoever drains, before it would do so by itself.
+  // The drain writes it, before it would do so by itself.
   void want_written() const {
-    if (by_all_nodes_) pool::raise(slot_.wanted_epoch, next_.epoch);
+    if (by_all_nodes_) pool::raise(slot_.wanted_tick, next_.order);
     pool::raise(slot_.write_up_to, next_.number);
   }
-  // And through the page cache.
+  // The drain writes through the page cache up to there.
   void want_to_read() const { pool::raise(slot_.read_up_to, next_.number); }
   // It is in the file, or never will be.
   [[nodiscard]] bool is_written() const {
     if (!is_open(slot_) || slot_.generation.load(std::memory_order_acquire) != generation_ || slot_.error.load() != 0) return true;
     const bool all = slot_.writes_written.load(std::memory_order_acquire) >= next_.number;
-    if (by_all_nodes_) return all && slot_.job_written_epoch.load(std::memory_order_acquire) >= next_.epoch;
+    if (by_all_nodes_) return all && slot_.job_written_tick.load(std::memory_order_acquire) >= next_.order;
     return all || slot_.written_before.load(std::memory_order_acquire) >= next_.word();
   }
 
@@ -81,7 +83,7 @@ std::optional<FoundOutput> find_unpublished(const Core& core, const std::string&
   if (!any_is_open(core.pool()) || core.pool().is_shared()) return std::nullopt;   // others may be renaming it
   const std::string final_path = store::resolved_path(path);
   const auto found = find_output(core.pool(), final_path);
-  // Who opens one that is written in place looks it up by the name under which it is waited for.
+  // A rank that opens one that is written in place looks it up by the name under which it is waited for.
   if (!found || !found->is_closed || found->working_path == final_path) return std::nullopt;
   return pool::ranks_of_output(core.pool(), found->key.slot).any_abandoned ? std::nullopt : found;
 }
@@ -96,17 +98,18 @@ std::unique_ptr<ByteOutput::KeptName> try_keep_name(const Core& core, const Foun
 bool write_captured(Core& core, pool::OutputKey key, const std::string& path, const std::function<bool()>& gives_up) {
   const std::uint32_t own = core.pool().rank_progress(key.slot, core.nodes().rank()).load(std::memory_order_acquire);
   const bool takes_part = (own & pool::rank_absent) == 0;
-  const auto phase = takes_part ? core.pace().wait_for_ranks(key.slot, gives_up) : pool::least_phase(core.pool(), key.slot);
-  if (!phase) return false;
+  const auto collective_count =
+      takes_part ? core.pace().wait_for_ranks(key.slot, gives_up) : pool::least_collective_count(core.pool(), key.slot);
+  if (!collective_count) return false;
   const std::lock_guard lock(core.one_at_a_time());
-  write_up_to(core, key, *phase, path);
+  write_up_to(core, key, *collective_count, path);
   return true;
 }
 
 }  // namespace
 
-void write_up_to(Core& core, pool::OutputKey key, std::uint32_t phase, const std::string& path) {
-  const CapturedSoFar captured(core, key, phase);
+void write_up_to(Core& core, pool::OutputKey key, std::uint32_t collective_count, const std::string& path) {
+  const CapturedSoFar captured(core, key, collective_count);
   captured.want_to_read();
   captured.want_written();
   const WaitsForWrites waits(core.pool().slot(key.slot));
@@ -177,7 +180,7 @@ void ByteOutput::finish_all(Core& core) {
 std::function<bool()> ByteOutput::write_open_and_kept(Core& core) {
   std::vector<CapturedSoFar> all;
   for (const pool::OutputKey key : open_and_kept(core.pool())) {
-    all.emplace_back(core, key, pool::least_phase(core.pool(), key.slot)).want_written();
+    all.emplace_back(core, key, pool::least_collective_count(core.pool(), key.slot)).want_written();
   }
   tell_drain(core);
   return [all = std::move(all)] {
@@ -241,7 +244,8 @@ void ByteOutput::check_reach(base::Bytes end) {
   if (end > longest_) throw base::system_error(EFBIG, fmt::format("cannot write it up to byte {}", end));
 }
 
-void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out) {
+void ByteOutput::write(std::uint32_t collective_count, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out,
+                       std::uint32_t variable) {
   const base::Bytes bytes = place.bytes();
   if (bytes == 0) return;
   check_reach(place.end());
@@ -250,7 +254,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
     const auto is_written = [&] {
       if (!may_change_file()) return false;
       if (slot_.written_before.load(std::memory_order_acquire) >= stamp.word()) return true;
-      pool::raise(slot_.write_up_to, pool::writes_begun(slot_));   // each time: later ones may be of an earlier phase
+      pool::raise(slot_.write_up_to, pool::writes_begun(slot_));   // each time: later ones may be of an earlier count
       core_->recorder().ring_the_drain();
       return slot_.written_before.load(std::memory_order_acquire) >= stamp.word();
     };
@@ -259,7 +263,7 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   const capture::CopyOut copy = [&](base::Bytes begin, base::Bytes count, std::byte* target) { copy_out(first + begin, {target, count}); };
   const auto error = caught([&] {
     set_box(place);
-    core_->ladder().write({key_, full_, phase, &place, &box_, wait_until_written}, copy);
+    core_->full_pool_policy().write({key_, full_, collective_count, &place, &box_, wait_until_written, variable}, copy);
   });
   if (error) {
     // It must not be published without these bytes. One in place is there anyway, and gets all that was captured.
@@ -279,15 +283,19 @@ void ByteOutput::write(std::uint32_t phase, const mesh::Pattern& place, base::By
   core_->recorder().ring_the_drain();
 }
 
-std::uint32_t ByteOutput::phase() const { return core_->pace().phase(key_.slot); }
+bool ByteOutput::claim_meaning(std::uint32_t count) { return pool::claim_meaning(core_->pool(), key_, count); }
 
-void ByteOutput::enter_phase() { core_->pace().enter_phase(key_.slot); }
+void ByteOutput::say_meaning(std::span<const std::byte> meaning) { pool::say_meaning(core_->pool(), key_, meaning); }
+
+std::uint32_t ByteOutput::collective_count() const { return core_->pace().collective_count(key_.slot); }
+
+void ByteOutput::count_collective() { core_->pace().count_collective(key_.slot); }
 
 std::uint32_t ByteOutput::wait_for_ranks() const { return core_->pace().wait_for_ranks(key_.slot); }
 
 std::uint32_t ByteOutput::keep_pace(base::Bytes bytes, std::uint64_t writes) const {
-  const std::uint32_t mine = phase();
-  if (full_ == base::WhenFull::synchronous) static_cast<void>(wait_for_ranks());   // who writes itself waits for what is before
+  const std::uint32_t mine = collective_count();
+  if (full_ == base::WhenFull::synchronous) static_cast<void>(wait_for_ranks());   // a rank that writes itself waits for what is before
   core_->pace().keep(key_.slot, bytes, writes);
   return mine;
 }
@@ -302,8 +310,8 @@ void ByteOutput::wait_for_drain(Condition holds, const char* what) {
   wait_until(*core_, [&] { return failure() || holds(); }, "'" + path_ + what);
 }
 
-bool ByteOutput::flush(std::uint32_t phase, Then then) {
-  const CapturedSoFar captured(*core_, key_, phase);
+bool ByteOutput::flush(std::uint32_t collective_count, Then then) {
+  const CapturedSoFar captured(*core_, key_, collective_count);
   const bool waits = !captured.is_written();
   if (waits) {
     if (then == Then::read) captured.want_to_read();
@@ -364,10 +372,10 @@ base::Bytes ByteOutput::captured_size() const {
   return std::max(in_file, slot_.size.load(std::memory_order_acquire));
 }
 
-base::Bytes ByteOutput::size(std::uint32_t phase) {
-  const base::Bytes captured = captured_size();   // first: who is ahead now may have made it longer before
-  if (!core_->pool().is_shared() && !pool::any_is_past_phase(core_->pool(), key_.slot, phase)) return captured;
-  flush(phase);
+base::Bytes ByteOutput::size(std::uint32_t collective_count) {
+  const base::Bytes captured = captured_size();   // first: a rank that is ahead now may have made it longer before
+  if (!core_->pool().is_shared() && !pool::any_is_past_collective_count(core_->pool(), key_.slot, collective_count)) return captured;
+  flush(collective_count);
   if (const auto found = size_in_file()) return *found;
   throw base::system_error(ENOENT, "cannot find its size");
 }
@@ -402,7 +410,7 @@ std::uint64_t ByteOutput::move_shared(const pool::SharedMove& move) {
   question.job_output = slot_.job_output.load(std::memory_order_acquire);
   question.move = move;
   const std::uint64_t number = question.asked.fetch_add(1, std::memory_order_release) + 1;
-  pool::futex_signal(pool.header().progress);   // whoever talks to other nodes sleeps on it
+  pool::futex_signal(pool.header().progress);   // the exchange sleeps on it
   const auto is_answered = [&] { return question.answered.load(std::memory_order_acquire) == number; };
   wait_until(*core_, [&] { return failure() || is_answered(); }, "the shared pointer of '" + path_ + "'");
   throw_failure();
@@ -426,7 +434,7 @@ void ByteOutput::close() { leave(pool::rank_closed); }
 
 void ByteOutput::leave(std::uint32_t flags) {
   if (std::exchange(closed_, true)) return;
-  core_->ladder().leave(key_);
+  core_->full_pool_policy().leave(key_);
   core_->pool().rank_progress(key_.slot, core_->nodes().rank()).store(1 | flags, std::memory_order_release);
   core_->keep_draining();
   core_->recorder().ring_the_drain();

@@ -17,9 +17,9 @@
 #include "base/error.hpp"
 #include "mesh/box.hpp"
 #include "mesh/pattern.hpp"
+#include "pool/collective_count.hpp"
 #include "pool/journal.hpp"
 #include "pool/other_handles.hpp"
-#include "pool/phases.hpp"
 
 namespace glean::session {
 
@@ -30,12 +30,12 @@ class ByteOutput {
  public:
   // What becomes of a file that is there already.
   enum class Existing {
-    keep,      // it is written in place, and the bytes stay that nobody writes; one that is not there is made anew
+    keep,      // it is written in place, and the bytes stay that no rank writes; one that is not there is made anew
     replace,   // it is there until the new one is complete
   };
   // Whether outputs of `comm` can be captured: all its ranks belong to the session. Local.
   [[nodiscard]] static bool can_capture(const Core& core, MPI_Comm comm);
-  // And there is one of every node among them: where an output is captured, all nodes know of it. Collective, one reduction.
+  // Whether there is also one of every node among them: where an output is captured, all nodes know of it. Collective, one reduction.
   [[nodiscard]] static bool are_on_all_nodes(const Core& core, MPI_Comm comm);
   // Makes the working file, or opens the existing one. Collective over `comm`, which need not be the session's; throws on all of
   // its ranks or none. Blocks while an earlier output of that name drains; throws invalid_state where one is open.
@@ -43,14 +43,14 @@ class ByteOutput {
                                                         Existing existing);
   // The working path of an output of that name that some ranks of the node have not closed. Local.
   [[nodiscard]] static std::optional<std::string> find_open(const Core& core, const std::string& path);
-  // For who opens the file beside those that have it open, on a handle of the MPI library's: where it is, under its final name, when all
-  // that was captured of it so far, on all nodes, is there; and from then on what is captured is there when its call returns (has_others).
-  // Nothing if none of that name is open. Local, any thread, blocks; takes one_at_a_time() itself. other_handles.cpp
+  // For a rank that opens the file beside those that have it open, on a handle of the MPI library's: where it is, under its final name,
+  // when all that was captured of it so far, on all nodes, is there; and from then on what is captured is there when its call returns
+  // (has_others). Nothing if none of that name is open. Local, any thread, blocks; takes one_at_a_time() itself. other_handles.cpp
   [[nodiscard]] static std::optional<std::string> share_with_others(Core& core, const std::string& path);
   // An output whose working file keeps its name as long as this lives: it is not published meanwhile.
   class KeptName {
    public:
-    KeptName(const Core& core, pool::OutputKey key, std::string working_path);   // of who holds OutputSlot::name_lock
+    KeptName(const Core& core, pool::OutputKey key, std::string working_path);   // by the rank that holds OutputSlot::name_lock
     ~KeptName();
     KeptName(const KeptName&) = delete;
     KeptName& operator=(const KeptName&) = delete;
@@ -63,20 +63,20 @@ class ByteOutput {
   };
   // Whether all its ranks have closed an output of this name, which is not written in place and not yet published. Local.
   [[nodiscard]] static bool is_unpublished(const Core& core, const std::string& path);
-  // That output, complete in its working file, for who reads it at once: it is written through the page cache. Blocks until all of it is
-  // written. Null if there is none, it has failed, is just being published, or another rank opens it like this. Local. Nobody who then
-  // waits for other ranks may let them wait for the file.
+  // That output, complete in its working file, for a rank that reads it at once: it is written through the page cache. Blocks until all of
+  // it is written. Null if there is none, it has failed, is just being published, or another rank opens it like this. Local. No rank that
+  // then waits for other ranks may let them wait for the file.
   [[nodiscard]] static std::unique_ptr<KeptName> keep_unpublished(Core& core, const std::string& path);
   // Blocks until no output of that name that all its ranks have closed is left to drain. Local; a few loads when none of the node
   // drains.
   static void finish(Core& core, const std::string& path);
-  // The same for all of the node.
+  // Finishes all of the node.
   static void finish_all(Core& core);
   enum class Content { captured, any };
-  // For who looks by other means than MPI-IO at a new file that ranks have open: where it is, when what was captured of it is there, as
-  // flush() says, or at once for whom `any` is as good. Null if there is none of that name that is still open then, it has failed, or
-  // is written in place; and when `gives_up` is true, or the deadline of the session is over, before the ranks have come that it waits
-  // for; and where this thread is in a call of an output already, which a signal handler has interrupted. Local, any thread, blocks.
+  // For a rank that looks by other means than MPI-IO at a new file that ranks have open: where it is, when what was captured of it is
+  // there, as flush() says, or at once for whom `any` is as good. Null if there is none of that name that is still open then, it has
+  // failed, or is written in place; and when `gives_up` is true, or the deadline of the session is over, before the ranks have come that it
+  // waits for; and where this thread is in a call of an output already, which a signal handler has interrupted. Local, any thread, blocks.
   // Takes one_at_a_time() itself.
   [[nodiscard]] static std::unique_ptr<KeptName> keep_open(Core& core, const std::string& final_path, Content content,
                                                            const std::function<bool()>& gives_up);
@@ -94,9 +94,9 @@ class ByteOutput {
     std::uint64_t job_output = 0;   // on several nodes: the same on all of them, one after the other
   };
   [[nodiscard]] static std::optional<UntoldFailure> untold_failure(const Core& core);
-  // For who opens a file of that name. Waits as finish(). If the storage has refused what all its ranks had closed, and it is kept in the
-  // pool, the drain tries it once more, with all others that are kept; on several nodes it does not. What is refused still is returned
-  // and said: it must not be begun anew. The program is told of it by this call. Local, blocks.
+  // For a rank that opens a file of that name. Waits as finish(). If the storage has refused what all its ranks had closed, and it is kept
+  // in the pool, the drain tries it once more, with all others that are kept; on several nodes it does not. What is refused still is
+  // returned and said: it must not be begun anew. The program is told of it by this call. Local, blocks.
   [[nodiscard]] static std::optional<UntoldFailure> finish_or_refuse(Core& core, const std::string& path);
   // The program has been told of it. Of several nodes: of the one that all know so, also where it is not known yet that it has
   // failed. Local.
@@ -113,10 +113,16 @@ class ByteOutput {
   // Copies stream bytes [first, first + target.size()) of what is written to `target`. Called with ascending `first`.
   using CopyOut = std::function<void(base::Bytes first, std::span<std::byte> target)>;
   // Captures `place.bytes()` bytes of the stream, from `first` on: they go where the pattern says. One copy; when the pool is full
-  // it does what the file's setting `full` says. Local. Of writes that overlap that of the later phase wins, and of one phase the one
-  // that was made later, whichever rank has made it. `phase`: of keep_pace(). Throws, and
-  // captures nothing, where the file system or this process may not have so long a file.
-  void write(std::uint32_t phase, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out);
+  // it does what the file's setting `full` says. Local. Of writes that overlap that of the higher collective count wins, and of one count
+  // the one that was made later, whichever rank has made it. `collective_count`: of keep_pace(). Throws, and captures nothing, where the
+  // file system or this process may not have so long a file. `variable`: a store::Meaning::Name, of which the bytes are elements; 0: not
+  // known.
+  void write(std::uint32_t collective_count, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out,
+             std::uint32_t variable = 0);
+  // Whether this rank is to say what the variables are, for the `count`th time since it was opened: one of each node is. And it says so
+  // (store::Meaning::encode). Local, do not wait.
+  [[nodiscard]] bool claim_meaning(std::uint32_t count);
+  void say_meaning(std::span<const std::byte> meaning);
 
   // Before this rank changes it by other means: a file in place loses its checksums. Local.
   enum class By { capture, mpi };
@@ -132,13 +138,14 @@ class ByteOutput {
   // Whether a new file may take the place of this one, which is written in place (store/posix/replaceable.hpp): if not, the log says why.
   // Local.
   [[nodiscard]] bool can_be_replaced() const;
-  // Blocks until everything that any rank of the node had captured of it before the call, up to this `phase`, is in that file, where
-  // other processes see it, and on several nodes what others had captured in earlier epochs (pool/epochs.hpp); through the page cache
-  // if it is read then. Local. Throws what has failed. Returns whether there was anything to wait for. `phase`: of wait_for_ranks().
+  // Blocks until everything that any rank of the node had captured of it before the call, up to this collective count, is in that file,
+  // where other processes see it, and on several nodes what others had captured in earlier ticks (pool/lamport_clock.hpp); through the page
+  // cache if it is read then. Local. Throws what has failed. Returns whether there was anything to wait for. `collective_count`: of
+  // wait_for_ranks().
   enum class Then { read, other };
-  bool flush(std::uint32_t phase, Then then = Then::other);
-  // Nobody has renamed or removed the file, nor put another one there, as far as is known: until the drain has opened it any file counts.
-  // Local.
+  bool flush(std::uint32_t collective_count, Then then = Then::other);
+  // No process has renamed or removed the file, nor put another one there, as far as is known: until the drain has opened it any file
+  // counts. Local.
   [[nodiscard]] bool has_its_name() const;
   // What is in the file is on the storage then. Local, blocks.
   void synchronize();
@@ -146,9 +153,9 @@ class ByteOutput {
   [[nodiscard]] std::uint64_t writes_made() const;
   // All ranks have synchronized it, and are told so next: with so many writes it is kept, whichever ranks do not come to close it. Local.
   void promise(std::uint64_t writes);
-  // Of the file with all that was captured so far up to this phase. Local; on one node it waits only if others are in later ones, on
-  // several it flushes. `phase`: of wait_for_ranks().
-  [[nodiscard]] base::Bytes size(std::uint32_t phase);
+  // The file's size with all that was captured so far up to this count. Local; on one node it waits only if others have counted further, on
+  // several it flushes. `collective_count`: of wait_for_ranks().
+  [[nodiscard]] base::Bytes size(std::uint32_t collective_count);
   // As far as this node knows. Local, does not wait.
   [[nodiscard]] base::Bytes captured_size() const;
   // Makes the file longer at any time, or cuts it after flush() on all ranks; on one of them. Local.
@@ -158,25 +165,25 @@ class ByteOutput {
   // Another node has cut it, or made it longer. Local.
   void was_resized(base::Bytes size);
 
-  // Of the pointer that is the same for all ranks, 0 at first: returns where it was, or no_position. Local; on several nodes it waits for a
-  // message of node 0.
+  // Moves the pointer that is the same for all ranks, 0 at first: returns where it was, or no_position. Local; on several nodes it waits
+  // for a message of node 0.
   [[nodiscard]] std::uint64_t move_shared(const pool::SharedMove& move);
 
-  // Of the pool. Any thread.
+  // The output's slot of the pool. Any thread.
   [[nodiscard]] std::uint32_t slot() const { return key_.slot; }
   // On one node: this rank begins, or ends, a collective call of all that have opened it together. Writes take effect in the order of
-  // these calls (pool/phases.hpp). Local.
-  void enter_phase();
+  // these calls (pool/collective_count.hpp). Local.
+  void count_collective();
   // There were as many as can be counted. The same on all ranks between two calls. Local.
-  [[nodiscard]] bool has_last_phase() const { return phase() >= pool::last_phase - 2; }
-  // Until all ranks have come as far as this one, to the phase that is returned (capture/pace.hpp): without Core::one_at_a_time(). Blocks.
+  [[nodiscard]] bool has_last_collective_count() const { return collective_count() >= pool::last_collective_count - 2; }
+  // Until all ranks have come as far as this one, to the count that is returned (capture/pace.hpp): without Core::one_at_a_time(). Blocks.
   [[nodiscard]] std::uint32_t wait_for_ranks() const;
-  // The same before so many bytes are written in so many writes, if this rank is so far ahead of others that they might lack room. Returns
-  // the phase of these writes.
+  // Waits likewise before so many bytes are written in so many writes, if this rank is so far ahead of others that they might lack room.
+  // Returns the collective count of these writes.
   [[nodiscard]] std::uint32_t keep_pace(base::Bytes bytes, std::uint64_t writes) const;
 
-  // Where ranks wait for each other to close, around that: the drain leaves the cores to them (drain/patience.hpp), where every core has
-  // one. Local, no system call.
+  // Where ranks wait for each other to close, around that: the drain yields the cores to them (drain/core_yielding.hpp), where every core
+  // has one. Local, no system call.
   class Closing {
    public:
     explicit Closing(Core& core);
@@ -198,7 +205,7 @@ class ByteOutput {
   void check_reach(base::Bytes end);
   void set_box(const mesh::Pattern& place);
   void leave(std::uint32_t flags);
-  [[nodiscard]] std::uint32_t phase() const;
+  [[nodiscard]] std::uint32_t collective_count() const;
   template <class Condition> void wait_for_drain(Condition holds, const char* what);
   void throw_failure() const;
   // What was closed before it was opened is durable, so that bytes which were there may change. Local.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is asked about files of bytes before something is done to them.
+// What is asked about raw outputs before something is done to them.
 #include <mpi.h>
 
 #include "base/log.hpp"

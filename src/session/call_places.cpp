@@ -92,10 +92,10 @@ std::unique_ptr<CallPlaces> make_call_places(const Nodes& nodes, int job_rank) {
       make(true);
       value = name;
     });
-    if (!nodes.leads()) make(false);
+    if (!nodes.is_aggregator()) make(false);
   });
   const auto of_any = caught([&] { agree(nodes.comm(), failed); });
-  if (nodes.leads()) shm_unlink(name.text);   // all have it
+  if (nodes.is_aggregator()) shm_unlink(name.text);   // all have it
   if (!of_any) return places;
   base::log(base::LogLevel::info, "ranks that do not come to a collective call cannot be named: {}", of_any->what());
   return nullptr;

@@ -208,7 +208,7 @@ bool CollectiveCalls::is_any_busy(const std::vector<Seen>& all) const {
   return std::any_of(all.begin(), all.end(), [&](const Seen& seen) { return number_of(seen.place) == number_ && seen.is_busy(); });
 }
 
-// Of the drain, for a rank that is busy in the call.
+// Notes the progress of the drain, for a rank that is busy in the call.
 void CollectiveCalls::note_progress() {
   const std::uint64_t done = places_->progress();
   if (done != done_) since_ns_ = base::now_ns();

@@ -51,7 +51,7 @@ class CollectiveCalls {
   // Called again and again while this rank waits for others in a call. Throws Broken when they cannot come any more, or have not for the
   // deadline, which starts anew as long as the drain makes progress for a rank that is busy in the call. Local.
   void look();
-  // The same without the deadline, for a rank that is busy.
+  // Checks without the deadline, for a rank that is busy.
   void check();
 
   // What all ranks of the node bring along, joined by `or`. When one of them has waited for the others for `seconds`, the call is over

@@ -23,7 +23,7 @@
 namespace glean::session {
 namespace {
 
-// Of this process.
+// The sessions of this process.
 std::mutex sessions_lock;
 std::vector<Core*> sessions;
 
@@ -32,7 +32,7 @@ std::string new_pool_name() {
   return "/glean." + std::to_string(getuid()) + "." + std::to_string(getpid()) + "." + std::to_string(base::now_ns());
 }
 
-// A job that was aborted when all its files were complete has left nothing that anybody wants.
+// A job that was aborted when all its files were complete has left nothing that is of use.
 void look_for_remains() {
   std::vector<std::string> left;
   for (const std::string& pool : service::pool_names()) {
@@ -47,7 +47,7 @@ void look_for_remains() {
             left.front(), others);
 }
 
-// Whose pool it is, for whoever finds it.
+// Whose pool it is, for a process that finds it.
 void label(pool::PoolHeader& header) {
   std::string text = program_invocation_short_name;
   for (const char* variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"}) {
@@ -153,7 +153,8 @@ void Core::join(const std::map<std::string, std::string>& settings) {
 void Core::bring_settings(const std::map<std::string, std::string>& settings) {
   const auto program = from_root(comm_, settings), environment = from_root(comm_, base::process_environment());
   agree(comm_, caught([&] {
-    if ((nodes_->leads() || program_ == Program::unmodified) && !is_root()) configuration_ = base::load_configuration(program, environment);
+    const bool needs_them = nodes_->is_aggregator() || program_ == Program::unmodified;
+    if (needs_them && !is_root()) configuration_ = base::load_configuration(program, environment);
   }));
 }
 
@@ -164,14 +165,14 @@ void Core::set_up_pool() {
   });
   PoolName name{};
   auto failed = caught([&] {
-    if (!nodes_->leads()) return;
+    if (!nodes_->is_aggregator()) return;
     plan_ = plan::plan_node(topology::discover_node(), {.ranks_on_node = nodes_->ranks() + (nodes_->count() > 1 ? 1 : 0)}, settings());
   });
-  if (nodes_->leads() && nodes_->count() > 1) {
+  if (nodes_->is_aggregator() && nodes_->count() > 1) {
     // What a node sends must find room in a chunk of any other.
     const base::Bytes mine = failed ? 0 : plan_.chunk_bytes;
-    reduce_all(nodes_->leaders(), &mine, &plan_.chunk_bytes, 1, MPI_UINT64_T, MPI_MIN);
-    broadcast(nodes_->leaders(), 0, &plan_.request_bytes, sizeof plan_.request_bytes);
+    reduce_all(nodes_->aggregators(), &mine, &plan_.chunk_bytes, 1, MPI_UINT64_T, MPI_MIN);
+    broadcast(nodes_->aggregators(), 0, &plan_.request_bytes, sizeof plan_.request_bytes);
   }
   if (!failed && is_root()) failed = caught([&] { file_plans_.emplace(settings(), nodes_->count(), parts_, plan_); });
   agree(comm_, failed);
@@ -197,7 +198,7 @@ void Core::set_up_pool() {
     recorder_ = std::make_unique<pool::Recorder>(*pool_, nodes_->rank(), deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
     pace_ = std::make_unique<capture::Pace>(*pool_, *recorder_, nodes_->rank(), deadline_seconds_, [] { poll_messages(); });
-    ladder_ = std::make_unique<capture::Ladder>(*pool_, *recorder_, nodes_->rank(), rank_calls_);
+    full_pool_policy_ = std::make_unique<capture::FullPoolPolicy>(*pool_, *recorder_, nodes_->rank(), rank_calls_);
     if (!with_writers_) start_drain();
   });
   agree(comm_, failed);
@@ -207,7 +208,7 @@ void Core::set_up_pool() {
 }
 
 void Core::start_drain() {
-  if (!nodes_->leads()) return;
+  if (!nodes_->is_aggregator()) return;
   drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain, deadline_seconds_);
 }
 
@@ -266,17 +267,17 @@ plan::FileShare Core::share_of(const std::string& path, const store::FileLayout&
 
 void Core::release() noexcept {
   leave_nodes();
-  ladder_.reset();
+  full_pool_policy_.reset();
   pace_.reset();
   recorder_.reset();
   outputs_.reset();
-  // Whoever completes what is left removes the pool then.
+  // The process that completes what is left removes the pool then.
   const bool is_left = drain_ && drain_->leaves_the_pool();
   drain_.reset();
   if (collective_) collective_->release();
   if (!pool_) return;
   pool_high_water_bytes_ = pool_->high_water_bytes();
-  if (nodes_->leads() && !is_left) pool_->remove();
+  if (nodes_->is_aggregator() && !is_left) pool_->remove();
   if (transfers_are_left_) static_cast<void>(pool_.release());   // what it writes to must stay mapped
   pool_.reset();
 }
@@ -361,15 +362,15 @@ void Core::close_together() {
     come_together();
   }
   InCall in_call(collective(), Call::end, "");
-  in_call.set_busy(has_pool() && nodes_->leads());
-  const auto unfinished = has_pool() && nodes_->leads() ? caught([&] { ByteOutput::finish_all(*this); }) : std::nullopt;
+  in_call.set_busy(has_pool() && nodes_->is_aggregator());
+  const auto unfinished = has_pool() && nodes_->is_aggregator() ? caught([&] { ByteOutput::finish_all(*this); }) : std::nullopt;
   closed_ = true;
   // No rank captures any more: all were in the wait above.
   const auto left = caught([&] { finish_exchange(unfinished); });
   if (left) drain_->leave_unfinished(left->what());
   leave_nodes();
-  if (ladder_) figures_.ladder = ladder_->figures();
-  ladder_.reset();
+  if (full_pool_policy_) figures_.full_pool = full_pool_policy_->figures();
+  full_pool_policy_.reset();
   pace_.reset();
   recorder_.reset();
   if (drain_ && !left) drain_->finish();
@@ -394,9 +395,9 @@ Statistics Core::statistics() const {
   statistics.captured_bytes = figures_.captured_bytes;
   statistics.puts = figures_.puts;
   statistics.steps_dropped = figures_.steps_dropped;
-  const capture::Ladder::Figures ladder = ladder_ ? ladder_->figures() : figures_.ladder;
-  statistics.spilled_bytes = ladder.spilled_bytes;
-  statistics.synchronous_bytes = ladder.synchronous_bytes;
+  const capture::FullPoolPolicy::Figures full_pool = full_pool_policy_ ? full_pool_policy_->figures() : figures_.full_pool;
+  statistics.spilled_bytes = full_pool.spilled_bytes;
+  statistics.synchronous_bytes = full_pool.synchronous_bytes;
   statistics.pool_budget_bytes = pool_budget_bytes_;
   statistics.pool_high_water_bytes = pool_ ? pool_->high_water_bytes() : pool_high_water_bytes_;
   return statistics;

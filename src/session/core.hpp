@@ -15,7 +15,7 @@
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
-#include "capture/ladder.hpp"
+#include "capture/full_pool_policy.hpp"
 #include "glean/glean.hpp"
 #include "capture/pace.hpp"
 #include "plan/collective.hpp"
@@ -62,11 +62,11 @@ class Core {
   [[nodiscard]] const Parts& parts() const { return parts_; }
   [[nodiscard]] int rank() const { return rank_; }            // of the session
   [[nodiscard]] bool is_root() const { return is_root_; }     // of comm()
-  [[nodiscard]] const base::Settings& settings() const { return configuration_.settings; }   // on the leaders of nodes, or all
+  [[nodiscard]] const base::Settings& settings() const { return configuration_.settings; }   // on the aggregators of nodes, or all
   [[nodiscard]] const Nodes& nodes() const { return *nodes_; }   // where something is captured or written collectively
-  // Of a file that is about to be made, where something is written collectively. On the root. Local, blocks for the storage.
+  // The plan of a file that is about to be made, where something is written collectively. On the root. Local, blocks for the storage.
   [[nodiscard]] plan::CollectivePlan plan_collective(const std::string& file) const;
-  // Of the next output that the program calls so: the same in all parts, and no other's. Local.
+  // The identity of the next output that the program calls so: the same in all parts, and no other's. Local.
   [[nodiscard]] std::string new_output_id(const std::string& path) {
     return parts_.session + ", output " + path + ", time " + std::to_string(++opened_[path]);
   }
@@ -89,9 +89,9 @@ class Core {
   [[nodiscard]] const pool::Pool& pool() const { return *pool_; }
   [[nodiscard]] pool::Recorder& recorder() { return *recorder_; }
   [[nodiscard]] capture::Pace& pace() { return *pace_; }
-  // Where several threads of the program call: held by whoever uses an output of bytes, and never while waiting for other ranks.
+  // Where several threads of the program call: held by the thread that uses a raw output, and never while waiting for other ranks.
   [[nodiscard]] OneAtATime& one_at_a_time() { return one_at_a_time_; }
-  [[nodiscard]] capture::Ladder& ladder() { return *ladder_; }
+  [[nodiscard]] capture::FullPoolPolicy& full_pool_policy() { return *full_pool_policy_; }
   [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }
   // The collective calls; nullptr where an unmodified program captures nothing.
   [[nodiscard]] CollectiveCalls* collective() { return collective_.get(); }
@@ -101,22 +101,22 @@ class Core {
   // In a collective call: the least of each word of all ranks of comm(). No message on one node. Collective, blocks.
   [[nodiscard]] FourWords least_of_all(const FourWords& mine);
   // Sees to it that the node is drained, and that data moves between nodes. In a collective call it throws Broken when that cannot be
-  // completed any more. Local; on a node's leader one system call, elsewhere nothing.
+  // completed any more. Local; on a node's aggregator one system call, elsewhere nothing.
   void keep_draining() {
     if (collective_) collective_->check();
     if (drain_) drain_->keep_alive();
     if (exchange_) exchange_->move_blocks();
   }
-  // The same as long as data moves in calls, 100 ms at most: what this node has for others is on its way then, if they take it.
+  // Moves blocks as long as data moves in calls, 100 ms at most: what this node has for others is on its way then, if they take it.
   void move_data();
   // How a file that is about to be written is shared out among the nodes. On the root. Local.
   [[nodiscard]] plan::FileShare share_of(const std::string& path, const store::FileLayout& layout);
   // What is for one node only is not done on several, and said. On the root. Local.
   void restrict_to_what_several_nodes_can(base::OutputSettings& settings, const std::string& path) const;
-  // Of several nodes: tells all leaders of an output that the root has made; returns it as bytes.
+  // On several nodes: tells all aggregators of an output that the root has made; returns it as bytes.
   [[nodiscard]] std::vector<std::byte> description_from_root(const std::vector<std::byte>& of_root);
-  // The file is there for this node too, and stays open, whatever becomes of its name. Throws what that fails with. Blocks until
-  // the writer has opened it, where there is one.
+  // Waits until the drain of this node has made the file, or opened it: it stays open, whatever becomes of its name. Throws what that
+  // fails with. Blocks.
   void open_on_this_node(pool::OutputKey key);
   // Then that it exists: from now on the nodes exchange what they have of it.
   void share(std::uint64_t job_output, pool::OutputKey key);
@@ -166,7 +166,7 @@ class Core {
   void set_aside_writers(int ranks_per_node);
   void serve_as_writer(base::ExchangeOver exchange);
   void start_writer(const std::optional<base::Error>& failed);
-  void wait_for_writer_to_open(pool::OutputKey key);
+  void wait_for_drain_to_open(pool::OutputKey key);
   void leave_together() const;
   void make_pool(const std::string& session);
   void join_nodes();
@@ -183,7 +183,7 @@ class Core {
   void release() noexcept;
   void write_report();
   void tell_notices(const std::vector<report::RankFigures>& ranks);
-  // Of all parts.
+  // The communicator of all parts.
   [[nodiscard]] MPI_Comm job_comm() const { return job_comm_ != MPI_COMM_NULL ? job_comm_ : comm_; }
   [[nodiscard]] const Nodes& job_nodes() const { return job_nodes_ ? *job_nodes_ : *nodes_; }
 
@@ -211,13 +211,13 @@ class Core {
   std::unique_ptr<capture::Pace> pace_;
   OneAtATime one_at_a_time_;
   store::SystemCalls rank_calls_;
-  std::unique_ptr<capture::Ladder> ladder_;
+  std::unique_ptr<capture::FullPoolPolicy> full_pool_policy_;
   PastOutputs past_;
   std::unique_ptr<CollectiveCalls> collective_;   // stays when the pool is gone
   std::unique_ptr<PoolOutputs> outputs_;
-  // On the leader of a node.
+  // On the aggregator of a node.
   std::unique_ptr<NodeDrain> drain_;
-  // And where there are several.
+  // Where there are several nodes.
   std::unique_ptr<ExchangeThread> exchange_;
   Meanwhile meanwhile_;
   std::vector<Backend*> direct_;

@@ -25,7 +25,7 @@ void Core::watch_calls() {
   };
   std::vector<MPI_Comm> comms = {comm_, job_comm_};
   for (const Nodes* nodes : {nodes_.get(), with_writers_.get()}) {
-    if (nodes != nullptr) comms.insert(comms.end(), {nodes->comm(), nodes->leaders()});
+    if (nodes != nullptr) comms.insert(comms.end(), {nodes->comm(), nodes->aggregators()});
   }
   for (const MPI_Comm comm : comms) {
     if (comm != MPI_COMM_NULL) set_meanwhile(comm, &meanwhile_);

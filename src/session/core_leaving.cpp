@@ -28,7 +28,7 @@ void Core::leave() noexcept {
     recorder_->ring_the_drain();
     if (nodes_->count() > 1) return part_from_nodes();
     // A helper completes what all ranks have closed, and needs no rank to wait for it.
-    if (!nodes_->leads() || drain_->is_helper()) return;
+    if (!nodes_->is_aggregator() || drain_->is_helper()) return;
     const bool is_broken = collective_->is_broken();
     if (!is_broken && outputs_->has_lost_a_rank()) return drain_->end_without_ranks("a rank has ended without closing its outputs");
     for (const std::string& text : outputs_->wait_alone(deadline_seconds_)) base::log(base::LogLevel::error, "{}", text);

@@ -40,13 +40,13 @@ void Core::join_nodes() {
     value = program_ == Program::unmodified ? base::ExchangeOver::tcp : choose_exchange(settings().exchange);
   });
   agree(comm_, caught([&] {
-    if (nodes_->leads()) exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), *nodes_, deadline_seconds_, blocks);
+    if (nodes_->is_aggregator()) exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), *nodes_, deadline_seconds_, blocks);
   }));
   if (exchange_) outputs_->set_exchange(&exchange_->exchange());
   if (rank_ == 0) base::log(base::LogLevel::info, "nodes exchange blocks over {}", blocks == base::ExchangeOver::tcp ? "TCP" : "MPI");
 }
 
-// Everybody knows what has become of every output. Throws what keeps this node from that, where `glean recover` can go on. `failed`:
+// All nodes know what has become of every output. Throws what keeps this node from that, where `glean recover` can go on. `failed`:
 // that has been found already.
 void Core::finish_exchange(const std::optional<base::Error>& failed) {
   if (!exchange_) {
@@ -61,11 +61,11 @@ void Core::finish_exchange(const std::optional<base::Error>& failed) {
     if (any_is_open(*pool_)) throw base::Error(base::Errc::io, "other nodes cannot be reached any more");
   });
   exchange_->let_others_end();
-  agree(nodes_->leaders(), std::nullopt);
+  agree(nodes_->aggregators(), std::nullopt);
   if (late) throw base::Error(*late);
 }
 
-// On the root; the others get their own. Collective over the leaders.
+// On the root; the others get their own. Collective over the aggregators.
 drain::DrainTrace Core::trace_of_all_nodes() const {
   drain::DrainTrace all = drain_->trace();
   const Nodes& nodes = job_nodes();
@@ -76,9 +76,9 @@ drain::DrainTrace Core::trace_of_all_nodes() const {
   const std::string mine = drain::trace_to_json(all);
   const Size size{begin_ns_, mine.size(), static_cast<std::uint64_t>(parts_.self)};
   std::vector<Size> sizes(rank_ == 0 ? static_cast<std::size_t>(nodes.count()) : 0);
-  gather_bytes(nodes.leaders(), &size, sizes.data(), sizeof size);
+  gather_bytes(nodes.aggregators(), &size, sizes.data(), sizeof size);
   if (rank_ != 0) {
-    send_bytes(nodes.leaders(), 0, mine.data(), mine.size());
+    send_bytes(nodes.aggregators(), 0, mine.data(), mine.size());
     return all;
   }
   std::vector<bool> has_part(static_cast<std::size_t>(parts_.count));
@@ -86,7 +86,7 @@ drain::DrainTrace Core::trace_of_all_nodes() const {
   for (int node = 1; node < nodes.count(); ++node) {   // one after the other: how many they are takes no memory
     const Size& of_node = sizes[static_cast<std::size_t>(node)];
     std::string text(of_node.bytes, '\0');
-    receive_bytes(nodes.leaders(), node, text.data(), text.size());
+    receive_bytes(nodes.aggregators(), node, text.data(), text.size());
     drain::DrainTrace trace = drain::trace_from_json(text);
     // All have begun at the same time, by clocks of their own.
     trace.shift(static_cast<std::int64_t>(begin_ns_ - of_node.begin_ns));
@@ -152,12 +152,13 @@ void Core::move_data() {
 }
 
 void Core::open_on_this_node(pool::OutputKey key) {
-  if (exchange_) drain_->engine().adopt_now();
-  else wait_for_writer_to_open(key);
+  if (!drain_ || !drain_->adopt_now()) wait_for_drain_to_open(key);
   const pool::OutputSlot& slot = pool_->slot(key.slot);
   const std::uint32_t error = slot.error.load(std::memory_order_acquire);
   if (error == 0) return;
-  throw base::Error(static_cast<base::Errc>(error - 1),
+  const auto code = static_cast<base::Errc>(error - 1);
+  if (job_nodes().count() == 1) throw base::Error(code, pool::message_of(slot));
+  throw base::Error(code,
                     fmt::format("node {} (rank {}): {}", job_nodes().self(), rank_, pool::message_of(slot)),
                     "all nodes have to see the same directory");
 }
@@ -170,9 +171,9 @@ void Core::share(std::uint64_t job_output, pool::OutputKey key) {
 std::vector<std::byte> Core::description_from_root(const std::vector<std::byte>& of_root) {
   std::vector<std::byte> bytes = of_root;
   std::uint64_t size = bytes.size();
-  broadcast(nodes_->leaders(), 0, &size, sizeof size);
+  broadcast(nodes_->aggregators(), 0, &size, sizeof size);
   bytes.resize(size);
-  if (size != 0) broadcast(nodes_->leaders(), 0, bytes.data(), bytes.size());
+  if (size != 0) broadcast(nodes_->aggregators(), 0, bytes.data(), bytes.size());
   return bytes;
 }
 

@@ -27,7 +27,7 @@ constexpr double first_words_seconds = 5;
 constexpr const char* how_to_ask = "call is_writer() (C: glean_session_is_writer) as soon as there is a session, end there where it is "
                                    "true, and compute on application_comm(); mode = \"threaded\" sets no rank aside";
 
-// A program that does not ask computes on the ranks that were set aside, too, and waits for them: nobody can go on.
+// A program that does not ask computes on the ranks that were set aside, too, and waits for them: no rank can go on.
 class Questions {
  public:
   Questions(int node, double deadline_seconds) : node_(node), deadline_seconds_(deadline_seconds) {}
@@ -45,7 +45,7 @@ class Questions {
               "mode = \"dedicated\": a rank of node {} was set aside to write, and for {:.0f} s the program has not asked which one: {}",
               node_, seconds, how_to_ask);
     if (!is_over) return;
-    pool.remove();   // who has not asked has captured nothing
+    pool.remove();   // a program that has not asked has captured nothing
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
 
@@ -122,7 +122,7 @@ void Core::serve_as_writer(base::ExchangeOver exchange) {
   closed_ = true;
 }
 
-// Not waiting for ever: another writer may be gone, and then `comm_` is of no use to anybody.
+// Not waiting for ever: another writer may be gone, and then `comm_` is of no use any more.
 void Core::leave_together() const {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(comm_, &request);
@@ -147,20 +147,23 @@ void Core::start_writer(const std::optional<base::Error>& failed) {
   agree(comm_, caught([&] { start_drain(); }));
 }
 
-// On the leader of one of several nodes.
-void Core::wait_for_writer_to_open(pool::OutputKey key) {
+// The drain is another process.
+void Core::wait_for_drain_to_open(pool::OutputKey key) {
   pool::PoolHeader& header = pool_->header();
   const pool::OutputSlot& slot = pool_->slot(key.slot);
-  pool::futex_signal(header.progress);   // the writer sleeps on it
+  pool::futex_signal(header.progress);   // a writer that exchanges messages sleeps on it
+  recorder_->ring_the_drain();
   pool::Wait wait(header.progress, deadline_seconds_, writer_nap_ns);
   const bool has_opened = wait.until([&] {
     if (slot.working_inode.load(std::memory_order_acquire) != 0 || slot.error.load(std::memory_order_acquire) != 0) return true;
     if (const auto lost = outputs_->drain_is_lost()) throw base::Error(*lost);
+    if (!drain_ && pool_->drainer() == 0) throw base::Error(base::Errc::io, "the process that drains is gone");
+    keep_draining();
     return false;
   });
   if (has_opened) return;
   throw base::Error(base::Errc::timeout,
-                    fmt::format("the writer of node {} has not opened the file for {}", nodes_->self(), wait.text()));
+                    fmt::format("the process that drains node {} has not opened the file for {}", nodes_->self(), wait.text()));
 }
 
 }  // namespace glean::session

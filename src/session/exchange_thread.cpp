@@ -27,14 +27,14 @@ constexpr double last_seconds = 5, meeting_seconds = 30;
 constexpr std::size_t address_bytes = 1024;
 
 // Where the neighbours can be reached: no node has to know of all others.
-std::map<int, std::string> swap_addresses(MPI_Comm leaders, const std::vector<int>& neighbours, const std::string& mine) {
+std::map<int, std::string> swap_addresses(MPI_Comm aggregators, const std::vector<int>& neighbours, const std::string& mine) {
   std::array<char, address_bytes> sent{};
   mine.copy(sent.data(), sent.size() - 1);
   std::vector<std::array<char, address_bytes>> received(neighbours.size());
   std::vector<MPI_Request> requests(2 * neighbours.size());
   for (std::size_t i = 0; i < neighbours.size(); ++i) {
-    MPI_Irecv(received[i].data(), address_bytes, MPI_CHAR, neighbours[i], 0, leaders, &requests[2 * i]);
-    MPI_Isend(sent.data(), address_bytes, MPI_CHAR, neighbours[i], 0, leaders, &requests[2 * i + 1]);
+    MPI_Irecv(received[i].data(), address_bytes, MPI_CHAR, neighbours[i], 0, aggregators, &requests[2 * i]);
+    MPI_Isend(sent.data(), address_bytes, MPI_CHAR, neighbours[i], 0, aggregators, &requests[2 * i + 1]);
   }
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   std::map<int, std::string> addresses;
@@ -44,16 +44,16 @@ std::map<int, std::string> swap_addresses(MPI_Comm leaders, const std::vector<in
 
 }  // namespace
 
-std::unique_ptr<transport::Messages> connect_nodes(MPI_Comm leaders, double deadline_seconds) {
+std::unique_ptr<transport::Messages> connect_nodes(MPI_Comm aggregators, double deadline_seconds) {
   int self = 0, nodes = 1;
-  MPI_Comm_rank(leaders, &self);
-  MPI_Comm_size(leaders, &nodes);
+  MPI_Comm_rank(aggregators, &self);
+  MPI_Comm_size(aggregators, &nodes);
   std::optional<transport::TcpDoor> door;
-  agree(leaders, caught([&] { door.emplace(); }));
-  const auto key = on_root<transport::TcpKey>(leaders, [](transport::TcpKey& value) { value = transport::make_tcp_key(); });
-  const auto addresses = swap_addresses(leaders, transport::neighbours_of(self, nodes), door->addresses());
+  agree(aggregators, caught([&] { door.emplace(); }));
+  const auto key = on_root<transport::TcpKey>(aggregators, [](transport::TcpKey& value) { value = transport::make_tcp_key(); });
+  const auto addresses = swap_addresses(aggregators, transport::neighbours_of(self, nodes), door->addresses());
   std::unique_ptr<transport::Messages> messages;
-  agree(leaders, caught([&] {
+  agree(aggregators, caught([&] {
     messages = transport::make_tcp_messages(std::move(*door), self, nodes, addresses, key, std::min(deadline_seconds, meeting_seconds),
                                             deadline_seconds);
   }));
@@ -68,8 +68,8 @@ base::ExchangeOver choose_exchange(base::ExchangeOver setting) {
 ExchangeThread::ExchangeThread(pool::Pool& pool, drain::Engine& engine, const Nodes& nodes, double deadline_seconds,
                                base::ExchangeOver blocks)
     : pool_(pool) {
-  auto messages = connect_nodes(nodes.leaders(), deadline_seconds);
-  auto over_mpi = blocks == base::ExchangeOver::mpi ? transport::make_mpi_messages(nodes.leaders()) : nullptr;
+  auto messages = connect_nodes(nodes.aggregators(), deadline_seconds);
+  auto over_mpi = blocks == base::ExchangeOver::mpi ? transport::make_mpi_messages(nodes.aggregators()) : nullptr;
   node_ = std::make_unique<service::Node>(pool, engine, std::move(messages), std::move(over_mpi));
   const base::SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where threads of this process drain one of several nodes: a thread of the leader tells the other nodes how far this one is, over TCP,
+// Where threads of this process drain one of several nodes: a thread of the aggregator tells the other nodes how far this one is, over TCP,
 // whatever the program does meanwhile. Blocks of data go the same way, or over MPI inside the program's calls: a session chooses once.
 #pragma once
 
@@ -16,9 +16,9 @@
 
 namespace glean::session {
 
-// Connects this node to its neighbours in the tree of nodes; `leaders` has a rank of each. Throws on all or none. Collective, blocks at
+// Connects this node to its neighbours in the tree of nodes; `aggregators` has a rank of each. Throws on all or none. Collective, blocks at
 // most for the deadline.
-[[nodiscard]] std::unique_ptr<transport::Messages> connect_nodes(MPI_Comm leaders, double deadline_seconds);
+[[nodiscard]] std::unique_ptr<transport::Messages> connect_nodes(MPI_Comm aggregators, double deadline_seconds);
 
 // What "auto" means on this node: tcp, unless it has a port into a fabric that MPI knows better how to use. Local.
 [[nodiscard]] base::ExchangeOver choose_exchange(base::ExchangeOver setting);
@@ -35,7 +35,7 @@ class ExchangeThread {
   [[nodiscard]] nodes::Exchange& exchange() { return node_->exchange(); }
   // Inside a call of the program: moves the blocks that go over MPI. Local, does not block.
   void move_blocks() { exchange().move_blocks(); }
-  // The same as long as some move, 100 ms at most: other nodes may send as long as they put, and this one's program would stand still
+  // Moves blocks as long as some move, 100 ms at most: other nodes may send as long as they put, and this one's program would stand still
   // for it. What does not come now comes in a later call, or in the background.
   void move_blocks_on();
   // From now on a neighbour that ends is no loss if nothing is needed of it. Local.

@@ -22,7 +22,7 @@ constexpr base::Bytes request_min = 256 * base::KiB;   // that is tried
 constexpr int requests_to_tune = 8;                    // a file of fewer says little
 constexpr std::size_t measured_at_once = 64;
 
-// Of an I/O group that has as many nodes in use as any.
+// The nodes of an I/O group that has as many in use as any.
 int most_in_a_group(const plan::FileShare& share) {
   return static_cast<int>(std::min<std::int64_t>(share.nodes, share.machine.group_size(0)));
 }

@@ -26,7 +26,7 @@ class FilePlans {
   // `nodes`: that write a file, those of `parts` where there are several. Throws as machine_of().
   FilePlans(const base::Settings& settings, int nodes, const Parts& parts, const plan::NodePlan& node);
 
-  // Of a file that is about to be written. Local, asks the file system what its blocks are.
+  // How a file that is about to be written is shared out. Local, asks the file system what its blocks are.
   [[nodiscard]] plan::FileShare share_of(const std::string& path, const store::FileLayout& layout);
   // Learns from files that are complete; those of before are passed over. Local.
   void learn(const std::vector<drain::OutputTrace>& outputs);

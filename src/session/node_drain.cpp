@@ -151,7 +151,7 @@ void NodeDrain::end_without_ranks(const char* why) {
     return false;
   };
   if (is_anything_left) base::log(base::LogLevel::warning, "{}: completing what all ranks have captured", why);
-  // Whoever ends them ends all: a step that they are about to end counts.
+  // What ends them ends all ranks: a step that they are about to end counts.
   const bool alone = wait_for(pool_, grace_seconds, [&] { return !others_live(); });
   engine_->stop(drain::Engine::Unfinished::leave);
   // A rank that lives may be writing into a step that would be undone.
@@ -185,6 +185,12 @@ void NodeDrain::keep_alive() {
   } else if (!std::exchange(is_lost_, true)) {
     base::log(base::LogLevel::error, "the helper process that drained is gone, and this process cannot go on yet: {}", error->what());
   }
+}
+
+bool NodeDrain::adopt_now() {
+  const std::lock_guard lock(taking_over_);
+  if (engine_) engine_->adopt_now();
+  return engine_ != nullptr;
 }
 
 bool NodeDrain::is_helper() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who drains the node's pool: threads of this process, or a helper process. Only rank 0 has one.
+// What drains the node's pool: threads of this process, or a helper process. Only rank 0 has one.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class NodeDrain {
   NodeDrain& operator=(const NodeDrain&) = delete;
 
   // If the helper is gone, threads of this process go on where it was; where they cannot be started, a later call tries again. Of
-  // several nodes nobody can. What cannot be is said once. Local, one system call.
+  // several nodes no process can. What cannot be is said once. Local, one system call.
   void keep_alive();
   // All outputs are finished. Waits until the last thread or the helper has ended. Blocks.
   void finish();
@@ -41,6 +41,8 @@ class NodeDrain {
   void leave_unfinished(const char* why);
   // A process of its own will finish what all ranks have captured.
   [[nodiscard]] bool is_helper() const;
+  // Opens the files of new outputs here and now. False: a helper does that, which has not been told.
+  [[nodiscard]] bool adopt_now();
   // Where threads of this process drain.
   [[nodiscard]] drain::Engine& engine() { return *engine_; }
   // The pool is not this process's to remove: a helper still needs it, or has been left to `glean recover`.

@@ -14,11 +14,11 @@ Nodes::Nodes(MPI_Comm comm, int ranks_per_node) {
   else MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node_);
   MPI_Comm_rank(node_, &rank_);
   MPI_Comm_size(node_, &ranks_);
-  MPI_Comm_split(comm, leads() ? 0 : MPI_UNDEFINED, rank, &leaders_);
+  MPI_Comm_split(comm, is_aggregator() ? 0 : MPI_UNDEFINED, rank, &aggregators_);
   int place[2] = {count_, self_};
-  if (leads()) {
-    MPI_Comm_size(leaders_, &place[0]);
-    MPI_Comm_rank(leaders_, &place[1]);
+  if (is_aggregator()) {
+    MPI_Comm_size(aggregators_, &place[0]);
+    MPI_Comm_rank(aggregators_, &place[1]);
   }
   MPI_Bcast(place, 2, MPI_INT, 0, node_);
   count_ = place[0];
@@ -26,7 +26,7 @@ Nodes::Nodes(MPI_Comm comm, int ranks_per_node) {
 }
 
 void Nodes::release() {
-  if (leaders_ != MPI_COMM_NULL) MPI_Comm_free(&leaders_);
+  if (aggregators_ != MPI_COMM_NULL) MPI_Comm_free(&aggregators_);
   MPI_Comm_free(&node_);
 }
 

@@ -21,15 +21,15 @@ class Nodes {
   Nodes& operator=(const Nodes&) = delete;
 
   [[nodiscard]] int count() const { return count_; }
-  [[nodiscard]] int self() const { return self_; }             // in the order of their lowest ranks
-  [[nodiscard]] int ranks() const { return ranks_; }           // of this node
-  [[nodiscard]] int rank() const { return rank_; }             // on this node
-  [[nodiscard]] bool leads() const { return rank_ == 0; }      // it drains the node, and talks to the other nodes
-  [[nodiscard]] MPI_Comm comm() const { return node_; }        // the ranks of this node
-  [[nodiscard]] MPI_Comm leaders() const { return leaders_; }  // rank 0 of every node; MPI_COMM_NULL on the others
+  [[nodiscard]] int self() const { return self_; }                      // in the order of their lowest ranks
+  [[nodiscard]] int ranks() const { return ranks_; }                    // of this node
+  [[nodiscard]] int rank() const { return rank_; }                      // on this node
+  [[nodiscard]] bool is_aggregator() const { return rank_ == 0; }       // it drains the node, and talks to the other nodes
+  [[nodiscard]] MPI_Comm comm() const { return node_; }                 // the ranks of this node
+  [[nodiscard]] MPI_Comm aggregators() const { return aggregators_; }   // rank 0 of every node; MPI_COMM_NULL on the others
 
  private:
-  MPI_Comm node_ = MPI_COMM_NULL, leaders_ = MPI_COMM_NULL;
+  MPI_Comm node_ = MPI_COMM_NULL, aggregators_ = MPI_COMM_NULL;
   int count_ = 1, self_ = 0, ranks_ = 1, rank_ = 0;
 };
 

@@ -15,7 +15,7 @@ const char* text_of(Notice notice) {
   switch (notice) {
     case Notice::files_not_on_all_nodes: return "on several nodes, files pass through that are not opened on all of them together";
     case Notice::no_dropping_of_bytes:
-      return "full = \"drop\" is for outputs with steps: when the pool is full, writes to files of bytes wait";
+      return "full = \"drop\" is for outputs with steps: when the pool is full, writes to raw outputs wait";
     case Notice::pnetcdf_past_mpi_io:
       return "PNETCDF_HINTS has nc_driver=gio: PnetCDF writes past MPI-IO, and what it writes is not captured";
   }

@@ -18,7 +18,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "pool/description.hpp"
-#include "pool/epochs.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/other_handles.hpp"
 #include "pool/published.hpp"
 #include "session/byte_opening.hpp"
@@ -29,7 +29,7 @@ namespace {
 
 // What is of a collective call to which not all ranks have come cannot be in the file yet. A program that has ordered its open behind
 // such a call lets the others come; one that has not may let them wait for this rank.
-constexpr std::uint64_t patience_ns = 1'000'000'000;
+constexpr std::uint64_t others_may_take_ns = 1'000'000'000;
 constexpr int turns_between_looks = 16;
 
 class Sharing {
@@ -65,28 +65,28 @@ class Sharing {
 
   void tell_all_nodes() {
     wait([&] { return (slot_.other_handles.load() & pool::all_nodes_know) != 0; }, "other nodes to hear that '" + path_ + "' is opened");
-    // What they had captured before they heard is of this epoch at most.
-    pool::raise_epoch(pool_, std::min(pool::epoch_of(slot_) + 1, pool::WriteStamp::last_epoch));
+    // What they had captured before they heard is of this tick at most.
+    pool::raise_tick(pool_, std::min(pool::tick_of(slot_) + 1, pool::WriteStamp::last_order));
   }
 
   void write_captured() {
     const std::uint32_t own = pool_.rank_progress(key_.slot, core_.nodes().rank()).load(std::memory_order_acquire);
-    const std::uint32_t phase = (own & pool::rank_closed) == 0 ? core_.pace().wait_for_ranks(key_.slot) : wait_for_its_ranks();
+    const std::uint32_t collective_count = (own & pool::rank_closed) == 0 ? core_.pace().wait_for_ranks(key_.slot) : wait_for_its_ranks();
     const std::lock_guard lock(core_.one_at_a_time());
-    write_up_to(core_, key_, phase, path_);
+    write_up_to(core_, key_, collective_count, path_);
   }
 
-  // This rank is none of them. Until all have come as far as the first, or for a moment; to the phase that is returned.
+  // This rank is none of them. It waits until all have come as far as the first, or for a moment; to the count that is returned.
   std::uint32_t wait_for_its_ranks() const {
     std::uint32_t latest = 0;
     for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
       const bool is_open = (pool_.rank_progress(key_.slot, rank).load(std::memory_order_acquire) & pool::rank_closed) == 0;
-      if (is_open) latest = std::max(latest, pool_.rank_phase(key_.slot, rank).load(std::memory_order_acquire));
+      if (is_open) latest = std::max(latest, pool_.collective_count(key_.slot, rank).load(std::memory_order_acquire));
     }
     const std::uint64_t begin = base::now_ns();
     for (int turn = 1;; ++turn) {
-      const std::uint32_t least = pool::least_phase(pool_, key_.slot);
-      if (least >= latest || !is_there() || base::now_ns() - begin > patience_ns) return least;
+      const std::uint32_t least = pool::least_collective_count(pool_, key_.slot);
+      if (least >= latest || !is_there() || base::now_ns() - begin > others_may_take_ns) return least;
       sched_yield();
       if (turn % turns_between_looks != 0) continue;
       int found = 0;   // messages of this rank that others need to come go on

@@ -317,7 +317,7 @@ void Output::Impl::close() {
   require_open("close");
   core_->require_usable("close");
   if (phase_ == Phase::defining) end_definitions();   // a file without steps is a file
-  // With a step open this rank has not put what it wanted; it closes all the same, so that nobody waits for it.
+  // With a step open this rank has not put what it wanted; it closes all the same, so that no rank waits for it.
   const auto misuse = session::caught([&] { require(Phase::between_steps, "close"); });
   if (misuse) backend_->poison(*misuse);
   phase_ = Phase::closed;

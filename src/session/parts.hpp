@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where an output becomes several files: each is written by some I/O groups of the session, which wait for nobody else. Those that
+// Where an output becomes several files: each is written by some I/O groups of the session, which wait for no other. Those that
 // write one are a part of the session.
 #pragma once
 

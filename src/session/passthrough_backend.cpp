@@ -197,7 +197,7 @@ class PassthroughBackend final : public Backend {
  private:
   [[nodiscard]] bool is_part() const { return core_->parts().count > 1; }
 
-  // Of one of several files.
+  // Makes the index of one of several files.
   void make_index(const Blocks& blocks) {
     store::PartIndex index;
     index.output = core_->new_output_id(store::parse_part_path(opening_.path)->path);

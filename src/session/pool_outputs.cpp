@@ -10,8 +10,8 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/published.hpp"
 #include "session/agreement.hpp"
 
@@ -168,7 +168,7 @@ bool PoolOutputs::is_whole(const PoolOutput& output) const {
   return ranks.all_closed && !ranks.any_abandoned;
 }
 
-// A slot is not used again before everybody who cares knows what became of its output.
+// A slot is not used again before every rank that has to know knows what became of its output.
 bool PoolOutputs::is_over(const PoolOutput& output) const {
   if (!output.closed) return false;
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
@@ -255,7 +255,7 @@ void PoolOutputs::ask_for_durable_steps(PoolOutput& output) {
   while (wanted < output.steps_ended && !up_to.compare_exchange_weak(wanted, output.steps_ended)) {}
 }
 
-// Of the drain, and in what it has for this rank.
+// The progress of the drain, and of what it has for this rank.
 std::uint64_t PoolOutputs::progress() const {
   std::uint64_t all = pool_.header().written_bytes.load(std::memory_order_relaxed) +
                       pool_.header().job_written_bytes.load(std::memory_order_relaxed);
@@ -269,7 +269,7 @@ std::uint64_t PoolOutputs::progress() const {
 }
 
 pool::Wait PoolOutputs::waiting(double seconds) const {
-  // What is waited for may be blocks that only the leader can move.
+  // What is waited for may be blocks that only the aggregator can move.
   pool::Wait wait(pool_.header().progress, seconds >= 0 ? seconds : deadline_seconds_,
                   waits_for_calls() ? between_messages_ns : longest_nap_ns);
   if (!(seconds >= 0)) wait.restart_with([this] { return progress(); });
@@ -287,12 +287,12 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, pool::Wai
   std::optional<base::Error> lost;
   bool has_rung = false;
   const bool is_there = wait.until([&] {
-    // Nobody is told before the file is gone, and with it the space that it took.
+    // No rank is told before the file is gone, and with it the space that it took.
     const pool::OutputSlot& slot = pool_.slot(output.key.slot);
     const bool kept = slot.discarded.load(std::memory_order_acquire) == 0 &&
                       slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
     if (holds() || (failed(output) != 0 && !kept)) {
-      // What this leader knows now, others may be waiting for while it is busy with something else.
+      // What this aggregator knows now, others may be waiting for while it is busy with something else.
       if (waits_for_calls()) keep_draining_();
       return true;
     }
@@ -308,7 +308,7 @@ std::optional<base::Error> PoolOutputs::wait_until(PoolOutput& output, pool::Wai
     return base::Error(base::Errc::timeout, "waited " + wait.text() + " for " + diagnose(output),
                        "the output goes on draining; wait again, or raise pool.deadline");
   }
-  // What this leader knows now, others may be waiting for while it is busy with something else.
+  // What this aggregator knows now, others may be waiting for while it is busy with something else.
   if (waits_for_calls()) keep_draining_();
   return std::nullopt;
 }
@@ -346,7 +346,7 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
   if (all.slots != 0) verdict.error = announce(all.slots);
   if (all.flags != 0) {
     verdict.drain_is_lost = (all.flags & has_lost_drain) != 0;
-    // Whoever has waited for a node that is not drained any more does not know of it.
+    // A rank that has waited for a node that is not drained any more does not know of it.
     const base::Error other = *caught([&] { agree(comm_, verdict.drain_is_lost && !lost ? std::nullopt : mine); });
     verdict.timed_out = other.code() == base::Errc::timeout && !verdict.drain_is_lost;
     verdict.error = joined(verdict.error, other);
@@ -355,8 +355,8 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
   return verdict;
 }
 
-// Of an output that is open, and whose steps are durable here. By each rank before they agree, so before any of them returns: another
-// node's drain may hear at once that a rank has abandoned it then, and would remove the file.
+// Promises the steps of an output that is open and whose steps are durable here. By each rank before they agree, so before any of them
+// returns: another node's drain may hear at once that a rank has abandoned it then, and would remove the file.
 void PoolOutputs::promise(const PoolOutput& output) {
   if (output.closed || !is_current(output)) return;
   pool::raise(pool_.slot(output.key.slot).synchronized_writes, std::uint64_t{output.steps_ended} + 1);
@@ -413,7 +413,7 @@ std::string PoolOutputs::diagnose(const PoolOutput& output) const {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   std::vector<int> behind = pool::ranks_before_step(pool_, output.key.slot, output.steps_ended);
   std::vector<int> open = output.closed ? pool::ranks_with_output_open(pool_, output.key.slot) : std::vector<int>{};
-  // Of the other nodes one rank is known, or none if they have not said anything yet.
+  // One rank of the other nodes is known, or none if they have not said anything yet.
   const auto add = [&](std::vector<int>& these, std::uint32_t job_rank) {
     const int rank = static_cast<int>(job_rank);
     if (job_rank != nodes::NodeProgress::no_rank && !pool_.is_of_this_node(rank)) these.push_back(rank);

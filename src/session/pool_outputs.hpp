@@ -47,24 +47,24 @@ class PoolOutputs {
   PoolOutputs(const PoolOutputs&) = delete;
   PoolOutputs& operator=(const PoolOutputs&) = delete;
 
-  // On the leader of one of several nodes. nullptr: no more.
+  // On the aggregator of one of several nodes. nullptr: no more.
   void set_exchange(const nodes::Exchange* exchange) { exchange_ = exchange; }
 
-  // A slot for a new output that becomes `final_path`. Leaders only. Blocks while all slots are in use, and while an
+  // A slot for a new output that becomes `final_path`. Aggregators only. Blocks while all slots are in use, and while an
   // earlier output of that name drains: the later one must win. Throws timeout, and invalid_state when the earlier one
   // is not even closed.
   [[nodiscard]] pool::OutputKey claim_slot(const std::string& final_path);
-  // The slot was claimed for nothing. Leaders only.
+  // The slot was claimed for nothing. Aggregators only.
   void release_slot(pool::OutputKey key);
   [[nodiscard]] std::shared_ptr<PoolOutput> add(pool::OutputKey key, std::uint32_t job_slot, const OutputName& name);
 
-  // This rank ends a step, closes or abandons. Local, one system call (of the caller, who rings the drain).
+  // This rank ends a step, closes or abandons. Local, one system call (of the caller, which rings the drain).
   void end_step(PoolOutput& output, std::uint64_t step);
   void close(PoolOutput& output);
   void abandon(PoolOutput& output);
-  // The node's leader was killed. Local, one system call.
+  // The node's aggregator was killed. Local, one system call.
   [[nodiscard]] bool root_is_gone() const;
-  // Of several nodes: so was who drains this one, and nobody can go on for it, because what it was exchanging with the others is
+  // On several nodes: so was the process that drains this one, and none can go on for it, because what it was exchanging with the others is
   // gone; or the others cannot be reached. Local, one system call.
   [[nodiscard]] std::optional<base::Error> drain_is_lost() const;
   // So was one of them, or another rank that had not closed the output, or any output. What a rank then does on its way out is no
@@ -88,7 +88,7 @@ class PoolOutputs {
   // Whether what this rank has ended is at `level`, as its node knows it; false when it has failed. Local, does not wait.
   [[nodiscard]] bool has_reached(PoolOutput& output, Level level);
 
-  // The closed outputs that have failed and of which nobody knows, as a set of slots. Local.
+  // The closed outputs that have failed and of which no rank knows, as a set of slots. Local.
   [[nodiscard]] std::uint64_t failed_unnoticed() const;
   // Makes the failures in `slots` known: returns them as one error on all ranks. Collective, one broadcast each.
   [[nodiscard]] base::Error announce(std::uint64_t slots);
@@ -110,10 +110,10 @@ class PoolOutputs {
   // A working file is renamed or removed when the drain is ready to. Local, blocks.
   [[nodiscard]] std::string wait_to_read(PoolOutput& output, const InputOptions& options);
 
-  // Lets go of what is finished; on a leader its slots can be used again. On several nodes every rank calls it after an output
+  // Lets go of what is finished; on an aggregator its slots can be used again. On several nodes every rank calls it after an output
   // was created: an earlier one of its slot is known of until then. Local.
   void forget_finished();
-  // Who is missing, and what the drain still has to do. Local.
+  // Which ranks are missing, and what the drain still has to do. Local.
   [[nodiscard]] std::string diagnose() const;
 
  private:
@@ -121,7 +121,7 @@ class PoolOutputs {
   // For so long, or for the deadline, which starts anew with the progress of the drain.
   [[nodiscard]] pool::Wait waiting(double seconds) const;
   [[nodiscard]] std::optional<base::Error> wait_for(PoolOutput& output, Level level, pool::Wait& wait);
-  // The same for any condition. nullopt: it holds, or the output has failed.
+  // Waits for any condition. nullopt: it holds, or the output has failed.
   template <class Condition>
   [[nodiscard]] std::optional<base::Error> wait_until(PoolOutput& output, pool::Wait& wait, Condition holds);
   void ask_for_durable_steps(PoolOutput& output);

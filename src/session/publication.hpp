@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What becomes of a file of bytes after it has been closed, for who waits for that (`close = "durable"`).
+// What becomes of a raw output after it has been closed, for a rank that waits for that (`close = "durable"`).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Core;
 
 class Publication {
  public:
-  // Of the output that this rank has open in the slot. Local.
+  // The publication of the output that this rank has open in the slot. Local.
   Publication(Core& core, std::uint32_t slot, std::string path);
   // When all ranks have closed it: until it is published and on the storage. Throws what has failed, and timeout when nothing is written
   // for the deadline of the session. Local, blocks.

@@ -43,7 +43,7 @@ void wait_and_finish() {
     for (const auto* finish : all.finishers) (*finish)();
     signal(SIGTERM, SIG_DFL);
     kill(getpid(), SIGTERM);
-    pause();   // with the lock: nobody goes on with what is finished
+    pause();   // with the lock: no thread goes on with what is finished
   }
 }
 
@@ -54,7 +54,7 @@ bool is_ours_or_default() {
   return now.sa_handler == SIG_DFL || now.sa_handler == glean_told_to_end;
 }
 
-// Nobody would read what the handler says there.
+// What the handler says there would not be read.
 void restore_in_child() {
   if (is_ours_or_default()) signal(SIGTERM, SIG_DFL);
 }

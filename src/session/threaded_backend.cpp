@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Puts go into the node's pool; the drain does the rest.
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/log.hpp"
@@ -11,7 +9,6 @@
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "store/description.hpp"
-#include "store/format/new_file.hpp"
 #include "store/parts/part_index.hpp"
 
 namespace glean::session {
@@ -28,13 +25,20 @@ class ThreadedBackend final : public Backend {
     if (is_part()) index_.output = core_->new_output_id(store::parse_part_path(opening_.path)->path);
   }
 
-  // Rank 0 makes the file while the others come along: one reduction for everything.
+  // Rank 0 describes the file, and the drain makes it, while the others come along: one reduction for everything.
   void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
     InCall in_call(core_->collective(), Call::end_definitions, opening_.path);
     Proposal mine{fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()};
     std::uint64_t word = Proposal::no_word;   // of this node's pool
     in_call.set_busy(core_->is_root());
-    if (core_->is_root() && !earlier) mine.error = caught([&] { word = as_word(make_file(definitions)); });
+    if (core_->is_root() && !earlier) {
+      mine.error = caught([&] {
+        const pool::OutputKey key = describe(definitions);
+        word = as_word(key);   // from now on the drain has it
+        core_->open_on_this_node(key);
+      });
+      if (mine.error) described_.clear();   // nothing for other nodes to open
+    }
     in_call.set_busy(false);
     mine.root_word = word;
     if (is_part()) index_.boxes = gather_blocks(core_->comm(), blocks);
@@ -43,12 +47,12 @@ class ThreadedBackend final : public Backend {
     }
     const bool several = core_->nodes().count() > 1;
     if (may_drop()) prepare_to_drop(definitions);
-    if (several && core_->nodes().leads()) {
+    if (several && core_->nodes().is_aggregator()) {
       const auto error = caught([&] { take_from_root(word); });
       if (!mine.error) mine.error = error;
     }
     const Outcome outcome = settle(core_->comm(), mine, [&](const FourWords& words) { return core_->least_of_all(words); });
-    if (several && core_->nodes().leads() && !outcome.error) {
+    if (several && core_->nodes().is_aggregator() && !outcome.error) {
       core_->share(outcome.root_word, as_key(word));
     }
     if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);
@@ -81,7 +85,7 @@ class ThreadedBackend final : public Backend {
                         "in step " + std::to_string(step), "put it in the first step, which is always kept, or choose another \"full\"");
     }
     if (!keeps_step_) return;
-    core_->ladder().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box}, source);
+    core_->full_pool_policy().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box}, source);
     core_->figures().captured_bytes += box.elements() * source.element_bytes;
   }
 
@@ -111,7 +115,7 @@ class ThreadedBackend final : public Backend {
     tell_of_drops();
     output_->all_dropped = steps_kept_ == 0 && output_->steps_dropped != 0;
     core_->outputs().close(*output_);
-    core_->ladder().leave(output_->key);
+    core_->full_pool_policy().leave(output_->key);
     core_->recorder().ring_the_drain();
     if (opening_.settings.close == base::Close::durable) wait(Level::durable, -1, std::nullopt);
   }
@@ -119,7 +123,7 @@ class ThreadedBackend final : public Backend {
   void abandon() noexcept override {
     if (output_ == nullptr || output_->closed) return;
     core_->outputs().abandon(*output_);
-    core_->ladder().leave(output_->key);
+    core_->full_pool_policy().leave(output_->key);
     core_->recorder().ring_the_drain();
   }
 
@@ -170,8 +174,7 @@ class ThreadedBackend final : public Backend {
   // later removes it.
   void take_from_root(std::uint64_t& word) {
     const auto bytes = core_->description_from_root(described_);
-    if (bytes.empty()) return;
-    if (core_->is_root()) return core_->open_on_this_node(as_key(word));
+    if (bytes.empty() || core_->is_root()) return;
     const auto description = store::OutputDescription::decode(bytes);
     const pool::OutputKey key = core_->outputs().claim_slot(description.names.final_path);
     try {
@@ -185,20 +188,19 @@ class ThreadedBackend final : public Backend {
     core_->open_on_this_node(key);
   }
 
-  pool::OutputKey make_file(const mesh::Definitions& definitions) {
+  pool::OutputKey describe(const mesh::Definitions& definitions) {
     const auto& names = opening_.names;
     const pool::OutputKey key = core_->outputs().claim_slot(names.final_path);
     try {
       store::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
                                            opening_.settings.full == base::WhenFull::synchronous, is_part(), false, {}, {}};
-      // Before there is a file: whoever comes after a killed process knows what to remove.
+      // Before there can be a file: recovery knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       store::FileImage image = opening_.format->image(definitions, opening_.settings.range);
       description.layout = std::move(image.layout);
       description.metadata = std::move(image.metadata);
       description.definitions = definitions;
-      store::make_new_file(calls_, names, description.metadata);
       description.share = core_->share_of(opening_.path, description.layout);
       index_.part = core_->parts().self;
       index_.parts = core_->parts().count;
@@ -211,7 +213,6 @@ class ThreadedBackend final : public Backend {
       }
       return key;
     } catch (...) {
-      if (opening_.settings.publish == base::Publish::rename) unlink(names.working_path.c_str());
       forget(key);
       throw;
     }
@@ -228,7 +229,7 @@ class ThreadedBackend final : public Backend {
   std::vector<std::byte> described_;   // by the root, for other nodes
   store::PartIndex index_;             // by the root, where the file is one of several
   store::SystemCalls calls_;
-  // Of an output that may drop.
+  // For an output that may drop.
   base::Bytes step_bytes_ = 0;      // about
   std::vector<bool> is_record_;     // of each variable
   bool has_fixed_ = false, has_records_ = false;

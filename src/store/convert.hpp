@@ -22,10 +22,10 @@ using Converter = OutOfRange (*)(const std::byte* source, std::byte* target, std
 
 // nullptr where PnetCDF refuses (text to number or number to text).
 [[nodiscard]] Converter converter(mesh::Type memory, mesh::Type external, Stored stored = {});
-// The same, for targets that are not read soon: they go past the cache, and are not read before they are written. Where `stored` is
+// A converter for targets that are not read soon: they go past the cache, and are not read before they are written. Where `stored` is
 // little-endian it is the same as converter().
 [[nodiscard]] Converter streaming_converter(mesh::Type memory, mesh::Type external, Stored stored = {});
-// The same without the extensions of this processor.
+// A converter without the extensions of this processor.
 [[nodiscard]] Converter portable_converter(mesh::Type memory, mesh::Type external, Stored stored = {});
 
 }  // namespace glean::store

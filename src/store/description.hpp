@@ -29,7 +29,7 @@ struct OutputDescription {
   std::vector<Patch> metadata{};   // of the file, beside `layout`: what is in it before anything is put
   std::optional<mesh::Definitions> definitions{};   // what the program has said of it; of a raw output nothing
 
-  // In two parts: what is known before there is a file, so that whoever comes after a killed process knows what to remove,
+  // In two parts: what is known before there is a file, so that the process that comes after a killed one knows what to remove,
   // and all else.
   [[nodiscard]] std::vector<std::byte> encode_names() const;
   [[nodiscard]] std::vector<std::byte> encode_layout() const;

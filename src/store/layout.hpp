@@ -36,7 +36,7 @@ struct VariableLayout {
   mesh::Shape shape;                          // of one record: without the record dimension
   Bytes begin_bytes = 0;                      // file offset of element 0 of record 0
   Bytes record_stride_bytes = 0;              // from one record to the next; 0: not a record variable
-  bool fill = false;                          // elements that nobody puts get fill_value
+  bool fill = false;                          // elements that no rank puts get fill_value
   std::array<std::byte, 8> fill_value{};      // in the file's byte order; size_of(external) bytes count
   Stored stored{};
 

@@ -43,7 +43,7 @@ InGroup in_group(const Machine& machine, NodeId node) {
   return found;
 }
 
-// Of a group that is no smaller last one.
+// The nodes of a group that is no smaller last one.
 NodeId full_group(const Machine& machine) {
   return boxed(machine) ? number_of_places(machine.way_out.group_extents) : run_length(machine);
 }

@@ -108,7 +108,7 @@ struct FileSystem {
   int targets = 1;                       // file servers or OSTs
   double bytes_per_second = 0;           // all of it
   double target_bytes_per_second = 0;
-  // Of every write request, and of creating a file, at its server.
+  // What every write request, and creating a file, takes at its server.
   double request_seconds = 0, create_seconds = 0;
   friend bool operator==(const FileSystem&, const FileSystem&) = default;
 };

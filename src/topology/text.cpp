@@ -245,7 +245,7 @@ class TableReader {
     for (const toml::node& each : *array) read_part(*each.as_table(), key, parts.emplace_back());
   }
 
-  // After all: what nobody has asked for.
+  // After all: what was not asked for.
   void refuse_unknown_keys() {
     for (const auto& [key, node] : table_) {
       const std::string name(key.str());

@@ -17,7 +17,7 @@ namespace glean::topology {
 // What is zero or empty is left out.
 [[nodiscard]] std::string to_toml(const Machine& machine);
 
-// The same as a JSON object, for other programs; figures with their units too.
+// The machine as a JSON object, for other programs; figures with their units too.
 [[nodiscard]] std::string to_json(const Machine& machine);
 
 }  // namespace glean::topology

@@ -29,7 +29,7 @@ static glean_session *session_of_mode(const char *mode) {
   return session;
 }
 
-static void nobody_is_set_aside_to_capture(void) {
+static void no_rank_is_set_aside_to_capture(void) {
   glean_session *session = session_of_mode("threaded");
   int is_writer = -1;
   MPI_Comm comm = MPI_COMM_NULL;
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
   snprintf(path, sizeof path, "%s/c_writer.nc", argv[1]);
   if (rank == 0) remove(path);
   MPI_Barrier(MPI_COMM_WORLD);
-  nobody_is_set_aside_to_capture();
+  no_rank_is_set_aside_to_capture();
   the_last_rank_is_set_aside_to_write(path);
   MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("%d failures\n", failures);

@@ -65,7 +65,7 @@ class Program:
         return pool
 
     def pools(self):
-        """Of all nodes, in their order; a leader's process is in the name."""
+        """Of all nodes, in their order; an aggregator's process is in the name."""
         return [pool.name for rank in self.processes for pool in SHARED_MEMORY.glob(f"glean.{os.getuid()}.{rank}.*")]
 
     def kill(self):

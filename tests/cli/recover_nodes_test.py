@@ -123,7 +123,7 @@ class SeveralNodes(RecoverTest):
         run = self.recover_on_each(*pools, alive.pool())
         self.assert_all_end(run, pools, f"glean: the pool '/{alive.pool()}' is in use by process ")
 
-    def test_are_waited_for_by_nobody_when_one_process_ends_alone(self):
+    def test_are_not_waited_for_when_one_process_ends_alone(self):
         pools = self.killed_on_nodes()
         fails_alone = [":", MPIRUN[-1], "1", COMMAND, "recover", "glean.0.1.3"]
         run = subprocess.run([*MPIRUN, "1", COMMAND, "recover", *pools, *fails_alone],

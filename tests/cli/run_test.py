@@ -207,8 +207,8 @@ class Run(CommandTest):
         self.assertEqual((self.directory / "file").read_bytes(), b"a" * 1000 + b"b" * 1000)
 
     def test_files_that_not_all_nodes_open_pass_through_which_is_said_once(self):
-        for who in ("alone", "last"):
-            run = self.glean("run", "--", *MPIRUN, "4", WRITER, "file", who, GLEAN_TOPOLOGY_RANKS_PER_NODE="2")
+        for opening in ("alone", "last"):
+            run = self.glean("run", "--", *MPIRUN, "4", WRITER, "file", opening, GLEAN_TOPOLOGY_RANKS_PER_NODE="2")
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(run.stderr.count("files pass through that are not opened on all"), 1, run.stderr)
             self.assertEqual((self.directory / "file.3").read_bytes(), b"d" * 1000)

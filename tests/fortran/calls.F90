@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
 ! Calls every function of MPI-IO, in a straight line: the test counts the calls in this text. Each rank writes integers that
-! nobody else writes, reads them back, and looks at what every call returns. Compiled once for each way to reach MPI.
+! no other rank writes, reads them back, and looks at what every call returns. Compiled once for each way to reach MPI.
 program calls
 #if defined(F08_MODULE)
   use mpi_f08
@@ -161,7 +161,7 @@ program calls
   call MPI_FILE_GET_POSITION_SHARED(fh, position, ierr)
   call expect(position == 3 * n * ranks, 'get_position_shared')
   call MPI_BARRIER(MPI_COMM_WORLD, ierr)
-  got = 7   ! the same on all ranks, as nobody knows who comes first
+  got = 7   ! the same on all ranks, as any may come first
   call MPI_FILE_WRITE_SHARED(fh, got, n, MPI_INTEGER, status, ierr)
   call MPI_FILE_IWRITE_SHARED(fh, got, n, MPI_INTEGER, request, ierr)
   call MPI_WAIT(request, status, ierr)

@@ -125,7 +125,7 @@ int MemoryStorage::unlink(const char* path) {
   return 0;
 }
 
-// Of pwrite() too.
+// What pwrite() returns, too.
 ssize_t MemoryStorage::result_of_write(int, std::size_t, off_t, ssize_t result) {
   const int error = failure();
   return error != 0 ? error : result;

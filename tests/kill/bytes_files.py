@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What files of bytes must hold: each time that a name is opened and closed is a generation of it."""
+"""What raw outputs must hold: each time that a name is opened and closed is a generation of it."""
 
 import dataclasses
 import pathlib
@@ -10,7 +10,8 @@ import files
 from job import Job, program
 
 ALWAYS_OLD = "state_0"   # files_program.hpp
-# Of its shared pointers, when it opens a file while its own shared memory is already cleared away: a dying bare job leaves them, too.
+# Open MPI's shared pointers leave these, when it opens a file while its own shared memory is already cleared away: a dying bare job
+# leaves them, too.
 OPEN_MPI_LOCK = re.compile(r"-\d+-\d+\.lock$")
 
 
@@ -38,7 +39,7 @@ class Generation:
         """The step."""
         return 1 if self.manner == "remove" else 0
 
-    # Of all ranks: (steps that it had begun, steps that it had ended).
+    # For every rank: (steps that it had begun, steps that it had ended).
 
     def is_closed(self, progress):
         return all(progress[rank][1] == self.steps for rank in self.members)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the files of a program must hold, from runs that nobody disturbed; and whether they do."""
+"""What the files of a program must hold, from runs that were not disturbed; and whether they do."""
 
 import dataclasses
 import hashlib

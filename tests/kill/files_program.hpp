@@ -69,7 +69,7 @@ struct Program {
 constexpr char always_old[] = "state_0";
 constexpr std::uint64_t old_bytes = 2250;
 
-// Who opens files: all ranks together, or now and then only some.
+// Which ranks open files: all together, or now and then only some.
 enum class Openers { some, all };
 Program make_program(unsigned seed, int ranks, Openers openers);
 

@@ -75,7 +75,7 @@ class Writer {
     for (const std::uint32_t index : program_.order) {
       const Generation& generation = program_.generations[index];
       const std::uint32_t number = done[index]++;
-      // A name is used by others than before: who comes later has to know that they have closed it.
+      // A name is used by others than before: a rank that comes later has to know that they have closed it.
       if (number == 0 && has_other_members(generation)) MPI_Barrier(MPI_COMM_WORLD);
       if (generation.has(rank_)) {
         witness_.enter_end(index, number + 1);

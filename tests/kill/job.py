@@ -16,7 +16,7 @@ from room import SHARED_MEMORY
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("BUILD", HERE.parents[1] / "build")).resolve()
 MPIEXEC = os.environ.get("MPIEXEC", "mpirun")
-# Nobody waits so long, even on a machine that does something else.
+# No process waits so long, even on a machine that does something else.
 DEADLINE = 90
 MARK = "KILL_JOB"   # in the environment of all that a job starts
 

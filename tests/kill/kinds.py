@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kinds of kills: what is killed, and who has to finish the work."""
+"""The kinds of kills: what is killed, and what has to finish the work."""
 
 import signal
 import subprocess
@@ -31,7 +31,7 @@ def _kill_application(whom, name="kill_writer", place="threads", **options):
         _moment(trial, job)
         ready = _helper_is_ready(job)
         trial.kill(victims, whom)
-        # Rank 0 is the first to go, and nobody else drains.
+        # Rank 0 is the first to go, and no other process drains.
         trial.settle(job, helper_was_ready=ready, recovery_is_alone=whom == "ranks" and place == "threads")
     return kind
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs, what it writes when nobody disturbs it, and whether what is there can be after it was disturbed."""
+"""What runs, what it writes when nothing disturbs it, and whether what is there can be after it was disturbed."""
 
 import dataclasses
 
@@ -76,7 +76,7 @@ class Program:
 
 
 class BytesProgram(Program):
-    """Files of bytes, under a library that is preloaded."""
+    """Raw outputs, under a library that is preloaded."""
 
     is_of_bytes = True
     # What a program reads itself must not make its files pass through.
@@ -104,7 +104,7 @@ class BytesProgram(Program):
         return bytes_files.problems_of(job.directory, self, bounds, job.old_names, recovered)
 
     def holds(self, path, steps):
-        # What was there before stays in a file that is opened, and cut by nobody until all have closed it again.
+        # What was there before stays in a file that is opened, and not cut until all have closed it again.
         held = path.read_bytes()
         return steps == 1 and (held == files.OLD or files.digest(held) in {each.digest for each in self.files if each.name == path.name})
 
@@ -114,7 +114,7 @@ class BytesProgram(Program):
                 for name in {each.name for each in self.files} if (directory / name).exists()]
 
     def must_be_named(self, bounds):
-        """Those that all who write them had opened, and not all were closing."""
+        """Those that all ranks that write them had opened, and not all were closing."""
         return [each.name for each, progress in zip(self.files, bounds) if each.is_open(progress)]
 
 
@@ -127,7 +127,7 @@ class Programs:
         self.made = {}
 
     def get(self, name, variant, by_all=False):
-        """`by_all`: of files of bytes, all ranks open all of them: only then several nodes capture them."""
+        """`by_all`: of raw outputs, all ranks open all of them: only then several nodes capture them."""
         if name == "sedov":
             variant %= 2
         key = (name, variant, by_all)

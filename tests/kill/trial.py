@@ -15,10 +15,10 @@ from job import DEADLINE, Job, eventually, program
 
 SPILL_BLOCKS_BEGIN = 4096   # docs/formats/spill.md
 
-# What a put does when the pool is full. Not `drop`: which steps it leaves out nobody knows beforehand.
-RUNGS = ("block", "spill", "synchronous")
+# What a put does when the pool is full. Not `drop`: which steps it leaves out is not known beforehand.
+POLICIES = ("block", "spill", "synchronous")
 SPILLED = "with something in a spill file"
-OF_BYTES = "of files of bytes"
+OF_BYTES = "of raw outputs"
 
 
 @dataclasses.dataclass
@@ -28,7 +28,7 @@ class Result:
     files: int = 0        # looked at under their final names
     recovered: int = 0    # of them: published by `glean recover` or by a helper that was alone
     cut: int = 0          # of them: with fewer steps than the program would have written
-    rungs: dict = dataclasses.field(default_factory=dict)      # kills by the setting `full`, and those with something spilled
+    policies: dict = dataclasses.field(default_factory=dict)      # kills by the setting `full`, and those with something spilled
     problems: list = dataclasses.field(default_factory=list)   # [what kind, words]
 
 
@@ -60,7 +60,7 @@ class Trial:
         directory = self.base / f"job.{len(self.jobs)}"
         directory.mkdir(parents=True)
         old_names = which.begin(draw, directory)
-        full = draw.choice(RUNGS)
+        full = draw.choice(POLICIES)
         spill_directory = self.spills / directory.name
         spill_directory.mkdir(parents=True)
         settings = {"GLEAN_FULL": full,
@@ -99,8 +99,8 @@ class Trial:
         self.result.after_the_end += not in_time
         if in_time:
             of_bytes = any(job.program.is_of_bytes for job in self.jobs)
-            for rung in {job.full for job in self.jobs} | ({SPILLED} if spilled else set()) | ({OF_BYTES} if of_bytes else set()):
-                self.result.rungs[rung] = self.result.rungs.get(rung, 0) + 1
+            for policy in {job.full for job in self.jobs} | ({SPILLED} if spilled else set()) | ({OF_BYTES} if of_bytes else set()):
+                self.result.policies[policy] = self.result.policies.get(policy, 0) + 1
         return in_time
 
     def spilled(self, job):

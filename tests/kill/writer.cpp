@@ -48,7 +48,7 @@ struct File {
   std::uint64_t rows, columns;
 };
 
-// The same on every rank.
+// What runs, the same on every rank.
 struct Program {
   std::vector<File> files;
   std::vector<std::uint32_t> order;   // of which file the next step is

@@ -3,9 +3,9 @@
 // Several times the pool's budget goes through a session, and what the kernel says about the memory of all ranks
 // stays below the budget and the fixed amount of docs/memory.md.
 //
-//   memory_test DIRECTORY [RUNG [STEPS]]
+//   memory_test DIRECTORY [POLICY [STEPS]]
 //
-// RUNG: what puts do when the pool is full, `block` unless it is given. A step is 16 MiB of all ranks: 640 are 10 GiB.
+// POLICY: what puts do when the pool is full, `block` unless it is given. A step is 16 MiB of all ranks: 640 are 10 GiB.
 #include <mpi.h>
 #include <sys/stat.h>
 
@@ -30,7 +30,7 @@ constexpr std::uint64_t fixed_bytes_per_rank = 8 * MiB + budget_bytes / 512;   /
 constexpr std::uint64_t spill_budget_bytes = 128 * MiB;
 constexpr std::uint64_t drain_buffer_bytes = 1 * 2 * 4 * MiB;
 int steps = 24;
-std::string rung = "block";
+std::string policy = "block";
 constexpr std::uint64_t step_bytes = 16 * MiB;   // of all ranks
 
 int failures = 0;
@@ -120,10 +120,10 @@ void warm_up_mpi() {
 }
 
 // What this rank could not keep in the pool (a dropped step counts as 1); `block` keeps everything, later.
-std::uint64_t ladder_bytes(const glean::Statistics& statistics) {
-  if (rung == "spill") return statistics.spilled_bytes;
-  if (rung == "synchronous") return statistics.synchronous_bytes;
-  return rung == "drop" ? statistics.steps_dropped : 1;
+std::uint64_t policy_bytes(const glean::Statistics& statistics) {
+  if (policy == "spill") return statistics.spilled_bytes;
+  if (policy == "synchronous") return statistics.synchronous_bytes;
+  return policy == "drop" ? statistics.steps_dropped : 1;
 }
 
 // At least `steps`, and until the pool was full once, however fast the drain is; `steps` are then those that were.
@@ -135,7 +135,7 @@ void write_steps(glean::Session& session, const std::string& path, const std::ve
   const glean::Variable variable = out.define_variable(
       "data", glean::Type::float64, dimensions, {{{mine * static_cast<std::uint64_t>(rank)}, {mine}}});
   int step = 0;
-  for (; step < steps || (step < 10 * steps && sum(ladder_bytes(session.statistics())) == 0); ++step) {
+  for (; step < steps || (step < 10 * steps && sum(policy_bytes(session.statistics())) == 0); ++step) {
     out.begin_step();
     out.put(variable, data);
     out.end_step();
@@ -159,7 +159,7 @@ int run(const std::string& directory) {
                                           {"drain.request", "4MiB"},
                                           {"drain.depth", "2"},
                                           {"drain.threads", "1"},
-                                          {"full", rung},
+                                          {"full", policy},
                                           {"spill.directory", spill_directory},
                                           {"spill.budget", std::to_string(spill_budget_bytes)}});
   write_steps(session, path, data);
@@ -168,14 +168,14 @@ int run(const std::string& directory) {
   const std::uint64_t captured = sum(statistics.captured_bytes);
   const std::uint64_t peak = sum(watch.peak_bytes());
   session.close();
-  expect(sum(ladder_bytes(statistics)) > 0, "the pool was full, and the program did not just wait");
+  expect(sum(policy_bytes(statistics)) > 0, "the pool was full, and the program did not just wait");
   const std::uint64_t kept = static_cast<std::uint64_t>(steps) - statistics.steps_dropped;
   if (rank == 0) {
     const std::uint64_t length = std::filesystem::file_size(path);
     expect(length > kept * step_bytes && length < kept * step_bytes + MiB, "every step that was kept is in the file");
   }
 
-  expect(rung == "drop" || captured >= 5 * budget_bytes, "several times the budget went through: " + std::to_string(captured));
+  expect(policy == "drop" || captured >= 5 * budget_bytes, "several times the budget went through: " + std::to_string(captured));
   expect(object_bytes > budget_bytes / 2, "the pool is found in /proc: " + std::to_string(object_bytes));
   expect(object_bytes <= budget_bytes, "the kernel has no more in shared memory: " + std::to_string(object_bytes));
   expect(statistics.pool_high_water_bytes <= budget_bytes, "the high-water mark is below the budget");
@@ -183,11 +183,11 @@ int run(const std::string& directory) {
   const std::uint64_t more = object_bytes + (peak > before ? peak - before : 0);
   const std::uint64_t allowed =
       budget_bytes + drain_buffer_bytes + fixed_bytes_per_rank * static_cast<std::uint64_t>(ranks) +
-      (rung == "spill" ? MiB * (1 + static_cast<std::uint64_t>(ranks)) : 0);
+      (policy == "spill" ? MiB * (1 + static_cast<std::uint64_t>(ranks)) : 0);
   expect(more <= allowed, "all ranks together took " + std::to_string(more) + " of " + std::to_string(allowed) + " bytes");
   if (rank == 0) {
     std::printf("%s: %llu MiB went through; the ranks took %.1f MiB, allowed are %.1f (pool: %.1f)\n",
-                rung.c_str(), static_cast<unsigned long long>(captured / MiB), static_cast<double>(more) / MiB,
+                policy.c_str(), static_cast<unsigned long long>(captured / MiB), static_cast<double>(more) / MiB,
                 static_cast<double>(allowed) / MiB, static_cast<double>(object_bytes) / MiB);
     std::filesystem::remove(path);
   }
@@ -202,7 +202,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   int all = 1;
   try {
-    if (argc > 2) rung = argv[2];
+    if (argc > 2) policy = argv[2];
     if (argc > 3) steps = std::stoi(argv[3]);
     if (argc > 1) all = run(argv[1]);
   } catch (const std::exception& error) {

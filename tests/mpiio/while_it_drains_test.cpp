@@ -100,7 +100,7 @@ TEST_F(Captured, AnotherFileOfTheDirectoryIsOpenedWhileOneDrains) {
   EXPECT_EQ(published(), std::string(static_cast<std::size_t>(ranks_), 'x'));
 }
 
-// Who opens it comes before it is in the file. Were its name not free to be looked up, the open would wait as long as above.
+// The rank that opens it comes before it is in the file. Were its name not free to be looked up, the open would wait as long as above.
 TEST_F(Captured, IsOpenedToReadWhileItDrains) {
   for (const bool in_place : {false, true}) {
     for (MPI_Comm readers : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
@@ -132,7 +132,7 @@ TEST_F(Captured, IsOpenedToReadWhileItDrains) {
   }
 }
 
-// Those who look wait until it has its final name, and those who open it must not hold that back meanwhile.
+// Ranks that look wait until it has its final name, and those that open it must not hold that back meanwhile.
 TEST_F(Captured, IsLookedAtBySomeBeforeAllOpenItToRead) {
   std::optional<HeldDrain> held;
   if (rank_ == 0) held.emplace();

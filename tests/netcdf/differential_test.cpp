@@ -62,7 +62,7 @@ class Netcdf : public testing::Test {
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
   }
 
-  // every: also those that nobody has written, which read as zeros. PnetCDF's file has them so if MPI-IO is told
+  // every: also those that were not written, which read as zeros. PnetCDF's file has them so if MPI-IO is told
   // to write nothing but what it was given.
   enum class Bytes { every, written };
   void compare(const Scenario& scenario, Bytes which) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes that ranks of several nodes write over one another, in rounds: what was written last is in the file.
+// Raw outputs that ranks of several nodes write over one another, in rounds: what was written last is in the file.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "pool/lamport_clock.hpp"
 #include "virtual_nodes.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "store/posix/temporary_directory.hpp"
 
@@ -67,22 +67,22 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
 
   // As MPI_Barrier is wrapped.
   void synchronize(const Rank& rank, std::size_t round) {
-    std::atomic<std::uint64_t>& greatest = epochs_[round];
-    const std::uint64_t mine = pool::proposed_epoch(rank.node->made.pool);
+    std::atomic<std::uint64_t>& greatest = ticks_[round];
+    const std::uint64_t mine = pool::proposed_tick(rank.node->made.pool);
     std::uint64_t found = greatest.load();
     while (found < mine && !greatest.compare_exchange_weak(found, mine)) {}
     all_.arrive_and_wait();
-    pool::raise_epoch(rank.node->made.pool, greatest);
+    pool::raise_tick(rank.node->made.pool, greatest);
   }
 
   // What this rank has to see is in the file.
   void flush(const Rank& rank) {
     pool::OutputSlot& slot = rank.node->made.pool.slot(rank.key.slot);
     const auto next = pool::WriteStamp::of(slot.writes_begun.load());
-    pool::raise(slot.wanted_epoch, next.epoch);
+    pool::raise(slot.wanted_tick, next.order);
     pool::raise(slot.write_up_to, next.number);
     const std::uint64_t limit = base::now_ns() + 30'000'000'000;
-    while (slot.writes_written.load() < next.number || slot.job_written_epoch.load() < next.epoch) {
+    while (slot.writes_written.load() < next.number || slot.job_written_tick.load() < next.order) {
       if (slot.error.load() != 0) return;
       if (base::now_ns() > limit) throw base::Error(base::Errc::timeout, "it does not come into the file");
       pool::futex_signal(rank.node->made.pool.header().work);
@@ -90,12 +90,12 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
     }
   }
 
-  static void write(capture::Ladder& ladder, const Rank& rank, base::WhenFull full, const mesh::Pattern& place, std::byte value) {
+  static void write(capture::FullPoolPolicy& policy, const Rank& rank, base::WhenFull full, const mesh::Pattern& place, std::byte value) {
     const auto words = place.encode();
     const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
     const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
-    const auto nobody_waits = [](const pool::WriteStamp&) { throw base::Error(base::Errc::io, "nobody waits for a turn"); };
-    ladder.write({rank.key, full, 0, &place, &box, nobody_waits},
+    const auto no_turn = [](const pool::WriteStamp&) { throw base::Error(base::Errc::io, "no rank waits for a turn"); };
+    policy.write({rank.key, full, 0, &place, &box, no_turn},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, value); });
   }
 
@@ -129,10 +129,10 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
   void run_rank(const Rank& rank, std::size_t rounds, base::WhenFull full) {
     pool::Recorder recorder(rank.node->made.pool, rank.node_rank, 30, [] { return "a rank"; });
     store::SystemCalls calls;
-    capture::Ladder ladder(rank.node->made.pool, recorder, rank.node_rank, calls);
+    capture::FullPoolPolicy policy(rank.node->made.pool, recorder, rank.node_rank, calls);
     std::mt19937 random(GetParam() * 100 + static_cast<unsigned>(rank.self));
     for (std::size_t round = 0; round < rounds; ++round) {
-      if (writes(rank.self, round)) write(ladder, rank, full, place(rank.self, round), value(rank.self, round));
+      if (writes(rank.self, round)) write(policy, rank, full, place(rank.self, round), value(rank.self, round));
       if (random() % 4 == 0) usleep(static_cast<unsigned>(random() % 3000));
       synchronize(rank, round);
       if (round % 5 != 4) continue;
@@ -143,7 +143,7 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
           throw base::Error(base::Errc::io, "what was written is not what is read");
         }
       }
-      all_.arrive_and_wait();   // nobody writes while others read
+      all_.arrive_and_wait();   // no rank writes while others read
     }
     rank.node->made.pool.rank_progress(rank.key.slot, rank.node_rank) = 1 | pool::rank_closed;
     recorder.ring_the_drain();
@@ -188,7 +188,7 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
   store::TemporaryDirectory directory_;
   store::SystemCalls calls_;
   transport::LocalNetwork network_{3, GetParam()};
-  std::array<std::atomic<std::uint64_t>, 200> epochs_{};
+  std::array<std::atomic<std::uint64_t>, 200> ticks_{};
   std::barrier<> all_{5};
   std::vector<std::unique_ptr<VirtualNode>> nodes_;
   std::vector<Rank> members_;

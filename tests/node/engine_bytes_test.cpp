@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes: whatever ranks write over each other, the file is what the writes make of it in their order.
+// Raw outputs: whatever ranks write over each other, the file is what the writes make of it in their order.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -116,7 +116,7 @@ class OutputOfBytes : public testing::Test {
   bool checksums_ = false;
 };
 
-TEST_F(OutputOfBytes, LaterWritesWinWhoeverMadeThem) {
+TEST_F(OutputOfBytes, LaterWritesWinWhicheverRankMadeThem) {
   drain::Engine engine(made_.pool, plan(), calls_);
   const auto key = open("overlaps");
   write_in_turns(key, 400, 60'000);
@@ -146,7 +146,7 @@ TEST_F(OutputOfBytes, ChecksumsAreOfWhatIsInTheFileAtTheEnd) {
   EXPECT_TRUE(store::verify(calls_, directory_ / "summed", *sidecar).good());
 }
 
-TEST_F(OutputOfBytes, AreInTheWorkingFileWhenSomebodyWantsThem) {
+TEST_F(OutputOfBytes, AreInTheWorkingFileWhenARankWantsThem) {
   drain::Engine engine(made_.pool, plan(), calls_);
   const auto key = open("flushed");
   for (int i = 0; i < 20; ++i) {
@@ -219,7 +219,7 @@ TEST_F(OutputOfBytes, KeepTheirNameWhileARankOpensThem) {
 TEST_F(OutputOfBytes, ArePublishedWhenTheRankThatOpenedThemIsGone) {
   drain::Engine engine(made_.pool, plan(), calls_);
   const auto key = open("left");
-  made_.pool.slot(key.slot).name_lock = 1 + 1;   // which nobody has claimed
+  made_.pool.slot(key.slot).name_lock = 1 + 1;   // which no process has claimed
   close(key);
   ASSERT_TRUE(wait_until_free(key));
   EXPECT_TRUE(content("left").empty());

@@ -74,15 +74,15 @@ struct Fault {
   bool survived;   // nothing is lost by it
 };
 
-// Each with every rung of the ladder, whose writes may fail as well.
+// Each with every full-pool policy, whose writes may fail as well.
 class EngineUnderFaults : public testing::TestWithParam<std::tuple<Fault, base::WhenFull>> {};
 
-std::string rung_name(base::WhenFull full) {
+std::string policy_name(base::WhenFull full) {
   if (full == base::WhenFull::synchronous) return "Synchronous";
   return full == base::WhenFull::spill ? "Spill" : "";
 }
 
-// Takes most of the pool away, so that a rung is needed.
+// Takes most of the pool away, so that the policy is needed.
 class Squeeze {
  public:
   Squeeze(pool::Pool& pool, base::WhenFull full) : pool_(pool) {
@@ -120,7 +120,7 @@ void expect_all_or_nothing(pool::Pool& pool, const VirtualOutput& output, pool::
 
 TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
   const auto [fault, full] = GetParam();
-  std::uint64_t taken = 0;   // of the rung
+  std::uint64_t taken = 0;   // by the policy
   int which = 0;
   for (bool reached = true; reached; ++which) {
     ASSERT_LT(which, 500);
@@ -165,7 +165,7 @@ TEST_P(EngineUnderFaults, PublishesAllOrNothingAndGoesOn) {
   const bool kept_up = of_spilling && taken == 0;
   EXPECT_TRUE(which > 1 || may_be_none || kept_up) << "there was no such call";
   // In one round the drain may keep up.
-  EXPECT_TRUE(full == base::WhenFull::block || taken > 0 || which == 1) << "the rung was never needed";
+  EXPECT_TRUE(full == base::WhenFull::block || taken > 0 || which == 1) << "the policy was never needed";
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"AllocateIsNotSupported", Call::allocate, EOPNOTSUPP, true},
                     Fault{"RenameFails", Call::rename, EIO, false}, Fault{"UnlinkFails", Call::unlink, EIO, false}),
                      testing::Values(base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill)),
-    [](const auto& test) { return std::string(std::get<0>(test.param).name) + rung_name(std::get<1>(test.param)); });
+    [](const auto& test) { return std::string(std::get<0>(test.param).name) + policy_name(std::get<1>(test.param)); });
 
 TEST(EngineWithAFault, LosesAnOutputWhoseFsyncFailsInTheMiddleAndNeverTriesAgain) {
   const store::TemporaryDirectory directory;

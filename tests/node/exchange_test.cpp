@@ -57,7 +57,7 @@ plan::FileShare random_share(std::mt19937& random, std::int64_t nodes) {
   return share;
 }
 
-// Whatever nodes there are, and whoever writes: the file is the one that a single writer would have made.
+// Whatever nodes there are, and whichever of them write: the file is the one that a single writer would have made.
 class ExchangeOf : public testing::TestWithParam<unsigned> {};
 
 TEST_P(ExchangeOf, RandomOutputsMakesTheSameFiles) {
@@ -150,11 +150,11 @@ class TwoNodes : public testing::Test {
   }
 
   template <class Condition>
-  void progress_until(const std::vector<int>& who, Condition holds) {
+  void progress_until(const std::vector<int>& nodes, Condition holds) {
     const std::uint64_t deadline = base::now_ns() + 30'000'000'000;
     while (!holds()) {
       bool moved = false;
-      for (const int n : who) moved = node(n).exchange.progress() || moved;
+      for (const int n : nodes) moved = node(n).exchange.progress() || moved;
       if (!moved) usleep(100);
       if (base::now_ns() > deadline) FAIL() << "nothing comes of it: " << node(0).exchange.diagnose();
     }
@@ -214,7 +214,7 @@ TEST_F(TwoNodes, HearOfOutputsThatTheyAreJustOpening) {
   start();
   for (const int early : {1, 0, 1, 0}) {
     for (const auto putter : {its_owner, the_other}) {
-      SCOPED_TRACE(testing::Message() << "node " << early << " is early" << (putter == its_owner ? "" : " and sends parcels"));
+      SCOPED_TRACE(testing::Message() << "node " << early << " is early" << (putter == its_owner ? "" : " and sends blocks"));
       const int late = 1 - early;
       const VirtualOutput output = rows_put_by(putter);
       describe(early, output);
@@ -304,8 +304,8 @@ TEST_F(TwoNodes, TakeNothingForAnotherGenerationOfItsSlot) {
     free_slots();
   };
   write();
-  nodes::ParcelHead late;
-  late.number = 1'000'000;   // no parcel's that is waited for
+  nodes::BlockHead late;
+  late.number = 1'000'000;   // no block's that is waited for
   late.job_output = job_output(0);
   late.memory_type = static_cast<std::uint8_t>(mesh::Type::int32);
   late.elements = 1;

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "capture/ladder.hpp"
+#include "capture/full_pool_policy.hpp"
+#include "pool/lamport_clock.hpp"
 #include "service/recovery.hpp"
 #include "virtual_ranks.hpp"
-#include "pool/epochs.hpp"
 #include "pool/futex.hpp"
 #include "pool/test_pool.hpp"
 #include "store/posix/temporary_directory.hpp"
@@ -39,7 +39,7 @@ class Promised : public testing::Test {
   Promised() : made_(std::make_unique<pool::TestPool>(two_ranks, pool::roomy_plan())), ranks_(*made_) {}
   ~Promised() override { shm_unlink(name_.c_str()); }
 
-  // -- a file of bytes
+  // -- a raw output
   void open() {
     store::OutputDescription description;
     description.display_path = description.names.final_path = path_;
@@ -54,12 +54,12 @@ class Promised : public testing::Test {
   }
   void write(int rank, Bytes at, char value) {
     auto recorder = ranks_.recorder(rank);
-    capture::Ladder ladder(made_->pool, recorder, rank, calls_);
+    capture::FullPoolPolicy policy(made_->pool, recorder, rank, calls_);
     const mesh::Pattern place{.offset = at, .block_bytes = block, .levels = {}};
     const auto words = place.encode();
     const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
     const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
-    ladder.write({key_, base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
+    policy.write({key_, base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, std::byte(value)); });
   }
   // All ranks have been told so.
@@ -256,7 +256,7 @@ TEST_F(PromisedSteps, StayWhenWhatALaterStepHasWrittenCannotBeUndone) {
     engine.stop(drain::Engine::Unfinished::leave);
   }
   made_->pool.rank_progress(key_.slot, 1) = 3;   // and rank 0 has not ended it
-  slot().forgotten = 1;
+  slot().records_given_up = 1;
 
   const drain::OutputTrace trace = recover_it();
 

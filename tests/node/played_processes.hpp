@@ -65,8 +65,8 @@ class Played {
       }
       return messages;
     }
-    // Of one job.
-    [[nodiscard]] bool nobody_needs_more() override {
+    // The processes recover one job.
+    [[nodiscard]] bool none_needs_more() override {
       if (!std::exchange(is_done_, true)) ++played_.done_;
       return played_.done_ == count();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Jobs of several nodes that were killed with outputs of bytes in their pools: what they had written over one another takes effect
+// Jobs of several nodes that were killed with raw outputs in their pools: what they had written over one another takes effect
 // in its order.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,11 +10,11 @@
 #include <memory>
 #include <stdexcept>
 
-#include "capture/ladder.hpp"
+#include "capture/full_pool_policy.hpp"
+#include "pool/lamport_clock.hpp"
 #include "service/recovery.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/description.hpp"
-#include "pool/epochs.hpp"
 #include "pool/other_handles.hpp"
 #include "pool/test_pool.hpp"
 #include "store/posix/temporary_directory.hpp"
@@ -37,24 +37,24 @@ class KilledJob {
       }
       for (const File file : {x, y}) open(node, file, place);
     }
-    next_epoch();
+    next_tick();
   }
 
-  void next_epoch() {
-    ++epoch_;
-    for (auto& made : pools_) pool::raise_epoch(made->pool, epoch_);
+  void next_tick() {
+    ++tick_;
+    for (auto& made : pools_) pool::raise_tick(made->pool, tick_);
   }
   void write(int node, int rank, File file, Bytes at, unsigned char value) {
     pool::Recorder recorder(pools_[index(node)]->pool, rank, 30, [] { return "a rank"; });
-    capture::Ladder ladder(pools_[index(node)]->pool, recorder, rank, calls_);
+    capture::FullPoolPolicy policy(pools_[index(node)]->pool, recorder, rank, calls_);
     const mesh::Pattern place{.offset = at, .block_bytes = 1000, .levels = {}};
     const auto words = place.encode();
     const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
     const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
-    ladder.write({keys_[node][file], base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
+    policy.write({keys_[node][file], base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, std::byte(value)); });
   }
-  // Of a rank that is killed before it has recorded what it writes.
+  // A rank takes it that is killed before it has recorded what it writes.
   void take_number(int node, int rank, File file) {
     pool::Recorder recorder(pools_[index(node)]->pool, rank, 30, [] { return "a rank"; });
     static_cast<void>(recorder.take_number(keys_[node][file], 1));
@@ -111,7 +111,7 @@ class KilledJob {
       const pool::Pool unmapped = std::move(made->pool);   // its process is gone
     }
     pools_.clear();
-    const auto alone = service::nobody_else();
+    const auto alone = service::no_companions();
     int seconds = 0;
     std::vector<drain::OutputTrace> outputs;
     for (auto& each : service::recover_nodes(names, *alone, calls_, [&] {
@@ -152,15 +152,15 @@ class KilledJob {
   store::SystemCalls calls_;
   std::vector<std::unique_ptr<pool::TestPool>> pools_;
   pool::OutputKey keys_[node_count][2];
-  std::uint64_t epoch_ = 0;
+  std::uint64_t tick_ = 0;
   std::uint32_t progress_ = 0;
 };
 
-TEST(RecoveryOfBytes, NodesGoThroughAllEpochsTogether) {
+TEST(RecoveryOfBytes, NodesGoThroughAllTicksTogether) {
   KilledJob job(Place::new_file);
   for (unsigned char turn = 1; turn <= 40; ++turn) {
     job.write(turn % 2, turn % 3 % 2, x, 0, turn);
-    job.next_epoch();
+    job.next_tick();
   }
   job.close();
   for (const drain::OutputTrace& output : job.recover()) EXPECT_EQ(output.state, "published") << output.path << ": " << output.note;
@@ -171,7 +171,7 @@ TEST(RecoveryOfBytes, NodesGoThroughAllEpochsTogether) {
 TEST(RecoveryOfBytes, AWriteBehindOneThatWaitsForAnotherNodeIsNotPassedOver) {
   KilledJob job(Place::new_file);
   job.write(0, 0, y, 0, 1);
-  job.next_epoch();
+  job.next_tick();
   job.write(1, 1, y, 0, 2);      // waits for node 0
   job.write(1, 1, x, 0, 3);      // the first of x on this node, behind it in the journal
   job.write(1, 0, x, 5000, 4);   // the second, of another rank
@@ -186,9 +186,9 @@ TEST(RecoveryOfBytes, FilesDoNotKeepEachOtherWaitingFromNodeToNode) {
   KilledJob job(Place::new_file);
   job.write(0, 0, y, 0, 1);
   job.write(1, 0, x, 0, 1);
-  job.next_epoch();
+  job.next_tick();
   job.write(1, 0, x, 0, 2);   // x, then y
-  job.next_epoch();
+  job.next_tick();
   job.write(0, 0, y, 0, 3);   // y, then x
   job.write(0, 0, x, 0, 3);
   job.write(1, 0, y, 5000, 3);
@@ -199,13 +199,13 @@ TEST(RecoveryOfBytes, FilesDoNotKeepEachOtherWaitingFromNodeToNode) {
   EXPECT_EQ(job.byte(y, 5000), 3);
 }
 
-TEST(RecoveryOfBytes, AWriteThatNobodyHasRecordedKeepsNoNodeWaiting) {
+TEST(RecoveryOfBytes, AWriteThatNoRankHasRecordedKeepsNoNodeWaiting) {
   KilledJob job(Place::in_place);
   job.write(0, 0, x, 0, 1);
   job.take_number(0, 1, x);
-  job.next_epoch();
+  job.next_tick();
   job.write(1, 0, x, 0, 2);
-  job.next_epoch();
+  job.next_tick();
   job.write(1, 0, x, 0, 3);
   job.recover();
   EXPECT_EQ(job.byte(x, 0), 3);   // in place it gets all that was captured, closed or not
@@ -217,7 +217,7 @@ TEST(RecoveryOfBytes, WhatOneNodeWasToldIsSynchronizedIsPublishedWithWhatAllHave
   job.write(1, 0, x, 5000, 2);
   job.write(1, 0, y, 0, 3);
   job.synchronize(1, x);
-  job.next_epoch();
+  job.next_tick();
   job.write(0, 1, x, 0, 4);
   job.replace(x, "precious");
 
@@ -273,7 +273,7 @@ TEST(RecoveryOfBytes, ANewFileThatOthersHaveOpenTooIsInPlace) {
   KilledJob job(Place::new_file);
   job.share(x);
   job.write(0, 0, x, 0, 1);
-  job.next_epoch();
+  job.next_tick();
   job.write(1, 0, x, 500, 2);
   job.write(1, 0, y, 0, 3);
 

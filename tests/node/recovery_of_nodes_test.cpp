@@ -73,12 +73,12 @@ class LeftOnNodes : public testing::Test {
       while (full_ != base::WhenFull::block && made_[node]->pool.take_chunk()) {}   // recovery finds them
       for (int rank = 0; rank < ranks_of_node; ++rank) {
         auto recorder = ranks.recorder(rank);
-        capture::Ladder ladder(made_[node]->pool, recorder, rank, calls_);
+        capture::FullPoolPolicy policy(made_[node]->pool, recorder, rank, calls_);
         for (const VirtualPut& put : output.puts) {
-          if (put.rank == node * ranks_of_node + rank) VirtualRanks::put(ladder, full_, key, output, put);
+          if (put.rank == node * ranks_of_node + rank) VirtualRanks::put(policy, full_, key, output, put);
         }
-        figures_.spilled_pieces += ladder.figures().spilled_pieces;
-        figures_.synchronous_puts += ladder.figures().synchronous_puts;
+        figures_.spilled_pieces += policy.figures().spilled_pieces;
+        figures_.synchronous_puts += policy.figures().synchronous_puts;
         ranks.report(recorder, key, rank, steps | pool::rank_closed);
       }
     }
@@ -105,7 +105,7 @@ class LeftOnNodes : public testing::Test {
   // By one process, which sees them.
   std::vector<service::RecoveredPool> recover_alone(const std::vector<std::string>& pools) {
     leave();
-    return service::recover_nodes(pools, *service::nobody_else(), calls_, [] {});
+    return service::recover_nodes(pools, *service::no_companions(), calls_, [] {});
   }
   // By a process for each node, with calls of its own.
   std::vector<std::vector<service::RecoveredPool>> recover_together(Played& played, const std::array<store::SystemCalls*, nodes>& calls) {
@@ -145,7 +145,7 @@ class LeftOnNodes : public testing::Test {
     }
     EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
   }
-  // Of a pool that has none but failed outputs.
+  // The reasons of a pool that has none but failed outputs.
   static std::vector<std::string> reasons(const std::vector<service::RecoveredPool>& recovered, const std::string& name) {
     std::vector<std::string> reasons;
     for (const auto& output : of(recovered, name).recovered.outputs) {
@@ -162,7 +162,7 @@ class LeftOnNodes : public testing::Test {
   std::vector<std::string> names_;
   std::uint64_t outputs_ = 0;
   base::WhenFull full_ = base::WhenFull::block;   // and if it is anything else, the pools are
-  capture::Ladder::Figures figures_;
+  capture::FullPoolPolicy::Figures figures_;
   bool checksums_ = false;
 };
 
@@ -184,7 +184,7 @@ TEST_F(LeftOnNodes, IsCompletedFromSpillFilesWhichGo) {
   EXPECT_EQ((std::vector<std::filesystem::path>(std::filesystem::directory_iterator(directory_.string()), {})), only_it);
 }
 
-// Of what was written before nobody has any.
+// No node has anything of what was written before.
 TEST_F(LeftOnNodes, GetsChecksumsOfAllOfIt) {
   checksums_ = true;
   const auto output = put("summed.nc");

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "pool/lamport_clock.hpp"
 #include "virtual_ranks.hpp"
-#include "pool/epochs.hpp"
 #include "pool/spill.hpp"
 #include "store/posix/temporary_directory.hpp"
 
@@ -25,7 +25,7 @@ namespace {
 using store::TemporaryDirectory;
 
 constexpr int left_ranks = 2;
-const std::function<void()> nobody_waits = [] {};
+const std::function<void()> nothing_waits = [] {};
 
 // Code of what `call` throws; nothing if it does not.
 template <class Call>
@@ -120,7 +120,7 @@ TEST_F(Left, IsCompletedAndRemoved) {
   const auto closed = put("closed.nc", {3, 3}, pool::rank_closed);
   const auto begun = put("begun.nc", {0, 1});
 
-  const service::Recovered recovered = service::recover(leave(), calls_, nobody_waits);
+  const service::Recovered recovered = service::recover(leave(), calls_, nothing_waits);
 
   EXPECT_TRUE(recovered.pool_removed);
   EXPECT_FALSE(pool::exists(name_));
@@ -133,7 +133,7 @@ TEST_F(Left, IsCompletedAndRemoved) {
     EXPECT_EQ(output.state, whole ? "published" : "failed") << output.path;
     EXPECT_EQ(output.steps, whole ? 3U : 0U) << output.path;
   }
-  EXPECT_EQ(code_of([&] { static_cast<void>(service::recover(leave(), calls_, nobody_waits)); }), base::Errc::not_found);
+  EXPECT_EQ(code_of([&] { static_cast<void>(service::recover(leave(), calls_, nothing_waits)); }), base::Errc::not_found);
 }
 
 TEST_F(Left, IsNotTouchedWhileARankLives) {
@@ -152,14 +152,14 @@ TEST_F(Left, IsNotTouchedWhileARankLives) {
   ASSERT_EQ(claimed, 'y');
 
   EXPECT_EQ(service::look_at(leave()).in_use_by, rank);
-  EXPECT_EQ(code_of([&] { static_cast<void>(service::recover(leave(), calls_, nobody_waits)); }), base::Errc::invalid_state);
+  EXPECT_EQ(code_of([&] { static_cast<void>(service::recover(leave(), calls_, nothing_waits)); }), base::Errc::invalid_state);
   EXPECT_EQ(code_of([&] { service::discard(leave(), calls_); }), base::Errc::invalid_state);
   EXPECT_TRUE(pool::exists(name_));
   EXPECT_TRUE(std::filesystem::exists(output.description.names.working_path));
 
   kill(rank, SIGKILL);
   waitpid(rank, nullptr, 0);
-  EXPECT_TRUE(service::recover(leave(), calls_, nobody_waits).pool_removed);
+  EXPECT_TRUE(service::recover(leave(), calls_, nothing_waits).pool_removed);
   EXPECT_TRUE(bytes_of_file(output.description.names.final_path) == output.file());
 }
 
@@ -170,14 +170,14 @@ TEST_F(Left, StaysWhenTheStorageRefusesAndIsCompletedLater) {
   } full;
   const auto output = put("refused.nc", {3, 3}, pool::rank_closed);
 
-  const service::Recovered first = service::recover(leave(), full, nobody_waits);
+  const service::Recovered first = service::recover(leave(), full, nothing_waits);
   EXPECT_FALSE(first.pool_removed);
   ASSERT_EQ(first.outputs.size(), 1U);
   EXPECT_EQ(first.outputs[0].state, "postponed");
   EXPECT_TRUE(pool::exists(name_));
   EXPECT_EQ(service::look_at(leave()).outputs.size(), 1U);
 
-  EXPECT_TRUE(service::recover(leave(), calls_, nobody_waits).pool_removed);
+  EXPECT_TRUE(service::recover(leave(), calls_, nothing_waits).pool_removed);
   EXPECT_TRUE(bytes_of_file(output.description.names.final_path) == output.file());
 }
 
@@ -280,7 +280,7 @@ TEST_F(Left, WithADamagedJournalIsNamedAndNotPublished) {
   ASSERT_EQ(remains.outputs.size(), 1U);
   EXPECT_NE(remains.outputs[0].problem.find("journal of rank 6: damaged"), std::string::npos) << remains.outputs[0].problem;
 
-  const service::Recovered recovered = service::recover(leave(), calls_, nobody_waits);
+  const service::Recovered recovered = service::recover(leave(), calls_, nothing_waits);
   ASSERT_EQ(recovered.outputs.size(), 1U);
   EXPECT_EQ(recovered.outputs[0].state, "failed");
   EXPECT_NE(recovered.outputs[0].note.find("damaged"), std::string::npos);
@@ -327,7 +327,7 @@ TEST(NoPool, IsNamedAndOnlyRemovedWhenItIsDiscarded) {
     EXPECT_EQ(remains.pool, name);
     EXPECT_NE(remains.problem, "");
     EXPECT_TRUE(remains.outputs.empty());
-    EXPECT_EQ(code_of([&] { static_cast<void>(service::recover(name, calls, nobody_waits)); }), base::Errc::io);
+    EXPECT_EQ(code_of([&] { static_cast<void>(service::recover(name, calls, nothing_waits)); }), base::Errc::io);
     EXPECT_TRUE(pool::exists(name));
 
     service::discard(name, calls);
@@ -345,9 +345,9 @@ TEST(NoPool, ThatItsMakerDidNotFinishIsRemovedWhenTheMakerIsGone) {
     const Object left(of_gone, std::vector<std::byte>(size)), being_made(of_living, std::vector<std::byte>(size));
 
     EXPECT_FALSE(service::remove_if_finished(of_living));
-    EXPECT_TRUE(size == 0 ? service::remove_if_finished(of_gone) : service::recover(of_gone, calls, nobody_waits).pool_removed);
+    EXPECT_TRUE(size == 0 ? service::remove_if_finished(of_gone) : service::recover(of_gone, calls, nothing_waits).pool_removed);
     EXPECT_FALSE(pool::exists(of_gone));
-    EXPECT_EQ(code_of([&] { static_cast<void>(service::recover(of_living, calls, nobody_waits)); }), base::Errc::io);
+    EXPECT_EQ(code_of([&] { static_cast<void>(service::recover(of_living, calls, nothing_waits)); }), base::Errc::io);
     EXPECT_TRUE(pool::exists(of_living));
   }
 }
@@ -364,7 +364,7 @@ TEST(Pools, OfOtherUsersAreLeftAlone) {
   const auto own = service::pool_names();
   EXPECT_TRUE(std::find(own.begin(), own.end(), name) == own.end());
   EXPECT_NE(service::look_at(name).problem.find("belongs to another user"), std::string::npos);
-  EXPECT_EQ(code_of([&] { static_cast<void>(service::recover(name, calls, nobody_waits)); }), base::Errc::permission);
+  EXPECT_EQ(code_of([&] { static_cast<void>(service::recover(name, calls, nothing_waits)); }), base::Errc::permission);
   EXPECT_EQ(code_of([&] { service::discard(name, calls); }), base::Errc::permission);
   EXPECT_TRUE(pool::exists(name));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Outputs of bytes of several nodes that the storage of some of them refuses: all nodes keep them, or none does.
+// Raw outputs of several nodes that the storage of some of them refuses: all nodes keep them, or none does.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -111,7 +111,7 @@ class RefusedByNodes : public testing::Test {
       const pool::Pool unmapped = std::move(each->made.pool);
     }
     store::SystemCalls calls;
-    return service::recover_nodes(names_, *service::nobody_else(), calls, [] {});
+    return service::recover_nodes(names_, *service::no_companions(), calls, [] {});
   }
   void expect_recovered() {
     for (const auto& pool : recover()) {

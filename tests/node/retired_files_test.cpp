@@ -126,7 +126,7 @@ class RetiredFiles : public testing::Test {
     EXPECT_TRUE(log.write(log.count(), change));
     made_.pool.slot(key.slot).is_renamed = name.empty() ? pool::is_removed_output : 1;
   }
-  // The same of an output that is not published: until `after` is.
+  // Retires an output that is not published: until `after` is.
   std::string retire_output(pool::OutputKey key, const std::string& name, pool::OutputKey after) {
     pool::NameChange change{.kind = pool::NameChange::Kind::removed, .state = pool::NameChange::State::waiting, .fence = {}, .output = key};
     change.fence[after.slot] = after.generation;

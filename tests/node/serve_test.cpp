@@ -114,7 +114,7 @@ TEST_F(Helper, DrainsUntilTheSessionIsClosedAndLeavesItsTrace) {
   close_session();
 
   EXPECT_EQ(exit_status(), 0);
-  EXPECT_FALSE(pool_exists()) << "whoever has closed the session has it mapped";
+  EXPECT_FALSE(pool_exists()) << "the rank that has closed the session has it mapped";
   const auto trace = service::trace_left_in(made_.pool);
   ASSERT_TRUE(trace.has_value());
   EXPECT_EQ(trace->threads, pool::roomy_plan().drain_threads);

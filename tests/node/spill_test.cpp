@@ -40,7 +40,7 @@ class Spilling : public testing::Test {
     for (const auto chunk : taken_) made_.pool.drop_reference(chunk);
     taken_.clear();
   }
-  void put(capture::Ladder& ladder) { VirtualRanks::put(ladder, WhenFull::spill, key_, output_, output_.puts[0]); }
+  void put(capture::FullPoolPolicy& policy) { VirtualRanks::put(policy, WhenFull::spill, key_, output_, output_.puts[0]); }
   void end() { ranks_.report(recorder_, key_, 0, 1 | pool::rank_closed); }
   // Drains it. Returns what was said of it.
   std::string drain() {
@@ -65,21 +65,21 @@ class Spilling : public testing::Test {
 TEST_F(Spilling, BringsEverythingIntoTheFileAndGivesTheRoomBack) {
   made_.spill_to(directory_.string(), base::MiB);
   open();
-  capture::Ladder ladder(made_.pool, recorder_, 0, calls_);
+  capture::FullPoolPolicy policy(made_.pool, recorder_, 0, calls_);
 
-  put(ladder);   // with nobody who drains: it did not wait
+  put(policy);   // without a drain: it did not wait
 
-  EXPECT_GT(ladder.figures().spilled_bytes, elements * 8 - made_.pool.header().chunk_bytes);   // some was free
-  EXPECT_EQ(ladder.figures().waits, 0u);
+  EXPECT_GT(policy.figures().spilled_bytes, elements * 8 - made_.pool.header().chunk_bytes);   // some was free
+  EXPECT_EQ(policy.figures().waits, 0u);
   const auto files = pool::spill_files(made_.pool);
   ASSERT_EQ(files.size(), 1u);
-  EXPECT_GE(files[0].stored_bytes, ladder.figures().spilled_bytes);
+  EXPECT_GE(files[0].stored_bytes, policy.figures().spilled_bytes);
   EXPECT_LE(made_.pool.header().spilled_bytes, base::MiB);
   end();
   EXPECT_EQ(drain(), "");
   EXPECT_TRUE(bytes_of_file(output_.description.names.final_path) == output_.file());
   EXPECT_EQ(made_.pool.header().spilled_bytes, pool::spill_alignment);   // the header
-  EXPECT_GE(made_.pool.header().spill_high_water_bytes, ladder.figures().spilled_bytes);
+  EXPECT_GE(made_.pool.header().spill_high_water_bytes, policy.figures().spilled_bytes);
   EXPECT_LE(pool::spill_files(made_.pool).at(0).stored_bytes, 2 * pool::spill_alignment);
   made_.pool.remove();
   EXPECT_FALSE(std::filesystem::exists(files[0].path));
@@ -90,18 +90,18 @@ TEST_F(Spilling, IsBoundedByItsBudgetAndThenWaits) {
   constexpr Bytes budget = 64 * base::KiB;
   made_.spill_to(directory_.string(), budget);
   open();
-  capture::Ladder ladder(made_.pool, recorder_, 0, calls_);
+  capture::FullPoolPolicy policy(made_.pool, recorder_, 0, calls_);
   drain::Engine engine(made_.pool, pool::small_plan(), calls_);
   give_chunks_back();
   std::vector<std::uint32_t> most;
   while (made_.pool.header().used_chunks + 2 < made_.pool.header().chunk_count) most.push_back(*made_.pool.take_chunk());
 
-  put(ladder);
+  put(policy);
   end();
 
   ASSERT_TRUE(wait_until_finished(made_.pool, {key_}));
   EXPECT_TRUE(bytes_of_file(output_.description.names.final_path) == output_.file());
-  EXPECT_GT(ladder.figures().spilled_bytes, 0u);
+  EXPECT_GT(policy.figures().spilled_bytes, 0u);
   EXPECT_LE(made_.pool.header().spill_high_water_bytes, budget);
   for (const auto chunk : most) made_.pool.drop_reference(chunk);
 }
@@ -117,21 +117,21 @@ TEST_F(Spilling, AFullDirectoryMeansToWaitAsWithoutIt) {
   } calls;
   made_.spill_to(directory_.string(), base::MiB);
   open();
-  capture::Ladder ladder(made_.pool, recorder_, 0, calls);
+  capture::FullPoolPolicy policy(made_.pool, recorder_, 0, calls);
   drain::Engine engine(made_.pool, pool::small_plan(), calls_);
   std::thread back([&] {
     while (calls.writes < 5) usleep(500);
     give_chunks_back();
   });
 
-  put(ladder);
+  put(policy);
   end();
   back.join();
 
   ASSERT_TRUE(wait_until_finished(made_.pool, {key_}));
   EXPECT_TRUE(bytes_of_file(output_.description.names.final_path) == output_.file());
-  EXPECT_EQ(ladder.figures().spilled_pieces, 2u);
-  EXPECT_GT(ladder.figures().waits, 0u);
+  EXPECT_EQ(policy.figures().spilled_pieces, 2u);
+  EXPECT_GT(policy.figures().waits, 0u);
   EXPECT_EQ(calls.writes, 5) << "it is not tried again";
   EXPECT_EQ(made_.pool.header().spilled_bytes, pool::spill_alignment);
 }
@@ -142,8 +142,8 @@ class DamagedSpillFile : public Spilling, public testing::WithParamInterface<Byt
 TEST_P(DamagedSpillFile, LosesTheOutputAndNamesFileOffsetVariableAndStep) {
   made_.spill_to(directory_.string(), base::MiB);
   open();
-  capture::Ladder ladder(made_.pool, recorder_, 0, calls_);
-  put(ladder);
+  capture::FullPoolPolicy policy(made_.pool, recorder_, 0, calls_);
+  put(policy);
   end();
   {
     std::fstream file(spill_file(), std::ios::in | std::ios::out | std::ios::binary);
@@ -169,8 +169,8 @@ INSTANTIATE_TEST_SUITE_P(Bytes, DamagedSpillFile, testing::Values(4096, 4096 + 2
 TEST_F(Spilling, AFileThatIsCutOffLosesTheOutput) {
   made_.spill_to(directory_.string(), base::MiB);
   open();
-  capture::Ladder ladder(made_.pool, recorder_, 0, calls_);
-  put(ladder);
+  capture::FullPoolPolicy policy(made_.pool, recorder_, 0, calls_);
+  put(policy);
   end();
   std::filesystem::resize_file(spill_file(), 3 * 4096);
 
@@ -182,8 +182,8 @@ TEST_F(Spilling, AFileThatIsCutOffLosesTheOutput) {
 TEST_F(Spilling, AFileThatIsGoneLosesTheOutput) {
   made_.spill_to(directory_.string(), base::MiB);
   open();
-  capture::Ladder ladder(made_.pool, recorder_, 0, calls_);
-  put(ladder);
+  capture::FullPoolPolicy policy(made_.pool, recorder_, 0, calls_);
+  put(policy);
   end();
   std::filesystem::remove(spill_file());
 

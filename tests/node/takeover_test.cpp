@@ -23,9 +23,9 @@ namespace {
 
 using store::TemporaryDirectory;
 
-constexpr base::WhenFull rungs[] = {base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill};
+constexpr base::WhenFull policies[] = {base::WhenFull::block, base::WhenFull::synchronous, base::WhenFull::spill};
 
-// Of journals: the smaller one is full before its rank ends a step.
+// Sizes of journals: the smaller one is full before its rank ends a step.
 constexpr Bytes journals[] = {128 * base::KiB, 2 * base::KiB};
 
 plan::NodePlan tight_plan(Bytes journal_bytes) {
@@ -123,12 +123,12 @@ TEST_P(KilledDrain, IsFollowedByOneThatGoesOn) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, KilledDrain,
-                         testing::Combine(testing::Range(0, 12), testing::ValuesIn(rungs),
+                         testing::Combine(testing::Range(0, 12), testing::ValuesIn(policies),
                                           testing::ValuesIn(journals)));
 
 class KilledRanks : public testing::TestWithParam<std::tuple<int, base::WhenFull, Bytes>> {};
 
-TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
+TEST_P(KilledRanks, LeaveTheirCompleteStepsToTheNextDrain) {
   const auto [seed, full, journal_bytes] = GetParam();
   std::mt19937 random(static_cast<unsigned>(seed));
   const TemporaryDirectory directory;
@@ -159,7 +159,7 @@ TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
       taken.clear();
     };
     pool::Recorder recorder(made.pool, rank, 30, [] { return std::string("a test"); }, give_back);
-    capture::Ladder ladder(made.pool, recorder, rank, rank_calls);
+    capture::FullPoolPolicy policy(made.pool, recorder, rank, rank_calls);
     const auto squeeze = [&](bool hard) {
       give_back();
       if (!hard || full == base::WhenFull::block) return;
@@ -169,7 +169,7 @@ TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
     for (const auto& put : output.puts) {
       if (put.rank == rank && put.step <= ended && (put.step < ended || random() % 2 == 0)) {
         squeeze(random() % 2 == 0);
-        VirtualRanks::put(ladder, full, key, output, put);
+        VirtualRanks::put(policy, full, key, output, put);
       }
     }
     squeeze(false);
@@ -197,7 +197,7 @@ TEST_P(KilledRanks, LeaveTheirCompleteStepsToWhoeverComes) {
   EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, KilledRanks,
-                         testing::Combine(testing::Range(0, 40), testing::ValuesIn(rungs),
+                         testing::Combine(testing::Range(0, 40), testing::ValuesIn(policies),
                                           testing::ValuesIn(journals)));
 
 TEST(RanksGone, AnOutputThatWasJustBeingOpenedLeavesNoFile) {

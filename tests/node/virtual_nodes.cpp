@@ -25,14 +25,14 @@ pool::OutputKey VirtualNode::describe(pool::Recorder& recorder, const store::Out
 
 void VirtualNode::put_step(pool::Recorder& recorder, pool::OutputKey key, int rank, const VirtualOutput& output, std::uint64_t step) {
   store::SystemCalls calls;
-  capture::Ladder ladder(made.pool, recorder, rank, calls);
-  put_step(recorder, ladder, base::WhenFull::block, key, rank, output, step);
+  capture::FullPoolPolicy policy(made.pool, recorder, rank, calls);
+  put_step(recorder, policy, base::WhenFull::block, key, rank, output, step);
 }
 
-void VirtualNode::put_step(pool::Recorder& recorder, capture::Ladder& ladder, base::WhenFull full, pool::OutputKey key, int rank,
+void VirtualNode::put_step(pool::Recorder& recorder, capture::FullPoolPolicy& policy, base::WhenFull full, pool::OutputKey key, int rank,
                            const VirtualOutput& output, std::uint64_t step) {
   for (const VirtualPut& put : output.puts) {
-    if (put.step == step && put.rank == first_rank + rank) VirtualRanks::put(ladder, full, key, output, put);
+    if (put.step == step && put.rank == first_rank + rank) VirtualRanks::put(policy, full, key, output, put);
   }
   VirtualRanks(made).report(recorder, key, rank, static_cast<std::uint32_t>(step + 1));
 }
@@ -83,36 +83,36 @@ void VirtualNodes::open(VirtualNode& node, pool::Recorder& recorder, const Virtu
 
 // Rank 0 of a node opens outputs and talks to the other nodes.
 void VirtualNodes::run_rank(VirtualNode& node, int rank, const std::vector<VirtualOutput>& outputs) {
-  const bool leads = rank == 0;
+  const bool is_aggregator = rank == 0;
   const auto move_on = [&] {
-    const bool moved = leads && node.exchange.progress();
-    return (leads && node.exchange.move_blocks()) || moved;
+    const bool moved = is_aggregator && node.exchange.progress();
+    return (is_aggregator && node.exchange.move_blocks()) || moved;
   };
   pool::Recorder recorder(node.made.pool, rank, 60, [&] { return node.exchange.diagnose(); }, move_on);
-  capture::Ladder ladder(node.made.pool, recorder, rank, calls_);
+  capture::FullPoolPolicy policy(node.made.pool, recorder, rank, calls_);
   std::uint64_t most_steps = 0;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     most_steps = std::max(most_steps, outputs[o].steps);
-    if (leads) open(node, recorder, outputs[o], o + 1);
+    if (is_aggregator) open(node, recorder, outputs[o], o + 1);
   }
   all_have_opened_.arrive_and_wait();   // creating an output is collective
   for (std::uint64_t step = 0; step < most_steps; ++step) {
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       if (step >= outputs[o].steps) continue;
-      node.put_step(recorder, ladder, full_, node.keys[o], rank, outputs[o], step);
+      node.put_step(recorder, policy, full_, node.keys[o], rank, outputs[o], step);
       move_on();
     }
   }
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     node.close(recorder, node.keys[o], rank, outputs[o]);
-    ladder.leave(node.keys[o]);
+    policy.leave(node.keys[o]);
   }
   {
     const std::lock_guard lock(figures_mutex_);
-    figures_.spilled_pieces += ladder.figures().spilled_pieces;
-    figures_.synchronous_puts += ladder.figures().synchronous_puts;
+    figures_.spilled_pieces += policy.figures().spilled_pieces;
+    figures_.synchronous_puts += policy.figures().synchronous_puts;
   }
-  if (!leads) return;
+  if (!is_aggregator) return;
   const std::uint64_t deadline = base::now_ns() + 60'000'000'000;
   for (const auto key : node.keys) {
     while (node.made.pool.slot(key.slot).job_output != 0) {

@@ -21,7 +21,7 @@ struct VirtualNode {
   // -- the single calls that a session consists of
   pool::OutputKey describe(pool::Recorder& recorder, const store::OutputDescription& description);
   void put_step(pool::Recorder& recorder, pool::OutputKey key, int rank, const VirtualOutput& output, std::uint64_t step);
-  void put_step(pool::Recorder& recorder, capture::Ladder& ladder, base::WhenFull full, pool::OutputKey key, int rank,
+  void put_step(pool::Recorder& recorder, capture::FullPoolPolicy& policy, base::WhenFull full, pool::OutputKey key, int rank,
                 const VirtualOutput& output, std::uint64_t step);
   void close(pool::Recorder& recorder, pool::OutputKey key, int rank, const VirtualOutput& output);
 
@@ -47,8 +47,8 @@ class VirtualNodes {
   std::vector<std::string> run(const std::vector<VirtualOutput>& outputs);
   [[nodiscard]] VirtualNode& node(int index) { return *nodes_[static_cast<std::size_t>(index)]; }
   [[nodiscard]] int nodes() const { return static_cast<int>(nodes_.size()); }
-  // Of all ranks, after run().
-  [[nodiscard]] const capture::Ladder::Figures& figures() const { return figures_; }
+  // The figures of all ranks, after run().
+  [[nodiscard]] const capture::FullPoolPolicy::Figures& figures() const { return figures_; }
 
  private:
   void run_rank(VirtualNode& node, int rank, const std::vector<VirtualOutput>& outputs);
@@ -59,7 +59,7 @@ class VirtualNodes {
   store::SystemCalls& calls_;
   base::WhenFull full_ = base::WhenFull::block;
   std::mutex figures_mutex_;
-  capture::Ladder::Figures figures_;
+  capture::FullPoolPolicy::Figures figures_;
   transport::LocalNetwork network_, of_blocks_;
   std::barrier<> all_have_opened_;
   std::vector<std::unique_ptr<VirtualNode>> nodes_;

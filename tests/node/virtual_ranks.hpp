@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/ladder.hpp"
+#include "capture/full_pool_policy.hpp"
 #include "drain/engine.hpp"
 #include "pool/test_pool.hpp"
 
@@ -37,13 +37,13 @@ struct VirtualOutput {
   static VirtualOutput random(std::mt19937& random, int ranks, std::uint64_t steps, const std::string& final_path);
   // What format library and ranks would have made of it.
   [[nodiscard]] std::vector<std::byte> file() const;
-  // The same if only these steps had been begun, ascending.
+  // The file if only these steps had been begun, ascending.
   [[nodiscard]] std::vector<std::byte> file_of(const std::vector<std::uint64_t>& kept) const;
   // As the format library leaves it: only the header.
   void create_working_file() const;
 };
 
-// The same output, had it ended after so many steps.
+// What the output were, had it ended after so many steps.
 [[nodiscard]] VirtualOutput first_steps(VirtualOutput output, std::uint64_t steps);
 
 // Element `position` of a step of a variable: a small number that every type can hold.
@@ -64,14 +64,14 @@ class VirtualRanks {
   pool::OutputKey open(pool::Recorder& recorder, const VirtualOutput& output);
   static void put(pool::TestPool& pool, pool::Recorder& recorder, pool::OutputKey key, const VirtualOutput& output,
                   const VirtualPut& put);
-  static void put(capture::Ladder& ladder, base::WhenFull full, pool::OutputKey key, const VirtualOutput& output,
+  static void put(capture::FullPoolPolicy& policy, base::WhenFull full, pool::OutputKey key, const VirtualOutput& output,
                   const VirtualPut& put);
   void report(pool::Recorder& recorder, pool::OutputKey key, int rank, std::uint32_t progress);
   [[nodiscard]] pool::Recorder recorder(int rank) const;
 
   [[nodiscard]] const std::vector<pool::OutputKey>& keys() const { return keys_; }
-  // Of all ranks, after run().
-  [[nodiscard]] const capture::Ladder::Figures& figures() const { return figures_; }
+  // The figures of all ranks, after run().
+  [[nodiscard]] const capture::FullPoolPolicy::Figures& figures() const { return figures_; }
 
  private:
   void run_rank(int rank, const std::vector<VirtualOutput>& outputs);
@@ -82,7 +82,7 @@ class VirtualRanks {
   store::SystemCalls own_calls_;
   store::SystemCalls* calls_ = &own_calls_;
   std::mutex figures_mutex_;
-  capture::Ladder::Figures figures_;
+  capture::FullPoolPolicy::Figures figures_;
   std::vector<pool::OutputKey> keys_;
   std::atomic<std::size_t> opened_ = 0;
   std::vector<std::string> errors_;

@@ -188,17 +188,17 @@ pool::OutputKey VirtualRanks::open(pool::Recorder& recorder, const VirtualOutput
 void VirtualRanks::put(pool::TestPool& pool, pool::Recorder& recorder, pool::OutputKey key, const VirtualOutput& output,
                        const VirtualPut& put) {
   store::SystemCalls calls;
-  capture::Ladder ladder(pool.pool, recorder, put.rank, calls);
-  VirtualRanks::put(ladder, base::WhenFull::block, key, output, put);
+  capture::FullPoolPolicy policy(pool.pool, recorder, put.rank, calls);
+  VirtualRanks::put(policy, base::WhenFull::block, key, output, put);
 }
 
-void VirtualRanks::put(capture::Ladder& ladder, base::WhenFull full, pool::OutputKey key, const VirtualOutput& output,
+void VirtualRanks::put(capture::FullPoolPolicy& policy, base::WhenFull full, pool::OutputKey key, const VirtualOutput& output,
                        const VirtualPut& put) {
   std::vector<std::byte> data;
   for (const std::uint64_t position : store::positions(put.box, output.description.layout.variables[put.variable].shape)) {
     append_value(data, put.memory, value_of(put.variable, put.step, position), native_is_big);
   }
-  ladder.put({key, full, put.step, put.variable, put.memory, &put.box}, {data.data(), mesh::size_of(put.memory), put.box.count, {}});
+  policy.put({key, full, put.step, put.variable, put.memory, &put.box}, {data.data(), mesh::size_of(put.memory), put.box.count, {}});
 }
 
 void VirtualRanks::report(pool::Recorder& recorder, pool::OutputKey key, int rank, std::uint32_t progress) {
@@ -208,7 +208,7 @@ void VirtualRanks::report(pool::Recorder& recorder, pool::OutputKey key, int ran
 
 void VirtualRanks::run_rank(int rank, const std::vector<VirtualOutput>& outputs) {
   pool::Recorder recorder = this->recorder(rank);
-  capture::Ladder ladder(pool_.pool, recorder, rank, *calls_);
+  capture::FullPoolPolicy policy(pool_.pool, recorder, rank, *calls_);
   std::uint64_t most_steps = 0;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     most_steps = std::max(most_steps, outputs[o].steps);
@@ -224,7 +224,7 @@ void VirtualRanks::run_rank(int rank, const std::vector<VirtualOutput>& outputs)
       for (const auto& put : outputs[o].puts) {
         if (put.step != step || put.rank != rank) continue;
         try {
-          VirtualRanks::put(ladder, full_, keys_[o], outputs[o], put);
+          VirtualRanks::put(policy, full_, keys_[o], outputs[o], put);
         } catch (const base::Error& error) {
           pool::fail(pool_.pool.slot(keys_[o].slot), static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
         }
@@ -235,12 +235,12 @@ void VirtualRanks::run_rank(int rank, const std::vector<VirtualOutput>& outputs)
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     while (opened_.load(std::memory_order_acquire) <= o) std::this_thread::yield();
     report(recorder, keys_[o], rank, static_cast<std::uint32_t>(outputs[o].steps) | pool::rank_closed);
-    ladder.leave(keys_[o]);
+    policy.leave(keys_[o]);
   }
   const std::lock_guard lock(figures_mutex_);
-  figures_.waits += ladder.figures().waits;
-  figures_.spilled_pieces += ladder.figures().spilled_pieces;
-  figures_.synchronous_puts += ladder.figures().synchronous_puts;
+  figures_.waits += policy.figures().waits;
+  figures_.spilled_pieces += policy.figures().spilled_pieces;
+  figures_.synchronous_puts += policy.figures().synchronous_puts;
 }
 
 std::vector<std::string> VirtualRanks::run(const std::vector<VirtualOutput>& outputs) {

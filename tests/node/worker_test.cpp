@@ -42,12 +42,12 @@ TEST_P(WorkerWhoseWriterBreaks, LosesWhatIsInFlightAndWritesOnWithoutIt) {
   auto output = VirtualOutput::random(random, 1, 1, directory / "out.nc");
   output.create_working_file();
   drain::Jobs jobs;
-  drain::Parcels parcels;
+  drain::ExchangeBlocks blocks;
   pool::DescriptionInPool description{output.description.encode_names(), true, {}};
   const auto layout = output.description.encode_layout();
   description.bytes.insert(description.bytes.end(), layout.begin(), layout.end());
   drain::SpillFiles spill(made.pool, calls);
-  drain::OutputDrain drain(made.pool, made.claim_slot(), description, calls, plan.request_bytes, jobs, parcels, spill,
+  drain::OutputDrain drain(made.pool, made.claim_slot(), description, calls, plan.request_bytes, jobs, blocks, spill,
                            drain::Ranks::working,
                     false);
   int good = 0, bad = 0;

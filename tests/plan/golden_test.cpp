@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Plans as text. Whoever changes the model or a machine reads the difference as carefully as code.
+// Plans as text. An engineer who changes the model or a machine reads the difference as carefully as code.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

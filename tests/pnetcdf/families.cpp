@@ -34,7 +34,7 @@ void put_one(int ncid, Verb verb, Kind kind, Type type, int rank) {
   std::printf("%d: wait %d, request %d, status %d\n", rank, code, request, status);
 }
 
-// Of several variables, and by a filetype: the library's, but seen.
+// Puts of several variables, and by a filetype: the library's, but seen.
 void put_others(int ncid, int rank) {
   const int value = 7;
   int* values[] = {const_cast<int*>(&value), const_cast<int*>(&value)};

@@ -107,6 +107,18 @@ class Programs(unittest.TestCase):
         self.assertEqual(calls["ncmpi_put_vara_int_all"], (2, 0))
         self.assertEqual(calls["ncmpi_put_vara_int"], (2, 0))
 
+    def test_what_is_put_has_its_meaning_in_the_pool(self):
+        look = self.directory / "look"
+        look.write_text(f"#!/bin/sh\nunset LD_PRELOAD\n{PROGRAMS / 'pnetcdf_meaning_in_pool'} $1 > {self.directory / 'looked'}\n")
+        look.chmod(0o755)
+        self.compare("pnetcdf_meaning", "meaning.nc", "meaning.nc", str(look))
+
+        found = [line for line in (self.directory / "looked").read_text().splitlines() if line != "bytes"]   # such as the header
+        self.assertEqual(sorted(found), sorted(
+            ["attribute units of wind", "thin no box", "thin no box"]
+            + [f"{name} {record} [0:6, {begin}:{begin + 8}) 48 right"
+               for name, record in (("fixed", 0), ("wind", 0), ("wind", 1)) for begin in (0, 8)]))
+
     def test_fortran_77(self):
         calls, datasets = self.compare("pnetcdf_nfmpi", "nfmpi.nc")
 

@@ -176,7 +176,7 @@ class Program {
     const auto waits = [](const Variable& other) { return other.is_pending && other.has_records; };
     if (later && variable.has_records && std::any_of(variables_.begin(), variables_.end(), waits)) return;
     Kind kind = static_cast<Kind>(one_of(common_, kinds));
-    // Of what all put, all put the same.
+    // What all ranks put, they put the same.
     const bool same = kind == var || variable.shape.empty();
     Elements elements = choose_elements(variable, kind);
     MPI_Offset number = 1;

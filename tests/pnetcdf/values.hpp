@@ -28,7 +28,7 @@ struct Variable {
 };
 
 unsigned long long hash_of(const std::vector<char>& data);
-// Of ROMIO: ranks that write around holes undo what others write meanwhile, or fill them with what was in memory.
+// Hints for ROMIO: ranks that write around holes undo what others write meanwhile, or fill them with what was in memory.
 MPI_Info make_hints();
 
 // What the library refuses.

@@ -102,7 +102,7 @@ void answer(const std::string& line) {
             << ", \"lost\": " << status.lost_sectors << "}" << std::endl;
 }
 
-// Whoever is the last in a mount namespace unmounts what is mounted there. This process must never be that: it would
+// The last process in a mount namespace unmounts what is mounted there. This process must never be that: it would
 // wait for itself to serve the last writes. So it sees nothing of what is mounted beside and above its disk.
 void leave_mounts(const std::string& directory) {
   if (chdir("/") != 0 || unshare(CLONE_NEWNS) != 0) {

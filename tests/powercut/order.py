@@ -137,7 +137,7 @@ def check_one(calls, rename, contents, alone, findings):
         for begin, end in gaps(writes, len(content)):
             findings.bytes_written -= end - begin
             if content[begin:end].strip(b"\0"):
-                problem(f"{final}: nobody was seen to write bytes {begin} to {end}")
+                problem(f"{final}: no process was seen to write bytes {begin} to {end}")
     directory = os.path.dirname(final)
     after = [call for call in calls if call.name == "fsync" and call.path == directory and call.result == 0
              and call.begin > rename.end]

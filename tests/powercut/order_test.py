@@ -65,7 +65,7 @@ class PretendedRuns(unittest.TestCase):
         self.assertEqual(problems(enter, FSYNC, RENAME, DIRECTORY, alone=True), [])
         self.rejects("io_uring", FSYNC, enter, RENAME, DIRECTORY, alone=True)
 
-    def test_rejects_bytes_that_nobody_was_seen_to_write(self):
+    def test_rejects_bytes_that_were_not_seen_to_be_written(self):
         self.rejects("bytes 1 to 3", WRITE, FSYNC, RENAME, DIRECTORY, contents={"f": b"x\0y"})
 
     def test_rejects_a_shared_mapping(self):

@@ -182,7 +182,7 @@ def is_hdf5(path):
 def differences(bare, captured):
     yield from trees.text_differences(bare.text, captured.text)
     for line in trees.file_differences(bare.directory, captured.directory):
-        # HDF5 files may differ in times and in what nobody has written.
+        # HDF5 files may differ in times and in what was not written.
         one, two = (place.directory / line.split(":")[0] for place in (bare, captured))
         if not one.is_file() or not two.is_file() or not is_hdf5(one):
             yield line

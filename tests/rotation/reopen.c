@@ -55,7 +55,7 @@ static void make_room(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Of the rank, in what it has. */
+/* Bytes `first` to `end` of the rank's part are there. */
 static void is_there(MPI_File file, int first, int end, char letter) {
   MPI_Status status;
   int count = 0;
@@ -66,7 +66,7 @@ static void is_there(MPI_File file, int first, int end, char letter) {
   for (int at = 0; at < count; ++at) require(data[at] == letter, "it is what was written");
 }
 
-/* Of the second half of each rank, to what was there. */
+/* Changes the second half of each rank's part, which was there before. */
 static void change(char before, char after) {
   MPI_File file;
   const int half = bytes / 2;
@@ -109,8 +109,8 @@ int main(int count, char** arguments) {
     require(overwrite('e') == MPI_SUCCESS, "and the fifth");
   } else {
     make('a');
-    is_told(MPI_MODE_RDWR, "who opens it again is told");
-    is_told(MPI_MODE_RDONLY, "who reads it is told");
+    is_told(MPI_MODE_RDWR, "a rank that opens it again is told");
+    is_told(MPI_MODE_RDONLY, "a rank that reads it is told");
     is_told(MPI_MODE_CREATE | MPI_MODE_RDWR, "and again");
   }
   if (way[0] == 'g' || way[0] == 'i') {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The pool's words for a program in which the scheduler decides who goes on: before each operation, and after each but a
+// The pool's words for a program in which the scheduler decides which process goes on: before each operation, and after each but a
 // relaxed load, since what is not atomic can be too late for the one before it or too early for the one behind it. Every
 // operation is sequentially consistent: weaker orders are ThreadSanitizer's business.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The stack of free chunks: whoever interrupts or dies, no chunk belongs to two, and none but the dying process's is lost.
+// The stack of free chunks: whichever process interrupts or dies, no chunk belongs to two, and none but the dying process's is lost.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -11,14 +11,14 @@
 namespace glean::schedule {
 namespace {
 
-constexpr int nobody = -1;
+constexpr int no_process = -1;
 
 // Each process does what its script says: t takes a chunk if there is one, r returns the one it has had longest, d drops
 // its reference to a chunk that all processes share.
 class Takers : public Scenario {
  public:
   Takers(SmallPool& small, std::vector<std::string> scripts, Fate fate)
-      : small_(small), scripts_(std::move(scripts)), fate_(fate), owners_(small.chunk_count(), nobody) {
+      : small_(small), scripts_(std::move(scripts)), fate_(fate), owners_(small.chunk_count(), no_process) {
     small_.reset();
     if (scripts_.front().find('d') == std::string::npos) return;
     shared_ = small_.pool().take_chunk();
@@ -35,8 +35,8 @@ class Takers : public Scenario {
   void check_end() override {
     const auto free = small_.free_chunks();
     std::size_t lost = small_.chunk_count() - small_.first_chunk() - free.size();
-    for (const std::uint32_t chunk : free) require(owners_[chunk] == nobody, "a chunk is free and belongs to somebody");
-    for (const int owner : owners_) lost -= owner != nobody ? 1 : 0;
+    for (const std::uint32_t chunk : free) require(owners_[chunk] == no_process, "a chunk is free and belongs to a process");
+    for (const int owner : owners_) lost -= owner != no_process ? 1 : 0;
     bool died = false;
     for (int process = 0; process < static_cast<int>(scripts_.size()); ++process) died |= is_dead(process);
     require(lost <= (died ? 1 : 0), std::to_string(lost) + " chunks are lost");
@@ -52,7 +52,7 @@ class Takers : public Scenario {
         const auto chunk = small_.pool().take_chunk();
         if (!chunk) continue;
         require(*chunk >= small_.first_chunk() && *chunk < small_.chunk_count(), "a chunk that does not exist was taken");
-        require(owners_[*chunk] == nobody && chunk != shared_, "chunk " + std::to_string(*chunk) + " belongs to two");
+        require(owners_[*chunk] == no_process && chunk != shared_, "chunk " + std::to_string(*chunk) + " belongs to two");
         owners_[*chunk] = process;
         held.push_back(*chunk);
       } else if (action == 'd') {
@@ -60,7 +60,7 @@ class Takers : public Scenario {
         if (++dropped_ == static_cast<int>(scripts_.size())) shared_.reset();
         small_.pool().drop_reference(chunk);
       } else if (!held.empty()) {
-        owners_[held.front()] = nobody;
+        owners_[held.front()] = no_process;
         small_.pool().drop_reference(held.front());
         held.pop_front();
       }
@@ -89,7 +89,7 @@ TEST(ChunkStack, GivesNoChunkToTwoOfThree) {
   explore_all(takers(small, {"ttr", "trt", "tr"}), {.interruptions = 2});
 }
 
-TEST(ChunkStack, FreesASharedChunkOnceWhoeverDropsItLast) {
+TEST(ChunkStack, FreesASharedChunkOnceWhicheverDropsItLast) {
   SmallPool small(1, 2);
   explore_all(takers(small, {"dt", "dt", "dtr"}), {.interruptions = 2});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Descriptions: whoever looks while one is made, given up, or left unfinished finds a whole beginning of it or nothing.
+// Descriptions: a process that looks while one is made, given up, or left unfinished finds a whole beginning of it or nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ enum class Ending { complete, given_up };
 
 std::byte pattern(std::size_t at) { return static_cast<std::byte>(1 + at % 251); }
 
-// Rank 0 describes an output in two goes, somebody else fills whatever chunks are free, the drain looks.
+// Rank 0 describes an output in two goes, another process fills whatever chunks are free, the drain looks.
 class Describing : public Scenario {
  public:
   Describing(SmallPool& small, Ending ending, Fate fate) : small_(small), ending_(ending), fate_(fate) {
@@ -45,7 +45,7 @@ class Describing : public Scenario {
 
  private:
   void describe() {
-    pool::Recorder recorder(small_.pool(), 0, 1e6, [] { return std::string("nobody is missing"); });
+    pool::Recorder recorder(small_.pool(), 0, 1e6, [] { return std::string("no rank is missing"); });
     const std::span<const std::byte> bytes = bytes_;
     recorder.describe(output_, bytes.first(40), pool::Recorder::More::follow);
     if (ending_ == Ending::given_up) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ranks, journals and a drain: what is published is found whole, in order and once; nobody sleeps for ever; whoever dies,
+// Ranks, journals and a drain: what is published is found whole, in order and once; no process sleeps for ever; whichever dies,
 // the others go on with all that was published.
 #include <gtest/gtest.h>
 
@@ -22,28 +22,28 @@ TEST(Journal, WakesARankThatWaitsForARecordRetiredOutOfOrder) {
 
 TEST(Journal, WakesARankWhenTheDrainActsOnlyBecauseItWaits) {
   SmallPool small(1, 8);
-  explore_all(traffic(small, {.puts = 4, .retires = Retires::when_somebody_waits}), {.interruptions = 2});
+  explore_all(traffic(small, {.puts = 4, .retires = Retires::when_a_process_waits}), {.interruptions = 2});
 }
 
 TEST(Pool, WakesARankThatWaitsForItsLastChunk) {
   SmallPool small(1, 2, 128, 2048);   // the chunks are full before the ring is
-  explore_all(traffic(small, {.puts = 6, .retires = Retires::when_somebody_waits}), {.interruptions = 2});
+  explore_all(traffic(small, {.puts = 6, .retires = Retires::when_a_process_waits}), {.interruptions = 2});
 }
 
 TEST(Pool, ServesTwoRanksThatWaitForTheLastChunk) {
   SmallPool small(2, 3, 128, 2048);
-  explore_all(traffic(small, {.ranks = 2, .puts = 4, .retires = Retires::when_somebody_waits}), {.interruptions = 1});
-  explore_at_random(traffic(small, {.ranks = 2, .puts = 6, .retires = Retires::when_somebody_waits}), 3000);
+  explore_all(traffic(small, {.ranks = 2, .puts = 4, .retires = Retires::when_a_process_waits}), {.interruptions = 1});
+  explore_at_random(traffic(small, {.ranks = 2, .puts = 6, .retires = Retires::when_a_process_waits}), 3000);
   explore_at_random(traffic(small, {.ranks = 2, .puts = 6, .retires = Retires::newest_of_two_first}), 3000);
 }
 
 TEST(Pool, ServesThreeRanksWithFullRingsAndNoChunkToSpare) {
   SmallPool small(3, 4);
   explore_at_random(traffic(small, {.ranks = 3, .puts = 6, .retires = Retires::newest_of_two_first}), 2000);
-  explore_at_random(traffic(small, {.ranks = 3, .puts = 6, .retires = Retires::when_somebody_waits}), 2000);
+  explore_at_random(traffic(small, {.ranks = 3, .puts = 6, .retires = Retires::when_a_process_waits}), 2000);
 }
 
-TEST(Death, OfARankLeavesWhatItPublishedAndDisturbsNobody) {
+TEST(Death, OfARankLeavesWhatItPublishedAndDisturbsNoOther) {
   SmallPool alone(1, 3);
   explore_all(traffic(alone, {.puts = 4, .dying = Dying::ranks}), {.interruptions = 1});
   SmallPool shared(2, 4);

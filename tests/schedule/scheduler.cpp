@@ -74,7 +74,7 @@ class Scheduler {
   std::vector<Fiber> fibers_;
   Fiber main_;
   int current_ = -1;   // -1: none, the scheduler itself
-  int turn_ = -1;      // who ran last
+  int turn_ = -1;      // that ran last
   std::vector<Option> options_;
   int naps_ = 0;
   Outcome outcome_;
@@ -140,7 +140,7 @@ void Scheduler::fail(std::string why) {
   if (current_ < 0) throw std::runtime_error(why);
   outcome_.failure = std::move(why);
   switch_to(-1);
-  std::abort();   // nobody comes back here
+  std::abort();   // no process comes back here
 }
 
 void Scheduler::point(const char* when, const char* operation, const void* word) {
@@ -206,26 +206,26 @@ std::string Scheduler::pending_of(int process) const {
   return name(process) + " waits for " + name(fiber.joined);
 }
 
-// Nobody can run: the sleeps of all who are left time out.
+// No process can run: the sleeps of all that are left time out.
 void Scheduler::let_time_pass() {
-  std::string who;
-  bool anybody = false;
+  std::string waiting;
+  bool any_sleeps = false;
   for (int process = 0; process < static_cast<int>(fibers_.size()); ++process) {
     Fiber& fiber = this->fiber(process);
     if (fiber.state != Fiber::State::sleeps && fiber.state != Fiber::State::joins) continue;
-    who += (who.empty() ? "" : ", ") + pending_of(process);
+    waiting += (waiting.empty() ? "" : ", ") + pending_of(process);
     if (fiber.state == Fiber::State::joins) continue;
-    anybody = true;
+    any_sleeps = true;
     fiber.state = Fiber::State::runnable;
     note(process, "has slept long enough");
   }
-  if (who.empty()) return;
-  if (!anybody) fail("deadlock: " + who);
-  if (!outcome_.died) fail("nobody will wake them: " + who);
-  if (++naps_ > naps_max) fail("somebody died, and the others wait for ever: " + who);
+  if (waiting.empty()) return;
+  if (!any_sleeps) fail("deadlock: " + waiting);
+  if (!outcome_.died) fail("no process will wake them: " + waiting);
+  if (++naps_ > naps_max) fail("a process died, and the others wait for ever: " + waiting);
 }
 
-// Who goes on; -1 when all have ended.
+// The process that goes on; -1 when all have ended.
 int Scheduler::decide() {
   for (;;) {
     const bool can_go_on = current_ >= 0 && fiber(current_).state == Fiber::State::runnable;
@@ -278,7 +278,7 @@ void wait_for_end(int process) { running->join(process); }
 namespace glean::pool {
 
 void futex_wait(Atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t /*timeout_ns*/) {
-  // Nobody comes in between the look and the sleep.
+  // No process comes in between the look and the sleep.
   if (word.load(std::memory_order_relaxed) == expected) schedule::running->sleep(&word);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Runs virtual processes on one thread, one at a time, and lets a chooser decide before each operation on a shared word
-// who goes on, who dies, who wakes. The same choices give the same run.
+// which process goes on, dies, or wakes. The same choices give the same run.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ class Scenario {
 
 using MakeScenario = std::function<std::unique_ptr<Scenario>()>;
 
-// What can happen next. The first option is the plain one: who runs goes on, or the next who can takes over.
+// What can happen next. The first option is the plain one: the process that runs goes on, or the next that can takes over.
 struct Option {
   enum class Kind { run, wake_early, kill };
   Kind kind;
@@ -41,7 +41,7 @@ class Chooser {
  public:
   virtual ~Chooser() = default;
   // One of `options`, of which there are two at least. `interrupts`: any but the first takes the processor away from
-  // somebody who could go on.
+  // a process that could go on.
   [[nodiscard]] virtual std::size_t choose(const std::vector<Option>& options, bool interrupts) = 0;
 };
 
@@ -55,7 +55,7 @@ struct Outcome {
   bool died = false;
 };
 
-// One schedule. At most one process dies. Fails when a condition does not hold, when somebody sleeps whom nobody will
+// One schedule. At most one process dies. Fails when a condition does not hold, when a process sleeps that none will
 // wake (only a death excuses that a sleep lasts until its time is over), and when it does not come to an end.
 [[nodiscard]] Outcome run(Scenario& scenario, Chooser& chooser, Waits waits, Trace trace);
 

@@ -17,7 +17,7 @@ std::byte pattern(int rank, std::uint64_t step, base::Bytes at) {
 // is retired.
 std::size_t dimensions_of(std::uint64_t step) { return step % 3 == 0 ? 0 : 4; }
 
-std::string who(int rank, std::uint64_t step) {
+std::string name_of_put(int rank, std::uint64_t step) {
   return "put " + std::to_string(step) + " of rank " + std::to_string(rank);
 }
 
@@ -43,7 +43,7 @@ std::vector<Process> Traffic::processes() {
 
 void Traffic::put_all(int rank) {
   {
-    pool::Recorder recorder(small_.pool(), rank, for_ever, [] { return std::string("nobody is missing"); });
+    pool::Recorder recorder(small_.pool(), rank, for_ever, [] { return std::string("no rank is missing"); });
     for (std::uint64_t step = 0; step < static_cast<std::uint64_t>(plan_.puts); ++step) {
       const auto room = recorder.reserve(plan_.payload_bytes, plan_.payload_bytes);
       for (base::Bytes i = 0; i < plan_.payload_bytes; ++i) room.data[i] = pattern(rank, step, i);
@@ -65,7 +65,7 @@ bool Traffic::all_ended() const {
 }
 
 void Traffic::check_record(const pool::Record& record, int rank) const {
-  const std::string name = who(rank, record.step);
+  const std::string name = name_of_put(rank, record.step);
   require(record.variable == static_cast<std::uint32_t>(rank) && record.slot == output.slot &&
               record.generation == output.generation && record.dimensions == dimensions_of(record.step),
           name + ": something else is in its place");
@@ -88,15 +88,15 @@ bool Traffic::read(Drain& drain) {
     while (const pool::Record* record = journal.peek()) {
       require(record->step < static_cast<std::uint64_t>(plan_.puts), "a record that was never written");
       const int step = static_cast<int>(record->step);
-      require(step >= next, who(rank, record->step) + " is found twice or too late");
+      require(step >= next, name_of_put(rank, record->step) + " is found twice or too late");
       for (; next < step; ++next) {
-        require(put(rank, static_cast<std::uint64_t>(next)).being_retired, who(rank, next) + " is not found");
+        require(put(rank, static_cast<std::uint64_t>(next)).being_retired, name_of_put(rank, next) + " is not found");
       }
       ++next;
-      require(!put(rank, record->step).retired, who(rank, record->step) + " is found although it was retired");
+      require(!put(rank, record->step).retired, name_of_put(rank, record->step) + " is found although it was retired");
       put(rank, record->step).found = true;
       require(record->state == pool::RecordState::written || !put(rank, record->step).given_back,
-              who(rank, record->step) + " seems to have its payload");
+              name_of_put(rank, record->step) + " seems to have its payload");
       check_record(*record, rank);
       journal.advance();
       drain.held.push_back({rank, record});
@@ -163,8 +163,8 @@ void Traffic::check_end() {
     for (std::uint64_t step = 0; step < static_cast<std::uint64_t>(plan_.puts); ++step) {
       const Put& put = this->put(rank, step);
       if (!put.published && std::exchange(in_flight, false)) continue;
-      require(put.found == put.published, who(rank, step) + (put.found ? " was never published" : " was not found"));
-      require(put.being_retired == put.published, who(rank, step) + " was not retired");
+      require(put.found == put.published, name_of_put(rank, step) + (put.found ? " was never published" : " was not found"));
+      require(put.being_retired == put.published, name_of_put(rank, step) + " was not retired");
     }
   }
   const std::size_t lost = small_.chunk_count() - small_.first_chunk() - free.size();

@@ -13,14 +13,14 @@
 
 namespace glean::schedule {
 
-enum class Retires { at_once, payload_first, newest_of_two_first, when_somebody_waits };
-enum class Dying { nobody, ranks, drain };   // whoever takes the place of a drain that dies survives
+enum class Retires { at_once, payload_first, newest_of_two_first, when_a_process_waits };
+enum class Dying { none, ranks, drain };   // what takes the place of a drain that dies survives
 
 struct TrafficPlan {
   int ranks = 1;
   int puts = 5;   // of each rank
   Retires retires = Retires::at_once;
-  Dying dying = Dying::nobody;
+  Dying dying = Dying::none;
   base::Bytes payload_bytes = 64;
 };
 

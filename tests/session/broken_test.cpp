@@ -21,11 +21,11 @@ class Broken : public Ranks {
     Ranks::SetUp();
     if (size_ < 3) GTEST_SKIP() << "needs three ranks";
   }
-  [[nodiscard]] int who() const { return size_ - 2; }
-  [[nodiscard]] bool it_is_me() const { return rank_ == who(); }
-  [[nodiscard]] std::string name() const { return "rank " + std::to_string(who()); }
+  [[nodiscard]] int odd_rank() const { return size_ - 2; }
+  [[nodiscard]] bool is_odd_rank() const { return rank_ == odd_rank(); }
+  [[nodiscard]] std::string name() const { return "rank " + std::to_string(odd_rank()); }
 
-  // The same on all ranks, which go on together.
+  // All ranks have the same error, and go on together.
   void expect_same(const std::optional<Error>& error) {
     ASSERT_TRUE(error.has_value());
     char first[1024] = {};
@@ -51,7 +51,7 @@ TEST_F(Broken, WhatOneRankCatchesEndsTheCallsOfAllWhereverItWas) {
     SCOPED_TRACE(stage);
     Session session(MPI_COMM_WORLD, with({{"log.level", "off"}}));
     const auto throw_at = [&](int here) {
-      if (here == stage && it_is_me()) throw Thrown();
+      if (here == stage && is_odd_rank()) throw Thrown();
     };
     const std::string file = path(std::to_string(stage));
     std::optional<Error> error;
@@ -100,7 +100,7 @@ TEST_F(Broken, ARankThatLeavesByAnExceptionIsNoticedAtOnce) {
       closed.whole_step(1);
       closed.out.close();
       open.step(1);
-      if (it_is_me()) throw Thrown();
+      if (is_odd_rank()) throw Thrown();
       open.out.end_step();
       open.out.close();
       error = thrown([&] { session.close(); });
@@ -108,7 +108,7 @@ TEST_F(Broken, ARankThatLeavesByAnExceptionIsNoticedAtOnce) {
     }
   });
   EXPECT_LT(seconds, 30);
-  if (!it_is_me()) {
+  if (!is_odd_rank()) {
     ASSERT_TRUE(error);
     EXPECT_EQ(error->code(), Errc::invalid_state);
     EXPECT_TRUE(says(error, name() + " has left the session")) << error->what();
@@ -121,10 +121,10 @@ TEST_F(Broken, ARankThatLeavesByAnExceptionIsNoticedAtOnce) {
 TEST_F(Broken, ARankThatComesLateIsToldTheSame) {
   Session session(MPI_COMM_WORLD, with({{"pool.deadline", "1s"}, {"log.level", "off"}}));
   Simple simple(session, path("a"));
-  if (it_is_me()) std::this_thread::sleep_for(std::chrono::seconds(3));
+  if (is_odd_rank()) std::this_thread::sleep_for(std::chrono::seconds(3));
   std::optional<Error> error;
   const double seconds = seconds_of([&] { error = thrown([&] { simple.out.end_definitions(); }); });
-  EXPECT_LT(seconds, it_is_me() ? 0.9 : 2.8);
+  EXPECT_LT(seconds, is_odd_rank() ? 0.9 : 2.8);
   expect_same(error);
   EXPECT_EQ(error->code(), Errc::timeout);
   EXPECT_TRUE(says(error, "waited 1s in end_definitions of '" + path("a") + "' for " + name() + ": ")) << error->what();
@@ -139,10 +139,10 @@ TEST_F(Broken, WhatAllRanksHaveEndedIsCompletedAllTheSame) {
   Session session(MPI_COMM_WORLD, with({{"pool.deadline", "500ms"}, {"log.level", "off"}}));
   Simple simple(session, path("a"));
   simple.whole_step(1);
-  if (!it_is_me()) simple.whole_step(2);
+  if (!is_odd_rank()) simple.whole_step(2);
   MPI_Barrier(MPI_COMM_WORLD);
   std::optional<Simple> next(std::in_place, session, path("next"));
-  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  if (is_odd_rank()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   EXPECT_ERROR(next->out.end_definitions(), Errc::timeout, "end_definitions of '" + path("next"));
   EXPECT_TRUE(thrown([&] { session.close(); }));
   MPI_Barrier(MPI_COMM_WORLD);
@@ -158,7 +158,7 @@ TEST_F(Broken, ARankThatDoesNotComeToTheConstructorIsNamedAndToldWhenItComes) {
     SCOPED_TRACE(from_c);
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    if (it_is_me()) std::this_thread::sleep_for(std::chrono::seconds(3));
+    if (is_odd_rank()) std::this_thread::sleep_for(std::chrono::seconds(3));
     std::string message;
     const double seconds = seconds_of([&] {
       if (from_c) {
@@ -174,11 +174,11 @@ TEST_F(Broken, ARankThatDoesNotComeToTheConstructorIsNamedAndToldWhenItComes) {
         message = error->what();
       }
     });
-    EXPECT_LT(seconds, it_is_me() ? 0.9 : 2.8);
-    const char* wanted = it_is_me() ? " have waited in the constructor of the session for this rank, and given up"
+    EXPECT_LT(seconds, is_odd_rank() ? 0.9 : 2.8);
+    const char* wanted = is_odd_rank() ? " have waited in the constructor of the session for this rank, and given up"
                                     : "waited 1s in the constructor of the session for ";
     EXPECT_NE(message.find(wanted), std::string::npos) << message;
-    if (!it_is_me()) {
+    if (!is_odd_rank()) {
       EXPECT_NE(message.find(name() + ": on this node ranks 0, 1, 3 have come"), std::string::npos) << message;
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -196,7 +196,7 @@ TEST_F(Broken, ARankThatIsLateEndsCallsThatPassThrough) {
     const char* calls[] = {"end_definitions of '", "end_step of '", "wait of '", "close of '", "Session::close for "};
     double begin = 0;
     const auto late_at = [&](int here) {
-      if (here == stage && it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+      if (here == stage && is_odd_rank()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
       if (here == stage) begin = MPI_Wtime();
     };
     const auto error = thrown([&] {
@@ -212,7 +212,7 @@ TEST_F(Broken, ARankThatIsLateEndsCallsThatPassThrough) {
       late_at(5);
       session.close();
     });
-    EXPECT_LT(MPI_Wtime() - begin, it_is_me() ? 0.4 : 1.4);
+    EXPECT_LT(MPI_Wtime() - begin, is_odd_rank() ? 0.4 : 1.4);
     expect_same(error);
     EXPECT_EQ(error->code(), Errc::timeout);
     EXPECT_TRUE(says(error, std::string("waited 0.5s in ") + calls[stage - 1])) << error->what();
@@ -237,14 +237,14 @@ TEST_F(Broken, ARankThatLeavesByAnExceptionEndsCallsThatPassThrough) {
       Session session(MPI_COMM_WORLD, with({{"mode", "passthrough"}, {"log.level", "off"}}));
       Simple simple(session, path("a"));
       simple.step(1);
-      if (it_is_me()) throw Thrown();
+      if (is_odd_rank()) throw Thrown();
       error = thrown([&] { simple.out.end_step(); });
       EXPECT_TRUE(thrown([&] { session.close(); }));
     } catch (const Thrown&) {
     }
   });
   EXPECT_LT(seconds, 30) << "the deadline is a minute";
-  if (!it_is_me()) {
+  if (!is_odd_rank()) {
     ASSERT_TRUE(error);
     EXPECT_EQ(error->code(), Errc::invalid_state);
     EXPECT_TRUE(says(error, name() + " has left the session")) << error->what();
@@ -256,7 +256,7 @@ TEST_F(Broken, ARankThatComesLateEndsTheCallsOfCToo) {
   const glean_setting settings[] = {{"pool.deadline", "1s"}, {"pool.budget", "16MiB"}, {"log.level", "off"}};
   glean_session* session = nullptr;
   ASSERT_EQ(glean_session_open(MPI_COMM_WORLD, settings, 3, &session, nullptr, 0), GLEAN_OK);
-  if (it_is_me()) std::this_thread::sleep_for(std::chrono::seconds(3));
+  if (is_odd_rank()) std::this_thread::sleep_for(std::chrono::seconds(3));
   EXPECT_EQ(glean_session_wait(session, GLEAN_WRITTEN, -1), GLEAN_TIMEOUT);
   EXPECT_NE(std::string(glean_session_message(session)).find("for " + name() + ": "), std::string::npos) << glean_session_message(session);
   EXPECT_EQ(glean_session_close(session), GLEAN_TIMEOUT);
@@ -268,15 +268,15 @@ TEST_F(Broken, ARankThatComesLateEndsTheCallsOfCToo) {
 TEST_F(Broken, ARankOfAnotherNodeThatIsMissingEndsTheCallsOfBothNodes) {
   const char* per_node = std::getenv("GLEAN_TOPOLOGY_RANKS_PER_NODE");
   if (per_node == nullptr) GTEST_SKIP() << "needs several nodes";
-  const int of_a_node = std::atoi(per_node), node = rank_ / of_a_node, its_node = who() / of_a_node;
+  const int of_a_node = std::atoi(per_node), node = rank_ / of_a_node, its_node = odd_rank() / of_a_node;
   for (const char* mode : {"threaded", "passthrough"}) {
     SCOPED_TRACE(mode);
     Session session(MPI_COMM_WORLD, with({{"mode", mode}, {"pool.deadline", "500ms"}, {"log.level", "off"}}));
     Simple simple(session, path("a"));
-    if (it_is_me()) std::this_thread::sleep_for(std::chrono::seconds(4));
+    if (is_odd_rank()) std::this_thread::sleep_for(std::chrono::seconds(4));
     std::optional<Error> error;
     const double seconds = seconds_of([&] { error = thrown([&] { simple.out.end_definitions(); }); });
-    EXPECT_LT(seconds, it_is_me() ? 0.4 : 3.8);
+    EXPECT_LT(seconds, is_odd_rank() ? 0.4 : 3.8);
     ASSERT_TRUE(error);
     EXPECT_EQ(error->code(), Errc::timeout);
     EXPECT_TRUE(says(error, "' for " + (node == its_node ? name() : "a rank of another node"))) << error->what();
@@ -290,11 +290,11 @@ TEST_F(Broken, ARankOfAnotherNodeThatIsMissingEndsTheCallsOfBothNodes) {
 // A rank that waits lets its messages go on, as MPI does where it waits: others may need them to come.
 TEST_F(Broken, AWaitLetsMessagesOfTheProgramGoOn) {
   Session session(MPI_COMM_WORLD, with({{"pool.deadline", "20s"}}));
-  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(200));   // the others wait by then
+  if (is_odd_rank()) std::this_thread::sleep_for(std::chrono::milliseconds(200));   // the others wait by then
   int mine = rank_, all = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);   // goes on in calls of MPI only
-  if (it_is_me()) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (is_odd_rank()) MPI_Wait(&request, MPI_STATUS_IGNORE);
   session.wait(Level::written);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   EXPECT_EQ(all, size_ * (size_ - 1) / 2);
@@ -305,11 +305,11 @@ TEST_F(Broken, AWaitForSecondsEndsOnAllRanksAlikeAndCanBeRepeated) {
   Session session(MPI_COMM_WORLD, with({}));
   Simple simple(session, path("a"));
   simple.step(1);
-  if (!it_is_me()) simple.out.end_step();
+  if (!is_odd_rank()) simple.out.end_step();
   std::optional<Error> error;
-  if (it_is_me()) std::this_thread::sleep_for(std::chrono::seconds(3));
+  if (is_odd_rank()) std::this_thread::sleep_for(std::chrono::seconds(3));
   double seconds = seconds_of([&] { error = thrown([&] { session.wait(Level::durable, 1); }); });
-  EXPECT_LT(seconds, it_is_me() ? 0.9 : 2.8);
+  EXPECT_LT(seconds, is_odd_rank() ? 0.9 : 2.8);
   expect_same(error);
   EXPECT_EQ(error->code(), Errc::timeout);
   EXPECT_TRUE(says(error, "waited 1s in Session::wait for " + name() + ": ")) << error->what();
@@ -318,7 +318,7 @@ TEST_F(Broken, AWaitForSecondsEndsOnAllRanksAlikeAndCanBeRepeated) {
   EXPECT_LT(seconds, 10);
   expect_same(error);
   EXPECT_TRUE(says(error, name() + " has not ended step 0")) << error->what();
-  if (it_is_me()) simple.out.end_step();
+  if (is_odd_rank()) simple.out.end_step();
   simple.out.wait(Level::durable, 30);
   simple.out.close();
   session.close();
@@ -330,7 +330,7 @@ TEST_F(Broken, ASessionWhoseCloseHasTimedOutIsClosedLater) {
   Simple simple(session, path("a"));
   simple.whole_step(1);
   simple.out.close();
-  if (it_is_me()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  if (is_odd_rank()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   const auto error = thrown([&] { session.close(); });
   expect_same(error);
   EXPECT_EQ(error->code(), Errc::timeout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Files of bytes, as front ends for unmodified programs use them.
+// Raw outputs, as front ends for unmodified programs use them.
 #include <unistd.h>
 
 #include <random>
@@ -26,8 +26,8 @@ class BytesOfRanks : public Ranks {
     return std::make_shared<Core>(MPI_COMM_WORLD, more, Core::Program::unmodified);
   }
   static void write(ByteOutput& output, const mesh::Pattern& place, char value) {
-    const auto phase = output.keep_pace(place.bytes(), 1);
-    output.write(phase, place, 0,
+    const auto collective_count = output.keep_pace(place.bytes(), 1);
+    output.write(collective_count, place, 0,
                  [&](base::Bytes, std::span<std::byte> target) { std::fill(target.begin(), target.end(), std::byte(value)); });
   }
   static void apply(std::string& model, const mesh::Pattern& place, char value) {
@@ -136,7 +136,7 @@ TEST_F(BytesOfRanks, ANewFileKeepsItsNameWhileItIsLookedAt) {
   }
   output->close();
   MPI_Barrier(MPI_COMM_WORLD);
-  // Whoever drains has had its turn with the first one.
+  // The drain has had its turn with the first one.
   ByteOutput::open(core, MPI_COMM_WORLD, path("next"), ByteOutput::Existing::replace)->close();
   ByteOutput::finish(*core, path("next"));
   if (rank_ == 0) {
@@ -170,13 +170,13 @@ TEST_F(BytesOfRanks, WhoLooksDoesNotWaitForRanksForEver) {
   const std::string final_path = store::resolved_path(path("looked_at"));
   auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("looked_at"), ByteOutput::Existing::replace);
   if (rank_ == 0 && size_ > 1) {
-    output->enter_phase();   // the others have not
+    output->count_collective();   // the others have not
     int asked = 0;
     EXPECT_FALSE(ByteOutput::keep_open(*core, final_path, ByteOutput::Content::captured, [&] { return ++asked > 100; }));
     EXPECT_EQ(asked, 101);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank_ != 0) output->enter_phase();   // now they have
+  if (rank_ != 0) output->count_collective();   // now they have
   auto kept = rank_ == 0 ? ByteOutput::keep_open(*core, final_path, ByteOutput::Content::captured, [] { return false; }) : nullptr;
   EXPECT_EQ(kept != nullptr, rank_ == 0);
   kept.reset();
@@ -193,10 +193,10 @@ TEST_F(BytesOfRanks, ARankThatDoesNotComeIsWaitedForAsLongAsTheDeadline) {
   const base::Bytes chunk = core->pool().header().chunk_bytes;
   const auto write_all = [&] {
     for (base::Bytes i = 0; i < 10; ++i) {   // more than its share, less than there is room for
-      output->enter_phase();
+      output->count_collective();
       write(*output, {.offset = (i * static_cast<base::Bytes>(size_) + static_cast<base::Bytes>(rank_)) * chunk, .block_bytes = chunk,
                       .levels = {}}, static_cast<char>('a' + rank_));
-      output->enter_phase();
+      output->count_collective();
     }
   };
   if (is_late) sleep(3);
@@ -268,15 +268,15 @@ TEST_F(BytesOfRanks, AWriteThatFailsTakesNothingElseWithItInPlace) {
 }
 
 // What a write does when the pool is full.
-class RungsOfBytes : public BytesOfRanks, public testing::WithParamInterface<std::string> {
+class FullPoolPoliciesOfBytes : public BytesOfRanks, public testing::WithParamInterface<std::string> {
  protected:
   [[nodiscard]] Settings settings() const {
     return {{"pool.budget", "1MiB"}, {"full", GetParam()}, {"spill.directory", path("")}, {"spill.budget", "3MiB"}};
   }
-  // Of all ranks.
+  // Whether any rank has needed the policy.
   [[nodiscard]] static bool was_needed(Core& core) {
     const auto statistics = core.statistics();
-    std::uint64_t mine = 1;   // of the other rungs nothing is counted
+    std::uint64_t mine = 1;   // of the other policies nothing is counted
     if (GetParam() == "spill") mine = statistics.spilled_bytes;
     if (GetParam() == "synchronous") mine = statistics.synchronous_bytes;
     MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
@@ -285,7 +285,7 @@ class RungsOfBytes : public BytesOfRanks, public testing::WithParamInterface<std
 };
 
 // As above, with more than the pool holds in every turn, big blocks and small ones.
-TEST_P(RungsOfBytes, LaterWritesWin) {
+TEST_P(FullPoolPoliciesOfBytes, LaterWritesWin) {
   auto core = make_core(settings());
   auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("file"), ByteOutput::Existing::replace);
   std::string model;
@@ -316,7 +316,7 @@ TEST_P(RungsOfBytes, LaterWritesWin) {
 }
 
 // All at once, and all over each other: of each small write all bytes stay, or none.
-TEST_P(RungsOfBytes, WritesOfSeveralRanksAreWholeAndOfOneRankInOrder) {
+TEST_P(FullPoolPoliciesOfBytes, WritesOfSeveralRanksAreWholeAndOfOneRankInOrder) {
   constexpr base::Bytes block = 3000, blocks = 400, rounds = 6;
   auto core = make_core(settings());
   auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("file"), ByteOutput::Existing::replace);
@@ -343,8 +343,8 @@ TEST_P(RungsOfBytes, WritesOfSeveralRanksAreWholeAndOfOneRankInOrder) {
   EXPECT_TRUE(text.substr(private_begin, block * blocks) == std::string(block * blocks, static_cast<char>('A' + rounds * 4 - 1)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, RungsOfBytes, testing::Values("block", "spill", "synchronous", "drop"),
-                         [](const auto& rung) { return rung.param; });
+INSTANTIATE_TEST_SUITE_P(Each, FullPoolPoliciesOfBytes, testing::Values("block", "spill", "synchronous", "drop"),
+                         [](const auto& policy) { return policy.param; });
 
 TEST_F(BytesOfRanks, OneThatIsNotClosedIsNotThere) {
   auto core = make_core();

@@ -175,7 +175,7 @@ TEST_F(Dedicated, RefusesOnAllRanksWhatCannotBe) {
                "node 1 has no other than rank " + std::to_string(size_ - 1));
 }
 
-TEST_F(Dedicated, LeavesEverybodyInOtherModes) {
+TEST_F(Dedicated, LeavesAllRanksInOtherModes) {
   for (const char* mode : {"threaded", "collective", "passthrough"}) {
     Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
     EXPECT_FALSE(session.is_writer());

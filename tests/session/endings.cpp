@@ -22,7 +22,7 @@ constexpr std::uint64_t per_rank = 20'000;
 
 MPI_Comm comm = MPI_COMM_WORLD;   // of those that compute
 
-// Of several nodes each puts what another one writes.
+// Each of several nodes puts what another one writes.
 glean::Output open(glean::Session& session, const std::string& path, int rank) {
   int size = 1;
   MPI_Comm_size(comm, &size);

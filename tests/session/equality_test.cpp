@@ -110,15 +110,15 @@ TEST_F(Equality, HoldsForScalars) {
   const int last = size_ - 1;
   program.variables = {variable("scalar", {}, {{{}, 0}}, {false, true, false}),
                        variable("of_last_rank", {}, {{{}, last}}, {true, false, false}),
-                       variable("of_nobody", {}, {}, {true, false, false}),
+                       variable("of_no_rank", {}, {}, {true, false, false}),
                        variable("per_step", {0}, {{{}, last}}, {true, true, true})};
   program.variables[2].fill = true;
   program.variables[3].per_step = true;
   compare(program);
 }
 
-// Records that nobody puts exist if a variable is filled, and do not if none is.
-TEST_F(Equality, HoldsForStepsInWhichNobodyPuts) {
+// Records that no rank puts exist if a variable is filled, and do not if none is.
+TEST_F(Equality, HoldsForStepsInWhichNoRankPuts) {
   for (const bool fill : {false, true}) {
     SCOPED_TRACE(fill ? "filled" : "not filled");
     Program program;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What goes wrong on one rank or in the drain reaches all ranks, once, and says who and where.
+// What goes wrong on one rank or in the drain reaches all ranks, once, and says which rank and where.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -240,14 +240,14 @@ TEST_F(Errors, NameTheRankThatHasNotClosed) {
 
 TEST_F(Errors, OfARankThatAbandonsReachTheOthers) {
   if (size_ < 2) GTEST_SKIP() << "needs two ranks";
-  for (const int who : {0, last()}) {
+  for (const int leaver : {0, last()}) {
     Session session(MPI_COMM_WORLD, with({}));
     std::optional<Simple> file;
     file.emplace(session, path("a.nc"));
     file->whole_step(1);
-    if (rank_ == who) file.reset();
+    if (rank_ == leaver) file.reset();
     else file->out.close();
-    EXPECT_ERROR(session.close(), Errc::invalid_state, "abandoned by rank " + std::to_string(who));
+    EXPECT_ERROR(session.close(), Errc::invalid_state, "abandoned by rank " + std::to_string(leaver));
     expect_nothing_published();
     MPI_Barrier(MPI_COMM_WORLD);
   }

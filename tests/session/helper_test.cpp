@@ -138,7 +138,7 @@ TEST_F(Helper, ThatIsKilledIsReplacedAsSoonAsThatIsPossible) {
 
 TEST_F(Helper, ThatIsKilledAtItsBeginIsReplaced) {
   const std::string command = path("killed-at-once");
-  if (rank_ == 0) {   // byte 0 of the pool is locked by who drains
+  if (rank_ == 0) {   // byte 0 of the pool is locked by the process that drains
     std::ofstream(command) << "#!/bin/sh\n"
                               "\"$GLEAN_DRAIN_COMMAND\" \"$@\" || exit 1\n"
                               "pool=$(stat --format=%i \"/dev/shm$2\")\n"

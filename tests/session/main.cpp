@@ -16,7 +16,7 @@ std::vector<std::string> arguments;
 int main(int argc, char** argv) {
   // Open MPI's own MPI-IO has written wrong bytes for interleaved ranks; ROMIO has not.
   setenv("OMPI_MCA_io", "^ompio", 0);
-  // Bytes that nobody writes read as zeros, unless MPI-IO writes more than it is given to save requests.
+  // Bytes that no rank writes read as zeros, unless MPI-IO writes more than it is given to save requests.
   setenv("PNETCDF_HINTS", "romio_ds_write=disable;romio_cb_write=disable", 0);
   // What the environment of the tests says is not for them.
   setenv("GLEAN_CONFIG", "", 1);

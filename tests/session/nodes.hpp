@@ -20,7 +20,7 @@ class Nodes : public Ranks {
     if (ranks_per_node_ == 0 || size_ / ranks_per_node_ < 2) GTEST_SKIP() << "needs several nodes";
   }
   // Rank 0 of the last node, which drains it.
-  [[nodiscard]] int last_leader() const { return size_ - ranks_per_node_; }
+  [[nodiscard]] int last_aggregator() const { return size_ - ranks_per_node_; }
   void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
 
   int ranks_per_node_ = 0;

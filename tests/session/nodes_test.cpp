@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sessions of several nodes: what happens on one of them reaches all, and pools that are too small make nobody wait forever.
+// Sessions of several nodes: what happens on one of them reaches all, and pools that are too small make no rank wait forever.
 // Run with GLEAN_TOPOLOGY_RANKS_PER_NODE.
 #include <bit>
 #include <chrono>
@@ -19,7 +19,7 @@ TEST_F(Nodes, TellAllRanksOfADiskThatFailsOnOneOfThem) {
   bad.out.end_definitions();
   {
     std::optional<FilesNoLongerThan> limit;
-    if (rank_ == last_leader()) limit.emplace(rlim_t{256} << 10);
+    if (rank_ == last_aggregator()) limit.emplace(rlim_t{256} << 10);
     bad.whole_step(2);
     bad.out.close();
     EXPECT_ERROR(session.wait(Level::durable), Errc::io, "bad.nc' cannot be completed");
@@ -36,10 +36,10 @@ TEST_F(Nodes, PublishNothingWhenARankOfAnotherEndsFewerSteps) {
   Session session(MPI_COMM_WORLD, with({}));
   Simple file(session, path("a.nc"));
   file.whole_step(1);
-  if (rank_ != last_leader()) file.whole_step(2);
+  if (rank_ != last_aggregator()) file.whole_step(2);
   file.out.close();
   EXPECT_ERROR(session.wait(Level::durable), Errc::invalid_state,
-               "rank " + std::to_string(last_leader()) + " had not ended step 1");
+               "rank " + std::to_string(last_aggregator()) + " had not ended step 1");
   session.close();
   EXPECT_EQ(others(), std::vector<std::string>{});
 }
@@ -48,13 +48,13 @@ TEST_F(Nodes, NameARankOfAnotherThatIsMissing) {
   Session session(MPI_COMM_WORLD, with({{"pool.deadline", "700ms"}}));
   Simple file(session, path("a.nc"));
   file.step(1);
-  const std::string who = "rank " + std::to_string(last_leader());
-  if (rank_ != last_leader()) file.out.end_step();
-  EXPECT_ERROR(session.wait(Level::staged), Errc::timeout, who + " has not ended step 0");
-  if (rank_ == last_leader()) file.out.end_step();
-  if (rank_ != last_leader()) file.out.close();
-  EXPECT_ERROR(session.wait(Level::durable), Errc::timeout, who + " has not closed it");
-  if (rank_ == last_leader()) file.out.close();
+  const std::string late = "rank " + std::to_string(last_aggregator());
+  if (rank_ != last_aggregator()) file.out.end_step();
+  EXPECT_ERROR(session.wait(Level::staged), Errc::timeout, late + " has not ended step 0");
+  if (rank_ == last_aggregator()) file.out.end_step();
+  if (rank_ != last_aggregator()) file.out.close();
+  EXPECT_ERROR(session.wait(Level::durable), Errc::timeout, late + " has not closed it");
+  if (rank_ == last_aggregator()) file.out.close();
   session.close();
   EXPECT_TRUE(exists("a.nc"));
 }
@@ -64,7 +64,7 @@ TEST_F(Nodes, NameBothRanksOfAnOverlap) {
   Session session(MPI_COMM_WORLD, with({}));
   Output out = session.open(path("a.nc"), Format::cdf5);
   const Dimension x = out.define_dimension("x", 64);
-  const bool puts = rank_ == 1 || rank_ == last_leader();
+  const bool puts = rank_ == 1 || rank_ == last_aggregator();
   const Variable v = out.define_variable("v", Type::float64, std::span(&x, 1), {Box{{16}, {puts ? 16U : 0U}}});
   out.begin_step();
   out.put(v, std::vector<double>(puts ? 16 : 0, 1.0));
@@ -74,7 +74,7 @@ TEST_F(Nodes, NameBothRanksOfAnOverlap) {
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->code(), Errc::overlap) << error->what();
   EXPECT_TRUE(says(error, "rank 1 ")) << error->what();
-  EXPECT_TRUE(says(error, "rank " + std::to_string(last_leader()) + " ")) << error->what();
+  EXPECT_TRUE(says(error, "rank " + std::to_string(last_aggregator()) + " ")) << error->what();
   session.close();
   EXPECT_EQ(others(), std::vector<std::string>{});
 }
@@ -140,17 +140,17 @@ TEST_F(Nodes, WriteTheSameHoweverTheyExchangeBlocks) {
   expect_same_files("tcp", "mpi");
 }
 
-// An exception ends the session of one leader; the others hear of it and do not wait for their deadline.
-TEST_F(Nodes, HearThatTheLeaderOfAnotherHasLeft) {
+// An exception ends the session of one aggregator; the others hear of it and do not wait for their deadline.
+TEST_F(Nodes, HearThatTheAggregatorOfAnotherHasLeft) {
   const auto leave = [](Session) { throw std::runtime_error("of the application"); };
   Session session(MPI_COMM_WORLD, with({{"log.level", "off"}, {"pool.deadline", "50s"}}));
   std::optional<Simple> file;
   file.emplace(session, path("a.nc"));
   file->out.end_definitions();
-  if (rank_ != last_leader()) {
+  if (rank_ != last_aggregator()) {
     file->whole_step(1);
     EXPECT_ERROR(static_cast<void>(session.open_input(path("a.nc"), {.reading = Reading::written, .seconds = 40})), Errc::invalid_state,
-                 "rank " + std::to_string(last_leader()) + " ");
+                 "rank " + std::to_string(last_aggregator()) + " ");
   }
   EXPECT_THROW(leave(std::move(session)), std::runtime_error);
   barrier();
@@ -158,8 +158,8 @@ TEST_F(Nodes, HearThatTheLeaderOfAnotherHasLeft) {
   EXPECT_EQ(others(), std::vector<std::string>{});
 }
 
-// A rank that reads may need what only a leader can pass on, and that one has read already and waits outside of the library.
-TEST_F(Nodes, LetARankReadWhenTheLeadersHaveRead) {
+// A rank that reads may need what only an aggregator can pass on, and that one has read already and waits outside of the library.
+TEST_F(Nodes, LetARankReadWhenTheAggregatorsHaveRead) {
   Session session(MPI_COMM_WORLD, with({{"pool.deadline", "5s"}}));
   for (int i = 0; i < 20; ++i) {
     Crossing file(session, path(std::to_string(i)), 1000);

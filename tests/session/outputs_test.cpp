@@ -218,7 +218,7 @@ TEST_F(Outputs, NeverReachALevelWhenTheyHaveFailed) {
   EXPECT_FALSE(file.out.reached(Level::staged));
 }
 
-// Rank 0 goes through end_step and close while rank 1 has not even put: neither waits for anybody.
+// Rank 0 goes through end_step and close while rank 1 has not even put: neither waits for another.
 TEST_F(Outputs, CloseWithoutWaiting) {
   if (size_ < 2) GTEST_SKIP() << "needs two ranks";
   Session session(MPI_COMM_WORLD, with({}));

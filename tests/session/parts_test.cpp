@@ -46,7 +46,7 @@ class Parts : public Nodes {
     }
     expect_same_files(name, expected);
   }
-  // Everybody else waits until the ranks of part 0 have done `first`, and do `then` after it.
+  // All other ranks wait until the ranks of part 0 have done `first`, and do `then` after it.
   template <class First, class Then>
   void one_part_after_another(int files, First first, Then then) {
     const bool is_first = part_of_this_rank(files) == 0;
@@ -169,8 +169,8 @@ TEST_F(Parts, OfAGridAreJoined) {
   expect_joined("a.nc", "expected.nc");
 }
 
-// What is put in part is filled in its own file, what nobody may put when they are joined.
-TEST_F(Parts, AreFilledWhereNobodyPuts) {
+// What is put in part is filled in its own file, what no rank may put when they are joined.
+TEST_F(Parts, AreFilledWhereNoRankPuts) {
   const auto write = [&](Session& session, const std::string& name) {
     const auto size = static_cast<std::uint64_t>(size_), rank = static_cast<std::uint64_t>(rank_);
     Output out = session.open(path(name), Format::cdf2);
@@ -178,7 +178,7 @@ TEST_F(Parts, AreFilledWhereNobodyPuts) {
     const std::vector<Box> blocks = {Box{{rank * 100 + 10}, {80}}};
     const Variable record = out.define_variable("record", Type::float64, dimensions, blocks, {.fill = Fill::on});
     const Variable fixed = out.define_variable("fixed", Type::int16, std::span(dimensions + 1, 1), blocks, {.fill = Fill::on});
-    out.define_variable("nobody's", Type::int32, dimensions, {}, {.fill = Fill::on});
+    out.define_variable("not_put", Type::int32, dimensions, {}, {.fill = Fill::on});
     const std::vector<double> values(40, rank_);
     for (int step = 0; step < 3; ++step) {
       out.begin_step();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who writes, and in which requests: as a machine file, a setting or what was measured says. Files never depend on it.
+// Which nodes write, and in which requests: as a machine file, a setting or what was measured says. Files never depend on it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -44,7 +44,7 @@ class Plans : public Nodes {
   static constexpr std::uint64_t per_rank = 40'000;
 };
 
-TEST_F(Plans, MakeTheSameFileWhoeverWrites) {
+TEST_F(Plans, MakeTheSameFileWhicheverNodesWrite) {
   for (const char* aggregators : {"0", "1", "2"}) {
     for (const std::string& machine : {std::string(), path("line.toml")}) {
       Session session(MPI_COMM_WORLD, with({{"topology.machine", machine}, {"plan.aggregators", aggregators},

@@ -22,7 +22,7 @@ struct Attribute {
 
 struct Part {
   Box box;          // of one record
-  int rank = 0;     // who puts it
+  int rank = 0;     // that puts it
 };
 
 struct ProgramVariable {

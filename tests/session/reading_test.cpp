@@ -335,7 +335,7 @@ TEST_F(Reads, FilesOfOthersWithConversion) {
 }
 
 // The file ends before them, or in the middle of them.
-TEST_F(Reads, ZerosWhereNobodyHasPutAnything) {
+TEST_F(Reads, ZerosWhereNoRankHasPutAnything) {
   Session session(MPI_COMM_WORLD, with({}));
   Output out = session.open(path("a.nc"), Format::cdf5);
   const Dimension x = out.define_dimension("x", 1000);

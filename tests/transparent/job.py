@@ -94,7 +94,7 @@ class Mpi:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 out, err = process.communicate()
-            # The library leaves them for `glean recover`; of a program that hangs nobody wants the output.
+            # The library leaves them for `glean recover`; of a program that hangs the output is of no use.
             for pool in pools:
                 pool.unlink(missing_ok=True)
             return Result(None, out, err)

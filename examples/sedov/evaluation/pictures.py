@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The three pictures of the demo: what was computed, whether it is right, and who waited when."""
+"""The three pictures of the demo: what was computed, whether it is right, and which rank waited when."""
 
 import matplotlib
 

@@ -22,7 +22,7 @@ class Formats {
 
   // Those of this library, without the libraries that make metadata: enough to finish every file.
   [[nodiscard]] static Formats without_libraries();
-  // The same, made once.
+  // The formats to finish files with, made once.
   [[nodiscard]] static const Formats& to_finish();
 
  private:

@@ -24,7 +24,8 @@ int write_all(SystemCalls& calls, int descriptor, const Patch& part) {
 }  // namespace
 
 void make_new_file(SystemCalls& calls, const FileNames& names, std::span<const Patch> metadata) {
-  const int descriptor = calls.open(names.working_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const bool is_in_place = names.working_path == names.final_path;
+  const int descriptor = calls.open(names.working_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (is_in_place ? O_TRUNC : 0), 0666);
   int result = descriptor;
   for (const Patch& part : metadata) {
     if (result >= 0) result = write_all(calls, descriptor, part);
@@ -34,7 +35,7 @@ void make_new_file(SystemCalls& calls, const FileNames& names, std::span<const P
     if (result < 0) throw base::system_error(-result, "cannot create '" + names.final_path + "'");
     hand_on_permissions(names);
   } catch (...) {
-    if (descriptor >= 0 && names.working_path != names.final_path) calls.unlink(names.working_path.c_str());
+    if (descriptor >= 0 && !is_in_place) calls.unlink(names.working_path.c_str());
     throw;
   }
 }

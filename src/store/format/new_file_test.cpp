@@ -22,15 +22,26 @@ std::string content_of_file(const std::string& path) {
 
 const std::vector<Patch> two_parts = {{0, {std::byte{'h'}, std::byte{'e'}}}, {4, {std::byte{'x'}}}};
 
-TEST(NewFile, HasItsMetadataAndNothingOfWhatWasThere) {
+TEST(NewFile, HasItsMetadataAlsoAtASecondAttempt) {
   const TemporaryDirectory directory;
   const FileNames names{directory / "f.part", directory / "f"};
-  std::ofstream(names.working_path) << std::string(100, 'o');
+  std::ofstream(names.working_path) << "h";
   SystemCalls calls;
 
   make_new_file(calls, names, two_parts);
 
   EXPECT_EQ(content_of_file(names.working_path), std::string("he\0\0x", 5));
+}
+
+TEST(NewFile, HasNothingOfWhatWasThereWhereItIsWrittenInPlace) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "f";
+  std::ofstream(path) << std::string(100, 'o');
+  SystemCalls calls;
+
+  make_new_file(calls, {path, path}, two_parts);
+
+  EXPECT_EQ(content_of_file(path), std::string("he\0\0x", 5));
 }
 
 TEST(NewFile, HasThePermissionsOfTheFileThatItWillReplace) {

@@ -92,7 +92,7 @@ class Joining {
   }
 
  private:
-  // False: nobody has anything in it.
+  // False: no part has anything in it.
   bool assemble(Extent window, std::vector<std::byte>& bytes) {
     std::fill(bytes.begin(), bytes.end(), std::byte{0});
     bool any = false;

@@ -112,7 +112,7 @@ TEST_F(Join, MakesTheWholeOfRandomParts) {
       end += variable.record_bytes() + random() % 8;
       if (v >= fixed) stride += end - variable.begin_bytes;
       layout.variables.push_back(variable);
-      // The whole in pieces along each dimension, of which some are nobody's.
+      // The whole in pieces along each dimension, of which some are in no part.
       std::vector<mesh::Box> pieces = {mesh::whole(variable.shape)};
       for (std::size_t d = 0; d < variable.shape.size(); ++d) {
         std::vector<mesh::Box> halves;

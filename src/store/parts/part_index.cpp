@@ -192,7 +192,7 @@ void prepare_index(SystemCalls& calls, const FileNames& part, const PartIndex& i
 
 void publish_index(SystemCalls& calls, const FileNames& part, std::uint64_t steps) {
   const std::string working = index_path(part.working_path), path = index_path(part.final_path);
-  // Whoever was killed between this and the publishing of the part has done it.
+  // A process that was killed between this and the publishing of the part has done it.
   if (!std::filesystem::exists(working) && std::filesystem::exists(path)) return;
   PartIndex index = read_index(calls, part.working_path);
   index.steps = steps;

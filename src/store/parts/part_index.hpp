@@ -29,7 +29,7 @@ struct PartIndex {
 
 // "chk.nc.0of4"
 [[nodiscard]] std::string part_path(const std::string& path, int part, int parts);
-// Of a name that part_path() made.
+// What a name says that part_path() made.
 struct PartName {
   std::string path;
   int part = 0, parts = 1;
@@ -41,9 +41,10 @@ struct PartName {
 
 // Writes and fsyncs the index of a part that is under its working name. Throws. Blocks.
 void prepare_index(SystemCalls& calls, const FileNames& part, const PartIndex& index);
-// The same just before the part gets its final name, which has so many steps then. The directory is not synchronized. Throws. Blocks.
+// Publishes the index just before the part gets its final name, which has so many steps then. The directory is not synchronized. Throws.
+// Blocks.
 void publish_index(SystemCalls& calls, const FileNames& part, std::uint64_t steps);
-// Of a part that will not be published. Does not throw.
+// Removes the index of a part that will not be published. Does not throw.
 void discard_index(SystemCalls& calls, const FileNames& part) noexcept;
 // Throws not_found, or io when it is damaged or cannot be read. Blocks.
 [[nodiscard]] PartIndex read_index(SystemCalls& calls, const std::string& part);

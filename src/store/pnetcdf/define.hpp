@@ -27,7 +27,7 @@ enum class FillMode { defined, never };   // never: PnetCDF writes no fill value
 // or attribute that was refused. Collective over the file's communicator.
 void define(int file, const mesh::Definitions& definitions, FillMode fill);
 
-// Of a file whose definitions have ended. Local.
+// The layout of a file whose definitions have ended. Local.
 [[nodiscard]] FileLayout layout_of(int file, CdfVersion version, const mesh::Definitions& definitions, const std::string& what);
 
 // A PnetCDF file that is abandoned unless it was closed.
@@ -40,7 +40,7 @@ class OpenFile {
   [[nodiscard]] int id() const { return id_; }
   // PnetCDF's status.
   [[nodiscard]] int close();
-  // Somebody else closes it.
+  // The caller closes it.
   int release();
 
  private:

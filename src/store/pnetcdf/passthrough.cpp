@@ -32,7 +32,7 @@ int created(MPI_Comm comm, const std::string& path, CdfVersion version, const me
   return file.release();
 }
 
-// Of whole variables, so that every rank has the same.
+// Batches are of whole variables, so that every rank has the same.
 std::vector<int> batch_ends(const mesh::Definitions& definitions, Bytes batch_bytes) {
   std::vector<int> ends;
   Bytes bytes = 0;

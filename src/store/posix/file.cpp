@@ -42,7 +42,7 @@ Bytes direct_alignment(int descriptor) {
 
 constexpr mode_t permission_bits = 07777;
 
-// Of the file that is replaced; none if there is none, or the output is written in place.
+// The mode of the file that is replaced; none if there is none, or the output is written in place.
 std::optional<mode_t> mode_of_replaced(const FileNames& names) {
   struct stat replaced {};
   if (names.working_path == names.final_path || stat(names.final_path.c_str(), &replaced) != 0) return std::nullopt;
@@ -93,7 +93,7 @@ struct stat File::status(int descriptor) const {
 
 Bytes File::current_size() const {
   if (!shared_) return static_cast<Bytes>(status(buffered_).st_size);
-  // NFS tells what other nodes have written only to who opens the file after that.
+  // NFS tells what other nodes have written only to a process that opens the file after that.
   struct Opened {
     ~Opened() {
       if (descriptor >= 0) calls.close(descriptor);

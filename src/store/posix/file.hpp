@@ -76,10 +76,10 @@ class File {
   // fsync. After a failed one the file is never trusted again: every later call throws. Blocks.
   void synchronize();
   // synchronize, rename to the final name, fsync of the directory. A file that is replaced hands its permission
-  // bits on if they are others than when this was opened: who has made the working file has given it those (hand_on_permissions()),
-  // and the program may have changed them since. Blocks.
+  // bits on if they are others than when this was opened: the rank that has made the working file has given it those
+  // (hand_on_permissions()), and the program may have changed them since. Blocks.
   void publish();
-  // The same in parts, of which only the second changes a name.
+  // Publishes in two parts, of which only the second changes a name.
   void prepare_to_publish();
   void take_name();
   void keep_name();

@@ -70,7 +70,7 @@ TEST_F(ChooseNames, FollowsALinkSoThatItStays) {
   EXPECT_EQ(refusal(directory_ / "link.nc", true), Errc::exists);
 }
 
-TEST_F(ChooseNames, GivesNamesThatAreFoundAgainByWhoeverKnowsWhatIsUnique) {
+TEST_F(ChooseNames, GivesNamesThatAreFoundAgainByAProcessThatKnowsWhatIsUnique) {
   std::filesystem::create_directory(directory_ / "run");
   std::filesystem::create_directory_symlink("run", directory_ / "link");
   std::filesystem::create_symlink("link/a.nc", directory_ / "latest.nc");
@@ -126,7 +126,7 @@ TEST_F(ChooseNames, RefusesADirectoryThatCannotBeWritten) {
   ASSERT_EQ(chmod((directory_ / "locked").c_str(), 0555), 0);
   ASSERT_EQ(chmod(directory_.string().c_str(), 0755), 0);
 
-  // Root may write anywhere; somebody else may not.
+  // Root may write anywhere; other users may not.
   const bool root = geteuid() == 0;
   ASSERT_TRUE(!root || seteuid(65534) == 0);
   EXPECT_EQ(refusal(directory_ / "locked/chk.nc"), Errc::permission);

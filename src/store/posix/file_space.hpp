@@ -15,7 +15,7 @@ inline constexpr base::Bytes longest_offset = std::numeric_limits<std::int64_t>:
 
 // How long this process may make a file. Local, one system call.
 [[nodiscard]] base::Bytes longest_of_process();
-// And how long its file system lets this one become; longest_offset where that cannot be found out. Local, opens the file.
+// How long its file system lets this file become; longest_offset where that cannot be found out. Local, opens the file.
 [[nodiscard]] base::Bytes longest_of_file_system(const std::string& path);
 
 // Allocates storage for the first `size` bytes. Returns what failed, or 0. The file stays as long as it is. More than there is would first

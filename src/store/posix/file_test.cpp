@@ -156,7 +156,7 @@ TEST_F(FileOnDisk, IsMadeAsLongAsItIsToBe) {
 }
 
 // As over NFS, where an open descriptor may not see for a while what other nodes have written: here it never does.
-TEST_F(FileOnDisk, ThatOthersWriteTooIsAsLongAsWhoeverOpensItSees) {
+TEST_F(FileOnDisk, ThatOthersWriteTooIsAsLongAsAProcessThatOpensItSees) {
   const auto file = open();
   write_text(directory_ / "as others see it", "header and data");
   std::filesystem::rename(directory_ / "as others see it", names_.working_path);
@@ -299,11 +299,11 @@ TEST_F(FileOnDisk, DiscardAfterPublishingRemovesNothing) {
   const auto file = open();
 
   file->publish();
-  write_text(names_.working_path, "of somebody else");
+  write_text(names_.working_path, "of another process");
   file->discard();
 
   EXPECT_EQ(read_text(names_.final_path), "header");
-  EXPECT_EQ(read_text(names_.working_path), "of somebody else");
+  EXPECT_EQ(read_text(names_.working_path), "of another process");
 }
 
 TEST_F(FileOnDisk, IsRemovedWhenNoNameLeadsToIt) {
@@ -316,7 +316,7 @@ TEST_F(FileOnDisk, IsRemovedWhenNoNameLeadsToIt) {
   EXPECT_FALSE(file->is_removed());
 
   std::filesystem::remove(directory_ / "moved");
-  write_text(names_.working_path, "of somebody else");
+  write_text(names_.working_path, "of another process");
   EXPECT_FALSE(file->has_its_name());
   EXPECT_TRUE(file->is_removed());
 }

@@ -100,7 +100,8 @@ struct Descriptor {
   int number;
 };
 
-// Of a new file with these permission bits. Not every file system makes files without a name: there it has one for this moment.
+// The attributes of a new file with these permission bits. Not every file system makes files without a name: there it has one for this
+// moment.
 Attributes attributes_of_new_file(const std::string& directory, mode_t mode) {
   std::string name;
   Descriptor file(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
@@ -128,7 +129,7 @@ std::optional<std::string> difference(const Attributes& attributes, const Attrib
     if (name == access_list || name == access_list_of_nfs) return "it has an access control list of its own";
     return "it has the extended attribute '" + name + "'";
   }
-  // That of new files, which somebody has taken away from this one.
+  // That of new files, which its owner has taken away from this one.
   if (of_new_file.contains(std::string(access_list)) && !attributes.contains(std::string(access_list))) {
     return "it does not have the access control list of new files in its directory";
   }
@@ -174,7 +175,7 @@ std::optional<std::string> why_written_in_place(const std::string& path) {
   if (!S_ISREG(place.file.st_mode)) return std::nullopt;   // which the caller refuses
   place.can_write_directory = faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
   if (auto trace = trace_of_replacing(place)) return trace;
-  // Who may only write it does not see values, and then they differ.
+  // A user that may only write it does not see values, and then they differ.
   Descriptor file(::open(real.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file.number < 0) file.number = ::open(real.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   if (file.number < 0) return std::nullopt;   // it cannot be written at all, which the caller finds out

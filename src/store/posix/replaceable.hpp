@@ -29,8 +29,8 @@ struct FileInPlace {
 // What would not be as it was, in words that follow "because"; nothing where no trace is left. Local, pure.
 [[nodiscard]] std::optional<std::string> trace_of_replacing(const FileInPlace& place);
 
-// The same for the file to which `path` leads, links followed; nothing where none is there. Local, a few system calls. Where the file has
-// extended attributes it makes a file without a name in the same directory, to see which ones a new file gets.
+// Why the file to which `path` leads, links followed, is written in place; nothing where none is there. Local, a few system calls. Where
+// the file has extended attributes it makes a file without a name in the same directory, to see which ones a new file gets.
 [[nodiscard]] std::optional<std::string> why_written_in_place(const std::string& path);
 
 // What is the same for all files that are laid out alike on a Lustre file system, of the attribute in which a file's layout is: extents,

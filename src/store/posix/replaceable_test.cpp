@@ -173,7 +173,7 @@ class WhyWrittenInPlace : public testing::Test {
   std::string file_ = directory_ / "restart.bin";
 };
 
-// As the kernel keeps them: everybody may read, and this user write.
+// As the kernel keeps them: all users may read, and this user write.
 std::string access_list(std::uint32_t user) {
   std::string bytes;
   put<std::uint32_t>(bytes, 2);

@@ -25,7 +25,7 @@ class SystemCalls {
   // Gives [offset, offset + size) of the file back to the file system.
   virtual int punch_hole(int descriptor, off_t offset, off_t size);
   virtual int rename(const char* from, const char* to);
-  // The same, but -EEXIST where there is something of the name `to`, which stays.
+  // As rename(), but -EEXIST where there is something of the name `to`, which stays.
   virtual int rename_new(const char* from, const char* to);
   virtual int unlink(const char* path);
 

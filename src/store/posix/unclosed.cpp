@@ -54,7 +54,7 @@ std::string publish_unclosed(SystemCalls& calls, const FileNames& names) {
   } else if (result == -EEXIST) {
     path = unclosed_path(path);
     const int descriptor = stat(names.final_path.c_str(), &old) == 0 ? calls.open(names.working_path.c_str(), O_RDONLY | O_CLOEXEC, 0) : -1;
-    if (descriptor >= 0) {   // who may read the one may read the other, if that can be
+    if (descriptor >= 0) {   // a user that may read the one may read the other, if that can be
       static_cast<void>(fchmod(descriptor, old.st_mode & 07777));
       calls.close(descriptor);
     }

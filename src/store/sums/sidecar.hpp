@@ -27,7 +27,7 @@ struct Sidecar {
 // others by its hash.
 [[nodiscard]] std::string sidecar_path(const std::string& path);
 
-// Of the file at `path`, whose symbolic links are followed; nothing if there is none. Throws io when it is damaged or
+// The sidecar of the file at `path`, whose symbolic links are followed; nothing if there is none. Throws io when it is damaged or
 // cannot be read. Blocks.
 [[nodiscard]] std::optional<Sidecar> read_sidecar(SystemCalls& calls, const std::string& path);
 

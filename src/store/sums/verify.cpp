@@ -18,7 +18,7 @@ class Running {
   explicit Running(const StridedSum& sum) : sum_(&sum) {}
 
   // Takes its bytes out of a chunk: they are added, and zeros in the buffer afterwards, so that what is left there
-  // belongs to nobody. Two sums of one byte would differ.
+  // belongs to no sum. Two sums of one byte would differ.
   void take(Extent chunk, std::byte* buffer) {
     for (; run_ < sum_->runs; ++run_, done_ = 0) {
       const Bytes begin = sum_->run_begin(run_) + done_;

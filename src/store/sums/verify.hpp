@@ -14,7 +14,7 @@
 namespace glean::store {
 
 struct Difference {
-  enum class Kind { changed, not_zero };   // not_zero: something stands where nobody had written
+  enum class Kind { changed, not_zero };   // not_zero: something stands where nothing was written
   Kind kind = Kind::changed;
   Extent extent;            // file offsets: first and last byte of what one sum covers; of a hole, the bytes themselves
   StridedSum sum;           // `changed`: the one that differs

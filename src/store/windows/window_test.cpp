@@ -30,7 +30,7 @@ struct Picture {
     std::vector<mesh::Box> boxes;
     cut(random, mesh::whole(variable.shape), 4, boxes);
     for (const mesh::Box& box : boxes) {
-      if (random() % 4 == 0) continue;   // nobody puts it
+      if (random() % 4 == 0) continue;   // no rank puts it
       auto& values = *payloads.emplace_back(std::make_unique<std::vector<float>>());
       const auto where = positions(box, variable.shape);
       for (std::uint64_t i = 0; i < box.elements(); ++i) {

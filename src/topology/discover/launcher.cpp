@@ -15,7 +15,7 @@
 namespace glean::topology {
 namespace {
 
-// Nobody has more ranks; what is in an environment variable may still say so.
+// No job has more ranks; what is in an environment variable may still say so.
 constexpr int ranks_max = 100'000'000;
 
 class Variables {

@@ -22,7 +22,7 @@ struct Job {
   friend bool operator==(const Job&, const Job&) = default;
 };
 
-// Of the variables of Slurm, Open MPI and other launchers with a PMI. Where no names of hosts are known, they are those of
+// The job, by the variables of Slurm, Open MPI and other launchers with a PMI. Where no names of hosts are known, they are those of
 // `host_name` and empty ones. Never throws because of what it finds. Local.
 [[nodiscard]] Job job_from(const base::Environment& environment, const std::string& host_name);
 

@@ -55,7 +55,7 @@ bool writes_directly(const Descriptor& file, Bytes block_bytes) {
   return pwrite(file.number(), block.get(), block_bytes, 0) == static_cast<ssize_t>(block_bytes);
 }
 
-// Of the one file system of Lustre that is mounted; of several it cannot be told which is meant.
+// The targets of the one file system of Lustre that is mounted; where several are, it cannot be told which is meant.
 int lustre_targets(const std::string& sys) {
   std::error_code ignored;
   int targets = 0, file_systems = 0;

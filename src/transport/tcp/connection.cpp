@@ -75,7 +75,7 @@ void Connection::is_written(const Frame& frame) {
   if (frame.header.kind == FrameHeader::Kind::body) completed_->push_back(frame.token);
 }
 
-// Nobody will want it: the caller may have its memory back.
+// It will not be wanted: the caller may have its memory back.
 void Connection::drop_output() {
   if (going_) is_written(*going_);
   for (const Frame& frame : bodies_) is_written(frame);
@@ -148,7 +148,7 @@ void Connection::on_header() {
     part_ = Part::body;
     reading_ = asked_.front().bytes;
   } else {
-    lose("it sends what nobody can understand");
+    lose("it sends what cannot be understood");
   }
 }
 
@@ -229,11 +229,11 @@ void Connection::give_up_bodies() {
 bool Connection::finish() {
   write();
   // What is not read when the connection is closed makes the kernel throw away what is still on its way to the other side.
-  std::array<std::byte, 4096> nobody_wants{};
+  std::array<std::byte, 4096> unwanted{};
   Moved moved;
   do {
     if (!socket_.is_open()) return true;
-    moved = receive(socket_, nobody_wants);
+    moved = receive(socket_, unwanted);
     if (moved.is_end || moved.error != 0) socket_.close();
   } while (moved.bytes != 0);
   return !socket_.is_open() || (!going_ && frames_.empty() && unacknowledged_bytes(socket_) == 0);

@@ -25,7 +25,7 @@ static_assert(sizeof(FrameHeader) == 16);
 
 inline constexpr Bytes head_bytes_max = 64 * base::KiB, addresses_bytes_max = 1000;
 
-// Of a node that wants a connection with another one, which need not be a neighbour of its: where it is.
+// Where a node is that wants a connection with another one, which need not be a neighbour of its.
 struct Introduction {
   std::uint32_t from = 0, to = 0;
   std::string addresses;

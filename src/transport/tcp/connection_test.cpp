@@ -33,9 +33,9 @@ struct Rogue {
   std::unique_ptr<Messages> messages;
 };
 
-constexpr auto not_understood = "the connection to node 0 is lost: it sends what nobody can understand";
+constexpr auto not_understood = "the connection to node 0 is lost: it sends what cannot be understood";
 
-TEST(TcpConnection, EndsAtWhatNobodyUnderstands) {
+TEST(TcpConnection, EndsAtWhatCannotBeUnderstood) {
   using Kind = FrameHeader::Kind;
   const FrameHeader wrong[] = {
       {.kind = Kind{}},
@@ -92,7 +92,7 @@ TEST(TcpConnection, EndsWhenItIsAskedForAnotherLength) {
   EXPECT_EQ(rogue.messages->completed(), std::vector<Messages::Token>{1});
 }
 
-TEST(TcpConnection, LeavesHeadsThatNobodyTakesWithTheSender) {
+TEST(TcpConnection, LeavesHeadsThatAreNotTakenWithTheSender) {
   const Rogue rogue;
   const std::vector<std::byte> head(64 * base::KiB);
   const FrameHeader header{.kind = FrameHeader::Kind::head, .head_bytes = static_cast<std::uint32_t>(head.size())};

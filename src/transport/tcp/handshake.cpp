@@ -18,7 +18,7 @@ static_assert(std::endian::native == std::endian::little);   // records go as th
 
 constexpr std::array<char, 8> magic = {'G', 'L', 'E', 'A', 'N', 't', 'c', 'p'};
 constexpr std::uint32_t version = 2;
-// Each side proves under a name of its own, so that nobody can be answered with what it has said itself.
+// Each side proves under a name of its own, so that no side can be answered with what it has said itself.
 constexpr std::string_view connecting_side = "connects";
 constexpr std::string_view accepting_side = "accepts.";
 
@@ -102,7 +102,7 @@ Progress Approach::progress() {
   if (received != Progress::done) return received;
   const Hello& other = answer_->hello;
   if (other.magic != magic || other.version != version || other.from != own_.to || other.to != own_.from || other.peers != own_.peers) {
-    return fail("somebody else answers");
+    return fail("another process answers");
   }
   if (is_proved(answer_->proof, accepting_side, own_, other, party_->key)) return Progress::done;
   has_other_key_ = true;
@@ -129,13 +129,13 @@ Progress Reception::progress() {
   return fail("it has another key");
 }
 
-// Who connects has the lower number. Whether it is a neighbour the caller knows.
+// The side that connects has the lower number. Whether it is a neighbour the caller knows.
 Progress Reception::answer() {
   const auto self = static_cast<std::uint32_t>(party_->self);
   if (hello_->magic != magic) return fail("it speaks something else");
   if (hello_->version != version) return fail("it speaks version " + std::to_string(hello_->version) + " of the protocol");
   if (hello_->to != self || hello_->from >= self || hello_->peers != static_cast<std::uint32_t>(party_->peers)) {
-    return fail("it looks for somebody else");
+    return fail("it looks for another process");
   }
   peer_ = static_cast<int>(hello_->from);
   own_ = make_hello(*party_, peer_);

@@ -13,7 +13,7 @@
 
 namespace glean::transport {
 
-// Who this process is.
+// What this process is.
 struct Party {
   int self = 0;
   int peers = 0;

@@ -37,8 +37,8 @@ void Meeting::expect(int peer, const std::string& addresses, double deadline_sec
   if (peer < 0 || peer >= party_.peers || peer == party_.self) {
     throw base::Error(base::Errc::invalid_argument, fmt::format("node {} has no neighbour {} among {}", party_.self, peer, party_.peers));
   }
-  const std::chrono::duration<double> patience(std::min(deadline_seconds, 1e9));
-  const Deadline deadline{Clock::now() + std::chrono::duration_cast<Clock::duration>(patience), deadline_seconds};
+  const std::chrono::duration<double> at_most(std::min(deadline_seconds, 1e9));
+  const Deadline deadline{Clock::now() + std::chrono::duration_cast<Clock::duration>(at_most), deadline_seconds};
   if (peer < party_.self) {
     awaited_.try_emplace(peer, deadline);
   } else if (!searches_.contains(peer)) {
@@ -96,7 +96,7 @@ void Meeting::look_for(int peer, Search& search) {
     }
   }
   if (search.next == search.addresses.size() && search.approaches.empty()) {
-    // Whoever has the key is behind none of the addresses.
+    // The process that has the key is behind none of the addresses.
     if (other_keys_.contains(peer)) throw missing(0);
     search.next = 0;
     search.next_at = Clock::now() + before_the_next_round;
@@ -138,7 +138,7 @@ void Meeting::receive() {
   }
 }
 
-// What somebody said who has not proved to be that peer: good enough for the message.
+// What a process said that has not proved to be that peer: good enough for the message.
 void Meeting::note(int peer, const Handshake& failed) {
   if (peer < 0) return;
   problems_[peer] = failed.problem();

@@ -58,7 +58,7 @@ TEST(TcpMeeting, IsNotDisturbedByStrangers) {
 
 TEST(TcpMeeting, NamesThePeersThatDoNotCome) {
   TcpDoor door;
-  const std::map<int, std::string> neighbours = {{0, "1 127.0.0.1"}, {3, "1 127.0.0.1"}};   // nobody listens there
+  const std::map<int, std::string> neighbours = {{0, "1 127.0.0.1"}, {3, "1 127.0.0.1"}};   // no process listens there
   const auto error = error_of([&] { return make_tcp_messages(std::move(door), 1, 4, neighbours, make_tcp_key(), 0.5); });
   EXPECT_EQ(error.code(), base::Errc::timeout);
   EXPECT_STREQ(error.what(),
@@ -70,8 +70,8 @@ TEST(TcpMeeting, NeedsAddressesThatCanBeRead) {
     const auto error = error_of([&] { return make_tcp_messages(TcpDoor(), 0, 2, {{1, text}}, make_tcp_key(), 1); });
     EXPECT_EQ(error.code(), base::Errc::invalid_argument);
   }
-  const auto nobody = error_of([&] { return make_tcp_messages(TcpDoor(), 0, 2, {{2, "1 127.0.0.1"}}, make_tcp_key(), 1); });
-  EXPECT_EQ(nobody.code(), base::Errc::invalid_argument);
+  const auto not_a_peer = error_of([&] { return make_tcp_messages(TcpDoor(), 0, 2, {{2, "1 127.0.0.1"}}, make_tcp_key(), 1); });
+  EXPECT_EQ(not_a_peer.code(), base::Errc::invalid_argument);
 }
 
 TEST(TcpDoor, SaysWhereItIs) {

@@ -164,7 +164,7 @@ class TcpMessages final : public Messages {
   std::chrono::steady_clock::time_point silence_looked_for_{};
 };
 
-// Memory that bodies lie in, or shall, may be gone already: whoever wanted them has not waited.
+// Memory that bodies lie in, or shall, may be gone already: the caller that wanted them has not waited.
 TcpMessages::~TcpMessages() {
   for (auto& [peer, link] : links_) link.connection.give_up_bodies();
   const auto deadline = std::chrono::steady_clock::now() + last_words;

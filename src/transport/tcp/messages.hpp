@@ -14,11 +14,11 @@
 
 namespace glean::transport {
 
-// The secret of a job: who has it may connect.
+// The secret of a job: a process that has it may connect.
 using TcpKey = std::array<std::byte, 32>;
 [[nodiscard]] TcpKey make_tcp_key();   // random
 
-// Listens on any free port of all interfaces from construction on: whoever connects early waits. Local. Throws base::Error.
+// Listens on any free port of all interfaces from construction on: a peer that connects early waits. Local. Throws base::Error.
 class TcpDoor {
  public:
   TcpDoor();

@@ -24,7 +24,7 @@ Neighbours tree(int peers) {
 
 TEST(TcpMessages, KeepWhatTransportsPromise) {
   for (const int peers : {2, 5}) {
-    const auto made = make_peers(everybody(peers));
+    const auto made = make_peers(all_neighbours(peers));
     std::vector<Messages*> all;
     for (const auto& each : made) all.push_back(each.get());
 
@@ -63,7 +63,7 @@ TEST(TcpMessages, NameANodeThatNoWayLeadsTo) {
 }
 
 TEST(TcpMessages, WithLargeBodiesGoBothWaysAtOnce) {
-  const auto peers = make_peers(everybody(2));
+  const auto peers = make_peers(all_neighbours(2));
   constexpr std::size_t bytes = 16 * base::MiB;
   std::vector<std::vector<std::byte>> sent, received(4, std::vector<std::byte>(bytes));
   for (int i = 0; i < 4; ++i) {
@@ -77,7 +77,7 @@ TEST(TcpMessages, WithLargeBodiesGoBothWaysAtOnce) {
   }
 
   std::vector<Messages::Token> completed;
-  EXPECT_TRUE(comes_true([&] {   // one thread: whoever waited for the other would wait for ever
+  EXPECT_TRUE(comes_true([&] {   // one thread: a peer that waited for the other would wait for ever
     for (const auto& peer : peers) {
       for (const auto token : peer->completed()) completed.push_back(token);
     }
@@ -90,7 +90,7 @@ TEST(TcpMessages, WithLargeBodiesGoBothWaysAtOnce) {
 }
 
 TEST(TcpMessages, ArriveWhileBodiesBeforeThemAreNotTaken) {
-  const auto peers = make_peers(everybody(2));
+  const auto peers = make_peers(all_neighbours(2));
   const std::vector<std::byte> first(8 * base::MiB, std::byte{1}), second(100, std::byte{2});
   peers[0]->send(1, bytes_of("first"), first, 1);
   peers[0]->send(1, bytes_of("second"), second, 2);
@@ -118,7 +118,7 @@ TEST(TcpMessages, ArriveWhileBodiesBeforeThemAreNotTaken) {
 // --- the end of a connection
 
 TEST(TcpMessages, OfAPeerThatGoesAwayAllArriveBeforeItIsReported) {
-  auto peers = make_peers(everybody(3));
+  auto peers = make_peers(all_neighbours(3));
   for (int i = 0; i < 500; ++i) peers[0]->send(1, bytes_of(std::to_string(i)));
   peers[2]->send(1, bytes_of("from 2"));
   peers[1]->send(0, bytes_of("never looked at"));
@@ -142,7 +142,7 @@ TEST(TcpMessages, OfAPeerThatGoesAwayAllArriveBeforeItIsReported) {
   EXPECT_EQ(said, "the connection to node 0 is lost: the other side has closed it");
   EXPECT_EQ(next_error(*peers[1]).what(), said);   // and goes on saying it
   const std::vector<std::byte> body(100);
-  peers[1]->send(0, bytes_of("nobody is there"), body, 7);
+  peers[1]->send(0, bytes_of("no peer is there"), body, 7);
   EXPECT_EQ(peers[1]->completed(), std::vector<Messages::Token>{7});
   peers[1]->send(2, bytes_of("still there"));
   EXPECT_EQ(text_of(next_arrival(*peers[2]).head), "still there");
@@ -182,7 +182,7 @@ TEST(TcpMessages, NoticeThatAProcessIsKilled) {
 }
 
 TEST(TcpMessages, LeaveBodiesAloneWhenTheyEnd) {
-  auto peers = make_peers(everybody(2));
+  auto peers = make_peers(all_neighbours(2));
   auto body = std::make_unique<std::vector<std::byte>>(32 * base::MiB);
   auto target = std::make_unique<std::vector<std::byte>>(32 * base::MiB);
   peers[0]->send(1, bytes_of("body"), *body, 1);

@@ -30,7 +30,7 @@ inline std::string text_of(const std::vector<std::byte>& bytes) { return {reinte
 
 using Neighbours = std::map<int, std::vector<int>>;
 
-inline Neighbours everybody(int peers) {
+inline Neighbours all_neighbours(int peers) {
   Neighbours neighbours;
   for (int one = 0; one < peers; ++one) {
     for (int other = 0; other < peers; ++other) {
@@ -100,7 +100,7 @@ base::Error error_of(Call call) {
   return {base::Errc::invalid_state, "no error"};
 }
 
-// A connection of somebody who has an address only.
+// A connection of a process that has an address only.
 inline Socket stranger(const TcpDoor& door) {
   for (const Address& address : parse_addresses(door.addresses())) {
     Started started = start_connecting(address);

@@ -199,7 +199,7 @@ CASE(behaviour_one_rank_is_far_ahead, "of the others, in several files, with mor
   free(data);
 }
 
-CASE(behaviour_collective_calls_follow_each_other, "one writes what another one, who is late, has written or reads") {
+CASE(behaviour_collective_calls_follow_each_other, "one writes what another one, which is late, has written or reads") {
   enum { part = 100000 };
   const int all = part * ranks;
   char* data = malloc((size_t)all);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who opens a file, and who takes part.
+// Which ranks open a file, and which take part.
 #include "case.h"
 
 #include <stdio.h>
@@ -87,7 +87,7 @@ CASE(communicators_empty_part, "collective calls in which some ranks have nothin
   close_file(&file);
 }
 
-CASE(communicators_nobody_writes, "a file that is opened, and closed again") {
+CASE(communicators_no_rank_writes, "a file that is opened, and closed again") {
   MPI_File file = open_new("data");
   close_file(&file);
   say_file("data");
@@ -130,7 +130,7 @@ static int delete_attribute(MPI_Comm comm, int key, void* value, void* extra) {
   return MPI_SUCCESS;
 }
 
-CASE(communicators_attributes, "attributes of the communicator are not kept by anybody when its file is closed") {
+CASE(communicators_attributes, "attributes of the communicator are not kept when its file is closed") {
   MPI_Comm comm;
   int key;
   MPI_Comm_split(MPI_COMM_WORLD, 0, (rank + 1) % ranks, &comm);  // as no other case

@@ -107,7 +107,7 @@ static MPI_Datatype two_blocks(int length, int first, int second) {
   return type;
 }
 
-CASE(errors_of_views, "filetypes that MPI forbids in a file that is written: whoever is below says so, or lets them pass") {
+CASE(errors_of_views, "filetypes that MPI forbids in a file that is written: the library below says so, or lets them pass") {
   MPI_Datatype type, inner;
   type = commit(two_blocks(1, 3, 0));
   try_view("backwards", MPI_INT, type);

@@ -28,7 +28,7 @@ static void through(const char* representation) {
 CASE(representation_native, "native") { through("native"); }
 CASE(representation_internal, "internal") { through("internal"); }
 CASE(representation_external32, "external32: big-endian in the file") { through("external32"); }
-CASE(representation_unknown, "one that nobody registered: an error") { through("no such representation"); }
+CASE(representation_unknown, "one that was not registered: an error") { through("no such representation"); }
 
 CASE(representation_external32_int, "external32, integers, collective and independent") {
   MPI_File file = open_new("data");

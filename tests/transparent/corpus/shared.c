@@ -11,7 +11,7 @@ static void say_shared(const char* what, MPI_File file) {
   MPI_Offset position = -1;
   CALL(MPI_File_get_position_shared(file, &position));
   say("%s: shared pointer at %lld", what, (long long)position);
-  barrier();  // before somebody moves it
+  barrier();  // before another rank moves it
 }
 
 CASE(shared_in_turn, "write_shared and read_shared, one rank after the other") {

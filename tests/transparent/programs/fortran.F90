@@ -232,7 +232,7 @@ contains
     call MPI_File_close(file, error)
   end subroutine
 
-  ! Columns of an array, as Fortran stores them, and single precision converted by nobody.
+  ! Columns of an array, as Fortran stores them, and single precision that is not converted.
   subroutine views()
     FILE_TYPE :: file
     DATATYPE_TYPE :: rows

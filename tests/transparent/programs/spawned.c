@@ -21,7 +21,7 @@ static void write_file(MPI_Comm comm, const char* name) {
   MPI_File_close(&file);
 }
 
-static void look(const char* who, const char* name) {
+static void look(const char* speaker, const char* name) {
   struct stat status;
   MPI_File file;
   MPI_Offset size = -1;
@@ -35,7 +35,7 @@ static void look(const char* who, const char* name) {
     MPI_File_get_size(file, &size);
     MPI_File_close(&file);
   }
-  printf("%s: %s is %s, %lld bytes, the last is %c, MPI finds %lld\n", who, name, there ? "there" : "not there",
+  printf("%s: %s is %s, %lld bytes, the last is %c, MPI finds %lld\n", speaker, name, there ? "there" : "not there",
          there ? (long long)status.st_size : -1, last, (long long)size);
   fflush(stdout);
 }

@@ -90,7 +90,7 @@ void Execution::query(const Step& step) {
     MPI_File_get_size(file, &value);
     expect("get_size", value, static_cast<std::int64_t>(model_.contents(step.file, rank_).bytes.size()));
   }
-  MPI_Barrier(opened(step.file).comm);   // before somebody makes the file larger
+  MPI_Barrier(opened(step.file).comm);   // before another rank makes the file larger
   MPI_Datatype etype, filetype;
   char representation[MPI_MAX_DATAREP_STRING] = "";
   MPI_File_get_view(file, &value, &etype, &filetype, representation);

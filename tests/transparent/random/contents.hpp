@@ -13,7 +13,7 @@ namespace transparent {
 struct Contents {
   std::vector<std::uint8_t> bytes = {};
   std::vector<std::uint8_t> defined = {};    // a byte that was never written may be anything
-  std::vector<std::int8_t> writer = {};      // -1: nobody
+  std::vector<std::int8_t> writer = {};      // -1: none
   std::vector<std::uint32_t> readers = {};   // a bit for each rank
   std::int64_t visible_bytes = 0;            // size of the file that all ranks know
   std::int64_t shared_pointer = 0;           // in etypes

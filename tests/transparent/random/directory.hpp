@@ -22,7 +22,7 @@ class Directory {
  public:
   // Where the name leads in the end; -1: nowhere.
   [[nodiscard]] int find(const std::string& name) const;
-  // The same, and where there is nothing a new empty file is made, as by O_CREAT.
+  // Finds it, and where there is nothing makes a new empty file, as by O_CREAT.
   int find_or_make(const std::string& name);
   // What the call would return: 0 or an errno; -1: it is not to be made, because systems differ in it, or symbolic links would go
   // round.
@@ -42,7 +42,7 @@ class Directory {
   std::vector<Contents> nodes_;
 };
 
-// Of file `file` of the communicator `colour`.
+// The name of file `file` of the communicator `colour`.
 [[nodiscard]] std::string base_name(int file, int colour);
 [[nodiscard]] std::string name_of(int file, int colour, int name);
 

@@ -72,8 +72,8 @@ std::vector<std::string> Execution::run() {
   return failures_;
 }
 
-int Execution::colour_of(int file) const { return colour(scenario_.files[static_cast<std::size_t>(file)].who, rank_); }
-int Execution::place_of(int file) const { return place(scenario_.files[static_cast<std::size_t>(file)].who, rank_); }
+int Execution::colour_of(int file) const { return colour(scenario_.files[static_cast<std::size_t>(file)].members, rank_); }
+int Execution::place_of(int file) const { return place(scenario_.files[static_cast<std::size_t>(file)].members, rank_); }
 
 std::string Execution::path(int file) const { return path_of(model_.name_of(file, colour_of(file), same_name)); }
 
@@ -94,7 +94,7 @@ void Execution::ok(int code, int step, const char* call) {
 
 void Execution::prepare(int file) {
   const FilePlan& plan = scenario_.files[static_cast<std::size_t>(file)];
-  if (place(plan.who, rank_) != 0 || plan.prefilled == 0) return;
+  if (place(plan.members, rank_) != 0 || plan.prefilled == 0) return;
   std::string bytes;
   for (int i = 0; i < plan.prefilled; ++i) bytes += static_cast<char>(prefilled_byte(i));
   std::ofstream(path(file), std::ios::binary) << bytes;
@@ -114,10 +114,10 @@ void Execution::fill_disk() {
 }
 
 void Execution::open(int file) {
-  const Who who = scenario_.files[static_cast<std::size_t>(file)].who;
+  const Members members = scenario_.files[static_cast<std::size_t>(file)].members;
   Opened& opened = this->opened(file);
   file_ = file;
-  if (opened.comm == MPI_COMM_NULL) MPI_Comm_split(MPI_COMM_WORLD, colour(who, rank_), rank_, &opened.comm);
+  if (opened.comm == MPI_COMM_NULL) MPI_Comm_split(MPI_COMM_WORLD, colour(members, rank_), rank_, &opened.comm);
   MPI_Info info = MPI_INFO_NULL;
   if (care_.barriers) {
     MPI_Info_create(&info);
@@ -135,7 +135,7 @@ void Execution::step(int number) {
   if (step.kind != StepKind::access) complete_all(step.file);
   switch (step.kind) {
     case StepKind::view: {
-      const View& view = step.views[static_cast<std::size_t>(place(scenario_.files[static_cast<std::size_t>(step.file)].who, rank_))];
+      const View& view = step.views[static_cast<std::size_t>(place(scenario_.files[static_cast<std::size_t>(step.file)].members, rank_))];
       model_.set_view(step);
       MPI_Datatype etype = leaf_type(step.etype_bytes), filetype = type_of(view.shape, step.etype_bytes);
       ok(MPI_File_set_view(opened.handle, view.displacement, etype, filetype, "native", MPI_INFO_NULL), number, "set_view");
@@ -196,7 +196,7 @@ Execution::Memory Execution::memory_of(const Shape& shape, std::int64_t leaf_byt
 void Execution::access(const Step& step, int number) {
   Opened& opened = this->opened(step.file);
   const Sight before = model_.sight(step.file, rank_);
-  // What a read finds is what is there before anybody does this step: no rank may read what another one writes in it.
+  // What a read finds is what is there before any rank does this step: no rank may read what another one writes in it.
   const Contents& contents = model_.contents(step.file, rank_);
   Pending pending{.step = number, .collective = step.collective, .split = step.timing == Timing::split};
   pending.action = model_.access(step, number)[static_cast<std::size_t>(rank_)];

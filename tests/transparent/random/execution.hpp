@@ -87,7 +87,7 @@ class Execution {
   int make(const NameCall& call, const std::string& from, const std::string& to);   // 0 or an errno; MPI's errors are EIO
   void look(int file, Look look, int number);
   void look_at(int file, const std::string& name, const Entry& entry, bool read, int number);
-  void compare_published(int file, int number);   // as those see it who do not wait
+  void compare_published(int file, int number);   // as processes see it that do not wait
   void second_handle(const Step& step, int number);
   void use_second_handle(MPI_Comm comm, const Step& step, int number);
 

@@ -44,7 +44,7 @@ std::vector<Piece> Sight::places(std::int64_t offset, std::int64_t bytes) const 
 Model::Model(const Scenario& scenario) : scenario_(scenario) {
   for (int number = 0; number < static_cast<int>(scenario.files.size()); ++number) {
     const FilePlan& plan = scenario.files[static_cast<std::size_t>(number)];
-    const auto count = static_cast<std::size_t>(colours(plan.who, scenario.ranks));
+    const auto count = static_cast<std::size_t>(colours(plan.members, scenario.ranks));
     for (int colour = 0; colour < static_cast<int>(count) && plan.prefilled > 0; ++colour) {
       Contents& contents = directory_.contents(directory_.find_or_make(transparent::name_of(number, colour, 0)));
       contents.cut(plan.prefilled, true);
@@ -59,8 +59,8 @@ Model::Model(const Scenario& scenario) : scenario_(scenario) {
 }
 
 Contents& Model::contents(int file, int rank) {
-  const Who who = scenario_.files[static_cast<std::size_t>(file)].who;
-  return files_[static_cast<std::size_t>(file)].contents[static_cast<std::size_t>(colour(who, rank))];
+  const Members members = scenario_.files[static_cast<std::size_t>(file)].members;
+  return files_[static_cast<std::size_t>(file)].contents[static_cast<std::size_t>(colour(members, rank))];
 }
 
 Action Model::plan(const Step& step, int rank) {
@@ -133,9 +133,9 @@ std::vector<Action> Model::access(const Step& step, int number) {
 }
 
 void Model::set_view(const Step& step) {
-  const Who who = scenario_.files[static_cast<std::size_t>(step.file)].who;
+  const Members members = scenario_.files[static_cast<std::size_t>(step.file)].members;
   for (int rank = 0; rank < scenario_.ranks; ++rank) {
-    const View& view = step.views[static_cast<std::size_t>(place(who, rank))];
+    const View& view = step.views[static_cast<std::size_t>(place(members, rank))];
     sight(step.file, rank) = {view.displacement, step.etype_bytes, flatten(view.shape, step.etype_bytes), 0, step.views_equal};
     contents(step.file, rank).shared_pointer = 0;
   }

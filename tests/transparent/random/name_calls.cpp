@@ -148,9 +148,9 @@ void Execution::look(int file, Look look, int number) {
   const std::string base = base_name(file, colour_of(file));
   const auto& entries = model_.directory().entries();
   if (model_.file(file).has_been_linked) wait_for_all(directory_);
-  // Under GLEAN on several nodes, who lists a directory waits for files of other communicators that are closed on this node only: two
-  // nodes may wait for each other.
-  const bool others_wait = scenario_.files[static_cast<std::size_t>(file)].who == Who::world || number < 0;
+  // Under GLEAN on several nodes, a rank that lists a directory waits for files of other communicators that are closed on this node only:
+  // two nodes may wait for each other.
+  const bool others_wait = scenario_.files[static_cast<std::size_t>(file)].members == Members::world || number < 0;
   if (look == Look::list && others_wait) {
     std::vector<std::string> found = names_in(directory_);
     std::sort(found.begin(), found.end());
@@ -217,7 +217,7 @@ void Execution::compare_published(int file, int number) {
     if (!is_there) {
       failed(number, name + " is not there for others, though its marker is");
     } else if (const auto wrong = model_.directory().contents(entry.node).difference(bytes)) {
-      failed(number, "others, who have the marker, see that " + name + " " + *wrong);
+      failed(number, "others, which have the marker, see that " + name + " " + *wrong);
     }
   }
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int etypes[] = {1, 1, 2, 4, 4, 8, 8, 24, 1000};
 
-int largest(Who who, int ranks) { return who == Who::world ? ranks : who == Who::self ? 1 : (ranks + 1) / 2; }
+int largest(Members members, int ranks) { return members == Members::world ? ranks : members == Members::self ? 1 : (ranks + 1) / 2; }
 
 bool usable(const std::vector<Shape>& shapes) {
   return std::all_of(shapes.begin(), shapes.end(), [](const Shape& shape) { return !flatten(shape, 1).pieces.empty(); });
@@ -47,14 +47,14 @@ void draw_access(Random& random, Step& step, int ranks) {
   if (step.timing == Timing::split && !step.collective) step.timing = Timing::nonblocking;
   if (step.collective && step.pointer == Pointer::shared && step.timing == Timing::nonblocking) step.timing = Timing::split;
   const int one = step.pointer == Pointer::shared && !step.collective ? random.between(0, ranks - 1) : -1;
-  const bool everybody = !random.one_in(4);
+  const bool all_ranks = !random.one_in(4);
   for (int rank = 0; rank < ranks; ++rank) {
     Part part{.offset = random.between(0, 60), .count = 0, .memory = draw_memory(random)};
     const Flat flat = flatten(part.memory, 1);
     if (flat.extent() > 200) part.memory = contiguous(random.between(1, 6));
     const int units = static_cast<int>(flatten(part.memory, 1).size());
     part.count = std::max(1, random.between(1, 60) / units);
-    if (one >= 0 ? rank != one : !everybody && random.one_in(2)) part.count = 0;
+    if (one >= 0 ? rank != one : !all_ranks && random.one_in(2)) part.count = 0;
     step.parts.push_back(std::move(part));
   }
 }
@@ -65,7 +65,7 @@ Step draw_step(Random& random, const std::vector<FilePlan>& files, int ranks) {
   const int kind = random.between(0, 19);
   if (kind < 3) {
     step.kind = StepKind::view;
-    draw_view(random, step, largest(files[static_cast<std::size_t>(step.file)].who, ranks));
+    draw_view(random, step, largest(files[static_cast<std::size_t>(step.file)].members, ranks));
   } else if (kind < 14) {
     draw_access(random, step, ranks);
   } else if (kind < 16) {
@@ -82,19 +82,19 @@ Step draw_step(Random& random, const std::vector<FilePlan>& files, int ranks) {
 
 }  // namespace
 
-int colours(Who who, int ranks) { return who == Who::world ? 1 : who == Who::self ? ranks : std::min(2, ranks); }
-int colour(Who who, int rank) { return who == Who::world ? 0 : who == Who::self ? rank : rank % 2; }
-int place(Who who, int rank) { return who == Who::world ? rank : who == Who::self ? 0 : rank / 2; }
-int size(Who who, int rank, int ranks) {
-  return who == Who::world ? ranks : who == Who::self ? 1 : (ranks + 1 - rank % 2) / 2;
+int colours(Members members, int ranks) { return members == Members::world ? 1 : members == Members::self ? ranks : std::min(2, ranks); }
+int colour(Members members, int rank) { return members == Members::world ? 0 : members == Members::self ? rank : rank % 2; }
+int place(Members members, int rank) { return members == Members::world ? rank : members == Members::self ? 0 : rank / 2; }
+int size(Members members, int rank, int ranks) {
+  return members == Members::world ? ranks : members == Members::self ? 1 : (ranks + 1 - rank % 2) / 2;
 }
 
 Scenario draw_scenario(std::uint64_t seed, int ranks, Types types, Names names) {
   Random random(seed, types);
   Scenario scenario{.seed = seed, .ranks = ranks};
   for (int i = random.between(1, 3); i > 0; --i) {
-    const Who who = random.one_in(3) ? (random.one_in(2) ? Who::self : Who::halves) : Who::world;
-    scenario.files.push_back({who, random.one_in(2) ? random.between(1, 20000) : 0});
+    const Members members = random.one_in(3) ? (random.one_in(2) ? Members::self : Members::halves) : Members::world;
+    scenario.files.push_back({members, random.one_in(2) ? random.between(1, 20000) : 0});
   }
   for (int i = random.between(3, 24); i > 0; --i) scenario.steps.push_back(draw_step(random, scenario.files, ranks));
   Random other(seed ^ 0x6e616d6573U, types);   // so that the other steps are the same with and without names
@@ -104,7 +104,7 @@ Scenario draw_scenario(std::uint64_t seed, int ranks, Types types, Names names) 
     step.file = other.between(0, static_cast<int>(scenario.files.size()) - 1);
     step.kind = other.one_in(6) ? StepKind::second_handle : StepKind::names;
     if (step.kind == StepKind::names) {
-      step.names = draw_names(other, largest(scenario.files[static_cast<std::size_t>(step.file)].who, ranks));
+      step.names = draw_names(other, largest(scenario.files[static_cast<std::size_t>(step.file)].members, ranks));
     }
     if (step.kind == StepKind::second_handle) step.second = draw_second_handle(other);
     const int place = other.between(0, static_cast<int>(scenario.steps.size()));
@@ -146,7 +146,7 @@ std::string text_of(const Scenario& scenario, const Simplify& how) {
   static constexpr const char* communicators[] = {"MPI_COMM_WORLD", "MPI_COMM_SELF", "halves: ranks % 2"};
   std::string text = "seed " + std::to_string(scenario.seed) + ", " + std::to_string(scenario.ranks) + " ranks\n";
   for (std::size_t i = 0; i < scenario.files.size(); ++i) {
-    text += "file " + std::to_string(i) + ": " + communicators[static_cast<int>(scenario.files[i].who)] + ", " +
+    text += "file " + std::to_string(i) + ": " + communicators[static_cast<int>(scenario.files[i].members)] + ", " +
             std::to_string(scenario.files[i].prefilled) + " bytes before\n";
   }
   for (std::size_t i = 0; i < scenario.steps.size(); ++i) {

@@ -15,10 +15,10 @@
 
 namespace transparent {
 
-enum class Who { world, self, halves };
+enum class Members { world, self, halves };
 
 struct FilePlan {
-  Who who = Who::world;
+  Members members = Members::world;
   int prefilled = 0;   // bytes that are there before it is opened
 };
 
@@ -80,9 +80,9 @@ struct Simplify {
 [[nodiscard]] std::string text_of(const Scenario& scenario, const Simplify& how);
 
 // Number of colours of the communicators, and a rank's place in its own.
-[[nodiscard]] int colours(Who who, int ranks);
-[[nodiscard]] int colour(Who who, int rank);
-[[nodiscard]] int place(Who who, int rank);
-[[nodiscard]] int size(Who who, int rank, int ranks);
+[[nodiscard]] int colours(Members members, int ranks);
+[[nodiscard]] int colour(Members members, int rank);
+[[nodiscard]] int place(Members members, int rank);
+[[nodiscard]] int size(Members members, int rank, int ranks);
 
 }  // namespace transparent

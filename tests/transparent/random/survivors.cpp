@@ -15,7 +15,7 @@ Survivors::Survivors(const Scenario& scenario, const Simplify& how, const std::s
       witnesses_(read_witnesses(witness, scenario.ranks)), model_(scenario_) {
   for (int file = 0; file < static_cast<int>(scenario.files.size()); ++file) {
     const FilePlan& plan = scenario.files[static_cast<std::size_t>(file)];
-    for (int colour = 0; colour < colours(plan.who, scenario.ranks); ++colour) {
+    for (int colour = 0; colour < colours(plan.members, scenario.ranks); ++colour) {
       groups_.push_back({.file = file, .colour = colour, .base = base_name(file, colour), .gone = {}});
       if (plan.prefilled > 0) closed_once_.insert(model_.file(file).nodes[static_cast<std::size_t>(colour)]);
     }
@@ -44,7 +44,7 @@ std::vector<std::string> Survivors::check() {
 std::vector<int> Survivors::ranks_of(const Group& group) const {
   std::vector<int> ranks;
   for (int rank = 0; rank < scenario_.ranks; ++rank) {
-    if (colour(scenario_.files[static_cast<std::size_t>(group.file)].who, rank) == group.colour) ranks.push_back(rank);
+    if (colour(scenario_.files[static_cast<std::size_t>(group.file)].members, rank) == group.colour) ranks.push_back(rank);
   }
   return ranks;
 }

@@ -8,7 +8,7 @@
 
 namespace transparent {
 
-// Of a step; calls by names have two each from `first_call` on, one before and one after. They are in the order of the program.
+// Events of a step; calls by names have two each from `first_call` on, one before and one after. They are in the order of the program.
 enum Event { step_begun = 0, closed = 1, first_call = 2, opening_again = 98, opened_again = 99 };
 
 // A place in the program; larger is later. The step before the first one is -1.

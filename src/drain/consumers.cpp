@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drain/consumers.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "pool/description.hpp"
+
+namespace glean::drain {
+namespace {
+
+// What the front end has said of a raw output; nothing where it has not, or what is there cannot be read.
+std::optional<store::Meaning> meaning_of(const DrainedOutput& output) {
+  try {
+    const auto said = pool::read_meaning(output.pool, output.key);
+    if (!said.bytes.empty()) return store::Meaning::decode(said.bytes);
+  } catch (const base::Error&) {   // then its bytes mean nothing
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Consumers::~Consumers() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, consumer] : consumers_) let_go(consumer);
+}
+
+// --- consumers
+
+Consumers::Id Consumers::add(const Terms& terms) {
+  const Bytes most = pool_.header().chunk_count * pool_.header().chunk_bytes / 2;
+  if (terms.budget > most) {
+    throw base::Error(base::Errc::invalid_argument,
+                      "a consumer may pin at most half of the pool, " + base::readable_bytes(most) + ", not " +
+                          base::readable_bytes(terms.budget),
+                      "lower its budget, or raise pool.budget");
+  }
+  Consumer consumer;
+  consumer.terms = terms;
+  if (terms.process != 0) {
+    consumer.process_descriptor = static_cast<int>(syscall(SYS_pidfd_open, terms.process, 0));
+    if (consumer.process_descriptor < 0) {
+      throw base::Error(base::Errc::not_found, "there is no process " + std::to_string(terms.process) + " that could consume steps");
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  const Id id = next_id_++;
+  consumers_.emplace(id, std::move(consumer));
+  return id;
+}
+
+void Consumers::remove(Id consumer) {
+  const std::lock_guard lock(mutex_);
+  const auto found = consumers_.find(consumer);
+  if (found == consumers_.end()) return;
+  let_go(found->second);
+  consumers_.erase(found);
+  is_complete_.notify_all();
+}
+
+std::optional<CompleteStep> Consumers::next(Id consumer, double seconds) {
+  std::unique_lock lock(mutex_);
+  const auto find = [&]() -> Consumer* {
+    const auto found = consumers_.find(consumer);
+    return found == consumers_.end() || found->second.figures.is_gone ? nullptr : &found->second;
+  };
+  is_complete_.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
+    const Consumer* const found = find();
+    return found == nullptr || !found->waiting.empty();
+  });
+  Consumer* const found = find();
+  if (found == nullptr || found->waiting.empty()) return std::nullopt;
+  CompleteStep step = std::move(found->waiting.front());
+  found->waiting.pop_front();
+  ++found->figures.steps;
+  return step;
+}
+
+void Consumers::release(Id consumer, std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = consumers_.find(consumer);
+  if (found == consumers_.end()) return;
+  const auto held = found->second.held.extract(number);
+  if (held) unpin(found->second, held.mapped());
+}
+
+Consumers::Figures Consumers::figures(Id consumer) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = consumers_.find(consumer);
+  return found == consumers_.end() ? Figures{} : found->second.figures;
+}
+
+// --- the drain
+
+void Consumers::opened(const DrainedOutput& output) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, consumer] : consumers_) {
+    if (!consumer.figures.is_gone) consumer.outputs.insert(output.key);
+  }
+}
+
+StepPiece Consumers::piece_of(const DrainedOutput& output, const TakenRecord& taken) const {
+  const pool::Record& record = *taken.record;
+  StepPiece piece;
+  piece.rank = pool_.job_rank(record, taken.journal->rank());
+  piece.variable = record.variable;
+  piece.type = static_cast<mesh::Type>(record.memory_type);
+  piece.first_byte = record.first_element * mesh::size_of(piece.type);
+  piece.pool_offset = record.payload_offset;
+  piece.bytes = {pool_.at(record.payload_offset), record.elements * mesh::size_of(piece.type)};
+  if (!output.description.is_bytes) {
+    const bool per_step = output.description.layout.variables[record.variable].per_step();
+    piece.put = {per_step ? record.step : 0, 1, pool::box_of(record)};
+  }
+  return piece;
+}
+
+void Consumers::saw(const DrainedOutput& output, const TakenRecord& taken) {
+  const pool::Record& record = *taken.record;
+  const bool is_of_this_node = record.origin == pool::Origin::rank || pool_.header().ranks == 0;
+  if (!is_of_this_node) return;
+  const bool is_raw = output.description.is_bytes;
+  const bool is_in_memory = record.state == pool::RecordState::live && record.place == pool::PayloadPlace::pool;
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, consumer] : consumers_) {
+    if (!consumer.outputs.contains(output.key)) continue;
+    Collected& collected = consumer.collecting[{output.key, is_raw ? 0 : record.step}];
+    if (collected.fate != Fate::is_collected || record.elements == 0) continue;
+    if (!is_in_memory) {
+      give_up(consumer, collected, Fate::is_not_in_memory);
+      continue;
+    }
+    const std::uint32_t chunk = pool_.chunk_at(record.payload_offset);
+    if (!pin(consumer, chunk)) {
+      give_up(consumer, collected, Fate::lacks_budget);
+      continue;
+    }
+    collected.chunks.push_back(chunk);
+    collected.pieces.emplace_back(is_raw ? record.step : 0, piece_of(output, taken));
+    // Which elements of which variable a raw output's bytes are is found when all is there: until then the pattern is kept as the box.
+    if (is_raw) collected.pieces.back().second.put.box.start.assign(record.box(), record.box() + 2 * std::size_t{record.dimensions});
+  }
+}
+
+void Consumers::complete(const DrainedOutput& output, std::uint64_t step) {
+  const std::lock_guard lock(mutex_);
+  if (consumers_.empty()) return;
+  std::optional<store::Meaning> meaning;
+  std::shared_ptr<const mesh::Definitions> definitions;
+  if (output.description.is_bytes) meaning = meaning_of(output);
+  if (meaning) definitions = std::make_shared<const mesh::Definitions>(meaning->definitions);
+  else if (output.description.definitions) definitions = std::make_shared<const mesh::Definitions>(*output.description.definitions);
+
+  for (auto& [id, consumer] : consumers_) {
+    if (is_dead(consumer)) let_go(consumer);
+    if (!consumer.outputs.contains(output.key)) continue;
+    const auto found = consumer.collecting.extract(StepKey{output.key, step});
+    if (!found) continue;   // no rank of this node has put anything
+    Collected& collected = found.mapped();
+    if (collected.fate == Fate::lacks_budget) ++consumer.figures.skipped_for_budget;
+    if (collected.fate == Fate::is_not_in_memory) ++consumer.figures.skipped_not_in_memory;
+    if (collected.fate != Fate::is_collected) continue;
+    CompleteStep complete{next_number_++, output.description.display_path, definitions, step, {}};
+    std::stable_sort(collected.pieces.begin(), collected.pieces.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [stamp, piece] : collected.pieces) {
+      if (output.description.is_bytes) mean(piece, meaning);
+      complete.pieces.push_back(std::move(piece));
+    }
+    consumer.held[complete.number] = std::move(collected.chunks);
+    consumer.waiting.push_back(std::move(complete));
+  }
+  is_complete_.notify_all();
+}
+
+void Consumers::mean(StepPiece& piece, const std::optional<store::Meaning>& meaning) {
+  const auto name = store::Meaning::Name::of(piece.variable);
+  const auto pattern = mesh::Pattern::decode(piece.put.box.start);
+  piece.variable = no_variable;
+  piece.put = {};
+  if (!name || !meaning || !pattern || name->count != meaning->count || name->variable >= meaning->layout.variables.size()) return;
+  const store::VariableLayout& variable = meaning->layout.variables[name->variable];
+  const auto put = store::box_of(variable, *pattern);
+  if (!put) return;
+  piece.variable = name->variable;
+  piece.put = *put;
+  piece.type = variable.external;
+  piece.is_big_endian = true;
+}
+
+void Consumers::ended(const DrainedOutput& output) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, consumer] : consumers_) {
+    consumer.outputs.erase(output.key);
+    for (auto it = consumer.collecting.lower_bound({output.key, 0}); it != consumer.collecting.end() && it->first.first == output.key;) {
+      unpin(consumer, it->second.chunks);
+      it = consumer.collecting.erase(it);
+    }
+  }
+}
+
+void Consumers::drop_dead() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, consumer] : consumers_) {
+    if (is_dead(consumer)) let_go(consumer);
+  }
+}
+
+// --- pins
+
+bool Consumers::is_dead(const Consumer& consumer) {
+  if (consumer.process_descriptor < 0) return false;
+  pollfd process{consumer.process_descriptor, POLLIN, 0};   // readable when it has ended
+  return poll(&process, 1, 0) == 1;
+}
+
+bool Consumers::pin(Consumer& consumer, std::uint32_t chunk) {
+  const auto found = consumer.pins.find(chunk);
+  if (found != consumer.pins.end()) {
+    ++found->second;
+    return true;
+  }
+  const Bytes bytes = pool_.header().chunk_bytes;
+  if (consumer.figures.pinned_bytes + bytes > consumer.terms.budget) return false;
+  pool_.add_reference(chunk);
+  consumer.pins.emplace(chunk, 1);
+  consumer.figures.pinned_bytes += bytes;
+  return true;
+}
+
+void Consumers::unpin(Consumer& consumer, const std::vector<std::uint32_t>& chunks) {
+  bool is_free = false;
+  for (const std::uint32_t chunk : chunks) {
+    const auto found = consumer.pins.find(chunk);
+    if (--found->second != 0) continue;
+    consumer.pins.erase(found);
+    consumer.figures.pinned_bytes -= pool_.header().chunk_bytes;
+    pool_.drop_reference(chunk);
+    is_free = true;
+  }
+  if (is_free) pool_.announce_space();
+}
+
+void Consumers::give_up(Consumer& consumer, Collected& collected, Fate fate) {
+  unpin(consumer, std::exchange(collected.chunks, {}));
+  collected.pieces.clear();
+  collected.fate = fate;
+}
+
+void Consumers::let_go(Consumer& consumer) {
+  for (auto& [key, collected] : consumer.collecting) unpin(consumer, collected.chunks);
+  for (const auto& [number, chunks] : consumer.held) unpin(consumer, chunks);
+  consumer.collecting.clear();
+  consumer.held.clear();
+  consumer.waiting.clear();
+  consumer.outputs.clear();
+  if (consumer.process_descriptor >= 0) close(std::exchange(consumer.process_descriptor, -1));
+  consumer.figures.is_gone = true;
+}
+
+}  // namespace glean::drain

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Complete steps for consumers: what analyses or shows them while their bytes are still in the pool.
+//
+// A consumer reads the pool and nothing else, in this process or in one of its own that maps the pool for reading. Until it releases a
+// step, or dies, the chunks with the step's bytes are pinned: each has one more reference, so that the drain may write and forget the
+// records meanwhile. Pins are bounded by the consumer's budget. A step that does not fit, or of which a part is not in memory (spilled,
+// written by the rank itself, or written by a drain before this one), is skipped as a whole.
+//
+// A consumer sees what ranks of this node have put; on a node without ranks what has come from others. Of a raw output the one step is
+// closing it, and its pieces are in the order in which they take effect. It sees outputs that are opened after it has been added.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "drain/output.hpp"
+#include "store/meaning.hpp"
+
+namespace glean::drain {
+
+inline constexpr std::uint32_t no_variable = ~0u;
+
+// What one record has put.
+struct StepPiece {
+  int rank = 0;                         // of the session, that has put it
+  std::uint32_t variable = no_variable; // of the output's definitions; no_variable: bytes of a raw output, where nothing is known of them
+  store::PutBox put;                    // which elements of the variable
+  mesh::Type type = mesh::Type::uint8;  // of an element in memory
+  bool is_big_endian = false;           // as the file has it, of a raw output; else as the program has it
+  Bytes first_byte = 0;                 // of the put, in row-major order of its elements
+  Bytes pool_offset = 0;                // where it is, for another process
+  std::span<const std::byte> bytes{};   // the same, for this one
+};
+
+struct CompleteStep {
+  std::uint64_t number = 0;   // for release()
+  std::string path;           // as the program has named the output
+  std::shared_ptr<const mesh::Definitions> definitions;   // null: of a raw output of which nothing is known
+  std::uint64_t step = 0;
+  std::vector<StepPiece> pieces;
+};
+
+class Consumers {
+ public:
+  using Id = std::uint32_t;
+  struct Terms {
+    Bytes budget = 0;      // of pinned chunks, at most half of the pool
+    int process = 0;       // that consumes, whose death ends it; 0: this one
+  };
+  struct Figures {
+    std::uint64_t steps = 0;                       // that it was given
+    std::uint64_t skipped_for_budget = 0, skipped_not_in_memory = 0;
+    Bytes pinned_bytes = 0;                        // now
+    bool is_gone = false;                          // its process has died
+  };
+
+  explicit Consumers(pool::Pool& pool) : pool_(pool) {}
+  ~Consumers();
+  Consumers(const Consumers&) = delete;
+  Consumers& operator=(const Consumers&) = delete;
+
+  // -- consumers; any thread
+  // Throws invalid_argument where the budget is more than half of the pool, and not_found where there is no such process.
+  [[nodiscard]] Id add(const Terms& terms);
+  void remove(Id consumer);   // with all that it has pinned
+  // The next step, in the order in which they were complete. Waits for so long; nothing when there was none, or the consumer is gone.
+  [[nodiscard]] std::optional<CompleteStep> next(Id consumer, double seconds);
+  // Its bytes are not read any more.
+  void release(Id consumer, std::uint64_t number);
+  [[nodiscard]] Figures figures(Id consumer) const;
+
+  // -- the drain, with the engine's lock held
+  void opened(const DrainedOutput& output);
+  // A record of it that has just been taken.
+  void saw(const DrainedOutput& output, const TakenRecord& taken);
+  void complete(const DrainedOutput& output, std::uint64_t step);
+  // Its steps that are not complete will not be.
+  void ended(const DrainedOutput& output);
+  // Those of processes that have died give back what they have pinned. Ranks wait for room.
+  void drop_dead();
+
+ private:
+  using StepKey = std::pair<pool::OutputKey, std::uint64_t>;
+  enum class Fate { is_collected, lacks_budget, is_not_in_memory };
+  struct Collected {
+    Fate fate = Fate::is_collected;
+    std::vector<std::pair<std::uint64_t, StepPiece>> pieces;   // with the stamp of a raw output's
+    std::vector<std::uint32_t> chunks;
+  };
+  struct Consumer {
+    Terms terms;
+    int process_descriptor = -1;
+    std::set<pool::OutputKey> outputs;
+    std::map<StepKey, Collected> collecting;
+    std::deque<CompleteStep> waiting;
+    std::map<std::uint64_t, std::vector<std::uint32_t>> held;   // chunks of a step, by its number
+    std::map<std::uint32_t, std::uint32_t> pins;                // by chunk: how often
+    Figures figures;
+  };
+
+  [[nodiscard]] StepPiece piece_of(const DrainedOutput& output, const TakenRecord& taken) const;
+  // Which elements of which variable the bytes of a raw output's piece are.
+  static void mean(StepPiece& piece, const std::optional<store::Meaning>& meaning);
+  [[nodiscard]] static bool is_dead(const Consumer& consumer);
+  [[nodiscard]] bool pin(Consumer& consumer, std::uint32_t chunk);
+  void unpin(Consumer& consumer, const std::vector<std::uint32_t>& chunks);
+  void give_up(Consumer& consumer, Collected& collected, Fate fate);
+  void let_go(Consumer& consumer);   // of everything
+
+  pool::Pool& pool_;
+  mutable std::mutex mutex_;
+  std::condition_variable is_complete_;
+  std::map<Id, Consumer> consumers_;
+  Id next_id_ = 0;
+  std::uint64_t next_number_ = 0;
+};
+
+}  // namespace glean::drain

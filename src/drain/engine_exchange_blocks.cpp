@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What this node has captured and another one writes, until the exchange sends it; and checksums of what it has written.
+#include <utility>
+
+#include "drain/engine.hpp"
+#include "pool/futex.hpp"
+
+namespace glean::drain {
+namespace {
+
+constexpr std::size_t reads_max = 4;   // payloads that are in the engine's memory at a time, a chunk each
+
+}  // namespace
+
+std::optional<ExchangeBlock> Engine::next_block() {
+  const std::lock_guard lock(mutex_);
+  auto& queue = blocks_.queue;
+  if (queue.empty() || (queue.front().spilled_by && !queue.front().is_read())) return std::nullopt;
+  ExchangeBlock block = std::move(queue.front());
+  queue.pop_front();
+  if (block.spilled_by) {
+    --blocks_.read;
+    ++read_and_sent_;
+  }
+  return block;
+}
+
+void Engine::answered(const ExchangeBlock& block, Answer answer) {
+  const std::lock_guard lock(mutex_);
+  if (block.spilled_by) {
+    --read_and_sent_;
+    pool::futex_signal(pool_.header().work);   // the next can be read
+  }
+  OutputDrain* output = find(block.output);
+  if (output == nullptr || answer == Answer::refused) return;
+  output->arrived(block);
+  after_change(*output);
+}
+
+std::optional<Engine::Sums> Engine::take_sums(pool::OutputKey key) {
+  const std::lock_guard lock(mutex_);
+  OutputDrain* output = find(key);
+  if (output == nullptr || output->about().checksums.state() == SumsState::off) return std::nullopt;
+  if (output->stream() != nullptr) return std::nullopt;   // the node that publishes it reads it back
+  return Sums{output->about().checksums.take(), output->about().checksums.are_lost()};
+}
+
+void Engine::add_sums(pool::OutputKey key, const Sums& sums) {
+  const std::lock_guard lock(mutex_);
+  OutputDrain* output = find(key);
+  if (output == nullptr) return;
+  output->about().checksums.add(sums.sums);
+  if (sums.lost) output->about().checksums.lose();
+}
+
+std::optional<Job> Engine::next_read() {
+  const std::size_t in_memory = static_cast<std::size_t>(reads_in_flight_ + read_and_sent_) + blocks_.read;
+  if (blocks_.to_read.empty() || in_memory >= reads_max) return std::nullopt;
+  ExchangeBlock& block = *blocks_.to_read.front();
+  blocks_.to_read.pop_front();
+  OutputDrain* output = find(block.output);   // or it would have forgotten the block
+  output->work().job_began();
+  ++reads_in_flight_;
+  return Job{.kind = Job::Kind::read, .output = output, .window = nullptr, .block = &block, .read = std::make_shared<ExchangeBlock>(block)};
+}
+
+void Engine::has_read(const Job& job) {
+  job.block->buffer = std::move(job.read->buffer);
+  job.block->payload = job.read->payload;
+  ++blocks_.read;
+}
+
+void Engine::read_spilled(const Job& job) {
+  ExchangeBlock& block = *job.read;
+  std::optional<DamagedSpill> damage;
+  try {
+    block.payload = payload_of(block, spill_.read(*block.record, *block.spilled_by, block.buffer));
+  } catch (const DamagedSpill& error) {
+    const auto& description = job.output->about().description;
+    damage = lost_payload(error, description.layout.variables[block.variable].name, description.display_path, block.step);
+  } catch (const base::Error& error) {
+    return finish_job(job, &error);
+  }
+  finish_job(job, damage ? &*damage : nullptr);
+  pool::futex_signal(pool_.header().progress);   // the exchange, which sends it, may sleep
+}
+
+}  // namespace glean::drain
