@@ -128,7 +128,7 @@ auto agreed_in_session(MPI_Comm computing, Read&& read) -> decltype(read()) {
   return agreed(std::forward<Read>(read), [&](bool wrong) { return session::first_with_wrong_arguments(computing, wrong); });
 }
 
-// Before there is a session. Collective, one reduction.
+// Before there is a session, when all ranks have come. Collective, one reduction.
 template <class Read>
 auto agreed_on(MPI_Comm comm, Read&& read) -> decltype(read()) {
   if (comm == MPI_COMM_NULL) return read();

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "barrier.hpp"
+#include "session/arrival.hpp"
+#include "session/translated.hpp"
 #include "values.hpp"
 
 namespace {
@@ -46,6 +48,7 @@ glean_status glean_session_open(MPI_Comm comm, const glean_setting* settings, si
                                 glean_session** session, char* message, size_t message_bytes) {
   std::string text;
   const glean_status status = glean::c::barrier(text, [&] {
+    glean::session::translated([&] { glean::session::arrive(comm, [&] { return settings_of(settings, setting_count); }); });
     const auto known = glean::c::agreed_on(comm, [&] {
       glean::c::required(session, "session");
       return settings_of(settings, setting_count);

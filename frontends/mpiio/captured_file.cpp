@@ -158,8 +158,17 @@ void CapturedFile::flush() {
   output().flush(collective_count, output().has_others() ? session::ByteOutput::Then::read : session::ByteOutput::Then::other);
 }
 
+std::uint32_t CapturedFile::wait_for_ranks() {
+  try {
+    return output().wait_for_ranks();
+  } catch (const base::Error& error) {
+    fail(said(error));
+  }
+}
+
 void CapturedFile::settle() {
-  if (output().has_others()) flush();
+  if (!output().has_others()) return;
+  if (const auto failed = session::caught([&] { flush(); })) fail(said(*failed));
 }
 
 void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
@@ -235,7 +244,7 @@ void CapturedFile::preallocate(MPI_File fh, MPI_Offset size) {
 }
 
 void CapturedFile::get_size(MPI_File /*fh*/, MPI_Offset* size) {
-  const std::uint32_t collective_count = output().wait_for_ranks();
+  const std::uint32_t collective_count = wait_for_ranks();
   *size = static_cast<MPI_Offset>(locked([&] { return output().size(collective_count); }));
 }
 

@@ -146,6 +146,8 @@ class CapturedFile {
 
   [[nodiscard]] MPI_Offset offset_from_end(MPI_Offset offset);   // in etypes
 
+  // ByteOutput::wait_for_ranks(); its errors are error codes.
+  std::uint32_t wait_for_ranks();
   // What is captured is in the file then. Throws what has failed. Local.
   void flush();
   // Flushes after each write where others have the file open, too.

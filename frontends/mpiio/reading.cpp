@@ -19,7 +19,7 @@ constexpr Bytes small_writes = base::MiB;   // between two of them
 }  // namespace
 
 void CapturedFile::flush_to_read() {
-  const std::uint32_t collective_count = output().wait_for_ranks();
+  const std::uint32_t collective_count = wait_for_ranks();
   const std::uint64_t begin = base::now_ns();
   if (!locked([&] { return output().flush(collective_count, session::ByteOutput::Then::read); })) return;
   waited_ns_ += base::now_ns() - begin;

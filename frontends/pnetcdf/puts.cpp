@@ -115,10 +115,11 @@ int capture(OpenFile& file, int varid, const Variable& variable, const std::vect
   const auto target = file.target();
   if (session == nullptr || !target) return NC_EWRITE;
   const mpiio::Blocked blocked(*session);
-  const auto collective_count = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
   const std::uint32_t name = store::Meaning::Name{file.definitions_ended(), static_cast<std::uint32_t>(varid)}.word();
-  std::unique_lock lock(session->one_at_a_time());
+  std::unique_lock lock(session->one_at_a_time(), std::defer_lock);
   const auto error = session::caught([&] {
+    const auto collective_count = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
+    lock.lock();
     target->written = true;
     Bytes first = 0;
     auto write = [&](mesh::Pattern&& place) {

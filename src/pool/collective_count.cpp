@@ -26,11 +26,17 @@ bool any_is_past_collective_count(const Pool& pool, std::uint32_t slot, std::uin
   return false;
 }
 
-std::vector<int> ranks_before_collective_count(const Pool& pool, std::uint32_t slot, std::uint32_t collective_count) {
+std::vector<int> node_ranks_before_collective_count(const Pool& pool, std::uint32_t slot, std::uint32_t collective_count) {
   std::vector<int> ranks;
   for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
-    if (count_of(pool, slot, rank) < collective_count) ranks.push_back(pool.job_rank(rank));
+    if (count_of(pool, slot, rank) < collective_count) ranks.push_back(rank);
   }
+  return ranks;
+}
+
+std::vector<int> ranks_before_collective_count(const Pool& pool, std::uint32_t slot, std::uint32_t collective_count) {
+  std::vector<int> ranks = node_ranks_before_collective_count(pool, slot, collective_count);
+  for (int& rank : ranks) rank = pool.job_rank(rank);
   return ranks;
 }
 

@@ -19,7 +19,8 @@ inline constexpr std::uint32_t last_collective_count = static_cast<std::uint32_t
 // The least of the ranks that have not closed the output; last_collective_count if all have.
 [[nodiscard]] std::uint32_t least_collective_count(const Pool& pool, std::uint32_t slot);
 [[nodiscard]] bool any_is_past_collective_count(const Pool& pool, std::uint32_t slot, std::uint32_t collective_count);
-// Numbers in the session, for messages.
+// Those that have not counted as far; and the same by their numbers in the session, for messages.
+[[nodiscard]] std::vector<int> node_ranks_before_collective_count(const Pool& pool, std::uint32_t slot, std::uint32_t collective_count);
 [[nodiscard]] std::vector<int> ranks_before_collective_count(const Pool& pool, std::uint32_t slot, std::uint32_t collective_count);
 
 }  // namespace glean::pool

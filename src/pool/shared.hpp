@@ -41,7 +41,17 @@ struct NodeCall {
   Atomic<std::uint64_t> slots;   // what the ranks bring along, joined: a set of outputs,
   Atomic<std::uint32_t> flags;   // and flags
   Atomic<std::uint32_t> ranks;   // that have brought what they have
-  std::array<char, 488> message; // of the first rank that has given up
+  std::array<Atomic<std::uint64_t>, 4> least;   // of what the ranks bring along
+  std::array<char, 456> message; // of the first rank that has given up
+};
+
+// The collective calls of a session as the ranks of a node see them. `broken`: no more can be made, 1 + base::Errc; set after the message
+// and the number of the first call that cannot.
+struct SessionCalls {
+  std::array<NodeCall, 16> calls;
+  Atomic<std::uint32_t> broken_claimed, broken;
+  Atomic<std::uint64_t> broken_from;
+  std::array<char, 1024> broken_message;
 };
 
 // The start of the pool. `work`, `space` and `progress` are futex words.
@@ -95,12 +105,7 @@ struct PoolHeader {
   // A Bloom filter of device and inode of the files that the session has written.
   std::array<Atomic<std::uint64_t>, 1024> written_files;
   std::array<PassedFile, 64> passed_files;
-  // Collective calls of the session. `broken`: no more can be made, 1 + base::Errc; set after the message and the number of the first
-  // call that cannot.
-  std::array<NodeCall, 16> calls;
-  Atomic<std::uint32_t> broken_claimed, broken;
-  Atomic<std::uint64_t> broken_from;
-  std::array<char, 1024> broken_message;
+  SessionCalls session_calls;
 };
 
 struct alignas(64) ChunkState {   // each small write of a rank changes one

@@ -37,11 +37,11 @@ int meanwhile_key() {
   return key;
 }
 
-const std::function<void()>* meanwhile_of(MPI_Comm comm) {
+const Meanwhile* meanwhile_of(MPI_Comm comm) {
   void* value = nullptr;
   int found = 0;
   MPI_Comm_get_attr(comm, meanwhile_key(), &value, &found);
-  return found != 0 ? static_cast<const std::function<void()>*>(value) : nullptr;
+  return found != 0 ? static_cast<const Meanwhile*>(value) : nullptr;
 }
 
 // What MPI reads and writes, and may go on to when a rank has given up waiting for the others.
@@ -55,7 +55,7 @@ constexpr double waiting_yields_seconds = 0.002;   // a rank that waits for long
 constexpr unsigned waiting_nap_us = 100;
 
 // Until `operation` is complete. When `meanwhile` throws, it is left to MPI for good.
-void complete(std::unique_ptr<Operation>& operation, const std::function<void()>* meanwhile) {
+void complete(std::unique_ptr<Operation>& operation, const Meanwhile* meanwhile) {
   if (meanwhile == nullptr) {
     MPI_Wait(&operation->request, MPI_STATUS_IGNORE);
     return;
@@ -64,13 +64,14 @@ void complete(std::unique_ptr<Operation>& operation, const std::function<void()>
   for (int done = 0;;) {
     MPI_Test(&operation->request, &done, MPI_STATUS_IGNORE);
     if (done != 0) return;
+    const double seconds = MPI_Wtime() - begin;
     try {
-      (*meanwhile)();
+      (*meanwhile)(seconds);
     } catch (...) {
       static_cast<void>(operation.release());
       throw;
     }
-    if (MPI_Wtime() - begin < waiting_yields_seconds) sched_yield();
+    if (seconds < waiting_yields_seconds) sched_yield();
     else usleep(waiting_nap_us);
   }
 }
@@ -83,8 +84,13 @@ std::size_t bytes_of(int count, MPI_Datatype type) {
 
 }  // namespace
 
-void set_meanwhile(MPI_Comm comm, const std::function<void()>* meanwhile) {
-  MPI_Comm_set_attr(comm, meanwhile_key(), const_cast<std::function<void()>*>(meanwhile));
+void poll_messages() {
+  int found = 0;
+  PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+}
+
+void set_meanwhile(MPI_Comm comm, const Meanwhile* meanwhile) {
+  MPI_Comm_set_attr(comm, meanwhile_key(), const_cast<Meanwhile*>(meanwhile));
 }
 
 void broadcast(MPI_Comm comm, int root, void* bytes, std::size_t count) {
@@ -132,6 +138,22 @@ void gather_bytes(MPI_Comm comm, const void* mine, void* all, std::size_t count)
   MPI_Igather(sent.data(), bytes, MPI_BYTE, received.data(), bytes, MPI_BYTE, 0, comm, &request);
   complete(operation, meanwhile_of(comm));
   if (rank == 0) std::memcpy(all, received.data(), received.size());
+}
+
+void send_bytes(MPI_Comm comm, int to, const void* bytes, std::size_t count) {
+  auto operation = std::make_unique<Operation>();
+  operation->sent.resize(count);
+  std::memcpy(operation->sent.data(), bytes, count);
+  MPI_Isend(operation->sent.data(), static_cast<int>(count), MPI_BYTE, to, 0, comm, &operation->request);
+  complete(operation, meanwhile_of(comm));
+}
+
+void receive_bytes(MPI_Comm comm, int from, void* bytes, std::size_t count) {
+  auto operation = std::make_unique<Operation>();
+  operation->received.resize(count);
+  MPI_Irecv(operation->received.data(), static_cast<int>(count), MPI_BYTE, from, 0, comm, &operation->request);
+  complete(operation, meanwhile_of(comm));
+  std::memcpy(bytes, operation->received.data(), count);
 }
 
 std::vector<std::uint64_t> gather(MPI_Comm comm, const std::vector<std::uint64_t>& mine) {
@@ -192,17 +214,16 @@ void follow_root(MPI_Comm comm, const std::optional<base::Error>& of_root, void*
   std::copy(both.begin(), both.end() - 1, bytes);
 }
 
-Outcome settle(MPI_Comm comm, const Proposal& mine) {
+Outcome settle(MPI_Comm comm, const Proposal& mine, const std::function<FourWords(const FourWords&)>& reduce) {
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   const auto no_rank = static_cast<std::uint64_t>(size);
-  enum { failed, fingerprint, complement, word, words };
+  enum { failed, fingerprint, complement, word };
   // The least and, as the complement, the greatest fingerprint.
-  const std::uint64_t brought[words] = {mine.error ? static_cast<std::uint64_t>(rank) : no_rank, mine.fingerprint,
-                                        ~mine.fingerprint, rank == 0 ? mine.root_word : Proposal::no_word};
-  std::uint64_t all[words];
-  reduce_all(comm, brought, all, words, MPI_UINT64_T, MPI_MIN);
+  const FourWords brought = {mine.error ? static_cast<std::uint64_t>(rank) : no_rank, mine.fingerprint,
+                             ~mine.fingerprint, rank == 0 ? mine.root_word : Proposal::no_word};
+  const FourWords all = reduce(brought);
 
   Outcome outcome{all[word], std::nullopt};
   if (all[failed] != no_rank) {

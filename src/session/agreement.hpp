@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -16,11 +17,15 @@
 
 namespace glean::session {
 
-// While a rank waits for the others in one of the calls below, it calls `meanwhile` again and again: what they wait for may
-// be that it moves data, and it may find that they do not come any more. What it throws ends the wait, and then no rank can use
-// `comm` again: MPI is left with the operation. For `comm` and not for its duplicates, as long as both live; on all of its ranks
-// or none. Local.
-void set_meanwhile(MPI_Comm comm, const std::function<void()>* meanwhile);
+// Messages of this process go on, as in calls of MPI that wait. Local.
+void poll_messages();
+
+// While a rank waits for the others in one of the calls below, it calls `meanwhile` again and again, with the seconds that it has waited
+// in it: what they wait for may be that it moves data, and it may find that they do not come any more. What it throws ends the wait, and
+// then no rank can use `comm` again: MPI is left with the operation. For `comm` and not for its duplicates, as long as both live; on all of
+// its ranks or none. Local.
+using Meanwhile = std::function<void(double)>;
+void set_meanwhile(MPI_Comm comm, const Meanwhile* meanwhile);
 
 // MPI_Bcast and MPI_Allreduce so. Collective.
 void broadcast(MPI_Comm comm, int root, void* bytes, std::size_t count);
@@ -28,6 +33,10 @@ void reduce_all(MPI_Comm comm, const void* mine, void* all, int count, MPI_Datat
 
 // `count` bytes of each rank, one after the other, to `all` on rank 0. Collective.
 void gather_bytes(MPI_Comm comm, const void* mine, void* all, std::size_t count);
+
+// A message of a rank to another one, which knows how long it is. Both block.
+void send_bytes(MPI_Comm comm, int to, const void* bytes, std::size_t count);
+void receive_bytes(MPI_Comm comm, int from, void* bytes, std::size_t count);
 
 // What all ranks have, one after the other, on rank 0; nothing on the others. Collective.
 [[nodiscard]] std::vector<std::uint64_t> gather(MPI_Comm comm, const std::vector<std::uint64_t>& mine);
@@ -54,13 +63,15 @@ struct Proposal {
   int label = 0;                      // what errors call this rank
   static constexpr std::uint64_t no_word = ~std::uint64_t{0};
 };
-// What all ranks agree on: rank 0's word, and the error of the lowest rank that has one, or the name of a rank whose fingerprint is
-// not rank 0's. The same on all ranks. Collective, one reduction, and more if something failed. Does not throw.
+// Of all ranks: rank 0's word, and the error of the lowest rank that has one, or the name of a rank whose fingerprint is
+// not rank 0's. The same on all ranks. Collective, one reduction, and more if something failed. `reduce` makes of four words of each rank
+// the least ones of all; does not throw if that does not.
 struct Outcome {
   std::uint64_t root_word = Proposal::no_word;
   std::optional<base::Error> error;
 };
-[[nodiscard]] Outcome settle(MPI_Comm comm, const Proposal& mine);
+using FourWords = std::array<std::uint64_t, 4>;
+[[nodiscard]] Outcome settle(MPI_Comm comm, const Proposal& mine, const std::function<FourWords(const FourWords&)>& reduce);
 
 // What `action` throws, as a value. Errors of other kinds than base::Error become Errc::io.
 template <class Action>

@@ -26,7 +26,8 @@ constexpr std::uint64_t between_looks_ns = 1'000'000;
 constexpr std::uint64_t gathering_yields_ns = 2'000'000;     // a rank that waits for longer sleeps
 constexpr unsigned gathering_nap_us = 100;
 constexpr double grace_seconds = 0.2;              // ranks whose time is over together may come a little apart
-constexpr const char* call_names[] = {"", "the check of arguments", "open", "end_definitions", "wait", "Session::close", "Session::close"};
+constexpr const char* call_names[] = {"",   "the check of arguments", "open",     "end_definitions", "wait", "Session::close",
+                                      "Session::close", "end_step",   "close",    "the giving up"};
 constexpr const char* how_to_call = "every rank makes every collective call of a session, in the same order: docs/errors.md, \"When one "
                                     "rank throws\"";
 constexpr const char* how_to_wait = "every rank makes every collective call of a session; raise pool.deadline where a rank needs longer";
@@ -70,9 +71,10 @@ struct CollectiveCalls::Seen {
   [[nodiscard]] bool is_in_call() const { return kind_of(place) != Call::none; }
 };
 
-CollectiveCalls::CollectiveCalls(pool::Pool& pool, int rank, double deadline_seconds, AtDeadline at_deadline, std::function<void()> poll)
-    : pool_(&pool), rank_(rank), deadline_seconds_(deadline_seconds), at_deadline_(at_deadline), poll_(std::move(poll)) {
-  place().since_ns.store(base::now_ns(), std::memory_order_relaxed);
+CollectiveCalls::CollectiveCalls(std::unique_ptr<CallPlaces> places, int rank, double deadline_seconds, AtDeadline at_deadline,
+                                 std::function<void()> poll)
+    : places_(std::move(places)), rank_(rank), deadline_seconds_(deadline_seconds), at_deadline_(at_deadline), poll_(std::move(poll)) {
+  if (places_) place().since_ns.store(base::now_ns(), std::memory_order_relaxed);
 }
 
 // --- this rank
@@ -84,7 +86,7 @@ void CollectiveCalls::enter(Call call, std::string_view output) {
   call_ = call;
   output_ = output;
   ++number_;
-  if (pool_ == nullptr) return;
+  if (!places_) return;
   note_progress();
   copy_end(place().output, output);
   place().since_ns.store(since_ns_, std::memory_order_relaxed);
@@ -92,27 +94,27 @@ void CollectiveCalls::enter(Call call, std::string_view output) {
   const Call others = kind_of(claim_call().word.load(std::memory_order_acquire));
   if (others == call || at_deadline_ == AtDeadline::log) return;
   break_session(base::Errc::invalid_state, number_,
-                fmt::format("rank {} has called {} where other ranks have called {}: {}", pool_->job_rank(rank_), named(call_, output_),
+                fmt::format("rank {} has called {} where other ranks have called {}: {}", places_->job_rank(rank_), named(call_, output_),
                             call_names[static_cast<std::size_t>(others)], describe(see())));
 }
 
 void CollectiveCalls::leave_call() noexcept {
   if (call_ == Call::none) return;
   call_ = Call::none;
-  if (pool_ == nullptr) return;
+  if (!places_) return;
   place().since_ns.store(base::now_ns(), std::memory_order_relaxed);
   place().place.store(word_of(number_, Call::none, nothing), std::memory_order_release);
 }
 
 void CollectiveCalls::set_busy(bool is_busy) noexcept {
-  if (pool_ == nullptr) return;
+  if (!places_) return;
   if (!is_busy) arrived_ns_ = base::now_ns();
   place().place.store(word_of(number_, call_, nothing) | (is_busy ? busy_flag : 0), std::memory_order_release);
 }
 
 void CollectiveCalls::leave_session() noexcept {
   call_ = Call::none;
-  if (pool_ == nullptr) return;
+  if (!places_) return;
   place().since_ns.store(base::now_ns(), std::memory_order_relaxed);
   place().place.store(word_of(number_, Call::none, nothing) | left_flag, std::memory_order_release);
 }
@@ -120,14 +122,14 @@ void CollectiveCalls::leave_session() noexcept {
 // The first rank that comes makes it the place of this call. A rank that is far ahead waits for those that may still look at the call
 // that was there before.
 pool::NodeCall& CollectiveCalls::claim_call() {
-  auto& calls = pool_->header().calls;
-  pool::NodeCall& call = calls[number_ % calls.size()];
+  const std::uint64_t size = places_->of_session().calls.size();
+  pool::NodeCall& call = call_of_node();
   for (;;) {
     std::uint64_t word = call.word.load(std::memory_order_acquire);
     if (number_of(word) >= number_ && decided(word) != being_claimed) return call;
     bool is_needed = decided(word) == being_claimed;
-    for (int rank = 0; rank < static_cast<int>(pool_->header().ranks); ++rank) {
-      is_needed |= number_of(pool_->rank_call(rank).place.load(std::memory_order_acquire)) + calls.size() <= number_;
+    for (int rank = 0; rank < places_->ranks(); ++rank) {
+      is_needed |= number_of(places_->of_rank(rank).place.load(std::memory_order_acquire)) + size <= number_;
     }
     if (is_needed) {
       look();
@@ -135,6 +137,7 @@ pool::NodeCall& CollectiveCalls::claim_call() {
     } else if (call.word.compare_exchange_strong(word, word_of(number_, call_, being_claimed))) {
       call.slots = 0;
       call.flags = call.ranks = 0;
+      for (auto& least : call.least) least = ~std::uint64_t{0};
       call.word.store(word_of(number_, call_, nothing), std::memory_order_release);
       return call;
     }
@@ -145,9 +148,9 @@ pool::NodeCall& CollectiveCalls::claim_call() {
 
 std::vector<CollectiveCalls::Seen> CollectiveCalls::see() const {
   std::vector<Seen> all;
-  for (int rank = 0; rank < static_cast<int>(pool_->header().ranks); ++rank) {
-    const pool::RankCall& call = pool_->rank_call(rank);
-    Seen seen{pool_->job_rank(rank), call.place.load(std::memory_order_acquire), call.since_ns.load(std::memory_order_relaxed), {}};
+  for (int rank = 0; rank < places_->ranks(); ++rank) {
+    const pool::RankCall& call = places_->of_rank(rank);
+    Seen seen{places_->job_rank(rank), call.place.load(std::memory_order_acquire), call.since_ns.load(std::memory_order_relaxed), {}};
     seen.output.assign(call.output.data(), strnlen(call.output.data(), call.output.size()));
     if (call.place.load(std::memory_order_acquire) != seen.place) seen.output.clear();   // it was just going on
     all.push_back(std::move(seen));
@@ -188,7 +191,7 @@ std::string CollectiveCalls::who_is_missing(const std::vector<Seen>& all) const 
     if (number_of(seen.place) < number_) missing.push_back(seen.rank);
     else if (number_of(seen.place) == number_ && seen.is_busy()) busy_in_it.push_back(seen.rank);
   }
-  if (missing.empty() && busy_in_it.empty()) return pool_->is_shared() ? "a rank of another node" : "other ranks";
+  if (missing.empty() && busy_in_it.empty()) return places_->spans_nodes() ? "a rank of another node" : "other ranks";
   return base::readable_ranks(missing.empty() ? busy_in_it : missing);
 }
 
@@ -207,15 +210,13 @@ bool CollectiveCalls::is_any_busy(const std::vector<Seen>& all) const {
 
 // Notes the progress of the drain, for a rank that is busy in the call.
 void CollectiveCalls::note_progress() {
-  const pool::PoolHeader& header = pool_->header();
-  const std::uint64_t done =
-      header.written_bytes.load(std::memory_order_relaxed) + header.job_written_bytes.load(std::memory_order_relaxed);
+  const std::uint64_t done = places_->progress();
   if (done != done_) since_ns_ = base::now_ns();
   done_ = done;
 }
 
 bool CollectiveCalls::is_over(const std::vector<Seen>& all) {
-  if (is_any_busy(all) || (have_all_come(all) && pool_->is_shared())) note_progress();
+  if (is_any_busy(all) || (have_all_come(all) && places_->spans_nodes())) note_progress();
   const std::uint64_t now = base::now_ns();
   // Ranks that have come and are busy give up by themselves, and then they say why. Those that give up together may come a little apart.
   const double limit = (have_all_come(all) ? 2 : 1) * deadline_seconds_;
@@ -229,13 +230,13 @@ bool CollectiveCalls::is_over(const std::vector<Seen>& all) {
 void CollectiveCalls::check() {
   if (call_ == Call::none) return;
   require_whole_at(number_);
-  if (pool_ != nullptr && (place().place.load(std::memory_order_relaxed) & busy_flag) != 0) note_progress();
-  if (pool_ == nullptr || at_deadline_ == AtDeadline::log) return;
-  for (int rank = 0; rank < static_cast<int>(pool_->header().ranks); ++rank) {
-    const std::uint64_t place = pool_->rank_call(rank).place.load(std::memory_order_acquire);
+  if (places_ && (place().place.load(std::memory_order_relaxed) & busy_flag) != 0) note_progress();
+  if (!places_ || at_deadline_ == AtDeadline::log) return;
+  for (int rank = 0; rank < places_->ranks(); ++rank) {
+    const std::uint64_t place = places_->of_rank(rank).place.load(std::memory_order_acquire);
     if ((place & left_flag) == 0 || number_of(place) >= number_) continue;
     break_session(base::Errc::invalid_state, number_of(place) + 1,
-                  fmt::format("rank {} has left the session: {}", pool_->job_rank(rank), describe(see())));
+                  fmt::format("rank {} has left the session: {}", places_->job_rank(rank), describe(see())));
   }
 }
 
@@ -245,10 +246,10 @@ void CollectiveCalls::look() {
   if (now < next_look_ns_) return;
   next_look_ns_ = now + between_looks_ns;
   check();
-  if (pool_ == nullptr) {
+  if (!places_) {
     if (at_deadline_ == AtDeadline::log || base::seconds(now - since_ns_) <= deadline_seconds_) return;
-    broken_ = base::Error(base::Errc::timeout, fmt::format("waited {} for other ranks at the end of the session",
-                                                           base::exact_seconds(deadline_seconds_)));
+    broken_ = base::Error(base::Errc::timeout,
+                          fmt::format("waited {} in {} for other ranks", base::exact_seconds(deadline_seconds_), named(call_, output_)));
     throw Broken{*broken_};
   }
   const auto all = see();
@@ -256,7 +257,7 @@ void CollectiveCalls::look() {
 }
 
 CollectiveCalls::Brought CollectiveCalls::gather(std::uint64_t slots, std::uint32_t flags, double seconds) {
-  pool::NodeCall& call = pool_->header().calls[number_ % pool_->header().calls.size()];
+  pool::NodeCall& call = call_of_node();
   const double limit = std::max(seconds, base::seconds(arrived_ns_ - begin_ns_) + grace_seconds);
   call.slots.fetch_or(slots);
   call.flags.fetch_or(flags);
@@ -266,7 +267,7 @@ CollectiveCalls::Brought CollectiveCalls::gather(std::uint64_t slots, std::uint3
     const Decided what = decided(word);
     if (what == all_have_come) return {call.slots.load(), call.flags.load(), {}};
     if (what == given_up) return {0, 0, base::Error(base::Errc::timeout, call.message.data(), how_to_wait)};
-    if (what == nothing && call.ranks.load(std::memory_order_acquire) == pool_->header().ranks) {
+    if (what == nothing && static_cast<int>(call.ranks.load(std::memory_order_acquire)) == places_->ranks()) {
       call.word.compare_exchange_strong(word, word_of(number_, kind_of(word), all_have_come));
       continue;
     }
@@ -286,40 +287,52 @@ CollectiveCalls::Brought CollectiveCalls::gather(std::uint64_t slots, std::uint3
   }
 }
 
+FourWords CollectiveCalls::least(const FourWords& mine) {
+  pool::NodeCall& call = call_of_node();
+  for (std::size_t word = 0; word < mine.size(); ++word) {
+    std::uint64_t least = call.least[word].load(std::memory_order_relaxed);
+    while (mine[word] < least && !call.least[word].compare_exchange_weak(least, mine[word])) {}
+  }
+  const Brought all = gather(0, 0, -1);
+  if (all.gave_up) break_session(all.gave_up->code(), number_, all.gave_up->what());
+  FourWords least;
+  std::transform(call.least.begin(), call.least.end(), least.begin(), [](const auto& word) { return word.load(); });
+  return least;
+}
+
 bool CollectiveCalls::has_given_up() const {
-  const auto& calls = pool_->header().calls;
-  const std::uint64_t word = calls[number_ % calls.size()].word.load(std::memory_order_acquire);
+  const std::uint64_t word = call_of_node().word.load(std::memory_order_acquire);
   return call_ != Call::none && number_of(word) == number_ && decided(word) == given_up;
 }
 
 // --- a session that is broken
 
 bool CollectiveCalls::is_broken() const noexcept {
-  return broken_ || (pool_ != nullptr && pool_->header().broken.load(std::memory_order_acquire) != 0);
+  return broken_ || (places_ && places_->of_session().broken.load(std::memory_order_acquire) != 0);
 }
 
 void CollectiveCalls::require_whole_at(std::uint64_t number) const {
   if (broken_) throw Broken{*broken_};
-  if (pool_ == nullptr) return;
-  const pool::PoolHeader& header = pool_->header();
-  const std::uint32_t code = header.broken.load(std::memory_order_acquire);
-  if (code == 0 || number < header.broken_from.load(std::memory_order_acquire)) return;
-  throw Broken{{static_cast<base::Errc>(code - 1), header.broken_message.data(), how_to_call}};
+  if (!places_) return;
+  const pool::SessionCalls& calls = places_->of_session();
+  const std::uint32_t code = calls.broken.load(std::memory_order_acquire);
+  if (code == 0 || number < calls.broken_from.load(std::memory_order_acquire)) return;
+  throw Broken{{static_cast<base::Errc>(code - 1), calls.broken_message.data(), how_to_call}};
 }
 
 // From call number `from` on; all ranks say the same.
 void CollectiveCalls::break_session(base::Errc code, std::uint64_t from, const std::string& text) {
-  pool::PoolHeader& header = pool_->header();
+  pool::SessionCalls& calls = places_->of_session();
   std::uint32_t unclaimed = 0;
-  if (header.broken_claimed.compare_exchange_strong(unclaimed, 1)) {
-    copy_text(header.broken_message, text);
-    header.broken_from.store(from, std::memory_order_relaxed);
-    header.broken.store(1 + static_cast<std::uint32_t>(code), std::memory_order_release);
+  if (calls.broken_claimed.compare_exchange_strong(unclaimed, 1)) {
+    copy_text(calls.broken_message, text);
+    calls.broken_from.store(from, std::memory_order_relaxed);
+    calls.broken.store(1 + static_cast<std::uint32_t>(code), std::memory_order_release);
   }
   // Another rank may still be writing it.
-  for (int turn = 0; turn < 1000 && header.broken.load(std::memory_order_acquire) == 0; ++turn) usleep(gathering_nap_us);
-  std::uint64_t first = header.broken_from.load(std::memory_order_acquire);
-  while (first > from && !header.broken_from.compare_exchange_weak(first, from)) {}
+  for (int turn = 0; turn < 1000 && calls.broken.load(std::memory_order_acquire) == 0; ++turn) usleep(gathering_nap_us);
+  std::uint64_t first = calls.broken_from.load(std::memory_order_acquire);
+  while (first > from && !calls.broken_from.compare_exchange_weak(first, from)) {}
   require_whole_at(from);
   broken_ = base::Error(code, text, how_to_call);   // that rank is gone
   throw Broken{*broken_};

@@ -18,7 +18,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "pool/pool.hpp"
+#include "session/agreement.hpp"
+#include "session/call_places.hpp"
 
 namespace glean::session {
 
@@ -28,15 +29,17 @@ struct Broken {
   base::Error error;
 };
 
-enum class Call : std::uint8_t { none, arguments, open, end_definitions, wait, close, end };
+enum class Call : std::uint8_t { none, arguments, open, end_definitions, wait, close, end, end_step, close_output, give_up };
 
 class CollectiveCalls {
  public:
   // What happens when ranks are missing for the deadline. log: the rank that has waited longest says so, and all wait on; for programs
   // that do not know that they make these calls.
   enum class AtDeadline { fail, log };
-  // `rank`: of the node. The pool must live until release(). `poll` lets messages of this rank go on: others may need them to come.
-  CollectiveCalls(pool::Pool& pool, int rank, double deadline_seconds, AtDeadline at_deadline, std::function<void()> poll);
+  // `rank`: of the node. `places`: nullptr on all ranks where there are none, as after release(). What they lie in must live until
+  // release(). `poll` lets messages of this rank go on: others may need them to come.
+  CollectiveCalls(std::unique_ptr<CallPlaces> places, int rank, double deadline_seconds, AtDeadline at_deadline,
+                  std::function<void()> poll);
 
   // This rank begins the next call, for an output if it is of one. Throws Broken, also where the other ranks have made another call
   // instead. Local, no system call.
@@ -59,6 +62,8 @@ class CollectiveCalls {
     std::optional<base::Error> gave_up;
   };
   [[nodiscard]] Brought gather(std::uint64_t slots, std::uint32_t flags, double seconds);
+  // The least of each word that the ranks of the node bring along, in the same way. At the deadline the session is broken. Throws Broken.
+  [[nodiscard]] FourWords least(const FourWords& mine);
   // The other ranks have given up in this call. Local.
   [[nodiscard]] bool has_given_up() const;
 
@@ -67,8 +72,9 @@ class CollectiveCalls {
   [[nodiscard]] bool is_broken() const noexcept;
   // Throws Broken if the next call cannot be made. Local.
   void require_whole() const { require_whole_at(number_ + 1); }
-  // The pool goes. From here on only the deadline counts.
-  void release() noexcept { pool_ = nullptr; }
+  // The places go. From here on only the deadline counts.
+  void release() noexcept { places_.reset(); }
+  [[nodiscard]] bool has_places() const { return places_ != nullptr; }
 
  private:
   struct Seen;
@@ -76,7 +82,11 @@ class CollectiveCalls {
   [[nodiscard]] std::string describe(const std::vector<Seen>& all) const;
   [[nodiscard]] std::string who_is_missing(const std::vector<Seen>& all) const;
   [[nodiscard]] std::string late_text(const std::vector<Seen>& all, double seconds) const;
-  [[nodiscard]] pool::RankCall& place() const { return pool_->rank_call(rank_); }
+  [[nodiscard]] pool::RankCall& place() const { return places_->of_rank(rank_); }
+  [[nodiscard]] pool::NodeCall& call_of_node() const {
+    auto& calls = places_->of_session().calls;
+    return calls[number_ % calls.size()];
+  }
   pool::NodeCall& claim_call();
   [[nodiscard]] bool have_all_come(const std::vector<Seen>& all) const;
   [[nodiscard]] bool is_any_busy(const std::vector<Seen>& all) const;
@@ -85,7 +95,7 @@ class CollectiveCalls {
   [[noreturn]] void break_session(base::Errc code, std::uint64_t from, const std::string& text);
   void require_whole_at(std::uint64_t number) const;
 
-  pool::Pool* pool_;
+  std::unique_ptr<CallPlaces> places_;
   int rank_;
   double deadline_seconds_;
   AtDeadline at_deadline_;

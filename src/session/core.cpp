@@ -9,12 +9,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 
 #include "base/job_end.hpp"
 #include "base/log.hpp"
 #include "service/recovery.hpp"
 #include "session/agreement.hpp"
+#include "session/arrival.hpp"
 #include "session/backend.hpp"
 #include "session/byte_opening.hpp"
 #include "session/byte_output.hpp"
@@ -26,12 +26,6 @@ namespace {
 // The sessions of this process.
 std::mutex sessions_lock;
 std::vector<Core*> sessions;
-
-// As MPI does where it waits.
-void poll_messages() {
-  int found = 0;
-  PMPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
-}
 
 // Unique on the node for as long as the pool lives; `glean doctor` looks for the prefix.
 std::string new_pool_name() {
@@ -91,14 +85,20 @@ Core::Core(MPI_Comm comm, const std::map<std::string, std::string>& settings, Pr
   begin_realtime_seconds_ =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   application_comm_ = comm;
+  if (program == Program::knows) arrive(comm, [&] { return settings; });   // the others have come together in MPI_Init
   MPI_Comm_dup(comm, &comm_);
   // Whatever the program has chosen for its own calls: ours do not look at what they return.
   MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
   is_root_ = rank_ == 0;
+  watch_calls();
   try {
     join(settings);
+  } catch (const Broken& broken) {   // MPI keeps the communicators
+    const base::Error error = broken.error;
+    release();
+    throw base::Error(error);
   } catch (...) {
     release();
     if (with_writers_) with_writers_->release();
@@ -106,6 +106,7 @@ Core::Core(MPI_Comm comm, const std::map<std::string, std::string>& settings, Pr
     if (job_comm_ != MPI_COMM_NULL) MPI_Comm_free(&job_comm_);
     throw;
   }
+  is_set_up_ = true;
   figures_.setup_ns = base::now_ns() - begin_ns_;
   const std::lock_guard lock(sessions_lock);
   sessions.push_back(this);
@@ -132,12 +133,14 @@ void Core::join(const std::map<std::string, std::string>& settings) {
   if (is_writer_) return serve_as_writer(shared.exchange);
   const int ranks_per_node = std::max(0, shared.ranks_per_node - (shared.needs_writers ? 1 : 0));   // of those that are left
   const bool in_parts = shared.files != 1;
-  if (shared.captures || shared.writes_collectively || in_parts) nodes_ = std::make_unique<Nodes>(comm_, ranks_per_node);
-  if (!shared.captures && !in_parts) return;
+  const bool calls_alone = !shared.captures && program_ == Program::knows;
+  if (shared.captures || shared.writes_collectively || in_parts || calls_alone) nodes_ = std::make_unique<Nodes>(comm_, ranks_per_node);
+  watch_calls();
+  if (!shared.captures && !in_parts) return calls_alone ? call_without_pool() : void();
   const auto set_up = [&] {
     if (nodes_->count() > 1 || program_ == Program::unmodified) bring_settings(settings);
     if (in_parts) split_into_parts(ranks_per_node);
-    if (!shared.captures) return;
+    if (!shared.captures) return calls_alone ? call_without_pool() : void();
     const auto failed = caught([&] { set_up_pool(); });
     if (in_parts) agree(job_comm(), failed);
     else if (failed) throw base::Error(*failed);
@@ -168,8 +171,8 @@ void Core::set_up_pool() {
   if (nodes_->is_aggregator() && nodes_->count() > 1) {
     // What a node sends must find room in a chunk of any other.
     const base::Bytes mine = failed ? 0 : plan_.chunk_bytes;
-    MPI_Allreduce(&mine, &plan_.chunk_bytes, 1, MPI_UINT64_T, MPI_MIN, nodes_->aggregators());
-    MPI_Bcast(&plan_.request_bytes, 1, MPI_UINT64_T, 0, nodes_->aggregators());
+    reduce_all(nodes_->aggregators(), &mine, &plan_.chunk_bytes, 1, MPI_UINT64_T, MPI_MIN);
+    broadcast(nodes_->aggregators(), 0, &plan_.request_bytes, sizeof plan_.request_bytes);
   }
   if (!failed && is_root()) failed = caught([&] { file_plans_.emplace(settings(), nodes_->count(), parts_, plan_); });
   agree(comm_, failed);
@@ -188,37 +191,25 @@ void Core::set_up_pool() {
     journal.has_joined = 1;
     pool_->fault_in(nodes_->rank(), nodes_->ranks());
     const auto keep_draining = [this] { this->keep_draining(); };
-    collective_ = std::make_unique<CollectiveCalls>(*pool_, nodes_->rank(), deadline_seconds_,
+    collective_ = std::make_unique<CollectiveCalls>(call_places_in(*pool_), nodes_->rank(), deadline_seconds_,
                                      program_ == Program::knows ? CollectiveCalls::AtDeadline::fail : CollectiveCalls::AtDeadline::log,
                                      [] { poll_messages(); });
     outputs_ = std::make_unique<PoolOutputs>(*pool_, comm_, *collective_, nodes_->rank(), deadline_seconds_, past_, keep_draining);
     recorder_ = std::make_unique<pool::Recorder>(*pool_, nodes_->rank(), deadline_seconds_,
                                                  [this] { return outputs_->diagnose(); }, keep_draining);
-    pace_ = std::make_unique<capture::Pace>(*pool_, *recorder_, nodes_->rank(), [] { poll_messages(); });
+    pace_ = std::make_unique<capture::Pace>(*pool_, *recorder_, nodes_->rank(), deadline_seconds_, [] { poll_messages(); });
     full_pool_policy_ = std::make_unique<capture::FullPoolPolicy>(*pool_, *recorder_, nodes_->rank(), rank_calls_);
     if (!with_writers_) start_drain();
   });
   agree(comm_, failed);
   pool_->map_all();   // after agree(): every part exists
   pool_budget_bytes_ = pool_->header().pool_bytes;
-  watch_calls();
   if (nodes_->count() > 1 && !with_writers_) join_nodes();
-}
-
-// On all ranks: a collective call that waits so is another one for MPI than one that does not.
-void Core::watch_calls() {
-  meanwhile_ = [this] {
-    if (exchange_) exchange_->move_blocks();
-    collective_->look();
-  };
-  for (const MPI_Comm comm : {comm_, job_comm_, nodes_->comm(), nodes_->aggregators()}) {
-    if (comm != MPI_COMM_NULL) set_meanwhile(comm, &meanwhile_);
-  }
 }
 
 void Core::start_drain() {
   if (!nodes_->is_aggregator()) return;
-  drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain);
+  drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain, deadline_seconds_);
 }
 
 void Core::make_pool(const std::string& session) {
@@ -305,15 +296,6 @@ Core* Core::open_on(MPI_Comm application_comm) {
   return found == sessions.end() ? nullptr : *found;
 }
 
-std::optional<int> Core::first_of_ranks(bool one) {
-  require_usable("a collective call");
-  const InCall in_call(collective(), Call::arguments, "");
-  const int none = std::numeric_limits<int>::max(), mine = one ? rank_ : none;
-  int first = none;
-  reduce_all(job_comm(), &mine, &first, 1, MPI_INT, MPI_MIN);
-  return first == none ? std::nullopt : std::optional(first);
-}
-
 void Core::require_usable(const char* call) const {
   if (is_writer_) {
     throw base::Error(base::Errc::invalid_state, std::string(call) + ": this rank was set aside to write, and the session is closed",
@@ -375,6 +357,9 @@ void Core::close_together() {
       leave();
       throw base::Error(*error);
     }
+  } else if (collective_) {
+    const InCall in_call(collective(), Call::close, "");
+    come_together();
   }
   InCall in_call(collective(), Call::end, "");
   in_call.set_busy(has_pool() && nodes_->is_aggregator());

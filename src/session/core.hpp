@@ -44,7 +44,8 @@ class Core {
  public:
   // `unmodified`: the program knows nothing of it. No rank is set aside to write, and all ranks have the settings.
   enum class Program { knows, unmodified };
-  // Collective over `comm`, which is duplicated; throws on all ranks or none. Blocks while the pool's memory is touched.
+  // Collective over `comm`, which is duplicated; throws on all ranks or none. Blocks while the pool's memory is touched. Ranks that do not
+  // come are waited for as long as the deadline (session/arrival.hpp).
   Core(MPI_Comm comm, const std::map<std::string, std::string>& settings, Program program = Program::knows);
   // Without close() or leave() before, what was captured is lost. Local.
   ~Core();
@@ -92,8 +93,13 @@ class Core {
   [[nodiscard]] OneAtATime& one_at_a_time() { return one_at_a_time_; }
   [[nodiscard]] capture::FullPoolPolicy& full_pool_policy() { return *full_pool_policy_; }
   [[nodiscard]] PoolOutputs& outputs() { return *outputs_; }
-  // The collective calls; nullptr where there is no pool.
+  // The collective calls; nullptr where an unmodified program captures nothing.
   [[nodiscard]] CollectiveCalls* collective() { return collective_.get(); }
+  // In a collective call: returns when all ranks of comm() are in it. Throws timeout on all of them when ranks do not come for so many
+  // seconds; < 0: the deadline. No message on one node. Collective, blocks.
+  void come_together(double seconds = -1);
+  // In a collective call: the least of each word of all ranks of comm(). No message on one node. Collective, blocks.
+  [[nodiscard]] FourWords least_of_all(const FourWords& mine);
   // Sees to it that the node is drained, and that data moves between nodes. In a collective call it throws Broken when that cannot be
   // completed any more. Local; on a node's aggregator one system call, elsewhere nothing.
   void keep_draining() {
@@ -165,6 +171,8 @@ class Core {
   void make_pool(const std::string& session);
   void join_nodes();
   void watch_calls();
+  void call_without_pool();
+  [[nodiscard]] bool is_alone_on_node() const { return collective_ && collective_->has_places() && nodes_->count() == 1; }
   void close_together();
   void leave_broken() noexcept;
   void finish_exchange(const std::optional<base::Error>& failed);
@@ -211,7 +219,7 @@ class Core {
   std::unique_ptr<NodeDrain> drain_;
   // Where there are several nodes.
   std::unique_ptr<ExchangeThread> exchange_;
-  std::function<void()> meanwhile_;
+  Meanwhile meanwhile_;
   std::vector<Backend*> direct_;
   std::set<std::string> warned_;
   report::RankFigures figures_;
@@ -221,6 +229,7 @@ class Core {
   base::Bytes pool_budget_bytes_ = 0;       // stay when the pool is gone
   base::Bytes pool_high_water_bytes_ = 0;
   bool closed_ = false;
+  bool is_set_up_ = false;                  // the constructor has come to its end
   bool transfers_are_left_ = false;         // MPI still knows of memory of the pool
 };
 

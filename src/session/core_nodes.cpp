@@ -28,6 +28,7 @@ void Core::split_into_parts(int ranks_per_node) {
   MPI_Comm_split(job_comm_, parts_.self, rank_, &comm_);
   MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);
   nodes_ = std::make_unique<Nodes>(comm_, ranks_per_node);
+  watch_calls();
   int rank = 0;
   MPI_Comm_rank(comm_, &rank);
   is_root_ = rank == 0;
@@ -77,7 +78,7 @@ drain::DrainTrace Core::trace_of_all_nodes() const {
   std::vector<Size> sizes(rank_ == 0 ? static_cast<std::size_t>(nodes.count()) : 0);
   gather_bytes(nodes.aggregators(), &size, sizes.data(), sizeof size);
   if (rank_ != 0) {
-    MPI_Send(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, 0, 0, nodes.aggregators());
+    send_bytes(nodes.aggregators(), 0, mine.data(), mine.size());
     return all;
   }
   std::vector<bool> has_part(static_cast<std::size_t>(parts_.count));
@@ -85,7 +86,7 @@ drain::DrainTrace Core::trace_of_all_nodes() const {
   for (int node = 1; node < nodes.count(); ++node) {   // one after the other: how many they are takes no memory
     const Size& of_node = sizes[static_cast<std::size_t>(node)];
     std::string text(of_node.bytes, '\0');
-    MPI_Recv(text.data(), static_cast<int>(text.size()), MPI_BYTE, node, 0, nodes.aggregators(), MPI_STATUS_IGNORE);
+    receive_bytes(nodes.aggregators(), node, text.data(), text.size());
     drain::DrainTrace trace = drain::trace_from_json(text);
     // All have begun at the same time, by clocks of their own.
     trace.shift(static_cast<std::int64_t>(begin_ns_ - of_node.begin_ns));

@@ -73,6 +73,7 @@ void Core::require_question(const char* call) const {
 // The ranks go on without the writers. What must not be is found by all of them alike.
 void Core::set_aside_writers(int ranks_per_node) {
   with_writers_ = std::make_unique<Nodes>(comm_, ranks_per_node);
+  watch_calls();
   agree(comm_, caught([&] {
     if (with_writers_->ranks() > 1) return;
     throw base::Error(base::Errc::invalid_config,
@@ -87,6 +88,7 @@ void Core::set_aside_writers(int ranks_per_node) {
   MPI_Comm_free(&comm_);
   comm_ = part;
   MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);
+  watch_calls();
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &ranks_);
   application_comm_ = MPI_COMM_NULL;

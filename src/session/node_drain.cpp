@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -17,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/signals_blocked.hpp"
+#include "base/units.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
 #include "pool/wait.hpp"
@@ -31,6 +33,7 @@ namespace {
 constexpr std::uint64_t helper_nap_ns = 20'000'000;
 constexpr std::chrono::milliseconds look_again{100};
 constexpr double start_seconds = 30, end_seconds = 30;
+constexpr useconds_t starting_nap_us = 500;
 constexpr double grace_seconds = 5;
 
 bool can_be_run(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
@@ -59,7 +62,7 @@ std::string find_command(const std::string& command) {
 
 // The command makes a process of its own for the draining and ends itself, so that the application has no child that it
 // does not know of.
-void start_helper(const std::string& command, const std::string& pool) {
+void start_helper(const std::string& command, const std::string& pool, double seconds) {
   std::string looks_nowhere = std::string(pool::looking_variable) + "=";
   std::vector<char*> environment{looks_nowhere.data()};
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -82,9 +85,15 @@ void start_helper(const std::string& command, const std::string& pool) {
   posix_spawnattr_destroy(&attributes);
   if (error != 0) throw base::Error(base::Errc::not_found, base::system_error(error, what).what(), hint);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno == EINTR) continue;
-    return;   // the application lets its children go by themselves
+  pid_t ended = 0;
+  for (const std::uint64_t begin = base::now_ns(); ended != child; ended = waitpid(child, &status, WNOHANG)) {
+    if (ended < 0 && errno != EINTR) return;   // the application lets its children go by themselves
+    if (base::seconds(base::now_ns() - begin) > seconds) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+      throw base::Error(base::Errc::timeout, what + ": the command has not ended within " + base::exact_seconds(seconds), hint);
+    }
+    if (ended == 0) usleep(starting_nap_us);
   }
   if (status != 0) throw base::Error(base::Errc::unsupported, what + ": it has failed", hint);
 }
@@ -96,21 +105,22 @@ bool wait_for(pool::Pool& pool, double seconds, Condition holds) {
 
 }  // namespace
 
-NodeDrain::NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings)
+NodeDrain::NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings, double deadline_seconds)
     : pool_(pool), plan_(plan) {
   if (settings.place == base::DrainPlace::threads) {
     start_threads();
     return;
   }
-  if (pool.drainer() == 0) start_helper(settings.command, pool.name());
+  const double seconds = std::min(start_seconds, deadline_seconds);
+  if (pool.drainer() == 0) start_helper(settings.command, pool.name(), seconds);
   bool was_there = false;
   const auto has_begun = [&] {   // it may be gone again: then the watch goes on in its place
     const bool is_there = pool.drainer() != 0;
     was_there = was_there || is_there;
     return pool.header().drains != 0 || (was_there && !is_there);
   };
-  if (!wait_for(pool, start_seconds, has_begun)) {
-    throw base::Error(base::Errc::timeout, fmt::format("the helper process did not begin to drain within {} s", start_seconds),
+  if (!wait_for(pool, seconds, has_begun)) {
+    throw base::Error(base::Errc::timeout, "the helper process did not begin to drain within " + base::exact_seconds(seconds),
                       "see glean-drain.*.log in the working directory");
   }
   start_to_watch();

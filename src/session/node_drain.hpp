@@ -20,7 +20,8 @@ class NodeDrain {
  public:
   // Starts it, and with DrainPlace::process waits until the helper drains; another process that does already is as good as a
   // helper. Throws when that fails; not if the helper is killed there, see keep_alive().
-  NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings);
+  // A helper that does not begin for so long, 30 s at most, is an error.
+  NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings, double deadline_seconds);
   // Without finish(): threads are stopped and what is not finished is lost; a helper goes on, as long as it is needed.
   ~NodeDrain();
   NodeDrain(const NodeDrain&) = delete;

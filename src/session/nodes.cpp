@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "session/agreement.hpp"
+
 namespace glean::session {
 
 Nodes::Nodes(MPI_Comm comm, int ranks_per_node) {
@@ -39,9 +41,9 @@ std::map<std::string, std::string> from_root(MPI_Comm comm, const std::map<std::
   std::string text;
   for (const auto& [name, value] : of_root) text += name + '\0' + value + '\0';
   std::uint64_t bytes = text.size();
-  MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, comm);
+  broadcast(comm, 0, &bytes, sizeof bytes);
   text.resize(bytes);
-  MPI_Bcast(text.data(), static_cast<int>(bytes), MPI_BYTE, 0, comm);
+  broadcast(comm, 0, text.data(), text.size());
   std::map<std::string, std::string> all;
   for (std::size_t at = 0; at < text.size();) {
     const std::string name = text.c_str() + at;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "drain/checksums.hpp"
 #include "plan/collective.hpp"
 #include "session/agreement.hpp"
@@ -31,8 +32,10 @@ class PassthroughBackend final : public Backend {
   }
 
   void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
+    InCall in_call(core_->collective(), Call::end_definitions, opening_.path);
     const Outcome outcome =
-        settle(core_->comm(), {fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()});
+        settle(core_->comm(), {fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()},
+               [&](const FourWords& words) { return core_->least_of_all(words); });
     if (outcome.error) {
       throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
                         outcome.error->hint());
@@ -41,6 +44,7 @@ class PassthroughBackend final : public Backend {
       char path[4096];
       plan::CollectivePlan plan;
     };
+    in_call.set_busy(core_->is_root());
     const auto file = on_root<File>(core_->comm(), [&](File& value) {
       const std::string& working = opening_.names.working_path;
       if (working.size() >= sizeof value.path) {
@@ -49,12 +53,15 @@ class PassthroughBackend final : public Backend {
       working.copy(value.path, working.size());
       if (is_tuned()) value.plan = core_->plan_collective(working);
     });
+    in_call.set_busy(true);
     core_->enlist(this);
     store::Tuning tuning;
     if (is_tuned()) tuning = {plan::hints_of(file.plan), file.plan.batch_bytes()};
-    agree_or_give_up(caught([&] {
+    const auto failed = caught([&] {
       file_ = create_directly(core_->comm(), file.path, *opening_.format, definitions, tuning);
-    }));
+    });
+    in_call.set_busy(false);
+    agree_or_give_up(failed);
     if (is_part()) make_index(blocks);
   }
 
@@ -66,8 +73,12 @@ class PassthroughBackend final : public Backend {
     if (file_) file_->put(static_cast<int>(variable), step, box, memory, std::move(packed));
   }
 
+  // PnetCDF waits for all ranks. None begins before all have come: what it does then cannot be ended.
   void end_step(std::uint64_t step) override {
     if (!file_) return;
+    InCall in_call(core_->collective(), Call::end_step, opening_.path);
+    core_->come_together();
+    in_call.set_busy(true);
     auto error = caught([&] { file_->end_step(step); });
     if (error && error->code() == base::Errc::out_of_range && opening_.settings.range == base::RangeRule::fill) {
       error.reset();
@@ -76,11 +87,15 @@ class PassthroughBackend final : public Backend {
     ++steps_;
   }
 
-  void wait(Level level, double, const std::optional<base::Error>& misuse) override {
+  void wait(Level level, double seconds, const std::optional<base::Error>& misuse) override {
     if (failure_) throw base::Error(*failure_);
     if (closed_) return;   // and published
+    InCall in_call(core_->collective(), Call::wait, opening_.path);
+    core_->come_together(seconds);
+    in_call.set_busy(true);
     const auto unsynchronized =
         level == Level::durable ? caught([&] { file_->synchronize(); }) : std::nullopt;
+    in_call.set_busy(false);
     if (unsynchronized) note(*unsynchronized);
     else if (level == Level::durable) steps_durable_ = steps_;
     const bool only_misuse = misuse && !mine_;
@@ -88,8 +103,9 @@ class PassthroughBackend final : public Backend {
       agree(core_->comm(), only_misuse ? misuse : mine_);
     } catch (const base::Error& error) {
       // Misuse harms nothing. Whether it was that is known only to the rank that did it, so all ask.
-      int harmless = only_misuse || !mine_ ? 1 : 0;
-      MPI_Allreduce(MPI_IN_PLACE, &harmless, 1, MPI_INT, MPI_LAND, core_->comm());
+      const int mine = only_misuse || !mine_ ? 1 : 0;
+      int harmless = 0;
+      reduce_all(core_->comm(), &mine, &harmless, 1, MPI_INT, MPI_LAND);
       if (harmless == 0) failure_ = error;
       throw;
     }
@@ -98,17 +114,23 @@ class PassthroughBackend final : public Backend {
   // What is written at all is written when a step ends.
   [[nodiscard]] bool reached(Level level) override { return !mine_ && (level != Level::durable || closed_ || steps_durable_ == steps_); }
 
+  // When ranks do not come, the file is as open as before, and closing the session gives it up.
   void close() override {
+    InCall in_call(core_->collective(), Call::close_output, opening_.path);
+    core_->come_together();
     closed_ = true;
     core_->delist(this);
-    if (failure_) return abandon();   // all ranks know
+    if (failure_) return give_up();   // all ranks know
+    in_call.set_busy(true);
     const auto unclosed = caught([&] { file_->close(); });
+    in_call.set_busy(false);
     if (unclosed) note(*unclosed);
     agree_or_give_up(mine_);
     const std::uint64_t mine = bytes_;
     std::uint64_t all = 0;
-    MPI_Reduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, 0, core_->comm());
+    reduce_all(core_->comm(), &mine, &all, 1, MPI_UINT64_T, MPI_SUM);
     struct Nothing {};
+    in_call.set_busy(core_->is_root());
     try {
       static_cast<void>(on_root<Nothing>(core_->comm(), [&](Nothing&) {
         store::hand_on_permissions(opening_.names);
@@ -121,7 +143,7 @@ class PassthroughBackend final : public Backend {
       }));
     } catch (const base::Error& error) {
       failure_ = error;
-      abandon();
+      give_up();
       throw;
     }
     steps_durable_ = steps_;
@@ -131,9 +153,24 @@ class PassthroughBackend final : public Backend {
   // The library closes a file collectively, whatever became of it. While an exception passes, the other ranks may be
   // somewhere else.
   void abandon() noexcept override {
+    std::optional<InCall> in_call;
+    if (std::uncaught_exceptions() != 0) forsake();
+    try {
+      if (file_) in_call.emplace(core_->collective(), Call::give_up, opening_.path);
+      if (file_) core_->come_together();
+    } catch (const base::Error& late) {
+      base::log(base::LogLevel::error, "'{}' is not closed: {}", opening_.path, late.what());
+      forsake();
+    } catch (const Broken&) {
+      forsake();
+    }
+    give_up();
+  }
+
+  // All ranks are in the same call, or the file was forsaken.
+  void give_up() noexcept {
     closed_ = true;
     core_->delist(this);
-    if (std::uncaught_exceptions() != 0) forsake();
     file_.reset();
     if (core_->is_root() && opening_.settings.publish == base::Publish::rename) {
       unlink(opening_.names.working_path.c_str());
@@ -189,7 +226,7 @@ class PassthroughBackend final : public Backend {
       agree(core_->comm(), error);
     } catch (const base::Error& agreed) {
       failure_ = agreed;
-      abandon();
+      give_up();
       throw;
     }
   }

@@ -51,7 +51,7 @@ class ThreadedBackend final : public Backend {
       const auto error = caught([&] { take_from_root(word); });
       if (!mine.error) mine.error = error;
     }
-    const Outcome outcome = settle(core_->comm(), mine);
+    const Outcome outcome = settle(core_->comm(), mine, [&](const FourWords& words) { return core_->least_of_all(words); });
     if (several && core_->nodes().is_aggregator() && !outcome.error) {
       core_->share(outcome.root_word, as_key(word));
     }

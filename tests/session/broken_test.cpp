@@ -152,6 +152,105 @@ TEST_F(Broken, WhatAllRanksHaveEndedIsCompletedAllTheSame) {
   EXPECT_EQ(others({"a"}), std::vector<std::string>{});
 }
 
+// Before there is a session. The communicator is of no use afterwards.
+TEST_F(Broken, ARankThatDoesNotComeToTheConstructorIsNamedAndToldWhenItComes) {
+  for (const bool from_c : {false, true}) {
+    SCOPED_TRACE(from_c);
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (is_odd_rank()) std::this_thread::sleep_for(std::chrono::seconds(3));
+    std::string message;
+    const double seconds = seconds_of([&] {
+      if (from_c) {
+        const glean_setting settings[] = {{"pool.deadline", "1s"}, {"pool.budget", "16MiB"}};
+        std::vector<char> text(1000);
+        glean_session* session = nullptr;
+        EXPECT_EQ(glean_session_open(comm, settings, 2, &session, text.data(), text.size()), GLEAN_TIMEOUT);
+        message = text.data();
+      } else {
+        const auto error = thrown([&] { Session(comm, with({{"pool.deadline", "1s"}})); });
+        ASSERT_TRUE(error);
+        EXPECT_EQ(error->code(), Errc::timeout);
+        message = error->what();
+      }
+    });
+    EXPECT_LT(seconds, is_odd_rank() ? 0.9 : 2.8);
+    const char* wanted = is_odd_rank() ? " have waited in the constructor of the session for this rank, and given up"
+                                    : "waited 1s in the constructor of the session for ";
+    EXPECT_NE(message.find(wanted), std::string::npos) << message;
+    if (!is_odd_rank()) {
+      EXPECT_NE(message.find(name() + ": on this node ranks 0, 1, 3 have come"), std::string::npos) << message;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  Session(MPI_COMM_WORLD, with({})).close();   // of another communicator one can be made
+}
+
+// PnetCDF's own calls cannot be ended. So no rank begins them before all have come.
+TEST_F(Broken, ARankThatIsLateEndsCallsThatPassThrough) {
+  for (int stage = 1; stage <= 5; ++stage) {
+    const char* mode = stage % 2 != 0 ? "passthrough" : "collective";   // one code
+    SCOPED_TRACE(stage);
+    Session session(MPI_COMM_WORLD, with({{"mode", mode}, {"pool.deadline", "500ms"}, {"log.level", "off"}}));
+    std::optional<Simple> simple(std::in_place, session, path("a"));
+    const char* calls[] = {"end_definitions of '", "end_step of '", "wait of '", "close of '", "Session::close for "};
+    double begin = 0;
+    const auto late_at = [&](int here) {
+      if (here == stage && is_odd_rank()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+      if (here == stage) begin = MPI_Wtime();
+    };
+    const auto error = thrown([&] {
+      late_at(1);
+      simple->out.end_definitions();
+      simple->step(1);
+      late_at(2);
+      simple->out.end_step();
+      late_at(3);
+      simple->out.wait(Level::durable);
+      late_at(4);
+      simple->out.close();
+      late_at(5);
+      session.close();
+    });
+    EXPECT_LT(MPI_Wtime() - begin, is_odd_rank() ? 0.4 : 1.4);
+    expect_same(error);
+    EXPECT_EQ(error->code(), Errc::timeout);
+    EXPECT_TRUE(says(error, std::string("waited 0.5s in ") + calls[stage - 1])) << error->what();
+    EXPECT_TRUE(says(error, "for " + name() + ": ")) << error->what();
+    EXPECT_TRUE(says(error, name() + " is in no collective call (")) << error->what();
+    // Only the definitions need all ranks for what comes later.
+    simple.reset();
+    const auto last = thrown([&] { session.close(); });
+    EXPECT_EQ(last.has_value(), stage == 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_EQ(exists("a"), stage == 5);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank_ == 0) std::filesystem::remove(path("a"));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+TEST_F(Broken, ARankThatLeavesByAnExceptionEndsCallsThatPassThrough) {
+  std::optional<Error> error;
+  const double seconds = seconds_of([&] {
+    try {
+      Session session(MPI_COMM_WORLD, with({{"mode", "passthrough"}, {"log.level", "off"}}));
+      Simple simple(session, path("a"));
+      simple.step(1);
+      if (is_odd_rank()) throw Thrown();
+      error = thrown([&] { simple.out.end_step(); });
+      EXPECT_TRUE(thrown([&] { session.close(); }));
+    } catch (const Thrown&) {
+    }
+  });
+  EXPECT_LT(seconds, 30) << "the deadline is a minute";
+  if (!is_odd_rank()) {
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code(), Errc::invalid_state);
+    EXPECT_TRUE(says(error, name() + " has left the session")) << error->what();
+  }
+}
+
 // From C, where the ranks agree on the arguments first.
 TEST_F(Broken, ARankThatComesLateEndsTheCallsOfCToo) {
   const glean_setting settings[] = {{"pool.deadline", "1s"}, {"pool.budget", "16MiB"}, {"log.level", "off"}};
@@ -170,16 +269,20 @@ TEST_F(Broken, ARankOfAnotherNodeThatIsMissingEndsTheCallsOfBothNodes) {
   const char* per_node = std::getenv("GLEAN_TOPOLOGY_RANKS_PER_NODE");
   if (per_node == nullptr) GTEST_SKIP() << "needs several nodes";
   const int of_a_node = std::atoi(per_node), node = rank_ / of_a_node, its_node = odd_rank() / of_a_node;
-  Session session(MPI_COMM_WORLD, with({{"pool.deadline", "500ms"}, {"log.level", "off"}}));
-  Simple simple(session, path("a"));
-  if (is_odd_rank()) std::this_thread::sleep_for(std::chrono::seconds(4));
-  std::optional<Error> error;
-  const double seconds = seconds_of([&] { error = thrown([&] { simple.out.end_definitions(); }); });
-  EXPECT_LT(seconds, is_odd_rank() ? 0.4 : 3.8);
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->code(), Errc::timeout);
-  EXPECT_TRUE(says(error, "' for " + (node == its_node ? name() : "a rank of another node"))) << error->what();
-  EXPECT_TRUE(thrown([&] { session.close(); }));
+  for (const char* mode : {"threaded", "passthrough"}) {
+    SCOPED_TRACE(mode);
+    Session session(MPI_COMM_WORLD, with({{"mode", mode}, {"pool.deadline", "500ms"}, {"log.level", "off"}}));
+    Simple simple(session, path("a"));
+    if (is_odd_rank()) std::this_thread::sleep_for(std::chrono::seconds(4));
+    std::optional<Error> error;
+    const double seconds = seconds_of([&] { error = thrown([&] { simple.out.end_definitions(); }); });
+    EXPECT_LT(seconds, is_odd_rank() ? 0.4 : 3.8);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code(), Errc::timeout);
+    EXPECT_TRUE(says(error, "' for " + (node == its_node ? name() : "a rank of another node"))) << error->what();
+    EXPECT_TRUE(thrown([&] { session.close(); }));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
 }
 
 // --- waiting

@@ -184,6 +184,47 @@ TEST_F(BytesOfRanks, WhoLooksDoesNotWaitForRanksForEver) {
   core->close();
 }
 
+// A rank does not come to the collective calls that the others have made: those who must wait for it do so for the deadline.
+TEST_F(BytesOfRanks, ARankThatDoesNotComeIsWaitedForAsLongAsTheDeadline) {
+  if (size_ < 2) return;
+  auto core = make_core({{"pool.deadline", "500ms"}, {"log.level", "off"}});
+  auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("late"), ByteOutput::Existing::replace);
+  const bool is_late = rank_ == 1;
+  const base::Bytes chunk = core->pool().header().chunk_bytes;
+  const auto write_all = [&] {
+    for (base::Bytes i = 0; i < 10; ++i) {   // more than its share, less than there is room for
+      output->count_collective();
+      write(*output, {.offset = (i * static_cast<base::Bytes>(size_) + static_cast<base::Bytes>(rank_)) * chunk, .block_bytes = chunk,
+                      .levels = {}}, static_cast<char>('a' + rank_));
+      output->count_collective();
+    }
+  };
+  if (is_late) sleep(3);
+  const double begin = MPI_Wtime();
+  write_all();
+  if (!is_late) {
+    EXPECT_GE(MPI_Wtime() - begin, 0.5);
+    try {
+      static_cast<void>(output->wait_for_ranks());
+      ADD_FAILURE() << "rank 1 has not come";
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.code(), base::Errc::timeout);
+      EXPECT_NE(std::string(error.what()).find("has waited 0.5s for rank 1 to come to its last collective call"), std::string::npos)
+          << error.what();
+    }
+    EXPECT_LT(MPI_Wtime() - begin, 2.5);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  static_cast<void>(output->wait_for_ranks());   // it has come
+  output->close();
+  core->close();
+  const std::string text = content("late");
+  ASSERT_EQ(text.size(), 10 * chunk * static_cast<base::Bytes>(size_));
+  for (base::Bytes at = 0; at < text.size(); at += chunk) {
+    ASSERT_EQ(text[at], static_cast<char>('a' + at / chunk % static_cast<base::Bytes>(size_)));
+  }
+}
+
 // Each captures far more than the pool holds.
 TEST_F(BytesOfRanks, WaitForRoom) {
   auto core = make_core();

@@ -219,6 +219,19 @@ TEST_F(Helper, ThatCannotBeStartedIsAnErrorOfAllRanks) {
   session.close();
 }
 
+TEST_F(Helper, ThatDoesNotBeginIsAnErrorOfAllRanksAtTheDeadline) {
+  if (rank_ == 0) {
+    std::ofstream(path("command")) << "#!/bin/sh\nexec sleep 300\n";
+    std::filesystem::permissions(path("command"), std::filesystem::perms::owner_all);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  EXPECT_ERROR(Session(MPI_COMM_WORLD, helping({{"drain.command", path("command")}, {"pool.deadline", "1s"}})), Errc::timeout,
+               "the command has not ended within 1s");
+  EXPECT_LT(MPI_Wtime() - begin, 30);
+  EXPECT_TRUE(pools().empty());
+}
+
 TEST_F(Helper, CompletesWhatAnExceptionHasLeft) {
   write_with_threads();
   std::string pool;
