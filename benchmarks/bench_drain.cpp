@@ -7,13 +7,13 @@
 // fsync at its end belongs to its time. The pages of the buffer matter as much as anything else, so fio runs as it
 // is, and with huge pages: into a file that it has allocated before its time starts, and into one that it has only
 // made long enough. A second session records checksums as well.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "command_line.hpp"
 #include "fio.hpp"
 #include "glean/glean.hpp"
 #include "measure.hpp"
@@ -83,16 +83,16 @@ DrainTimes drain(const Ranks& ranks, glean::Session& session, const Options& opt
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("The drain beside fio");
-  app.add_option("--directory", options.directory, "where the files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--fio", options.fio, "the program");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_option("--depth", options.depth, "requests in flight")->check(CLI::PositiveNumber);
-  app.add_option("--mib", options.mebibytes, "bytes of one repetition, all ranks together, in MiB");
-  app.add_option("--request-mib", options.request_mebibytes, "bytes of a request, in MiB");
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("The drain beside fio");
+  line.option("--directory", options.directory, "where the files go");
+  line.option("--json", options.json, "write the result here, not to standard output");
+  line.option("--fio", options.fio, "the program");
+  line.positive("--repetitions", options.repetitions);
+  line.positive("--depth", options.depth, "requests in flight");
+  line.option("--mib", options.mebibytes, "bytes of one repetition, all ranks together, in MiB");
+  line.option("--request-mib", options.request_mebibytes, "bytes of a request, in MiB");
+  line.flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
+  if (const auto status = line.parse(argc, argv)) return *status;
   if (options.quick) options.mebibytes = 16;
   Ranks ranks(argc, argv);
   return run_or_abort([&] {

@@ -2,7 +2,6 @@
 //
 // Blocks of data between nodes over TCP in the background and over MPI inside the program's calls, in turns: every rank puts what
 // another node writes, and sleeps between two steps, as a program does that computes on cores of its own. Each rank is a node.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "checkpoint/contenders.hpp"
+#include "command_line.hpp"
 #include "glean/glean.hpp"
 #include "measure.hpp"
 
@@ -82,15 +82,15 @@ Json result_of(const std::string& exchange, const std::vector<Outcome>& outcomes
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("Blocks between nodes, over TCP in the background and over MPI inside calls");
-  app.add_option("--directory", options.directory, "where the files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_option("--steps", options.steps)->check(CLI::PositiveNumber);
-  app.add_option("--compute", options.compute_seconds, "seconds after each step");
-  app.add_option("--step-mib", options.step_mib, "of each rank")->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Blocks between nodes, over TCP in the background and over MPI inside calls");
+  line.option("--directory", options.directory, "where the files go");
+  line.option("--json", options.json, "write the result here, not to standard output");
+  line.positive("--repetitions", options.repetitions);
+  line.positive("--steps", options.steps);
+  line.option("--compute", options.compute_seconds, "seconds after each step");
+  line.positive("--step-mib", options.step_mib, "of each rank");
+  line.flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
+  if (const auto status = line.parse(argc, argv)) return *status;
   if (options.quick) {
     options.step_mib = 1;
     options.compute_seconds = 0.05;

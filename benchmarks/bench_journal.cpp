@@ -6,7 +6,6 @@
 // same chunks of the same pool. Nobody drains meanwhile; between repetitions the records are retired, which is not timed.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "command_line.hpp"
 #include "measure.hpp"
 #include "capture/copy.hpp"
 #include "pool/journal.hpp"
@@ -183,12 +183,12 @@ Json measure(const Ranks& ranks, pool::Pool& memory, const Options& options, con
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("What the journal costs a put");
-  app.add_option("--directory", options.directory, "not used: nothing is written");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("What the journal costs a put");
+  line.option("--directory", options.directory, "not used: nothing is written");
+  line.option("--json", options.json, "write the result here, not to standard output");
+  line.positive("--repetitions", options.repetitions);
+  line.flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
+  if (const auto status = line.parse(argc, argv)) return *status;
   Ranks ranks(argc, argv);
   return run_or_abort([&] {
     const std::uint64_t largest = options.quick ? 256 * KiB : 16 * MiB;

@@ -4,12 +4,12 @@
 //
 // A rank plans its own I/O group with plan_group, of S3D-like data to storage, for which all numbers of aggregators and of
 // files are weighed. The machine is Blue Gene/Q with as many blocks of 128 nodes as the ranks need, 16 ranks on a node.
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "measure.hpp"
 #include "plan/plan.hpp"
 
@@ -110,12 +110,12 @@ Json measure(std::int64_t ranks, int repetitions) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("What planning costs a rank");
-  app.add_option("--directory", options.directory, "not used: nothing is written");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "fewer ranks; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("What planning costs a rank");
+  line.option("--directory", options.directory, "not used: nothing is written");
+  line.option("--json", options.json, "write the result here, not to standard output");
+  line.positive("--repetitions", options.repetitions);
+  line.flag("--quick", options.quick, "fewer ranks; the figures mean nothing");
+  if (const auto status = line.parse(argc, argv)) return *status;
   Ranks ranks(argc, argv);
   return run_or_abort([&] {
     Json json = {{"benchmark", "plan"},

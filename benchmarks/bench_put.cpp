@@ -6,7 +6,6 @@
 // the puts of one repetition fill, with all pages there, and walks through it from beginning to end as puts walk
 // through the pool. All puts of a repetition are inside one step, so that the drain has nothing to do while they
 // are timed; it empties the pool between repetitions, which is not timed.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "glean/glean.hpp"
+#include "command_line.hpp"
 #include "measure.hpp"
 
 using namespace glean::benchmarks;
@@ -129,12 +129,12 @@ Json measure(const Ranks& ranks, glean::Session& session, const Options& options
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("A put beside a plain memcpy of the same bytes");
-  app.add_option("--directory", options.directory, "where the drained files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("A put beside a plain memcpy of the same bytes");
+  line.option("--directory", options.directory, "where the drained files go");
+  line.option("--json", options.json, "write the result here, not to standard output");
+  line.positive("--repetitions", options.repetitions);
+  line.flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
+  if (const auto status = line.parse(argc, argv)) return *status;
   Ranks ranks(argc, argv);
   return run_or_abort([&] {
     const std::uint64_t largest = options.quick ? 64 * KiB : 64 * MiB;

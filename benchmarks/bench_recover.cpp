@@ -5,7 +5,6 @@
 //
 // The time runs from looking for the pool until its file is durable and published and the pool is gone. The pool lies
 // there as a killed job leaves it: nothing was drained, and nobody has it mapped.
-#include <CLI/CLI.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 
 #include "service/recovery.hpp"
 #include "store/description.hpp"
+#include "command_line.hpp"
 #include "fio.hpp"
 #include "measure.hpp"
 #include "capture/copy.hpp"
@@ -158,16 +158,16 @@ Times recover(const Options& options) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("Recovery of a killed job's pool beside fio");
-  app.add_option("--directory", options.directory, "where the files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--fio", options.fio, "the program");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_option("--depth", options.depth, "requests in flight")->check(CLI::PositiveNumber);
-  app.add_option("--mib", options.mebibytes, "bytes of one repetition, in MiB, an even number");
-  app.add_option("--request-mib", options.request_mebibytes, "bytes of a request, in MiB");
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Recovery of a killed job's pool beside fio");
+  line.option("--directory", options.directory, "where the files go");
+  line.option("--json", options.json, "write the result here, not to standard output");
+  line.option("--fio", options.fio, "the program");
+  line.positive("--repetitions", options.repetitions);
+  line.positive("--depth", options.depth, "requests in flight");
+  line.option("--mib", options.mebibytes, "bytes of one repetition, in MiB, an even number");
+  line.option("--request-mib", options.request_mebibytes, "bytes of a request, in MiB");
+  line.flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
+  if (const auto status = line.parse(argc, argv)) return *status;
   if (options.quick) options.mebibytes = 16;
   Ranks ranks(argc, argv);
   return run_or_abort([&] {

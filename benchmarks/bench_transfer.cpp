@@ -3,12 +3,12 @@
 // How a parcel should go from the pool of one node to that of another: two-sided, a head that announces it and a body that is
 // received where there is room, or one-sided, put into memory that the other node has given away before, and a message that says so.
 // Rank 0 sends, the last rank receives; both answer each piece with a receipt, and so many are in flight.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "measure.hpp"
 
 using namespace glean::benchmarks;
@@ -96,12 +96,12 @@ int run(int argc, char** argv) {
   std::string directory = ".", json_file;
   int repetitions = 5;
   bool quick = false;
-  CLI::App app("Parcels between two nodes, two-sided and one-sided");
-  app.add_option("--directory", directory, "not used");
-  app.add_option("--json", json_file, "write the result here, not to standard output");
-  app.add_option("--repetitions", repetitions)->check(CLI::PositiveNumber);
-  app.add_flag("--quick", quick, "few pieces; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Parcels between two nodes, two-sided and one-sided");
+  line.option("--directory", directory, "not used");
+  line.option("--json", json_file, "write the result here, not to standard output");
+  line.positive("--repetitions", repetitions);
+  line.flag("--quick", quick, "few pieces; the figures mean nothing");
+  if (const auto status = line.parse(argc, argv)) return *status;
   Ranks ranks(argc, argv);
   return run_or_abort([&] {
     Json results = Json::array();

@@ -2,7 +2,6 @@
 //
 // What a simulation waits for when it writes: PnetCDF blocking, PnetCDF nonblocking and GLEAN in one program,
 // one after the other, in turns, with fresh files each time, which are compared at the end.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "checkpoint/contenders.hpp"
 #include "checkpoint/workload.hpp"
+#include "command_line.hpp"
 #include "measure.hpp"
 
 using namespace glean::benchmarks;
@@ -81,18 +81,18 @@ Json results_of(const std::map<Contender, std::vector<Outcome>>& outcomes, std::
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("FLASH's and S3D's files through PnetCDF and through GLEAN");
-  app.add_option("--directory", options.directory, "where the files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--workload", options.workload)->check(CLI::IsMember({"flash", "s3d"}));
-  app.add_option("--storage", options.storage, "what the directory is on, for the result");
-  app.add_option("--rate", options.rate_mb_per_s, "MB/s that the storage is limited to, for the result; 0: none");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_option("--blocks", options.blocks, "blocks of a rank, for flash");
-  app.add_option("--dumps", options.dumps, "restart files, for s3d");
-  app.add_option("--budget", options.budget, "of the pool; default: room for everything");
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("FLASH's and S3D's files through PnetCDF and through GLEAN");
+  line.option("--directory", options.directory, "where the files go");
+  line.option("--json", options.json, "write the result here, not to standard output");
+  line.one_of({"flash", "s3d"}, "--workload", options.workload);
+  line.option("--storage", options.storage, "what the directory is on, for the result");
+  line.option("--rate", options.rate_mb_per_s, "MB/s that the storage is limited to, for the result; 0: none");
+  line.positive("--repetitions", options.repetitions);
+  line.option("--blocks", options.blocks, "blocks of a rank, for flash");
+  line.option("--dumps", options.dumps, "restart files, for s3d");
+  line.option("--budget", options.budget, "of the pool; default: room for everything");
+  line.flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
+  if (const auto status = line.parse(argc, argv)) return *status;
   if (options.quick) {
     options.blocks = 2;
     options.dumps = 2;

@@ -3,7 +3,6 @@
 // What a simulation waits for in each mode: the same bytes through sessions of all of them, in turns. In mode `dedicated` one of
 // the ranks of a node does not compute, and the others have its part. Or beside collective writing: one aggregator and one file for
 // each I/O group, where groups are as the network is and where they are as the ranks come.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <stdexcept>
@@ -12,6 +11,7 @@
 
 #include "checkpoint/contenders.hpp"
 #include "checkpoint/workload.hpp"
+#include "command_line.hpp"
 #include "measure.hpp"
 
 using namespace glean::benchmarks;
@@ -103,15 +103,16 @@ std::vector<std::string> differences(const Options& options) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("FLASH's files through each mode");
-  app.add_option("--directory", options.directory, "where the files go");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-  app.add_option("--blocks", options.blocks, "blocks of a rank, about");
-  auto* of_network = app.add_option("--groups-of-network", options.groups_of_network, "machine file: I/O groups as they are");
-  of_network->needs(app.add_option("--groups-of-ranks", options.groups_of_ranks, "machine file: as the ranks come, to compare"));
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("FLASH's files through each mode");
+  line.option("--directory", options.directory, "where the files go");
+  line.option("--json", options.json, "write the result here, not to standard output");
+  line.positive("--repetitions", options.repetitions);
+  line.option("--blocks", options.blocks, "blocks of a rank, about");
+  line.option("--groups-of-network", options.groups_of_network, "machine file: I/O groups as they are");
+  line.option("--groups-of-ranks", options.groups_of_ranks, "machine file: as the ranks come, to compare");
+  line.needs("--groups-of-network", "--groups-of-ranks");
+  line.flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
+  if (const auto status = line.parse(argc, argv)) return *status;
   if (options.quick) options.blocks = 2;
   Ranks ranks(argc, argv);
   return run_or_abort([&] {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A program that writes and reads files and knows nothing of GLEAN: benchmarks/run starts it by itself and under `glean run`, in turns.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "measure.hpp"
 #include "unmodified/cases.hpp"
 
@@ -92,15 +92,15 @@ void measure_beside(const Ranks& ranks, const Case& one, const std::string& dire
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app("files of a program that knows nothing of GLEAN");
-  app.add_option("--interface", options.interface, "what the program writes through; copy: no file, only the copy of the bytes")
-      ->check(CLI::IsMember({"mpiio", "pnetcdf", "hdf5", "copy"}));
-  app.add_option("--directory", options.directory, "where the files go; those of each case stay there, in a directory of its own");
-  app.add_option("--json", options.json, "write the result here, not to standard output");
-  app.add_option("--only", options.only, "cases whose name has this in it");
-  app.add_option("--repetitions", options.repetitions, "of each case, one after the other")->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("files of a program that knows nothing of GLEAN");
+  line.one_of({"mpiio", "pnetcdf", "hdf5", "copy"}, "--interface", options.interface,
+              "what the program writes through; copy: no file, only the copy of the bytes");
+  line.option("--directory", options.directory, "where the files go; those of each case stay there, in a directory of its own");
+  line.option("--json", options.json, "write the result here, not to standard output");
+  line.option("--only", options.only, "cases whose name has this in it");
+  line.positive("--repetitions", options.repetitions, "of each case, one after the other");
+  line.flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
+  if (const auto status = line.parse(argc, argv)) return *status;
   Ranks ranks(argc, argv);
   return run_or_abort([&] {
     Json results = Json::array();
