@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "drain/engine.hpp"
+#include "raw_output.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/epochs.hpp"
 #include "pool/futex.hpp"
@@ -46,14 +47,7 @@ class BytesByPhases : public testing::Test {
  protected:
   BytesByPhases() : made_(rank_count, plan_of_test(), pool::TestPool::Drain::elsewhere) {
     static_cast<void>(made_.pool.claim_drain());
-    key_ = made_.claim_slot();
-    store::OutputDescription description;
-    description.display_path = description.names.final_path = description.names.working_path = file();
-    description.is_bytes = true;
-    store::write_text(file(), "");
-    pool::Recorder recorder(made_.pool, 0, 30, [] { return "opening"; });
-    recorder.describe(key_, description.encode_names(), pool::Recorder::More::follow);
-    recorder.describe(key_, description.encode_layout(), pool::Recorder::More::none);
+    key_ = open_raw_output(made_, raw_output(file(), file()));
     for (int rank = 0; rank < rank_count; ++rank) {
       recorders_.push_back(std::make_unique<pool::Recorder>(made_.pool, rank, 30, [] { return "a rank"; }));
     }
