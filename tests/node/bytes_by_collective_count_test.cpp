@@ -13,6 +13,7 @@
 #include "drain/engine.hpp"
 #include "pool/collective_count.hpp"
 #include "pool/lamport_clock.hpp"
+#include "raw_output.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/futex.hpp"
 #include "store/posix/temporary_directory.hpp"
@@ -46,14 +47,7 @@ class BytesByCollectiveCount : public testing::Test {
  protected:
   BytesByCollectiveCount() : made_(rank_count, plan_of_test(), pool::TestPool::Drain::elsewhere) {
     static_cast<void>(made_.pool.claim_drain());
-    key_ = made_.claim_slot();
-    store::OutputDescription description;
-    description.display_path = description.names.final_path = description.names.working_path = file();
-    description.is_bytes = true;
-    store::write_text(file(), "");
-    pool::Recorder recorder(made_.pool, 0, 30, [] { return "opening"; });
-    recorder.describe(key_, description.encode_names(), pool::Recorder::More::follow);
-    recorder.describe(key_, description.encode_layout(), pool::Recorder::More::none);
+    key_ = open_raw_output(made_, raw_output(file(), file()));
     for (int rank = 0; rank < rank_count; ++rank) {
       recorders_.push_back(std::make_unique<pool::Recorder>(made_.pool, rank, 30, [] { return "a rank"; }));
     }

@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "capture/full_pool_policy.hpp"
 #include "service/recovery.hpp"
+#include "raw_output.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/futex.hpp"
 #include "store/posix/fault_plan.hpp"
@@ -83,22 +84,13 @@ class FullPool : public testing::Test {
   // Written in place: whatever is captured has to be in it.
   void open() { key_ = open(file()); }
   [[nodiscard]] pool::OutputKey open(const std::string& path) const {
-    const pool::OutputKey key = made_->claim_slot();
-    store::OutputDescription description;
-    description.display_path = description.names.final_path = description.names.working_path = path;
-    description.is_bytes = true;
     store::write_text(path, "");
-    pool::Recorder recorder(made_->pool, 0, 30, [] { return "opening"; });
-    recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
-    recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
-    return key;
+    return open_raw_output(*made_, raw_output(path, path));
   }
   [[nodiscard]] std::string file() const { return directory_ / "file"; }
   static void write(capture::FullPoolPolicy& policy, pool::Pool& pool, pool::OutputKey key, WhenFull full, const mesh::Pattern& place,
                     std::byte value) {
-    const auto words = place.encode();
-    const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
-    const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
+    const mesh::Box box = box_of(place);
     pool::OutputSlot& slot = pool.slot(key.slot);
     const auto wait_for_turn = [&](const pool::WriteStamp& stamp) { wait_for(pool, slot, stamp.number); };
     policy.write({key, full, 0, &place, &box, wait_for_turn},

@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "pool/lamport_clock.hpp"
+#include "raw_output.hpp"
 #include "virtual_nodes.hpp"
 #include "pool/futex.hpp"
 #include "store/posix/temporary_directory.hpp"
@@ -51,10 +52,7 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
 
   [[nodiscard]] pool::OutputKey open(VirtualNode& node) const {
     const bool is_first = nodes_.size() == 1;
-    store::OutputDescription description;
-    description.display_path = directory_ / "file";
-    description.names = {directory_ / ".file.part", directory_ / "file"};
-    description.is_bytes = true;
+    const auto description = raw_output(directory_ / ".file.part", directory_ / "file");
     if (is_first) store::write_text(description.names.working_path, "");
     pool::Recorder recorder(node.made.pool, 0, 30, [] { return "opening"; });
     const pool::OutputKey key = node.describe(recorder, description);
@@ -91,9 +89,7 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
   }
 
   static void write(capture::FullPoolPolicy& policy, const Rank& rank, base::WhenFull full, const mesh::Pattern& place, std::byte value) {
-    const auto words = place.encode();
-    const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
-    const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
+    const mesh::Box box = box_of(place);
     const auto no_turn = [](const pool::WriteStamp&) { throw base::Error(base::Errc::io, "no rank waits for a turn"); };
     policy.write({rank.key, full, 0, &place, &box, no_turn},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, value); });

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <fstream>
 #include <thread>
 
 #include "base/error.hpp"
 #include "drain/engine.hpp"
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
+#include "raw_output.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "virtual_ranks.hpp"
 
@@ -161,15 +161,8 @@ TEST(ConsumersOfSteps, SeeWhatBytesOfARawOutputAre) {
   Node node;
   Consumers& consumers = node.engine.consumers();
   const auto id = consumers.add({.budget = 1 * base::MiB});
-  store::OutputDescription description;
-  description.display_path = "raw";
-  description.is_bytes = true;
-  description.names = {node.directory / ".raw.working", node.directory / "raw"};
-  std::ofstream(description.names.working_path).flush();
-  const pool::OutputKey key = node.made.claim_slot();
+  const pool::OutputKey key = open_raw_output(node.made, raw_output(node.directory / ".raw.working", node.directory / "raw"));
   std::optional<pool::Recorder> recorder(std::in_place, node.made.pool, 0, 30, [] { return "rank 0"; });
-  recorder->describe(key, description.encode_names(), pool::Recorder::More::follow);
-  recorder->describe(key, description.encode_layout(), pool::Recorder::More::none);
 
   store::Meaning meaning;
   meaning.count = 1;
@@ -187,9 +180,7 @@ TEST(ConsumersOfSteps, SeeWhatBytesOfARawOutputAre) {
   const std::uint32_t name = store::Meaning::Name{1, 0}.word();
   const mesh::Box middle{{1, 1}, {2, 3}};
   const auto write = [&](const mesh::Pattern& pattern, std::uint32_t of, std::byte value) {
-    const auto words = pattern.encode();
-    const auto half = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
-    const mesh::Box box{{words.begin(), half}, {half, words.end()}};
+    const mesh::Box box = box_of(pattern);
     const auto room = recorder->reserve(pattern.bytes(), pattern.bytes());
     std::fill_n(room.data, pattern.bytes(), value);
     const std::uint64_t number = recorder->take_number(key, box.count.size()).number;

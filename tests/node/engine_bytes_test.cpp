@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "drain/engine.hpp"
+#include "raw_output.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/futex.hpp"
 #include "pool/test_pool.hpp"
@@ -42,24 +43,14 @@ class OutputOfBytes : public testing::Test {
   OutputOfBytes() : made_(3, plan()) {}
 
   pool::OutputKey open(const std::string& name, bool in_place = false) {
-    const pool::OutputKey key = made_.claim_slot();
-    store::OutputDescription description;
+    auto description = raw_output(directory_ / (in_place ? name : "." + name + ".working"), directory_ / name);
     description.display_path = name;
-    description.is_bytes = true;
     description.checksums = checksums_;
-    description.names.final_path = directory_ / name;
-    description.names.working_path = in_place ? description.names.final_path : directory_ / ("." + name + ".working");
-    if (!in_place) std::ofstream(description.names.working_path).flush();
-    pool::Recorder recorder(made_.pool, 0, 30, [] { return "opening"; });
-    recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
-    recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
-    return key;
+    return open_raw_output(made_, description);
   }
   // Rank `rank` writes `value` where the pattern says, in pieces of any size.
   void write(pool::Recorder& recorder, pool::OutputKey key, const mesh::Pattern& pattern, std::byte value, std::mt19937& random) {
-    const auto words = pattern.encode();
-    const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
-    const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
+    const mesh::Box box = box_of(pattern);
     for (Bytes done = 0; done < pattern.bytes();) {
       const Bytes wanted = std::min(pattern.bytes() - done, std::uniform_int_distribution<Bytes>(1, 5000)(random));
       const auto room = recorder.reserve(wanted, 1);

@@ -15,6 +15,7 @@
 #include "capture/full_pool_policy.hpp"
 #include "pool/lamport_clock.hpp"
 #include "service/recovery.hpp"
+#include "raw_output.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/futex.hpp"
 #include "pool/test_pool.hpp"
@@ -41,24 +42,13 @@ class Promised : public testing::Test {
 
   // -- a raw output
   void open() {
-    store::OutputDescription description;
-    description.display_path = description.names.final_path = path_;
-    description.names.working_path = directory_ / ".x.working";
-    description.is_bytes = true;
-    store::write_text(description.names.working_path, "");
-    auto recorder = ranks_.recorder(0);
-    key_ = made_->claim_slot();
-    slot().is_bytes = 1;
-    recorder.describe(key_, description.encode_names(), pool::Recorder::More::follow);
-    recorder.describe(key_, description.encode_layout(), pool::Recorder::More::none);
+    key_ = open_raw_output(*made_, raw_output(directory_ / ".x.working", path_));
   }
   void write(int rank, Bytes at, char value) {
     auto recorder = ranks_.recorder(rank);
     capture::FullPoolPolicy policy(made_->pool, recorder, rank, calls_);
     const mesh::Pattern place{.offset = at, .block_bytes = block, .levels = {}};
-    const auto words = place.encode();
-    const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
-    const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
+    const mesh::Box box = box_of(place);
     policy.write({key_, base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, std::byte(value)); });
   }

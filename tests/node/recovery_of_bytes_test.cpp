@@ -13,6 +13,7 @@
 #include "capture/full_pool_policy.hpp"
 #include "pool/lamport_clock.hpp"
 #include "service/recovery.hpp"
+#include "raw_output.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/description.hpp"
 #include "pool/other_handles.hpp"
@@ -48,9 +49,7 @@ class KilledJob {
     pool::Recorder recorder(pools_[index(node)]->pool, rank, 30, [] { return "a rank"; });
     capture::FullPoolPolicy policy(pools_[index(node)]->pool, recorder, rank, calls_);
     const mesh::Pattern place{.offset = at, .block_bytes = 1000, .levels = {}};
-    const auto words = place.encode();
-    const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
-    const mesh::Box box{{words.begin(), middle}, {middle, words.end()}};
+    const mesh::Box box = box_of(place);
     policy.write({keys_[node][file], base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
                  [&](std::uint64_t, std::uint64_t bytes, std::byte* target) { std::fill_n(target, bytes, std::byte(value)); });
   }
@@ -134,17 +133,9 @@ class KilledJob {
   static std::size_t index(int node) { return static_cast<std::size_t>(node); }
   [[nodiscard]] std::string path(File file) const { return directory_ / (file == x ? "x" : "y"); }
   void open(int node, File file, Place place) {
-    store::OutputDescription description;
-    description.display_path = path(file);
-    description.names = {place == Place::in_place ? path(file) : path(file) + ".part", path(file)};
-    description.is_bytes = true;
-    if (node == 0) store::write_text(description.names.working_path, "");
     pool::TestPool& made = *pools_[index(node)];
-    pool::Recorder recorder(made.pool, 0, 30, [] { return "opening"; });
-    const pool::OutputKey key = keys_[node][file] = made.claim_slot();
-    made.pool.slot(key.slot).is_bytes = 1;
-    recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
-    recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
+    const pool::OutputKey key = keys_[node][file] =
+        open_raw_output(made, raw_output(place == Place::in_place ? path(file) : path(file) + ".part", path(file)));
     made.pool.slot(key.slot).job_output = 1 + static_cast<std::uint64_t>(file);
   }
 

@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "pool/lamport_clock.hpp"
+#include "raw_output.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/spill.hpp"
 #include "store/posix/fault_plan.hpp"
@@ -213,17 +214,8 @@ TEST_F(Left, WithSomethingUnfinishedStaysForRecovery) {
 }
 
 TEST_F(Left, WithAFileInPlaceThatHasAllThatWasCapturedIsJustRemoved) {
-  const auto key = made_->claim_slot();
-  store::OutputDescription description;
-  description.is_bytes = true;
-  description.names.final_path = description.names.working_path = directory_ / "in_place";
-  {
-    auto recorder = ranks_.recorder(0);
-    recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
-    recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
-  }
+  const auto key = open_raw_output(*made_, raw_output(directory_ / "in_place", directory_ / "in_place"));
   auto& slot = made_->pool.slot(key.slot);
-  slot.is_bytes = 1;
   slot.writes_begun = pool::WriteStamp{0, 3}.word();
   slot.writes_written = 2;
   EXPECT_FALSE(service::remove_if_finished(leave())) << "one write is not in the file";

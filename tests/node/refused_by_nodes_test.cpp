@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "service/recovery.hpp"
+#include "raw_output.hpp"
 #include "virtual_nodes.hpp"
 #include "pool/futex.hpp"
 #include "pool/name_log.hpp"
@@ -48,18 +49,13 @@ class RefusedByNodes : public testing::Test {
   [[nodiscard]] pool::OutputSlot& slot(int n) { return node(n).made.pool.slot(keys_[index(n)].slot); }
 
   void open(int n) {
-    store::OutputDescription description;
-    description.display_path = directory_ / "file";
-    description.names = {working_path_, directory_ / "file"};
-    description.is_bytes = true;
     pool::Recorder recorder(node(n).made.pool, 0, 30, [] { return "opening"; });
-    keys_[index(n)] = node(n).describe(recorder, description);
+    keys_[index(n)] = node(n).describe(recorder, raw_output(working_path_, directory_ / "file"));
     slot(n).is_bytes = 1;
     node(n).engine.adopt_now();
     slot(n).job_output = 1;
     const std::vector<std::byte> bytes(part_bytes, value_of(n));
-    const auto words = mesh::Pattern{.offset = index(n) * part_bytes, .block_bytes = part_bytes, .levels = {}}.encode();
-    const mesh::Box box{{words[0]}, {words[1]}};
+    const mesh::Box box = box_of({.offset = index(n) * part_bytes, .block_bytes = part_bytes, .levels = {}});
     for (std::size_t first = 0; first < part_bytes;) {
       const auto room = recorder.reserve(std::min<std::size_t>(part_bytes - first, 200), 1);
       std::copy_n(bytes.begin(), room.bytes, room.data);

@@ -18,6 +18,7 @@
 #include "base/clock.hpp"
 #include "drain/engine.hpp"
 #include "service/recovery.hpp"
+#include "raw_output.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/futex.hpp"
 #include "pool/published.hpp"
@@ -40,24 +41,15 @@ class RetiredFiles : public testing::Test {
   }
   // In several writes, one behind the other.
   pool::OutputKey write_and_close(const std::string& name, const std::vector<std::string>& texts, bool in_place = false) {
-    const pool::OutputKey key = made_.claim_slot();
-    made_.pool.slot(key.slot).is_bytes = 1;
-    store::OutputDescription description;
+    auto description = raw_output(directory_ / (in_place ? name : "." + name + ".working"), directory_ / name);
     description.display_path = name;
-    description.is_bytes = true;
     description.checksums = checksums_;
     description.direct_io = direct_io_;
-    description.names.final_path = directory_ / name;
-    description.names.working_path = in_place ? description.names.final_path : directory_ / ("." + name + ".working");
-    if (!in_place) std::ofstream(description.names.working_path).flush();
+    const pool::OutputKey key = open_raw_output(made_, description);
     pool::Recorder recorder(made_.pool, 0, 30, [] { return "a rank"; });
-    recorder.describe(key, description.encode_names(), pool::Recorder::More::follow);
-    recorder.describe(key, description.encode_layout(), pool::Recorder::More::none);
     std::size_t offset = 0;
     for (const std::string& text : texts) {
-      const auto words = mesh::Pattern{.offset = offset, .block_bytes = text.size(), .levels = {}}.encode();
-      const mesh::Box box{{words.begin(), words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2)},
-                          {words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2), words.end()}};
+      const mesh::Box box = box_of({.offset = offset, .block_bytes = text.size(), .levels = {}});
       const auto room = recorder.reserve(text.size(), text.size());
       std::copy(text.begin(), text.end(), reinterpret_cast<char*>(room.data));
       const std::uint64_t number = recorder.take_number(key, box.count.size()).number;
