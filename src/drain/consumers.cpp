@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
@@ -36,11 +37,14 @@ Consumers::~Consumers() {
 // --- consumers
 
 Consumers::Id Consumers::add(const Terms& terms) {
+  const std::lock_guard lock(mutex_);
   const Bytes most = pool_.header().chunk_count * pool_.header().chunk_bytes / 2;
-  if (terms.budget > most) {
+  Bytes all = terms.budget;
+  for (const auto& [id, consumer] : consumers_) all += consumer.figures.is_gone ? 0 : consumer.terms.budget;
+  if (terms.budget > most || all > most) {
     throw base::Error(base::Errc::invalid_argument,
-                      "a consumer may pin at most half of the pool, " + base::readable_bytes(most) + ", not " +
-                          base::readable_bytes(terms.budget),
+                      "consumers may pin at most half of the pool, " + base::readable_bytes(most) + ", and this one would make it " +
+                          base::readable_bytes(all),
                       "lower its budget, or raise pool.budget");
   }
   Consumer consumer;
@@ -48,10 +52,9 @@ Consumers::Id Consumers::add(const Terms& terms) {
   if (terms.process != 0) {
     consumer.process_descriptor = static_cast<int>(syscall(SYS_pidfd_open, terms.process, 0));
     if (consumer.process_descriptor < 0) {
-      throw base::Error(base::Errc::not_found, "there is no process " + std::to_string(terms.process) + " that could consume steps");
+      throw base::system_error(errno, "cannot watch process " + std::to_string(terms.process) + ", which is to consume steps");
     }
   }
-  const std::lock_guard lock(mutex_);
   const Id id = next_id_++;
   consumers_.emplace(id, std::move(consumer));
   return id;
@@ -72,7 +75,8 @@ std::optional<CompleteStep> Consumers::next(Id consumer, double seconds) {
     const auto found = consumers_.find(consumer);
     return found == consumers_.end() || found->second.figures.is_gone ? nullptr : &found->second;
   };
-  is_complete_.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(std::llround(1e3 * std::clamp(seconds, 0.0, 1e9)));
+  is_complete_.wait_until(lock, until, [&] {
     const Consumer* const found = find();
     return found == nullptr || !found->waiting.empty();
   });
@@ -185,6 +189,7 @@ void Consumers::mean(StepPiece& piece, const std::optional<store::Meaning>& mean
   const auto pattern = mesh::Pattern::decode(piece.put.box.start);
   piece.variable = no_variable;
   piece.put = {};
+  piece.place = pattern;
   if (!name || !meaning || !pattern || name->count != meaning->count || name->variable >= meaning->layout.variables.size()) return;
   const store::VariableLayout& variable = meaning->layout.variables[name->variable];
   const auto put = store::box_of(variable, *pattern);
@@ -211,6 +216,7 @@ void Consumers::drop_dead() {
   for (auto& [id, consumer] : consumers_) {
     if (is_dead(consumer)) let_go(consumer);
   }
+  is_complete_.notify_all();
 }
 
 // --- pins

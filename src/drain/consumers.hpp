@@ -8,7 +8,8 @@
 // written by the rank itself, or written by a drain before this one), is skipped as a whole.
 //
 // A consumer sees what ranks of this node have put; on a node without ranks what has come from others. Of a raw output the one step is
-// closing it, and its pieces are in the order in which they take effect. It sees outputs that are opened after it has been added.
+// closing it, and its pieces are in the order in which they take effect. It sees outputs that are opened after it has been added. A drain
+// that is killed leaves its pins until the session ends: what they are of is known to no other process.
 #pragma once
 
 #include <condition_variable>
@@ -35,6 +36,7 @@ struct StepPiece {
   int rank = 0;                         // of the session, that has put it
   std::uint32_t variable = no_variable; // of the output's definitions; no_variable: bytes of a raw output, where nothing is known of them
   store::PutBox put;                    // which elements of the variable
+  std::optional<mesh::Pattern> place{}; // of a raw output: where its bytes lie in the file. Later ones lie over earlier ones
   mesh::Type type = mesh::Type::uint8;  // of an element in memory
   bool is_big_endian = false;           // as the file has it, of a raw output; else as the program has it
   Bytes first_byte = 0;                 // of the put, in row-major order of its elements
@@ -54,7 +56,7 @@ class Consumers {
  public:
   using Id = std::uint32_t;
   struct Terms {
-    Bytes budget = 0;      // of pinned chunks, at most half of the pool
+    Bytes budget = 0;      // of pinned chunks; those of all consumers together are at most half of the pool
     int process = 0;       // that consumes, whose death ends it; 0: this one
   };
   struct Figures {
@@ -70,10 +72,11 @@ class Consumers {
   Consumers& operator=(const Consumers&) = delete;
 
   // -- consumers; any thread
-  // Throws invalid_argument where the budget is more than half of the pool, and not_found where there is no such process.
+  // Throws invalid_argument where the budgets would be more than half of the pool, and not_found where there is no such process.
   [[nodiscard]] Id add(const Terms& terms);
   void remove(Id consumer);   // with all that it has pinned
-  // The next step, in the order in which they were complete. Waits for so long; nothing when there was none, or the consumer is gone.
+  // The next step, in the order in which they were complete. Waits for so long; nothing when there was none, or the consumer is gone. No
+  // thread may be in it when the engine ends.
   [[nodiscard]] std::optional<CompleteStep> next(Id consumer, double seconds);
   // Its bytes are not read any more.
   void release(Id consumer, std::uint64_t number);

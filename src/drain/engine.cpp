@@ -287,7 +287,7 @@ void Engine::adopt_outputs() {
   }
 }
 
-void Engine::adopt(pool::OutputKey key) {
+void Engine::adopt(pool::OutputKey key, Adoption adoption) {
   pool::DescriptionInPool description;
   try {
     description = pool::read_description(pool_, key);
@@ -299,7 +299,7 @@ void Engine::adopt(pool::OutputKey key) {
   const bool is_inherited = inherits_ && !has_read_all_;
   auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, blocks_, spill_, consumers_,
                                               ranks_, is_inherited);
-  if (!is_inherited) consumers_.opened(output->about());
+  if (!is_inherited && adoption == Adoption::first) consumers_.opened(output->about());
   for (const auto& damage : damages_) {
     if (damage) output->life().fail(*damage);
   }

@@ -81,7 +81,8 @@ class Engine {
   void tell_kept(const pool::NameLog& log, const std::string& final_path) const;
   [[nodiscard]] bool waits_for_older(const Job& job);
   void adopt_outputs();
-  void adopt(pool::OutputKey key);
+  enum class Adoption { first, again };   // again: consumers have seen it
+  void adopt(pool::OutputKey key, Adoption adoption = Adoption::first);
   void adopt_again(pool::OutputKey key);
   void relieve_if_full();
   void after_change(OutputDrain& output);

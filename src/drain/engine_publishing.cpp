@@ -173,7 +173,7 @@ void Engine::adopt_again(pool::OutputKey key) {
     }
   }
   postponed_.erase(key);
-  adopt(key);
+  adopt(key, Adoption::again);
   OutputDrain& output = *find(key);
   const std::string& path = output.about().trace.path;
   std::erase_if(trace_.outputs, [&](const OutputTrace& each) { return each.state == "postponed" && each.path == path; });

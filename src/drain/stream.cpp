@@ -132,7 +132,8 @@ void Stream::progress() {
   open_counts();
   StepCounts& steps = output_.steps;
   const bool is_staged = steps.staged == steps.complete;
-  if (!is_staged) output_.consumers.complete(output_, 0);
+  // All writes of it, not only of those that were there when ranks closed it: some wait in journals for others.
+  if (steps.complete != 0 && !lacks_writes() && !std::exchange(consumers_know_, true)) output_.consumers.complete(output_, 0);
   steps.staged = steps.complete;
   life_.hand_out(closed_here_ || is_wanted() || !is_staged ? Relief::everything : Relief::full_windows);
   tell_written();

@@ -88,6 +88,7 @@ class Stream final : public WriteOrder {
   std::map<std::uint64_t, PendingPiece*> unwritten_;      // by stamp
   std::map<std::uint64_t, TakenRecord> done_;             // by stamp: later ones than some of these
   std::map<std::uint64_t, std::uint64_t> passed_;         // numbers [first, second), not adjacent: retired, or there are none
+  bool consumers_know_ = false;                           // that it is complete
   bool closed_here_ = false;                              // by all ranks of the node
 };
 

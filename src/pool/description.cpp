@@ -104,11 +104,13 @@ bool claim_meaning(Pool& pool, const OutputKey& output, std::uint32_t count) {
 }
 
 void say_meaning(Pool& pool, const OutputKey& output, std::span<const std::byte> bytes) {
-  OutputSlot& slot = pool.slot(output.slot);
-  const auto parts = write_parts(pool, output, bytes);
-  const DescriptionInPool before = read_meaning(pool, output);
-  slot.meaning.store(parts ? parts->newest : 0, std::memory_order_release);
-  for (const std::uint32_t chunk : before.chunks) pool.drop_reference(chunk);
+  // Ranks need the room more.
+  const bool is_roomy = pool.header().used_chunks.load(std::memory_order_relaxed) < pool.header().chunk_count / 2;
+  const auto parts = is_roomy ? write_parts(pool, output, bytes) : std::nullopt;
+  const Bytes before = pool.slot(output.slot).meaning.exchange(parts ? parts->newest : 0, std::memory_order_acq_rel);
+  if (const auto said = read_parts(pool, output, before)) {
+    for (const std::uint32_t chunk : said->chunks) pool.drop_reference(chunk);
+  }
 }
 
 void forget_description(Pool& pool, const OutputKey& output) {

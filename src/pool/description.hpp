@@ -32,12 +32,13 @@ struct UnpublishedParts {
 // Writes bytes that are not empty into free chunks. Nothing when there are not so many. Never waits.
 [[nodiscard]] std::optional<UnpublishedParts> write_parts(Pool& pool, const OutputKey& output, std::span<const std::byte> bytes);
 
-// The same for OutputSlot::meaning. Nothing where no rank has said it, or what is there is damaged: only consumers need it.
+// The same for OutputSlot::meaning, when no rank says another one any more: all have closed the output. Nothing where no rank has said it,
+// or what is there is damaged: only consumers need it.
 [[nodiscard]] DescriptionInPool read_meaning(const Pool& pool, const OutputKey& output);
 // Whether this rank is the one of its node that says what the variables of a raw output are, for the `count`th time since it was opened,
 // from 1 on: the first that asks. Local.
 [[nodiscard]] bool claim_meaning(Pool& pool, const OutputKey& output, std::uint32_t count);
-// Then it says so, instead of what was said before. Where no chunks are free it is not known. Local, never waits.
+// Then it says so, instead of what was said before. Where less than half of the chunks are free it is not known. Local, never waits.
 void say_meaning(Pool& pool, const OutputKey& output, std::span<const std::byte> bytes);
 
 // Gives the chunks of an output that will not be drained back. Only for the rank that has described it.
