@@ -8,12 +8,13 @@
 //   left DIRECTORY begins         of no output a step is complete
 //
 // closed.nc: 2 steps, closed. open.nc: 3 steps, of the next one rank 0 has ended its part. begun.nc: no step is complete.
-// With DIRECTORY/hold it waits, once it has a session, until that is gone.
+// With DIRECTORY/hold it waits, once its outputs are open, until that is gone.
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,6 +31,7 @@ class File {
     const glean::Dimension dimensions[] = {out.define_unlimited("t"), out.define_dimension("x", values_.size() * all)};
     variable_ = out.define_variable("v", glean::Type::float64, dimensions,
                                     {glean::Box{{values_.size() * mine}, {values_.size()}}});
+    out.end_definitions();
   }
   void begin(int step) {
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = 1000.0 * step + static_cast<double>(i);
@@ -57,11 +59,14 @@ void run(const std::string& directory, const std::string& what) {
   const auto tell = [&](const std::string& name) { std::ofstream(directory + "/" + name) << getpid() << '\n'; };
   tell("rank." + std::to_string(rank));
   glean::Session session(MPI_COMM_WORLD);
-  if (rank == 0) tell("session");
+  File closed(session, directory + "/closed.nc", rank, ranks), open(session, directory + "/open.nc", rank, ranks);
+  std::optional<File> begun;
+  if (what == "killed" || what == "forgets") begun.emplace(session, directory + "/begun.nc", rank, ranks);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) tell("opened");
   while (std::filesystem::exists(directory + "/hold")) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   MPI_Barrier(MPI_COMM_WORLD);
 
-  File closed(session, directory + "/closed.nc", rank, ranks), open(session, directory + "/open.nc", rank, ranks);
   const auto wait_for_the_end = [&] {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) tell("ready");
@@ -79,8 +84,7 @@ void run(const std::string& directory, const std::string& what) {
     open.out.close();
     return session.close();
   }
-  File begun(session, directory + "/begun.nc", rank, ranks);
-  begun.begin(0);
+  begun->begin(0);
   open.begin(3);
   if (rank == 0) open.out.end_step();
   if (what != "forgets") wait_for_the_end();

@@ -249,7 +249,7 @@ class Helper(RecoverTest):
     def left_to_a_stopped_helper(self):
         """A pool whose ranks were killed, and the helper that would complete it if it were not stopped."""
         program = Program(self, self.data, GLEAN_DRAIN_PLACE="process", GLEAN_DRAIN_COMMAND=COMMAND)
-        program.wait_for("session")
+        program.wait_for("opened")
         pool = program.pool()
         (helper,) = helpers_of(pool)
         program.wait_for("ready")

@@ -48,7 +48,7 @@ class RecoverTest(CommandTest):
         directory.mkdir(exist_ok=True)
         (directory / "hold").touch()
         program = Program(self, directory, GLEAN_DRAIN_PLACE="process", GLEAN_DRAIN_COMMAND=COMMAND, **variables)
-        program.wait_for("session")
+        program.wait_for("opened")
         pool = program.pool()
         (helper,) = helpers_of(pool)
         os.kill(helper, signal.SIGSTOP)
