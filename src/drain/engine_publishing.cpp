@@ -73,7 +73,9 @@ void Engine::publish_bytes(const Job& job) {
     if (publish(calls_, *file, {}, size_of(*file), job.output->about().checksums, [&](store::File&) { return takes_its_name(job); })) break;
     if (slot.is_renamed == pool::is_removed_output) return job.output->file().found_removed();
   }
-  if (has_no_writes && slot.other_handles.load() == 0) pool::remember_untouched(pool_.header(), {file->device(), file->inode()});
+  const bool is_promised = slot.synchronized_writes.load(std::memory_order_acquire) != 0;   // also that of no bytes
+  if (!has_no_writes || is_promised || slot.other_handles.load() != 0) return;
+  pool::remember_untouched(pool_.header(), {file->device(), file->inode()});
 }
 
 // The program may rename it up to now, and removes or renames it under its new name afterwards. False: it has another final name, or none,

@@ -162,11 +162,20 @@ class Name:
     def _may_be_missing(self, newest, recovered):
         if any(each.is_removing(self.progress[each.index]) for each in self.generations[max(newest + 1, 0):]):
             return True
+        if newest >= 0 and self._was_taken_back(newest):
+            return True
         if recovered and newest >= 0:
             return False
         opened = max((i for i, each in enumerate(self.generations) if each.is_opened(self.progress[each.index])), default=-1)
         removed = any(each.is_removing(self.progress[each.index]) for each in self.generations)
         return (not self.had_old and opened < 1) or (removed and not recovered)
+
+    def _was_taken_back(self, newest):
+        """A file that was closed without a byte, and not synchronized: it becomes the working file of the next one of its name."""
+        generation = self.generations[newest]
+        following = self.generations[newest + 1] if newest + 1 < len(self.generations) else None
+        is_empty = generation.whole.stat().st_size == 0 and not generation.syncs
+        return is_empty and following is not None and following.is_begun(self.progress[following.index])
 
     def _problem_in_place(self, place, recovered):
         generation = self.generations[place]
