@@ -187,7 +187,7 @@ TEST_F(BytesOfRanks, WhoLooksDoesNotWaitForRanksForEver) {
 // A rank does not come to the collective calls that the others have made: those who must wait for it do so for the deadline.
 TEST_F(BytesOfRanks, ARankThatDoesNotComeIsWaitedForAsLongAsTheDeadline) {
   if (size_ < 2) return;
-  auto core = make_core({{"pool.deadline", "500ms"}, {"log.level", "off"}});
+  auto core = make_core({{"pool.deadline", "1s"}, {"log.level", "off"}});
   auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("late"), ByteOutput::Existing::replace);
   const bool is_late = rank_ == 1;
   const base::Bytes chunk = core->pool().header().chunk_bytes;
@@ -199,20 +199,22 @@ TEST_F(BytesOfRanks, ARankThatDoesNotComeIsWaitedForAsLongAsTheDeadline) {
       output->count_collective();
     }
   };
-  if (is_late) sleep(3);
+  if (is_late) sleep(5);
   const double begin = MPI_Wtime();
   write_all();
   if (!is_late) {
-    EXPECT_GE(MPI_Wtime() - begin, 0.5);
+    EXPECT_GE(MPI_Wtime() - begin, 1.0);
     try {
       static_cast<void>(output->wait_for_ranks());
       ADD_FAILURE() << "rank 1 has not come";
     } catch (const base::Error& error) {
       EXPECT_EQ(error.code(), base::Errc::timeout);
-      EXPECT_NE(std::string(error.what()).find("has waited 0.5s for rank 1 to come to its last collective call"), std::string::npos)
-          << error.what();
+      const std::string said = error.what();   // others wait for it a little longer, and are missing, too
+      const bool names_it = said.find("has waited 1s for rank 1 to come") != std::string::npos ||
+                            said.find("has waited 1s for ranks 1, ") != std::string::npos;
+      EXPECT_TRUE(names_it && said.find("to come to its last collective call") != std::string::npos) << said;
     }
-    EXPECT_LT(MPI_Wtime() - begin, 2.5);
+    EXPECT_LT(MPI_Wtime() - begin, 4.9);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   static_cast<void>(output->wait_for_ranks());   // it has come
