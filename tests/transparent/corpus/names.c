@@ -342,6 +342,7 @@ CASE(names_cut, "a file is cut by other means when another one has been closed")
   }
   barrier();
   write_file("c", 3);
+  barrier();
   if (rank == 0) {
     const int cut = open(path("d"), O_WRONLY | O_TRUNC);
     say("open: %d", cut < 0);
