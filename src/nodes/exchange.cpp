@@ -54,7 +54,7 @@ Exchange::Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages&
     : pool_(pool), engine_(engine), all_{messages}, self_(messages.self()), parent_(transport::parent_of(self_)),
       children_(transport::children_of(self_, messages.peers())),
       recorder_(pool, static_cast<int>(pool.header().ranks), 0, [] { return std::string(); }) {
-  if (blocks != nullptr) apart_.emplace(*blocks);
+  if (blocks != nullptr) apart_.emplace(Lane{*blocks});
 }
 
 Exchange::~Exchange() { wait_for_space(false); }
