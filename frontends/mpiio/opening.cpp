@@ -341,8 +341,11 @@ int delete_file(const char* filename, MPI_Info info) noexcept {
   if (session == nullptr || filename == nullptr || is_special(filename) || !session->core()->has_pool()) {
     return PMPI_File_delete(filename, info);
   }
-  ByteOutput::forget_checksums(Session::absolute(filename));   // first: a rank that is killed now leaves none without a file
-  return PMPI_File_delete(filename, info);
+  const std::string path = Session::absolute(filename);
+  ByteOutput::forget_checksums(path);   // first: a rank that is killed now leaves none without a file
+  const int code = PMPI_File_delete(filename, info);
+  if (code == MPI_SUCCESS) ByteOutput::forget_checksums(path);   // the drain may have published the file, and them, meanwhile
+  return code;
 }
 
 }  // namespace glean::mpiio

@@ -141,6 +141,7 @@ bool publish(store::SystemCalls& calls, store::File& file, const store::FileLayo
   file.keep_name();
   try {
     if (prepared) prepared->publish();
+    if (prepared && file.is_removed()) forget_sums(calls, names.final_path);   // by the program, since it has its name
   } catch (const std::exception& error) {
     checksums.failed(names.final_path, error.what());
   }

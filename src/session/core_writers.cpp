@@ -122,7 +122,7 @@ void Core::serve_as_writer(base::ExchangeOver exchange) {
   closed_ = true;
 }
 
-// Not waiting for ever: another writer may be gone, and then `comm_` is of no use any more.
+// The writer waits no longer than `pool.deadline`: another writer may be gone, and then `comm_` is of no use any more.
 void Core::leave_together() const {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(comm_, &request);

@@ -230,7 +230,7 @@ Damaged damaged(std::span<const std::uint8_t> bytes) {
   const std::uint8_t first = program.byte();
   Damaged result;
   result.scene = &Scene::of(static_cast<Scene::Kind>(first % Scene::kinds));
-  if (first >= 128) {   // EINTR for ever would be a hang that is no fault of the library
+  if (first >= 128) {   // a storage that only answers EINTR would let the library hang, which is not its fault
     const std::uint8_t which = program.byte();
     const int error = errors[which % errors.size()];
     result.fault = {error, which / 8, error != EINTR && which / 4 % 2 == 1};

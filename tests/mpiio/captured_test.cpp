@@ -189,6 +189,17 @@ TEST_F(Captured, ChecksumsGoWhenTheFileChangesAndWhenItIsDeleted) {
   MPI_Barrier(MPI_COMM_WORLD);
   EXPECT_FALSE(is_there(path()));
   EXPECT_FALSE(is_there(sums));
+
+  // At once: the drain publishes both while the call looks at the file.
+  MPI_Barrier(MPI_COMM_WORLD);
+  file = create();
+  MPI_File_write_at(file, rank_, "x", 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank_ == 0) MPI_File_delete(path().c_str(), MPI_INFO_NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_FALSE(is_there(path()));
+  EXPECT_FALSE(is_there(sums));
 }
 
 TEST_F(Captured, ItsSizeIsThatOfAllRanks) {

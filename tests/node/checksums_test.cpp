@@ -2,6 +2,7 @@
 #include "drain/checksums.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -43,6 +44,20 @@ void flip(const std::string& path, Bytes at) {
   const char byte = static_cast<char>(file.get() ^ 0x20);
   file.seekp(static_cast<std::streamoff>(at));
   file.put(byte);
+}
+
+TEST(ChecksumsOfADrain, DoNotOutliveAFileThatIsRemovedBeforeThem) {
+  std::mt19937 random(11);
+  const TemporaryDirectory directory;
+  auto outputs = random_outputs(random, directory, 2);
+  outputs.resize(1);
+  const std::string path = outputs.front().description.names.final_path;
+  store::FaultyCalls calls({store::on("rename").of(store::sidecar_path(path) + ".part").before([&] { unlink(path.c_str()); })});
+
+  drain_all(outputs, pool::small_plan(), calls);
+
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(std::filesystem::exists(store::sidecar_path(path)));
 }
 
 TEST(ChecksumsOfADrain, CoverEveryFileAndFindEveryFlippedByte) {

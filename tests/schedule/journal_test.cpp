@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ranks, journals and a drain: what is published is found whole, in order and once; no process sleeps for ever; whichever dies,
+// Ranks, journals and a drain: what is published is found whole, in order and once; each process that sleeps is woken; whichever dies,
 // the others go on with all that was published.
 #include <gtest/gtest.h>
 

@@ -222,7 +222,7 @@ void Scheduler::let_time_pass() {
   if (waiting.empty()) return;
   if (!any_sleeps) fail("deadlock: " + waiting);
   if (!outcome_.died) fail("no process will wake them: " + waiting);
-  if (++naps_ > naps_max) fail("a process died, and the others wait for ever: " + waiting);
+  if (++naps_ > naps_max) fail("a process died, and the others are never woken: " + waiting);
 }
 
 // The process that goes on; -1 when all have ended.

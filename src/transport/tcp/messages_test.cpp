@@ -77,7 +77,7 @@ TEST(TcpMessages, WithLargeBodiesGoBothWaysAtOnce) {
   }
 
   std::vector<Messages::Token> completed;
-  EXPECT_TRUE(comes_true([&] {   // one thread: a peer that waited for the other would wait for ever
+  EXPECT_TRUE(comes_true([&] {   // both peers are in this thread: one that waited for the other would never end
     for (const auto& peer : peers) {
       for (const auto token : peer->completed()) completed.push_back(token);
     }
