@@ -54,7 +54,7 @@ std::string who_has_not_begun(const pool::Pool& pool, const pool::OutputKey& out
 bool keep_step(pool::Pool& pool, int node_rank, const StepToBegin& step, double deadline_seconds, const pool::WaitDiagnosis& diagnosis,
                const std::function<void()>& keep_draining) {
   pool::OutputSlot& slot = pool.slot(step.output.slot);
-  auto& word = slot.decisions[step.step % slot.decisions.size()];
+  auto& word = slot.steps.decisions[step.step % slot.steps.decisions.size()];
   const std::uint64_t ranks = pool.header().ranks, since = base::now_ns();
   std::uint64_t seen = word.load(std::memory_order_acquire);
   for (;;) {
@@ -85,7 +85,7 @@ bool keep_step(pool::Pool& pool, int node_rank, const StepToBegin& step, double 
     }
     if (!word.compare_exchange_strong(seen, next.word(), std::memory_order_acq_rel)) continue;
     pool.rank_begun(step.output.slot, node_rank).store(static_cast<std::uint32_t>(step.step + 1), std::memory_order_release);
-    if (!decided && next.what == pool::DropDecision::drop) slot.steps_dropped.fetch_add(1, std::memory_order_relaxed);
+    if (!decided && next.what == pool::DropDecision::drop) slot.steps.dropped.fetch_add(1, std::memory_order_relaxed);
     return next.what == pool::DropDecision::keep;
   }
 }

@@ -36,7 +36,7 @@ TEST(KeepStep, KeepsWhatFindsRoomAndDropsWhatDoesNot) {
 
   EXPECT_TRUE(keep(made, {output, 0, 3 * chunk}));
   EXPECT_FALSE(keep(made, {output, 1, 3 * chunk + 1}));
-  EXPECT_EQ(made.pool.slot(output.slot).steps_dropped, 1u);
+  EXPECT_EQ(made.pool.slot(output.slot).steps.dropped, 1u);
   EXPECT_TRUE(keep(made, {output, 2, 3 * chunk + 1, false})) << "this one must not be dropped";
   for (const auto each : taken) made.pool.drop_reference(each);
   EXPECT_TRUE(keep(made, {output, 3, 3 * chunk + 1}));
@@ -91,7 +91,7 @@ TEST(KeepStep, AllRanksDoTheSameWhateverTheyFind) {
 
   const auto dropped = static_cast<std::uint64_t>(std::count(kept[0].begin(), kept[0].end(), false));
   for (const auto& of_rank : kept) EXPECT_EQ(of_rank, kept[0]);
-  EXPECT_EQ(made.pool.slot(output.slot).steps_dropped, dropped);
+  EXPECT_EQ(made.pool.slot(output.slot).steps.dropped, dropped);
   EXPECT_GT(dropped, 0u);
   EXPECT_LT(dropped, steps);
 }

@@ -98,7 +98,7 @@ void FullPoolPolicy::write(const Write& write, const CopyOut& copy_out) {
     }
     void raise_size(const RecordedPut& piece) const {
       const Bytes end = of.place->file_offset(piece.first_element + piece.elements - 1) + 1;
-      pool::raise(policy.pool_.slot(piece.output.slot).size, end);
+      pool::raise(policy.pool_.slot(piece.output.slot).writes.size, end);
     }
     // Both at once: all ranks change them.
     void number(RecordedPut& piece) const {

@@ -87,7 +87,7 @@ void WriteThrough::write(Target& target, const pool::Record& record, const Sourc
       for (const base::Extent& run : assembled.runs) target.file->write({window_.data() + (run.begin - begin), run.size()}, run.begin);
       if (assembled.range_errors != 0) {
         pool::OutputSlot& slot = pool_.slot(record.slot);
-        slot.range_errors.fetch_add(assembled.range_errors, std::memory_order_relaxed);
+        slot.steps.range_errors.fetch_add(assembled.range_errors, std::memory_order_relaxed);
         if (layout.range == base::RangeRule::error) {
           const base::Error error = store::out_of_range_error(assembled.first_range_error,
                                                               {box, first, memory, pool_.job_rank(rank_), record.step});

@@ -9,7 +9,7 @@
 namespace glean::drain {
 
 bool LamportClock::is_open(const pool::WriteStamp& write) {
-  if (write.order <= output_.slot.job_written_tick.load(std::memory_order_acquire)) return true;
+  if (write.order <= output_.slot.writes.job_written_tick.load(std::memory_order_acquire)) return true;
   found_waiting(write);
   return false;
 }
@@ -17,7 +17,7 @@ bool LamportClock::is_open(const pool::WriteStamp& write) {
 void LamportClock::found_waiting(const pool::WriteStamp& write) {
   waiting_ = write;
   // The exchange with other nodes sleeps on it.
-  if (pool::raise(output_.slot.wanted_tick, write.order)) pool::futex_signal(output_.pool.header().progress);
+  if (pool::raise(output_.slot.writes.wanted_tick, write.order)) pool::futex_signal(output_.pool.header().progress);
 }
 
 void LamportClock::took(const pool::WriteStamp& write) {
@@ -27,14 +27,14 @@ void LamportClock::took(const pool::WriteStamp& write) {
 // The tick that this node is in: all its writes in earlier ones are in the file, and no other will come.
 void LamportClock::tell_written(std::uint64_t written, std::uint64_t taken) {
   pool::OutputSlot& slot = output_.slot;
-  const auto next = pool::WriteStamp::of(slot.writes_begun.load());   // first: what is numbered later is not in an earlier tick
+  const auto next = pool::WriteStamp::of(slot.writes.begun.load());   // first: what is numbered later is not in an earlier tick
   while (ticks_.size() > 1 && std::next(ticks_.begin())->first <= written) ticks_.erase(ticks_.begin());
   std::uint64_t tick = 0;   // not known: a rank is just recording it
   if (written >= next.number) tick = output_.ranks == Ranks::gone ? pool::WriteStamp::last_order : next.order;
   else if (written < taken && !ticks_.empty()) tick = ticks_.begin()->second;
   else if (keeps_waiting(written)) tick = waiting_->order;
-  if (tick <= slot.written_tick.load(std::memory_order_relaxed)) return;
-  slot.written_tick.store(tick, std::memory_order_release);
+  if (tick <= slot.writes.written_tick.load(std::memory_order_relaxed)) return;
+  slot.writes.written_tick.store(tick, std::memory_order_release);
   pool::futex_signal(output_.pool.header().progress);
 }
 

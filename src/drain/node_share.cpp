@@ -80,8 +80,8 @@ void NodeShare::look(const pool::RanksOfOutput& ranks) {
   const bool has_ended = std::exchange(seen_ended_, ranks.steps_ended) != ranks.steps_ended;
   const bool has_closed = std::exchange(seen_closed_, ranks.all_closed) != ranks.all_closed;
   if (has_ended || has_closed) wake_exchange(output_);
-  if (slot.job_output.load(std::memory_order_acquire) == 0) return;   // the nodes do not know of it yet, and perhaps never will
-  output_.steps.complete = std::min(output_.steps.ended, slot.job_steps.load(std::memory_order_acquire));
+  if (slot.nodes.job_output.load(std::memory_order_acquire) == 0) return;   // the nodes do not know of it yet, and perhaps never will
+  output_.steps.complete = std::min(output_.steps.ended, slot.nodes.job_steps.load(std::memory_order_acquire));
   if (output_.ranks == Ranks::gone) return;
   output_.all_closed = have_all_closed();
   output_.steps.begun = std::max(output_.steps.begun, steps_begun());
@@ -90,11 +90,11 @@ void NodeShare::look(const pool::RanksOfOutput& ranks) {
 void NodeShare::tell_sent() {
   while (!unsent_.empty() && unsent_.begin()->second == 0) unsent_.erase(unsent_.begin());
   const std::uint64_t sent = unsent_.empty() ? output_.steps.ended : std::min(unsent_.begin()->first, output_.steps.ended);
-  if (output_.slot.steps_sent.exchange(sent) != sent) wake_exchange(output_);
+  if (output_.slot.nodes.steps_sent.exchange(sent) != sent) wake_exchange(output_);
 }
 
 std::uint64_t NodeShare::steps_ended() const {
-  return output_.ranks == Ranks::gone ? output_.steps.ended : output_.slot.job_steps_ended.load(std::memory_order_acquire);
+  return output_.ranks == Ranks::gone ? output_.steps.ended : output_.slot.nodes.job_steps_ended.load(std::memory_order_acquire);
 }
 
 }  // namespace glean::drain

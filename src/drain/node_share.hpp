@@ -36,11 +36,11 @@ class NodeShare {
   void look(const pool::RanksOfOutput& ranks);
   // How far this node is: the records of the steps that its ranks have ended have been read.
   void tell_sent();
-  [[nodiscard]] bool have_all_closed() const { return output_.slot.job_closed.load(std::memory_order_acquire) != 0; }
+  [[nodiscard]] bool have_all_closed() const { return output_.slot.nodes.job_closed.load(std::memory_order_acquire) != 0; }
   [[nodiscard]] std::uint64_t steps_ended() const;   // by all ranks of all nodes
-  [[nodiscard]] std::uint64_t steps_begun() const { return output_.slot.job_steps_begun.load(std::memory_order_acquire); }   // by any
-  [[nodiscard]] std::uint64_t records() const { return output_.slot.job_records.load(std::memory_order_acquire); }
-  [[nodiscard]] Bytes highest_end() const { return output_.slot.job_highest_end.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t steps_begun() const { return output_.slot.nodes.job_steps_begun.load(std::memory_order_acquire); }   // by any
+  [[nodiscard]] std::uint64_t records() const { return output_.slot.nodes.job_records.load(std::memory_order_acquire); }
+  [[nodiscard]] Bytes highest_end() const { return output_.slot.nodes.job_highest_end.load(std::memory_order_acquire); }
 
  private:
   [[nodiscard]] bool is_first_to(const ExchangeBlock& block);

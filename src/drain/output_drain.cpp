@@ -20,7 +20,7 @@ void check_notes(const DrainedOutput& output) {
   const std::uint64_t most = ranks.most_ended;
   if (output.slot.state.load(std::memory_order_acquire) == pool::OutputState::open && steps.written <= ranks.steps_ended &&
       steps.synchronized <= steps.written && steps.records <= ranks.steps_ended &&
-      output.slot.highest_end.load(std::memory_order_acquire) <= store::whole_size(output.description.layout, most + 1)) {
+      output.slot.steps.highest_end.load(std::memory_order_acquire) <= store::whole_size(output.description.layout, most + 1)) {
     return;
   }
   throw base::Error(base::Errc::io, "what the pool says of '" + output.trace.path + "' is damaged");
@@ -48,10 +48,10 @@ OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::Desc
 void OutputDrain::take_over(const pool::DescriptionInPool& description) {
   const pool::OutputSlot& slot = output_.slot;
   StepCounts& steps = output_.steps;
-  steps.staged = steps.written = slot.steps_written.load(std::memory_order_acquire);
-  steps.synchronized = slot.steps_synchronized.load(std::memory_order_acquire);
-  steps.records = slot.records.load(std::memory_order_acquire);
-  output_.trace.range_errors = slot.range_errors.load(std::memory_order_acquire);
+  steps.staged = steps.written = slot.steps.written.load(std::memory_order_acquire);
+  steps.synchronized = slot.steps.synchronized.load(std::memory_order_acquire);
+  steps.records = slot.steps.records.load(std::memory_order_acquire);
+  output_.trace.range_errors = slot.steps.range_errors.load(std::memory_order_acquire);
   life_.retry();
   try {
     log_.read();
@@ -73,7 +73,7 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
   } catch (const base::Error& error) {
     return life_.fail(error);
   }
-  steps.end = std::max(output_.description.layout.header_bytes, slot.highest_end.load(std::memory_order_acquire));
+  steps.end = std::max(output_.description.layout.header_bytes, slot.steps.highest_end.load(std::memory_order_acquire));
   work_.reach(steps.end);
   if (slot.error_claimed.load(std::memory_order_acquire) != 0 && slot.error.load(std::memory_order_acquire) == 0 &&
       output_.ranks == Ranks::gone) {
@@ -142,14 +142,14 @@ void OutputDrain::arrived(const ExchangeBlock& block) {
 void OutputDrain::synchronized(std::uint64_t steps) {
   is_synchronizing_ = false;
   output_.steps.synchronized = std::max(output_.steps.synchronized, steps);
-  output_.slot.steps_synchronized.store(output_.steps.synchronized, std::memory_order_release);
+  output_.slot.steps.synchronized.store(output_.steps.synchronized, std::memory_order_release);
   pool::futex_signal(output_.pool.header().progress);
 }
 
 void OutputDrain::range_error(const store::Assembled& assembled) {
   if (assembled.range_errors == 0) return;
   output_.trace.range_errors += assembled.range_errors;
-  output_.slot.range_errors.fetch_add(assembled.range_errors, std::memory_order_relaxed);
+  output_.slot.steps.range_errors.fetch_add(assembled.range_errors, std::memory_order_relaxed);
   if (output_.description.layout.range == base::RangeRule::error) {
     const store::RangeError& first = assembled.first_range_error;
     life_.fail(store::out_of_range_error(first, PendingPiece::of(*first.typed).elements()));
@@ -182,13 +182,13 @@ void OutputDrain::write() {
   const std::uint64_t staged = steps.staged, written = steps.written;
   order_->progress();
   if (!life_.is_writing()) return;
-  slot.steps_staged.store(steps.staged, std::memory_order_release);
-  slot.steps_written.store(steps.written, std::memory_order_release);
+  slot.steps.staged.store(steps.staged, std::memory_order_release);
+  slot.steps.written.store(steps.written, std::memory_order_release);
   // After what says that they are written, for the drain that takes over.
   if (steps.written != 0) log_.release(steps.written - 1);
   if (staged != steps.staged || written != steps.written) pool::futex_signal(output_.pool.header().progress);
 
-  const std::uint64_t wanted = slot.synchronize_up_to.load(std::memory_order_acquire);
+  const std::uint64_t wanted = slot.steps.synchronize_up_to.load(std::memory_order_acquire);
   // A rank that asks for fewer steps than another must not wait for steps that it has not ended itself.
   const bool caught_up = steps.written == steps.staged && steps.written > steps.synchronized;
   const bool may_synchronize = !is_synchronizing_ && life_.now() != Life::publishing;
@@ -217,9 +217,9 @@ void OutputDrain::complete() {
     return work_.queue(Job::Kind::synchronize);
   }
   if (nodes_) {
-    if (slot.part_durable.exchange(1) == 0) pool::futex_signal(output_.pool.header().progress);
-    if (!output_.publishes() && slot.job_published.load(std::memory_order_acquire) != 0) return published();
-    if (!output_.publishes() || slot.job_parts_durable.load(std::memory_order_acquire) == 0) return;
+    if (slot.nodes.part_durable.exchange(1) == 0) pool::futex_signal(output_.pool.header().progress);
+    if (!output_.publishes() && slot.nodes.job_published.load(std::memory_order_acquire) != 0) return published();
+    if (!output_.publishes() || slot.nodes.job_parts_durable.load(std::memory_order_acquire) == 0) return;
   } else if (!order_->may_publish()) {
     return;
   }

@@ -85,7 +85,7 @@ void OutputFile::tell_slot() {
 bool OutputFile::is_to_be_made(std::uint64_t publishing_inode) const {
   const pool::OutputSlot& slot = output_.slot;
   const bool is_untouched = slot.working_inode.load(std::memory_order_acquire) == 0 && publishing_inode == 0 &&
-                            output_.steps.written == 0 && slot.highest_end.load(std::memory_order_acquire) == 0;
+                            output_.steps.written == 0 && slot.steps.highest_end.load(std::memory_order_acquire) == 0;
   return is_untouched && output_.publishes() && !output_.description.is_bytes;
 }
 

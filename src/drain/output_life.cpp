@@ -25,7 +25,7 @@ void OutputLife::retry() {
   if (!is_retried_ && (output_.ranks == Ranks::working || !pool::is_undecided(slot))) return;
   const bool is_seen_by_next = output_.ranks == Ranks::working && output_.nodes == nullptr;
   slot.discarded = is_seen_by_next ? pool::tried_again : 0;
-  slot.error = slot.error_claimed = slot.job_postponed = 0;
+  slot.error = slot.error_claimed = slot.nodes.job_postponed = 0;
 }
 
 void OutputLife::look() {
@@ -165,7 +165,7 @@ void OutputLife::put_off(const base::Error& error, Life life) {
 void OutputLife::refuse(const base::Error& error) {
   pool::OutputSlot& slot = output_.slot;
   const bool has_failed = slot.error_claimed.load() != 0 && !pool::is_undecided(slot);   // for another reason
-  if (has_failed || !output_.is_left_at_close() || slot.job_output.load(std::memory_order_acquire) == 0) return fail(error);
+  if (has_failed || !output_.is_left_at_close() || slot.nodes.job_output.load(std::memory_order_acquire) == 0) return fail(error);
   if (slot.error_claimed.load() == 0) base::log(base::LogLevel::error, "{}", error.what());
   pool::move_on(slot, pool::Postponed::no, pool::Postponed::refused);
   pool::fail(slot, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
@@ -195,7 +195,7 @@ void OutputLife::published() {
   output_.trace.checksums = name_of(output_.checksums.state());
   output_.trace.durable_ns = base::now_ns();
   file_.published();
-  output_.slot.steps_synchronized.store(output_.steps.written, std::memory_order_release);
+  output_.slot.steps.synchronized.store(output_.steps.written, std::memory_order_release);
   finish(file_.is_removed() ? "removed" : "published", pool::OutputState::published);
 }
 
@@ -217,8 +217,8 @@ void OutputLife::finish(const char* trace_state, pool::OutputState state) {
   pool::OutputSlot& slot = output_.slot;
   OutputTrace& trace = output_.trace;
   trace.state = trace_state;
-  trace.steps_dropped = slot.steps_dropped.load(std::memory_order_acquire);
-  trace.range_errors = slot.range_errors.load(std::memory_order_acquire);   // those that ranks have met too
+  trace.steps_dropped = slot.steps.dropped.load(std::memory_order_acquire);
+  trace.range_errors = slot.steps.range_errors.load(std::memory_order_acquire);   // those that ranks have met too
   output_.space_returned = true;
   life_ = Life::finished;
   const std::vector<std::uint32_t> meaning = pool::read_meaning(output_.pool, output_.key).chunks;
@@ -226,7 +226,7 @@ void OutputLife::finish(const char* trace_state, pool::OutputState state) {
   const Ending ending = trace.state == "published" || trace.state == "removed" ? Ending::durable : Ending::failed;
   tell_names(ending);
   // No rank comes to see what became of it, but other nodes that know of it.
-  if (output_.is_left_at_close() && slot.job_output.load(std::memory_order_acquire) == 0) state = pool::OutputState::free;
+  if (output_.is_left_at_close() && slot.nodes.job_output.load(std::memory_order_acquire) == 0) state = pool::OutputState::free;
   slot.state.store(state);   // the slot may be another output's from now on
   settle_names(output_.pool, output_.calls, output_.key, ending);   // once more: of what a rank has removed that still found it on its way
   for (const std::uint32_t chunk : std::exchange(description_chunks_, {})) output_.pool.drop_reference(chunk);

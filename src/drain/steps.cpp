@@ -99,7 +99,7 @@ void Steps::skip_empty_steps() {
   const std::uint64_t step = next == reaches_.end() ? steps.complete : std::min(next->first, steps.complete);
   if (step == std::exchange(steps.staged, step)) return;
   if (std::any_of(variables.begin(), variables.end(), is_filled)) steps.records = std::max(steps.records, step);
-  output_.slot.records.store(steps.records, std::memory_order_release);
+  output_.slot.steps.records.store(steps.records, std::memory_order_release);
 }
 
 void Steps::stage() {
@@ -122,8 +122,8 @@ void Steps::stage() {
     }
     output_.consumers.complete(output_, steps.staged);
     ++steps.staged;
-    output_.slot.records.store(steps.records, std::memory_order_release);
-    output_.slot.highest_end.store(steps.end, std::memory_order_release);
+    output_.slot.steps.records.store(steps.records, std::memory_order_release);
+    output_.slot.steps.highest_end.store(steps.end, std::memory_order_release);
     life_.hand_out(Relief::everything);
     if (!life_.is_writing()) return;
   }
@@ -187,13 +187,13 @@ void Steps::finish() {
   pool::OutputSlot& slot = output_.slot;
   if (steps.begun != steps.complete) {   // a step that not all ranks have ended would be published in part
     std::vector<int> behind = pool::ranks_before_step(output_.pool, output_.key.slot, steps.begun);
-    if (behind.empty()) behind = {static_cast<int>(slot.job_last_rank.load(std::memory_order_acquire))};   // of another node
+    if (behind.empty()) behind = {static_cast<int>(slot.nodes.job_last_rank.load(std::memory_order_acquire))};   // of another node
     return life_.fail(base::Error(base::Errc::invalid_state,
                                   "'" + output_.trace.path + "' was closed by all ranks, but " + base::readable_ranks(behind) +
                                       " had not ended step " + std::to_string(steps.begun - 1),
                                   "every rank ends every step, whether it puts something or not"));
   }
-  if (steps.begun == 0 && slot.steps_dropped.load(std::memory_order_acquire) != 0) return life_.give_up(Failure::dropped);
+  if (steps.begun == 0 && slot.steps.dropped.load(std::memory_order_acquire) != 0) return life_.give_up(Failure::dropped);
   if (std::exchange(fixed_filled_, true) || file_.was_published()) return;
   const auto& variables = output_.description.layout.variables;
   for (std::uint32_t v = 0; v < variables.size(); ++v) {
@@ -212,7 +212,7 @@ void Steps::drop() {
 bool Steps::has_promise() const {
   const std::uint64_t promised = output_.slot.synchronized_writes.load(std::memory_order_acquire);
   if (output_.description.is_part || promised == 0) return false;
-  return promised - 1 != 0 && promised - 1 <= output_.slot.steps_synchronized.load(std::memory_order_acquire);
+  return promised - 1 != 0 && promised - 1 <= output_.slot.steps.synchronized.load(std::memory_order_acquire);
 }
 
 }  // namespace glean::drain

@@ -21,7 +21,7 @@ void Steps::take_over() {
   if (output_.nodes != nullptr) output_.nodes->divide(description.writers());
   if (output_.inherited) output_.checksums.lose();   // of what was written before they are gone
   const auto& variables = description.layout.variables;
-  if (output_.slot.records_given_up.load(std::memory_order_acquire) != 0 &&
+  if (output_.slot.steps.records_given_up.load(std::memory_order_acquire) != 0 &&
       std::any_of(variables.begin(), variables.end(), [](const auto& variable) { return variable.fill; })) {
     throw base::Error(base::Errc::no_space,
                       "what was put of '" + output_.trace.path + "' is not known any more, so its holes cannot be filled: the journal "
@@ -107,7 +107,7 @@ void Steps::judge(const pool::RanksOfOutput& ranks) {
   std::uint64_t steps = ranks.steps_ended, most = ranks.most_ended;
   bool all_closed = ranks.all_closed;
   if (output_.nodes != nullptr) {   // what the nodes have found together
-    steps = std::min(steps, output_.slot.job_steps_ended.load(std::memory_order_acquire));
+    steps = std::min(steps, output_.slot.nodes.job_steps_ended.load(std::memory_order_acquire));
     most = std::max(most, output_.nodes->steps_begun());
     all_closed = output_.nodes->have_all_closed();
   }
@@ -124,7 +124,7 @@ void Steps::judge(const pool::RanksOfOutput& ranks) {
   if (steps == 0) {
     life_.fail(base::Error(base::Errc::invalid_state, "'" + path + "' has no complete step: " + behind +
                                                           " had not ended step 0 when the job ended"));
-  } else if (output_.slot.records_given_up.load(std::memory_order_acquire) != 0) {
+  } else if (output_.slot.steps.records_given_up.load(std::memory_order_acquire) != 0) {
     life_.fail(base::Error(base::Errc::no_space,
                            "what was written of the unfinished step " + std::to_string(steps) + " of '" + path +
                            "' cannot be undone: the journal was too small for one step", "raise pool.budget"));

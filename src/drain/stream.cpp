@@ -41,10 +41,10 @@ void Stream::take_over() {
   StepCounts& steps = output_.steps;
   steps.staged = steps.written = steps.synchronized = 0;   // its one step is closing it, which is judged anew
   output_.checksums.lose();                                // of what was written before they are gone
-  next_write_ = writes_written_ = told_written_ = output_.slot.writes_written.load(std::memory_order_acquire);
+  next_write_ = writes_written_ = told_written_ = output_.slot.writes.written.load(std::memory_order_acquire);
   done_up_to_ = writes_written_;
   // All of earlier counts were in the file. Of several nodes the clock says so instead.
-  const auto before = pool::WriteStamp::of(output_.slot.written_before.load(std::memory_order_acquire));
+  const auto before = pool::WriteStamp::of(output_.slot.writes.written_before.load(std::memory_order_acquire));
   open_count_ = clock_ ? pool::WriteStamp::last_order : before.order;
 }
 
@@ -160,7 +160,7 @@ void Stream::settle() {
 void Stream::pass(std::uint64_t first, std::uint64_t end) {
   if (const auto behind = passed_.extract(end)) end = behind.mapped();
   if (first == writes_written_) {
-    output_.slot.writes_written = writes_written_ = end;   // before the look at which ranks wait for it
+    output_.slot.writes.written = writes_written_ = end;   // before the look at which ranks wait for it
     return;
   }
   const auto after = passed_.lower_bound(first);
@@ -173,7 +173,7 @@ void Stream::tell_written() {
   const std::uint64_t first = unwritten_.empty() ? 0 : unwritten_.begin()->first;
   const bool all_open_are = unwritten_.empty() || pool::WriteStamp::of(first).order > open_count_;
   const std::uint64_t before = all_open_are ? pool::WriteStamp{open_count_, next_write_}.word() : first;
-  const bool more = pool::raise(output_.slot.written_before, before) || writes_written_ != told_written_;
+  const bool more = pool::raise(output_.slot.writes.written_before, before) || writes_written_ != told_written_;
   told_written_ = writes_written_;
   done_up_to_ = std::max<std::uint64_t>(done_up_to_, all_open_are ? next_write_ : writes_written_);
   if (more && is_waited_for()) pool::futex_signal(output_.pool.header().progress);

@@ -54,11 +54,11 @@ class Stream final : public WriteOrder {
   void found_waiting(const pool::WriteStamp& write) { clock_->found_waiting(write); }
 
   // -- ranks that wait. As the slot has it now; any thread.
-  [[nodiscard]] bool is_waited_for() const { return output_.slot.waiting_for_writes.load() != 0; }
+  [[nodiscard]] bool is_waited_for() const { return output_.slot.writes.waiting.load() != 0; }
   // A rank waits for a write that another rank is just recording, without a word to the drain.
   [[nodiscard]] bool is_about_to_go_on() const { return is_waited_for() && (lacks_writes() || next_count_); }
-  [[nodiscard]] bool is_read_soon() const { return output_.slot.read_up_to.load(std::memory_order_acquire) > done_up_to_; }
-  [[nodiscard]] bool is_wanted() const { return output_.slot.write_up_to.load(std::memory_order_acquire) > done_up_to_; }
+  [[nodiscard]] bool is_read_soon() const { return output_.slot.writes.read_up_to.load(std::memory_order_acquire) > done_up_to_; }
+  [[nodiscard]] bool is_wanted() const { return output_.slot.writes.write_up_to.load(std::memory_order_acquire) > done_up_to_; }
   // No rank will capture anything more of it.
   [[nodiscard]] bool is_left_by_all() const { return pool::ranks_of_output(output_.pool, output_.key.slot).all_closed; }
 

@@ -17,7 +17,8 @@ constexpr std::uint64_t crowded_max_ns = 1'000'000'000;   // ranks take chunks a
 void TakeoverLog::read() {
   const pool::OutputSlot& slot = output_.slot;
   // A drain that was killed between the two has marked records whose copies are not there.
-  logging_is_done_ = slot.takeover_log.load(std::memory_order_acquire) != slot.takeover_log_before.load(std::memory_order_acquire);
+  const pool::SlotSteps& steps = slot.steps;
+  logging_is_done_ = steps.takeover_log.load(std::memory_order_acquire) != steps.takeover_log_before.load(std::memory_order_acquire);
   pool::DescriptionInPool log = pool::read_takeover_log(output_.pool, output_.key);
   chunks_ = std::move(log.chunks);
   if (!log.bytes.empty()) inherited_ = decode_logged_puts(log.bytes);
@@ -34,7 +35,7 @@ void TakeoverLog::release(std::uint64_t last_step) {
 
 void TakeoverLog::release_chunks_if_unused() {
   if (!in_chunks_.empty() || chunks_.empty()) return;
-  output_.slot.takeover_log.store(0, std::memory_order_release);
+  output_.slot.steps.takeover_log.store(0, std::memory_order_release);
   for (const std::uint32_t chunk : std::exchange(chunks_, {})) output_.pool.drop_reference(chunk);
   output_.space_returned = true;
 }
@@ -85,11 +86,11 @@ TakeoverLog::Logged TakeoverLog::log(const Records& leaving, Bytes room_bytes) {
   if (!parts) return Logged::no_free_chunk;
   // In this order: the drain that takes over knows of each record whether what it says is in the chunks as well.
   pool::OutputSlot& slot = output_.slot;
-  slot.takeover_log_before.store(slot.takeover_log.load());
+  slot.steps.takeover_log_before.store(slot.steps.takeover_log.load());
   for (const auto& [until, records] : leaving) {
     for (const TakenRecord& each : records) each.journal->mark(*each.record, pool::RecordState::logging);
   }
-  slot.takeover_log.store(parts->newest);
+  slot.steps.takeover_log.store(parts->newest);
   for (const std::uint32_t chunk : std::exchange(chunks_, std::move(parts->chunks))) output_.pool.drop_reference(chunk);
   in_chunks_ = std::move(logged);
   return Logged::done;
@@ -98,12 +99,12 @@ TakeoverLog::Logged TakeoverLog::log(const Records& leaving, Bytes room_bytes) {
 // What they say about the reach of the file is kept; what they say about holes is not.
 void TakeoverLog::give_up(Bytes highest_end) {
   pool::OutputSlot& slot = output_.slot;
-  if (slot.records_given_up.exchange(1) == 0) {
+  if (slot.steps.records_given_up.exchange(1) == 0) {
     base::log(base::LogLevel::warning,
               "'{}': the pool is too small for what has to be known of its puts; if this job is killed the file may be lost: "
               "raise pool.budget", output_.trace.path);
   }
-  slot.highest_end.store(std::max(slot.highest_end.load(), highest_end), std::memory_order_release);
+  slot.steps.highest_end.store(std::max(slot.steps.highest_end.load(), highest_end), std::memory_order_release);
 }
 
 }  // namespace glean::drain

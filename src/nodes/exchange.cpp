@@ -78,7 +78,7 @@ void Exchange::take_up_outputs() {
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool_.slot(index);
     if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
-    const std::uint64_t job_output = slot.job_output.load(std::memory_order_acquire);
+    const std::uint64_t job_output = slot.nodes.job_output.load(std::memory_order_acquire);
     if (job_output != 0 && is_to_come(job_output)) take_up(job_output, {index, slot.generation.load(std::memory_order_acquire)});
   }
 }
@@ -146,7 +146,7 @@ bool Exchange::send_blocks() {
     BlockHead head;
     head.variable = block->variable;
     head.number = number;
-    head.job_output = pool_.slot(block->output.slot).job_output.load(std::memory_order_acquire);
+    head.job_output = pool_.slot(block->output.slot).nodes.job_output.load(std::memory_order_acquire);
     head.step = block->step;
     head.job_rank = static_cast<std::uint32_t>(block->job_rank);
     head.first_element = block->first_element;
@@ -303,7 +303,7 @@ bool Exchange::tell_progress() {
     if (!output.over) continue;
     over_[output.job_output % pool::output_slots] = (output.job_output >> 32) + 1;
     if (open) continue;   // postponed: the process that tries again has to know which it is
-    slot.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
+    slot.nodes.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
     if (slot.is_bytes.load(std::memory_order_acquire) != 0) slot.state.store(pool::OutputState::free, std::memory_order_release);
     pool::futex_signal(pool_.header().progress);
   }
@@ -342,21 +342,21 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   output.told_of_end = of_all.published != 0 || of_all.removed != 0 || of_all.postponed != 0;
   pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const auto set = [](auto& word, auto value) { word.store(value, std::memory_order_release); };
-  set(slot.job_steps, of_all.steps_sent);
-  set(slot.job_steps_ended, of_all.steps_ended);
-  set(slot.job_steps_begun, of_all.steps_begun);
-  set(slot.job_steps_synchronized, of_all.steps_synchronized);
-  set(slot.job_records, of_all.records);
-  set(slot.job_highest_end, of_all.highest_end);
-  set(slot.job_parts_durable, of_all.part_durable);
-  set(slot.job_closed, of_all.closed);
-  set(slot.job_last_rank, of_all.last_rank);
-  set(slot.job_open_rank, of_all.open_rank);
-  set(slot.job_published, std::max(of_all.published, of_all.removed));
+  set(slot.nodes.job_steps, of_all.steps_sent);
+  set(slot.nodes.job_steps_ended, of_all.steps_ended);
+  set(slot.nodes.job_steps_begun, of_all.steps_begun);
+  set(slot.nodes.job_steps_synchronized, of_all.steps_synchronized);
+  set(slot.nodes.job_records, of_all.records);
+  set(slot.nodes.job_highest_end, of_all.highest_end);
+  set(slot.nodes.job_parts_durable, of_all.part_durable);
+  set(slot.nodes.job_closed, of_all.closed);
+  set(slot.nodes.job_last_rank, of_all.last_rank);
+  set(slot.nodes.job_open_rank, of_all.open_rank);
+  set(slot.nodes.job_published, std::max(of_all.published, of_all.removed));
   apply_ticks(slot, of_all);
   if (of_all.postponed != 0) pool::set_postponed(slot, pool::Postponed::yes);   // this node may just have put it off
-  std::uint64_t wanted = slot.synchronize_up_to.load(std::memory_order_relaxed);
-  while (wanted < of_all.synchronize_up_to && !slot.synchronize_up_to.compare_exchange_weak(wanted, of_all.synchronize_up_to)) {}
+  std::uint64_t wanted = slot.steps.synchronize_up_to.load(std::memory_order_relaxed);
+  while (wanted < of_all.synchronize_up_to && !slot.steps.synchronize_up_to.compare_exchange_weak(wanted, of_all.synchronize_up_to)) {}
   pool::futex_signal(pool_.header().work);
   pool::futex_signal(pool_.header().progress);
 }

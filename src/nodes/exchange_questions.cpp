@@ -29,7 +29,7 @@ void Exchange::on_question(const QuestionHead& question) {
   const SharedOutput* output = find(question.job_output);   // none: it has failed
   const pool::SharedMove move{question.times_set, question.start, question.by};
   const std::uint64_t position =
-      output == nullptr ? pool::no_position : pool::move_shared(pool_.slot(output->key.slot).shared_position, move);
+      output == nullptr ? pool::no_position : pool::move_shared(pool_.slot(output->key.slot).writes.shared_position, move);
   on_answer({.node = question.node, .rank = question.rank, .number = question.number, .position = position});
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t sums_at_once = 1024;   // of an output; the next follow wh
 void Exchange::send_sums(SharedOutput& output) {
   using SumsAre = SharedOutput::SumsAre;
   if (output.sums_are != SumsAre::not_taken) return;
-  if (pool_.slot(output.key.slot).part_durable.load(std::memory_order_acquire) == 0) return;
+  if (pool_.slot(output.key.slot).nodes.part_durable.load(std::memory_order_acquire) == 0) return;
   auto sums = output.publisher != self_ ? engine_.take_sums(output.key) : std::nullopt;
   output.sums_are = sums && (!sums->sums.empty() || sums->lost) ? SumsAre::leaving : SumsAre::there;
   if (output.sums_are == SumsAre::there) return;

@@ -12,10 +12,11 @@ void Exchange::apply_ticks(pool::OutputSlot& slot, const NodeProgress& of_all) {
   // A node that has heard of a tick writes in no earlier one: so none keeps others waiting that writes nothing itself.
   pool::raise_tick(pool_, of_all.latest_tick);
   pool_.header().job_written_bytes.store(of_all.written_bytes, std::memory_order_relaxed);
-  pool::raise(slot.job_written_tick, of_all.written_tick);
+  pool::raise(slot.writes.job_written_tick, of_all.written_tick);
   if (of_all.others_somewhere != 0 && !pool::have_others(slot)) pool::tell_of_others(slot);
   if (of_all.others_everywhere != 0) slot.other_handles.fetch_or(pool::all_nodes_know);
-  if (of_all.wanted_tick > slot.written_tick.load(std::memory_order_acquire)) pool::raise(slot.write_up_to, pool::writes_begun(slot));
+  pool::SlotWrites& writes = slot.writes;
+  if (of_all.wanted_tick > writes.written_tick.load(std::memory_order_acquire)) pool::raise(writes.write_up_to, pool::writes_begun(slot));
 }
 
 }  // namespace glean::nodes

@@ -12,8 +12,8 @@ void add_ticks(const pool::Pool& pool, const pool::OutputSlot& slot, NodeProgres
   if (slot.is_bytes.load(std::memory_order_acquire) == 0) return;
   const auto get = [](const auto& word) { return word.load(std::memory_order_acquire); };
   progress.latest_tick = pool::tick_of(slot);
-  progress.written_tick = get(slot.written_tick);
-  progress.wanted_tick = get(slot.wanted_tick);
+  progress.written_tick = get(slot.writes.written_tick);
+  progress.wanted_tick = get(slot.writes.wanted_tick);
   progress.written_bytes = get(pool.header().written_bytes);
   progress.others_somewhere = progress.others_everywhere = pool::have_others(slot) ? 1 : 0;
 }
@@ -24,9 +24,9 @@ NodeProgress progress_of(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
   const auto get = [](const auto& word) { return word.load(std::memory_order_acquire); };
   NodeProgress mine{.steps_ended = pool::rank_steps, .closed = 1};
-  mine.part_durable = get(slot.part_durable);   // before what it speaks of
-  mine.steps_synchronized = get(slot.steps_synchronized);
-  mine.steps_sent = get(slot.steps_sent);
+  mine.part_durable = get(slot.nodes.part_durable);   // before what it speaks of
+  mine.steps_synchronized = get(slot.steps.synchronized);
+  mine.steps_sent = get(slot.nodes.steps_sent);
   for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
     const std::uint32_t progress = get(pool.rank_progress(index, rank));
     const std::uint64_t steps = progress & pool::rank_steps;
@@ -38,9 +38,9 @@ NodeProgress progress_of(const pool::Pool& pool, std::uint32_t index) {
     mine.closed = 0;
     mine.open_rank = std::min(mine.open_rank, job_rank);
   }
-  mine.synchronize_up_to = get(slot.synchronize_up_to);
-  mine.records = get(slot.records);
-  mine.highest_end = get(slot.highest_end);
+  mine.synchronize_up_to = get(slot.steps.synchronize_up_to);
+  mine.records = get(slot.steps.records);
+  mine.highest_end = get(slot.steps.highest_end);
   const pool::Postponed postponed = pool::postponed(slot);
   mine.postponed = postponed == pool::Postponed::yes ? 1 : 0;
   mine.agreed = postponed == pool::Postponed::yes || postponed == pool::Postponed::agreed ? 1 : 0;

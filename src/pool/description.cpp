@@ -57,7 +57,7 @@ DescriptionInPool read_description(const Pool& pool, const OutputKey& output) {
 }
 
 DescriptionInPool read_takeover_log(const Pool& pool, const OutputKey& output) {
-  auto kept = read_parts(pool, output, pool.slot(output.slot).takeover_log.load(std::memory_order_acquire));
+  auto kept = read_parts(pool, output, pool.slot(output.slot).steps.takeover_log.load(std::memory_order_acquire));
   if (!kept || (!kept->chunks.empty() && !kept->complete)) {
     throw base::Error(base::Errc::io, "the takeover log of an output is damaged");
   }
@@ -89,13 +89,13 @@ std::optional<UnpublishedParts> write_parts(Pool& pool, const OutputKey& output,
 }
 
 DescriptionInPool read_meaning(const Pool& pool, const OutputKey& output) {
-  auto meaning = read_parts(pool, output, pool.slot(output.slot).meaning.load(std::memory_order_acquire));
+  auto meaning = read_parts(pool, output, pool.slot(output.slot).writes.meaning.load(std::memory_order_acquire));
   if (!meaning || !meaning->complete) return {};
   return *std::move(meaning);
 }
 
 bool claim_meaning(Pool& pool, const OutputKey& output, std::uint32_t count) {
-  auto& claimed = pool.slot(output.slot).meanings_claimed;
+  auto& claimed = pool.slot(output.slot).writes.meanings_claimed;
   std::uint32_t before = claimed.load(std::memory_order_relaxed);
   do {
     if (before >= count) return false;
@@ -107,7 +107,7 @@ void say_meaning(Pool& pool, const OutputKey& output, std::span<const std::byte>
   // Ranks need the room more.
   const bool is_roomy = pool.header().used_chunks.load(std::memory_order_relaxed) < pool.header().chunk_count / 2;
   const auto parts = is_roomy ? write_parts(pool, output, bytes) : std::nullopt;
-  const Bytes before = pool.slot(output.slot).meaning.exchange(parts ? parts->newest : 0, std::memory_order_acq_rel);
+  const Bytes before = pool.slot(output.slot).writes.meaning.exchange(parts ? parts->newest : 0, std::memory_order_acq_rel);
   if (const auto said = read_parts(pool, output, before)) {
     for (const std::uint32_t chunk : said->chunks) pool.drop_reference(chunk);
   }

@@ -22,18 +22,18 @@ struct DescriptionInPool {
 // Any process may ask. Throws io when what is there is no description of this output.
 [[nodiscard]] DescriptionInPool read_description(const Pool& pool, const OutputKey& output);
 
-// Reads what OutputSlot::takeover_log leads to. Only for the drain.
+// Reads what OutputSlot::steps.takeover_log leads to. Only for the drain.
 [[nodiscard]] DescriptionInPool read_takeover_log(const Pool& pool, const OutputKey& output);
 
 struct UnpublishedParts {
-  Bytes newest = 0;                    // for OutputSlot::takeover_log
+  Bytes newest = 0;                    // for OutputSlot::steps.takeover_log
   std::vector<std::uint32_t> chunks;
 };
 // Writes bytes that are not empty into free chunks. Nothing when there are not so many. Never waits.
 [[nodiscard]] std::optional<UnpublishedParts> write_parts(Pool& pool, const OutputKey& output, std::span<const std::byte> bytes);
 
-// The same for OutputSlot::meaning, when no rank says another one any more: all have closed the output. Nothing where no rank has said it,
-// or what is there is damaged: only consumers need it.
+// The same for OutputSlot::writes.meaning, when no rank says another one any more: all have closed the output. Nothing where no rank has
+// said it, or what is there is damaged: only consumers need it.
 [[nodiscard]] DescriptionInPool read_meaning(const Pool& pool, const OutputKey& output);
 // Whether this rank is the one of its node that says what the variables of a raw output are, for the `count`th time since it was opened,
 // from 1 on: the first that asks. Local.

@@ -27,7 +27,7 @@ TEST(Parts, AreReadAsTheyWereWritten) {
 
     const auto parts = write_parts(made.pool, key, bytes);
     ASSERT_TRUE(parts.has_value());
-    made.pool.slot(key.slot).takeover_log = parts->newest;
+    made.pool.slot(key.slot).steps.takeover_log = parts->newest;
     const auto kept = read_takeover_log(made.pool, key);
 
     EXPECT_TRUE(kept.bytes == bytes) << count;
@@ -55,7 +55,7 @@ TEST(Parts, OfAnotherOutputAreRefused) {
   ASSERT_TRUE(parts.has_value());
   EXPECT_TRUE(read_takeover_log(made.pool, key).bytes.empty());
 
-  made.pool.slot(key.slot).takeover_log = parts->newest;
+  made.pool.slot(key.slot).steps.takeover_log = parts->newest;
 
   EXPECT_THROW(static_cast<void>(read_takeover_log(made.pool, key)), base::Error);
 }

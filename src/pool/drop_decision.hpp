@@ -10,7 +10,7 @@ namespace glean::pool {
 
 enum class DropDecision : std::uint64_t { none, keep, drop };
 
-// What OutputSlot::decisions holds.
+// What OutputSlot::steps.decisions holds.
 struct Decision {
   std::uint64_t step = 0;
   std::uint64_t asked = 0;   // ranks that know it

@@ -153,7 +153,7 @@ WriteStamp Recorder::take_number(const OutputKey& output, std::size_t dimensions
   OutputSlot& slot = pool_.slot(output.slot);
   // Slots are raised one after the other; what a rank writes into several is in no earlier tick than what it has written before.
   if (pool_.is_shared()) raise_tick(slot, pool_.header().lamport_tick.load());
-  auto stamp = WriteStamp::of(slot.writes_begun.fetch_add(1, std::memory_order_acq_rel));
+  auto stamp = WriteStamp::of(slot.writes.begun.fetch_add(1, std::memory_order_acq_rel));
   if (!pool_.is_shared()) stamp.order = collective_count;
   held.store(HeldWrite{output.slot, stamp.number}.word(), std::memory_order_relaxed);
   return stamp;

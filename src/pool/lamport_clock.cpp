@@ -13,12 +13,12 @@ bool is_written_by_nodes(const OutputSlot& slot) {
 }  // namespace
 
 void raise_tick(OutputSlot& slot, std::uint64_t tick) {
-  std::uint64_t word = slot.writes_begun.load();
+  std::uint64_t word = slot.writes.begun.load();
   for (;;) {
     const WriteStamp next = WriteStamp::of(word);
     if (next.order >= tick) return;
-    if (slot.writes_begun.compare_exchange_weak(word, WriteStamp{tick, next.number}.word())) {
-      slot.raised_at_write.store(next.number);
+    if (slot.writes.begun.compare_exchange_weak(word, WriteStamp{tick, next.number}.word())) {
+      slot.writes.raised_at_write.store(next.number);
       return;
     }
   }
@@ -28,7 +28,7 @@ std::uint64_t proposed_tick(const Pool& pool) {
   bool has_written = false;
   for (std::uint32_t index = 0; index < output_slots && !has_written; ++index) {
     const OutputSlot& slot = pool.slot(index);
-    has_written = is_written_by_nodes(slot) && writes_begun(slot) != slot.raised_at_write.load();
+    has_written = is_written_by_nodes(slot) && writes_begun(slot) != slot.writes.raised_at_write.load();
   }
   // Last: a rank that has raised a slot has raised this one before, so if nothing seems to be written, it is later than all that is.
   const std::uint64_t tick = pool.header().lamport_tick.load();

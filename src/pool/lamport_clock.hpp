@@ -12,7 +12,7 @@
 namespace glean::pool {
 
 // How many writes ranks of this node have numbered so far.
-[[nodiscard]] inline std::uint64_t writes_begun(const OutputSlot& slot) { return WriteStamp::of(slot.writes_begun.load()).number; }
+[[nodiscard]] inline std::uint64_t writes_begun(const OutputSlot& slot) { return WriteStamp::of(slot.writes.begun.load()).number; }
 // Makes the word at least so much. True: it was less.
 inline bool raise(Atomic<std::uint64_t>& word, std::uint64_t value) {
   std::uint64_t found = word.load();
@@ -20,7 +20,7 @@ inline bool raise(Atomic<std::uint64_t>& word, std::uint64_t value) {
   return found < value;
 }
 // The tick in which the next one is made.
-[[nodiscard]] inline std::uint64_t tick_of(const OutputSlot& slot) { return WriteStamp::of(slot.writes_begun.load()).order; }
+[[nodiscard]] inline std::uint64_t tick_of(const OutputSlot& slot) { return WriteStamp::of(slot.writes.begun.load()).order; }
 
 // To synchronize: the greatest of what all ranks say is the tick of them all afterwards. Not a new one as long as this node has written
 // nothing in the last. Local.

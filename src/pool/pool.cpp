@@ -253,32 +253,51 @@ plan::NodePlan Pool::plan() const {
   return plan;
 }
 
+namespace {
+
+// Its life. Message and hint count only with an error.
+void clear(OutputSlot& slot) {
+  slot.is_bytes = slot.error = slot.error_claimed = slot.discarded = slot.name_lock = 0;
+  slot.description = slot.path_mark = slot.directory_mark = slot.publishing_inode = 0;
+  slot.working_inode = slot.working_device = slot.working_descriptor = 0;
+  slot.told = slot.is_renamed = slot.other_handles = 0;
+  slot.synchronized_writes = 0;
+  for (auto& generation : slot.follows) generation = 0;
+}
+
+void clear(SlotSteps& steps) {
+  steps.staged = steps.written = steps.synchronized = steps.synchronize_up_to = steps.range_errors = 0;
+  steps.records = steps.highest_end = steps.takeover_log = steps.takeover_log_before = steps.dropped = 0;
+  steps.records_given_up = 0;
+  for (auto& decision : steps.decisions) decision = 0;
+}
+
+void clear(SlotWrites& writes) {
+  writes.begun = writes.size = writes.written = writes.written_before = writes.write_up_to = writes.read_up_to = 0;
+  writes.raised_at_write = writes.written_tick = writes.wanted_tick = writes.job_written_tick = 0;
+  writes.shared_position = writes.meaning = 0;
+  writes.waiting = writes.meanings_claimed = 0;
+}
+
+void clear(SlotNodes& nodes) {
+  nodes.steps_sent = nodes.job_output = nodes.job_steps = nodes.job_steps_ended = nodes.job_steps_begun = 0;
+  nodes.job_steps_synchronized = nodes.job_records = nodes.job_highest_end = 0;
+  nodes.part_durable = nodes.job_closed = nodes.job_parts_durable = nodes.job_published = nodes.job_postponed = 0;
+  nodes.job_last_rank = nodes.job_open_rank = ~std::uint32_t{0};
+}
+
+}  // namespace
+
 std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
   OutputSlot& slot = this->slot(index);
   OutputState expected = OutputState::free;
   if (!slot.state.compare_exchange_strong(expected, OutputState::opening)) return std::nullopt;
   // Ranks that still look at the output before this one go by the generation.
   slot.generation.fetch_add(1, std::memory_order_release);
-  slot.steps_staged = slot.steps_written = slot.steps_synchronized = slot.synchronize_up_to = 0;
-  slot.range_errors = 0;
-  slot.error = slot.error_claimed = slot.discarded = slot.records_given_up = 0;
-  slot.description = slot.takeover_log = slot.takeover_log_before = slot.meaning = 0;
-  slot.meanings_claimed = 0;
-  slot.records = slot.highest_end = slot.publishing_inode = slot.steps_dropped = 0;
-  slot.path_mark = slot.directory_mark = 0;
-  slot.is_bytes = slot.waiting_for_writes = 0;
-  slot.written_before = slot.raised_at_write = slot.written_tick = slot.wanted_tick = slot.job_written_tick = 0;
-  slot.writes_begun = slot.writes_written = slot.write_up_to = slot.read_up_to = slot.size = slot.shared_position = 0;
-  slot.name_lock = 0;
-  slot.told = slot.is_renamed = slot.other_handles = 0;
-  slot.synchronized_writes = 0;
-  for (auto& generation : slot.follows) generation = 0;
-  slot.working_inode = slot.working_device = slot.working_descriptor = slot.steps_sent = slot.job_output = slot.job_steps = 0;
-  slot.job_steps_ended = slot.job_steps_begun = 0;
-  slot.job_steps_synchronized = slot.job_records = slot.job_highest_end = 0;
-  slot.part_durable = slot.job_closed = slot.job_parts_durable = slot.job_published = slot.job_postponed = 0;
-  slot.job_last_rank = slot.job_open_rank = ~std::uint32_t{0};
-  for (auto& decision : slot.decisions) decision = 0;
+  clear(slot);
+  clear(slot.steps);
+  clear(slot.writes);
+  clear(slot.nodes);
   for (int rank = 0; rank < static_cast<int>(header().ranks); ++rank) {
     rank_progress(index, rank) = rank_begun(index, rank) = collective_count(index, rank) = 0;
   }

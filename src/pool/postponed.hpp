@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Of several nodes: whether an output that the storage refuses is kept in their pools for another try. They decide it together: it
-// is kept if all ranks of all nodes had closed it without having been told. What stands in OutputSlot::job_postponed.
+// is kept if all ranks of all nodes had closed it without having been told. What stands in OutputSlot::nodes.job_postponed.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ enum class Postponed : std::uint32_t {
 };
 
 [[nodiscard]] inline Postponed postponed(const OutputSlot& slot) noexcept {
-  return static_cast<Postponed>(slot.job_postponed.load(std::memory_order_acquire));
+  return static_cast<Postponed>(slot.nodes.job_postponed.load(std::memory_order_acquire));
 }
 inline void set_postponed(OutputSlot& slot, Postponed what) noexcept {
-  slot.job_postponed.store(static_cast<std::uint32_t>(what), std::memory_order_release);
+  slot.nodes.job_postponed.store(static_cast<std::uint32_t>(what), std::memory_order_release);
 }
 // The nodes have not decided yet.
 [[nodiscard]] inline bool is_undecided(const OutputSlot& slot) noexcept {
@@ -32,7 +32,7 @@ inline void set_postponed(OutputSlot& slot, Postponed what) noexcept {
 // From one to the next, unless it has failed meanwhile, or has come further.
 inline void move_on(OutputSlot& slot, Postponed from, Postponed to) noexcept {
   auto expected = static_cast<std::uint32_t>(from);
-  slot.job_postponed.compare_exchange_strong(expected, static_cast<std::uint32_t>(to));
+  slot.nodes.job_postponed.compare_exchange_strong(expected, static_cast<std::uint32_t>(to));
 }
 
 }  // namespace glean::pool

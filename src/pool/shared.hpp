@@ -126,56 +126,50 @@ inline constexpr std::uint32_t name_changes = ~std::uint32_t{0};
 
 enum class OutputState : std::uint32_t { free, open, published, failed, abandoned, opening };
 
-// One output that is open or draining. A slot is claimed by rank 0 of the node and used again with the next
-// generation. The counters say how many steps have reached a level; they only grow.
-struct alignas(64) OutputSlot {
-  Atomic<OutputState> state;
-  Atomic<std::uint32_t> generation;
-  Atomic<std::uint64_t> steps_staged;      // ended by all ranks
-  Atomic<std::uint64_t> steps_written;
-  Atomic<std::uint64_t> steps_synchronized;
+// How far an output's steps are, and what a drain that takes over needs of them. The counters say how many have reached a level; they only
+// grow. Closing a raw output is its one step.
+struct SlotSteps {
+  Atomic<std::uint64_t> staged;            // ended by all ranks
+  Atomic<std::uint64_t> written;
+  Atomic<std::uint64_t> synchronized;
   Atomic<std::uint64_t> synchronize_up_to; // asked for by wait(durable)
   Atomic<std::uint64_t> range_errors;      // values replaced by the fill value
-  Atomic<std::uint32_t> error_claimed;     // the first to fail writes code and message
-  Atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
-  Atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
-  Atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
-  // Of a raw output: what its variables are (store/meaning.hpp), as newest DescriptionPart, 0: not known; and how often a rank has
-  // begun to say so.
-  Atomic<std::uint64_t> meaning;
-  Atomic<std::uint32_t> meanings_claimed;
-  // XXH3 of the final path and of its directory, for processes that look for the file while it is not there yet; 0: not known.
-  Atomic<std::uint64_t> path_mark, directory_mark;
-  // What another drain needs to go on where this one was killed.
   Atomic<std::uint64_t> records;           // 1 + the last record with data, of settled steps
   Atomic<std::uint64_t> highest_end;       // of the file, by data of settled steps
   // What records said that have left a journal that was too small: offset of the newest DescriptionPart; 0: none.
   Atomic<std::uint64_t> takeover_log;
   Atomic<std::uint64_t> takeover_log_before;   // what that was before records in state `logging` were marked
   Atomic<std::uint32_t> records_given_up;      // 1: records that recovery would need are gone, the pool was too small
-  Atomic<std::uint64_t> publishing_inode;      // of the working file, before it is renamed
   // Outputs that drop: whole steps, decided by the first rank that begins one: step << 18 | ranks that know << 2 |
   // DropDecision, at step % size. Taken for a later step when all ranks know.
   std::array<Atomic<std::uint64_t>, 64> decisions;
-  Atomic<std::uint64_t> steps_dropped;
-  // -- of bytes: writes are numbered, over all ranks, in the order in which they were made
-  Atomic<std::uint32_t> is_bytes;          // 1: no rank comes to see what became of it
-  alignas(64) Atomic<std::uint64_t> writes_begun;   // stamp of the next (WriteStamp). These two change with each write
+  Atomic<std::uint64_t> dropped;
+};
+
+// The writes of a raw output, numbered over all ranks in the order in which they were made.
+struct SlotWrites {
+  alignas(64) Atomic<std::uint64_t> begun;   // stamp of the next (WriteStamp). These two change with each write
   Atomic<std::uint64_t> size;              // of the file, with all that was captured
-  alignas(64) Atomic<std::uint64_t> writes_written;   // all of lower numbers are in the file
+  alignas(64) Atomic<std::uint64_t> written;   // all of lower numbers are in the file
   Atomic<std::uint64_t> written_before;    // on one node: all of lower stamps are
   Atomic<std::uint64_t> write_up_to;       // asked for
-  Atomic<std::uint32_t> waiting_for_writes;   // ranks that sleep on `progress` until more is written
+  Atomic<std::uint32_t> waiting;           // ranks that sleep on `progress` until more is written
   Atomic<std::uint64_t> read_up_to;        // asked for by a rank that then reads it: these go through the page cache
-  Atomic<std::uint32_t> name_lock;         // 1 + a rank that opens the file under its working name, or name_changes
   Atomic<std::uint64_t> shared_position;   // the ranks': MPI-IO's shared file pointer
-  // -- on several nodes. What the drain says of this node:
+  // On several nodes by ticks (drain/lamport_clock.hpp). Of this node: its next write when its tick was raised last; the tick before which
+  // all writes are in the file; the one up to which a rank of this node wants them there. And of all nodes: the least written_tick.
+  Atomic<std::uint64_t> raised_at_write, written_tick, wanted_tick, job_written_tick;
+  // What the variables are whose elements the bytes are (store/meaning.hpp), as newest DescriptionPart, 0: not known; and how often a rank
+  // has begun to say so.
+  Atomic<std::uint64_t> meaning;
+  Atomic<std::uint32_t> meanings_claimed;
+};
+
+// Where several nodes write an output.
+struct SlotNodes {
+  // What the drain says of this node:
   Atomic<std::uint64_t> steps_sent;        // ended by all ranks, and what other nodes write of them has arrived there
   Atomic<std::uint32_t> part_durable;      // 1: all that this node writes of a closed output is
-  Atomic<std::uint64_t> working_inode;     // on one node too: of the file that it has opened; found under the final name it is published
-  // What was set before of that file: its device, and its process << 32 | descriptor there, as processes of this PID namespace see it; 0:
-  // none.
-  Atomic<std::uint64_t> working_device, working_descriptor;
   // and what the nodes have said to each other, of all of them:
   Atomic<std::uint64_t> job_output;        // the root's: generation << 32 | slot
   Atomic<std::uint64_t> job_steps;         // the least steps_sent
@@ -188,11 +182,28 @@ struct alignas(64) OutputSlot {
   Atomic<std::uint32_t> job_parts_durable; // 1: of all nodes
   Atomic<std::uint32_t> job_published;     // 1: by the node that does, or the program has removed the file
   Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp
-  // A raw output's, by ticks (drain/lamport_clock.hpp). Of this node: its next write when its tick was raised last; the tick before which
-  // all writes are in the file; the one up to which a rank of this node wants them there. And of all nodes: the least written_tick.
-  Atomic<std::uint64_t> raised_at_write, written_tick, wanted_tick, job_written_tick;
   Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;
   Atomic<std::uint32_t> job_open_rank;     // ~0: not known
+};
+
+// One output that is open or draining: its life, and what it is made of. A slot is claimed by rank 0 of the node and used again with the
+// next generation.
+struct alignas(64) OutputSlot {
+  Atomic<OutputState> state;
+  Atomic<std::uint32_t> generation;
+  Atomic<std::uint32_t> is_bytes;          // 1: a raw output, and no rank comes to see what became of it
+  Atomic<std::uint32_t> error_claimed;     // the first to fail writes code and message
+  Atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
+  Atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
+  Atomic<std::uint64_t> description;       // offset in the pool of the newest DescriptionPart; 0: none
+  // XXH3 of the final path and of its directory, for processes that look for the file while it is not there yet; 0: not known.
+  Atomic<std::uint64_t> path_mark, directory_mark;
+  Atomic<std::uint32_t> name_lock;         // 1 + a rank that opens the file under its working name, or name_changes
+  Atomic<std::uint64_t> publishing_inode;  // of the working file, before it is renamed
+  Atomic<std::uint64_t> working_inode;     // of the file that the drain has opened; found under the final name it is published
+  // What was set before of that file: its device, and its process << 32 | descriptor there, as processes of this PID namespace see it; 0:
+  // none.
+  Atomic<std::uint64_t> working_device, working_descriptor;
   // What the program was promised. The first two are words of 0 or 1.
   Atomic<std::uint32_t> told;              // ranks have been told of the failure: what was captured need not be kept
   Atomic<std::uint32_t> is_renamed;        // since it was closed: the log of names says how
@@ -202,6 +213,9 @@ struct alignas(64) OutputSlot {
   std::array<Atomic<std::uint32_t>, output_slots> follows;
   std::array<char, 768> message;
   std::array<char, 256> hint;
+  SlotSteps steps;
+  SlotWrites writes;
+  SlotNodes nodes;
 };
 
 // Stands before each part of an output's description, in a chunk that is kept until the output is finished, and of its

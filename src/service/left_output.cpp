@@ -112,7 +112,7 @@ LeftOutputs left_in(const pool::Pool& pool) {
   LeftOutputs all;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool.slot(index);
-    if (slot.state.load() == pool::OutputState::open) add(all, slot.job_output, left_of(pool, index));
+    if (slot.state.load() == pool::OutputState::open) add(all, slot.nodes.job_output, left_of(pool, index));
   }
   return all;
 }

@@ -107,20 +107,21 @@ void prepare(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left
   const auto fail = [&](const char* why) { pool::fail(slot, static_cast<std::uint32_t>(base::Errc::io), why, ""); };
   if (is_refused(slot)) slot.error = slot.error_claimed = slot.discarded = 0;
   rename(pool, index, left);
-  const bool everywhere = slot.job_output != 0 && static_cast<int>(left.nodes.size()) == nodes;
-  if (slot.job_output == 0 || (left.has_publisher && !everywhere)) {
+  const bool everywhere = slot.nodes.job_output != 0 && static_cast<int>(left.nodes.size()) == nodes;
+  if (slot.nodes.job_output == 0 || (left.has_publisher && !everywhere)) {
     fail("it was just being opened when the job ended");
   } else if (!left.error.empty()) {
     fail(left.error.c_str());
   } else if (!left.has_publisher) {
     fail("it had failed when the job ended");
   }
-  slot.job_steps_ended = everywhere ? left.progress.steps_ended : 0;
-  slot.job_steps_begun = left.progress.steps_begun;
-  slot.job_closed = left.progress.closed;
+  slot.nodes.job_steps_ended = everywhere ? left.progress.steps_ended : 0;
+  slot.nodes.job_steps_begun = left.progress.steps_begun;
+  slot.nodes.job_closed = left.progress.closed;
   slot.synchronized_writes = left.synchronized_writes;
   slot.publishing_inode = left.inode;
-  slot.steps_sent = slot.job_steps = slot.job_parts_durable = slot.part_durable = slot.job_published = slot.job_postponed = 0;
+  slot.nodes.steps_sent = slot.nodes.job_steps = 0;
+  slot.nodes.part_durable = slot.nodes.job_parts_durable = slot.nodes.job_published = slot.nodes.job_postponed = 0;
 }
 
 drain::OutputTrace trace_of_published(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left) {
@@ -150,15 +151,15 @@ void prepare(Part& part, const LeftOutputs& all, int nodes) {
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     pool::OutputSlot& slot = pool.slot(index);
     if (slot.state.load() != pool::OutputState::open) continue;
-    const LeftOutput& left = all.at(slot.job_output);
-    if (slot.job_output != 0 && left.is_published()) {
+    const LeftOutput& left = all.at(slot.nodes.job_output);
+    if (slot.nodes.job_output != 0 && left.is_published()) {
       part.published_before.push_back(trace_of_published(pool, index, left));
       slot.state = pool::OutputState::published;
       continue;
     }
     prepare(pool, index, left, nodes);
     const bool is_given_up = slot.error != 0 || slot.is_renamed == pool::is_removed_output;
-    if (is_given_up) slot.job_output = 0;   // each node removes what is left by itself
+    if (is_given_up) slot.nodes.job_output = 0;   // each node removes what is left by itself
   }
   pool::free_leaked_chunks(pool);
   // Ranks that were killed wait no more.

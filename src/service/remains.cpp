@@ -96,7 +96,7 @@ bool is_open_or_damaged(pool::OutputState state) {
 std::optional<RemainingOutput> find_whole_in_place(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
   if (slot.state != pool::OutputState::open || slot.is_bytes == 0 || slot.error_claimed != 0 || slot.error != 0) return std::nullopt;
-  if (slot.writes_written != pool::writes_begun(slot)) return std::nullopt;
+  if (slot.writes.written != pool::writes_begun(slot)) return std::nullopt;
   auto output = look_at_output(pool, {index, slot.generation});
   if (output.closed || !output.in_place || !output.problem.empty()) return std::nullopt;
   return output;

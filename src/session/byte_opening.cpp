@@ -341,7 +341,7 @@ void make_output(Core& core, const Members& members, const std::string& path, By
     }
     if (stat(working.c_str(), &status) != 0) throw base::system_error(errno, "cannot open '" + path + "'");
     made.size = static_cast<base::Bytes>(status.st_size);
-    core.pool().slot(key.slot).size = made.size;
+    core.pool().slot(key.slot).writes.size = made.size;
     core.recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);
   } catch (...) {
     give_up(core, key);
@@ -362,7 +362,7 @@ pool::OutputKey join_output(Core& core, const Members& members, const std::strin
   description.names = {made.working_path.data(), made.final_path.data()};
   const pool::OutputKey key = claim(core, description, true, ByteOutput::Existing::keep, members).key;
   try {
-    core.pool().slot(key.slot).size = made.size;
+    core.pool().slot(key.slot).writes.size = made.size;
     core.recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);
   } catch (...) {
     give_up(core, key);

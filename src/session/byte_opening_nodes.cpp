@@ -49,8 +49,8 @@ void abandon(Core& core, const Members& members, pool::OutputKey key) {
 // Ranks of this node write it from now on, in a tick that all nodes have reached.
 void begin(Core& core, pool::OutputKey key, const Proposed& made, std::uint64_t tick) {
   pool::OutputSlot& slot = core.pool().slot(key.slot);
-  slot.job_written_tick = tick;
-  slot.writes_begun = pool::WriteStamp{tick, 0}.word();
+  slot.writes.job_written_tick = tick;
+  slot.writes.begun = pool::WriteStamp{tick, 0}.word();
   pool::raise_tick(core.pool(), core.pool().header().lamport_tick.load());   // another rank may have gone on
   core.share(job_output(made), key);
 }
@@ -59,7 +59,7 @@ void begin(Core& core, pool::OutputKey key, const Proposed& made, std::uint64_t 
 pool::OutputKey find_shared(const pool::Pool& pool, const Proposed& made) {
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool.slot(index);
-    if (is_open(slot) && slot.job_output.load(std::memory_order_acquire) == job_output(made)) {
+    if (is_open(slot) && slot.nodes.job_output.load(std::memory_order_acquire) == job_output(made)) {
       return {index, slot.generation.load(std::memory_order_acquire)};
     }
   }

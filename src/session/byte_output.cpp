@@ -35,9 +35,9 @@ namespace {
 // The drain tells this rank, among others, when more is written.
 class WaitsForWrites {
  public:
-  explicit WaitsForWrites(pool::OutputSlot& slot) : slot_(slot), generation_(slot.generation) { slot_.waiting_for_writes.fetch_add(1); }
+  explicit WaitsForWrites(pool::OutputSlot& slot) : slot_(slot), generation_(slot.generation) { slot_.writes.waiting.fetch_add(1); }
   ~WaitsForWrites() {
-    if (slot_.generation == generation_) slot_.waiting_for_writes.fetch_sub(1);
+    if (slot_.generation == generation_) slot_.writes.waiting.fetch_sub(1);
   }
   WaitsForWrites(const WaitsForWrites&) = delete;
   WaitsForWrites& operator=(const WaitsForWrites&) = delete;
@@ -53,22 +53,22 @@ class CapturedSoFar {
  public:
   CapturedSoFar(const Core& core, pool::OutputKey key, std::uint32_t collective_count)
       : slot_(core.pool().slot(key.slot)), generation_(key.generation), by_all_nodes_(core.pool().is_shared()),
-        next_(pool::WriteStamp::of(slot_.writes_begun.load())) {
+        next_(pool::WriteStamp::of(slot_.writes.begun.load())) {
     if (!by_all_nodes_) next_.order = collective_count;
   }
   // The drain writes it, before it would do so by itself.
   void want_written() const {
-    if (by_all_nodes_) pool::raise(slot_.wanted_tick, next_.order);
-    pool::raise(slot_.write_up_to, next_.number);
+    if (by_all_nodes_) pool::raise(slot_.writes.wanted_tick, next_.order);
+    pool::raise(slot_.writes.write_up_to, next_.number);
   }
   // The drain writes through the page cache up to there.
-  void want_to_read() const { pool::raise(slot_.read_up_to, next_.number); }
+  void want_to_read() const { pool::raise(slot_.writes.read_up_to, next_.number); }
   // It is in the file, or never will be.
   [[nodiscard]] bool is_written() const {
     if (!is_open(slot_) || slot_.generation.load(std::memory_order_acquire) != generation_ || slot_.error.load() != 0) return true;
-    const bool all = slot_.writes_written.load(std::memory_order_acquire) >= next_.number;
-    if (by_all_nodes_) return all && slot_.job_written_tick.load(std::memory_order_acquire) >= next_.order;
-    return all || slot_.written_before.load(std::memory_order_acquire) >= next_.word();
+    const bool all = slot_.writes.written.load(std::memory_order_acquire) >= next_.number;
+    if (by_all_nodes_) return all && slot_.writes.job_written_tick.load(std::memory_order_acquire) >= next_.order;
+    return all || slot_.writes.written_before.load(std::memory_order_acquire) >= next_.word();
   }
 
  private:
@@ -145,15 +145,15 @@ std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_unpublished(Core& core, c
   if (!found) return nullptr;
   pool::OutputSlot& slot = core.pool().slot(found->key.slot);
   const std::uint64_t all = pool::writes_begun(slot);
-  pool::raise(slot.read_up_to, all);
-  pool::raise(slot.write_up_to, all);
+  pool::raise(slot.writes.read_up_to, all);
+  pool::raise(slot.writes.write_up_to, all);
   auto kept = try_keep_name(core, *found);
   if (!kept) return nullptr;
   slot.other_handles.fetch_or(pool::looked_at);
   const WaitsForWrites waits(slot);
   // From here on the slot is another output's only if this one has failed.
   const auto is_there = [&] { return is_current(core.pool(), found->key) && slot.error.load() == 0; };
-  wait_until(core, [&] { return !is_there() || slot.writes_written.load(std::memory_order_acquire) >= all; }, "'" + path + "'");
+  wait_until(core, [&] { return !is_there() || slot.writes.written.load(std::memory_order_acquire) >= all; }, "'" + path + "'");
   return is_there() ? std::move(kept) : nullptr;
 }
 
@@ -253,10 +253,10 @@ void ByteOutput::write(std::uint32_t collective_count, const mesh::Pattern& plac
   const auto wait_until_written = [this](const pool::WriteStamp& stamp) {
     const auto is_written = [&] {
       if (!may_change_file()) return false;
-      if (slot_.written_before.load(std::memory_order_acquire) >= stamp.word()) return true;
-      pool::raise(slot_.write_up_to, pool::writes_begun(slot_));   // each time: later ones may be of an earlier count
+      if (slot_.writes.written_before.load(std::memory_order_acquire) >= stamp.word()) return true;
+      pool::raise(slot_.writes.write_up_to, pool::writes_begun(slot_));   // each time: later ones may be of an earlier count
       core_->recorder().ring_the_drain();
-      return slot_.written_before.load(std::memory_order_acquire) >= stamp.word();
+      return slot_.writes.written_before.load(std::memory_order_acquire) >= stamp.word();
     };
     wait_for_drain(is_written, "' as far as this write");
   };
@@ -369,7 +369,7 @@ std::optional<base::Bytes> ByteOutput::size_in_file() const {
 base::Bytes ByteOutput::captured_size() const {
   const base::Bytes in_file = size_in_file().value_or(0);
   if (has_others()) return in_file;   // all is there, and others may have cut it
-  return std::max(in_file, slot_.size.load(std::memory_order_acquire));
+  return std::max(in_file, slot_.writes.size.load(std::memory_order_acquire));
 }
 
 base::Bytes ByteOutput::size(std::uint32_t collective_count) {
@@ -390,7 +390,7 @@ void ByteOutput::resize(base::Bytes size) {
   begin_change(By::capture);
   const int error = change_working_file([&](int file) { return ftruncate(file, static_cast<off_t>(size)) == 0 ? 0 : errno; });
   if (error != 0) throw base::system_error(error, "cannot set its size to " + base::readable_bytes(size));
-  slot_.size.store(size, std::memory_order_release);
+  slot_.writes.size.store(size, std::memory_order_release);
 }
 
 void ByteOutput::allocate(base::Bytes size) {
@@ -401,13 +401,13 @@ void ByteOutput::allocate(base::Bytes size) {
   if (size > captured_size()) resize(size);
 }
 
-void ByteOutput::was_resized(base::Bytes size) { slot_.size.store(size, std::memory_order_release); }
+void ByteOutput::was_resized(base::Bytes size) { slot_.writes.size.store(size, std::memory_order_release); }
 
 std::uint64_t ByteOutput::move_shared(const pool::SharedMove& move) {
   pool::Pool& pool = core_->pool();
-  if (!pool.is_shared()) return pool::move_shared(slot_.shared_position, move);
+  if (!pool.is_shared()) return pool::move_shared(slot_.writes.shared_position, move);
   pool::SharedQuestion& question = pool.journal(core_->nodes().rank()).question;
-  question.job_output = slot_.job_output.load(std::memory_order_acquire);
+  question.job_output = slot_.nodes.job_output.load(std::memory_order_acquire);
   question.move = move;
   const std::uint64_t number = question.asked.fetch_add(1, std::memory_order_release) + 1;
   pool::futex_signal(pool.header().progress);   // the exchange sleeps on it

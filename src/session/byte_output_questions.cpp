@@ -18,7 +18,7 @@ namespace {
 ByteOutput::UntoldFailure failure_of(const Core& core, std::uint32_t index) {
   const pool::OutputSlot& slot = core.pool().slot(index);
   const std::uint32_t error = slot.error.load(std::memory_order_acquire);
-  return {index, error == 0 ? base::Errc::io : static_cast<base::Errc>(error - 1), slot.job_output.load()};
+  return {index, error == 0 ? base::Errc::io : static_cast<base::Errc>(error - 1), slot.nodes.job_output.load()};
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ void ByteOutput::told(const Core& core, const UntoldFailure& failure) {
   if (failure.job_output == 0) return core.pool().slot(failure.slot).told.store(1);
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     pool::OutputSlot& slot = core.pool().slot(index);
-    if (is_open(slot) && slot.job_output.load() == failure.job_output) slot.told.store(1);
+    if (is_open(slot) && slot.nodes.job_output.load() == failure.job_output) slot.told.store(1);
   }
 }
 

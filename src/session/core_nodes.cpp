@@ -164,7 +164,7 @@ void Core::open_on_this_node(pool::OutputKey key) {
 }
 
 void Core::share(std::uint64_t job_output, pool::OutputKey key) {
-  pool_->slot(key.slot).job_output.store(job_output, std::memory_order_release);
+  pool_->slot(key.slot).nodes.job_output.store(job_output, std::memory_order_release);
   pool::futex_signal(pool_->header().progress);   // the thread that exchanges messages with the other nodes sleeps on it
 }
 

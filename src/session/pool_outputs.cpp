@@ -174,7 +174,7 @@ bool PoolOutputs::is_over(const PoolOutput& output) const {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const auto state = slot.state.load(std::memory_order_acquire);
   if (!is_current(output)) return rank_ != 0;   // rank 0 releases what it forgets
-  if (rank_ == 0 && slot.job_output.load(std::memory_order_acquire) != 0) return false;   // nodes speak of it
+  if (rank_ == 0 && slot.nodes.job_output.load(std::memory_order_acquire) != 0) return false;   // nodes speak of it
   switch (state) {
     case pool::OutputState::open: return false;
     case pool::OutputState::published: case pool::OutputState::free: case pool::OutputState::opening: return true;   // or the next one
@@ -239,10 +239,10 @@ bool PoolOutputs::reached(const PoolOutput& output, Level level) const {
   const std::uint64_t steps = output.steps_ended;
   switch (level) {
     case Level::captured: return true;
-    case Level::staged: return slot.steps_staged.load(std::memory_order_acquire) >= steps;
-    case Level::written: return slot.steps_written.load(std::memory_order_acquire) >= steps;
+    case Level::staged: return slot.steps.staged.load(std::memory_order_acquire) >= steps;
+    case Level::written: return slot.steps.written.load(std::memory_order_acquire) >= steps;
     case Level::durable:
-      return !output.closed && slot.steps_synchronized.load(std::memory_order_acquire) >= steps;
+      return !output.closed && slot.steps.synchronized.load(std::memory_order_acquire) >= steps;
   }
   return true;
 }
@@ -250,7 +250,7 @@ bool PoolOutputs::reached(const PoolOutput& output, Level level) const {
 // --- waiting
 
 void PoolOutputs::ask_for_durable_steps(PoolOutput& output) {
-  auto& up_to = pool_.slot(output.key.slot).synchronize_up_to;
+  auto& up_to = pool_.slot(output.key.slot).steps.synchronize_up_to;
   std::uint64_t wanted = up_to.load(std::memory_order_relaxed);
   while (wanted < output.steps_ended && !up_to.compare_exchange_weak(wanted, output.steps_ended)) {}
 }
@@ -261,8 +261,8 @@ std::uint64_t PoolOutputs::progress() const {
                       pool_.header().job_written_bytes.load(std::memory_order_relaxed);
   for (const auto& output : outputs_) {
     const pool::OutputSlot& slot = pool_.slot(output->key.slot);
-    all += slot.steps_written.load(std::memory_order_relaxed) + slot.steps_synchronized.load(std::memory_order_relaxed) +
-           slot.job_steps_synchronized.load(std::memory_order_relaxed) +
+    all += slot.steps.written.load(std::memory_order_relaxed) + slot.steps.synchronized.load(std::memory_order_relaxed) +
+           slot.nodes.job_steps_synchronized.load(std::memory_order_relaxed) +
            static_cast<std::uint64_t>(slot.state.load(std::memory_order_relaxed));
   }
   return all;
@@ -397,7 +397,7 @@ std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& op
   }
   pool::Wait wait = waiting(options.seconds);
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  const auto& durable = pool_.is_shared() ? slot.job_steps_synchronized : slot.steps_synchronized;   // by all nodes
+  const auto& durable = pool_.is_shared() ? slot.nodes.job_steps_synchronized : slot.steps.synchronized;   // by all nodes
   if (through && is_current(output)) ask_for_durable_steps(output);
   const auto late = wait_until(output, wait, [&] {
     return is_published(output) || is_renamed(output) || output.all_dropped ||
@@ -418,10 +418,10 @@ std::string PoolOutputs::diagnose(const PoolOutput& output) const {
     const int rank = static_cast<int>(job_rank);
     if (job_rank != nodes::NodeProgress::no_rank && !pool_.is_of_this_node(rank)) these.push_back(rank);
   };
-  const bool job_is_behind = pool_.is_shared() && slot.job_steps_ended.load() < output.steps_ended;
-  const bool job_is_open = pool_.is_shared() && output.closed && slot.job_closed.load() == 0;
-  if (job_is_behind) add(behind, slot.job_last_rank.load());
-  if (job_is_open) add(open, slot.job_open_rank.load());
+  const bool job_is_behind = pool_.is_shared() && slot.nodes.job_steps_ended.load() < output.steps_ended;
+  const bool job_is_open = pool_.is_shared() && output.closed && slot.nodes.job_closed.load() == 0;
+  if (job_is_behind) add(behind, slot.nodes.job_last_rank.load());
+  if (job_is_open) add(open, slot.nodes.job_open_rank.load());
   const auto have = [](const std::vector<int>& these) {
     if (these.empty()) return std::string("another node has");
     return base::readable_ranks(these) + (these.size() == 1 ? " has" : " have");
@@ -431,7 +431,7 @@ std::string PoolOutputs::diagnose(const PoolOutput& output) const {
   }
   if (!open.empty() || job_is_open) return fmt::format("'{}': {} not closed it", output.name.path(), have(open));
   return fmt::format("'{}': the drain has written {} of {} steps, {} MiB wait in the pool", output.name.path(),
-                     slot.steps_written.load(), output.steps_ended, pool_.used_bytes() / base::MiB);
+                     slot.steps.written.load(), output.steps_ended, pool_.used_bytes() / base::MiB);
 }
 
 std::string PoolOutputs::diagnose() const {

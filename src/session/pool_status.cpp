@@ -11,8 +11,8 @@ namespace glean::session {
 
 OutputStatus PoolOutputs::status(const PoolOutput& output) const {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  OutputStatus status{output.name.path(), OutputState::open, output.steps_ended, slot.steps_staged.load(),
-                      slot.steps_written.load(), slot.steps_synchronized.load(), {},
+  OutputStatus status{output.name.path(), OutputState::open, output.steps_ended, slot.steps.staged.load(),
+                      slot.steps.written.load(), slot.steps.synchronized.load(), {},
                       output.steps_dropped};
   if (!is_current(output)) status.steps_staged = status.steps_written = status.steps_durable = 0;   // another's
   if (output.all_dropped && failed(output) == 0) {

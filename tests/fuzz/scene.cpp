@@ -94,12 +94,12 @@ class Maker {
     MemoryStorage storage(descriptions);
     drain::Engine engine(made_.pool, made_.pool.plan(), storage);
     const auto& slot = made_.pool.slot(outputs_[0].key.slot);
-    for (int i = 0; i < 1000 && slot.steps_written == 0; ++i) {
+    for (int i = 0; i < 1000 && slot.steps.written == 0; ++i) {
       static_cast<void>(engine.wait_until_idle(0.01));
       pool::futex_signal(made_.pool.header().work);
     }
     engine.stop(drain::Engine::Unfinished::leave);
-    if (slot.steps_written == 0) throw std::logic_error("nothing was drained: " + pool::message_of(slot));
+    if (slot.steps.written == 0) throw std::logic_error("nothing was drained: " + pool::message_of(slot));
   }
 
   Scene take() {
@@ -111,7 +111,7 @@ class Maker {
     scene.image.assign(pool.at(0), pool.at(0) + header.pool_bytes);
     scene.outputs = std::move(outputs_);
     for (const auto& output : scene.outputs) {
-      scene.file_bytes = std::max<Bytes>(scene.file_bytes, pool.slot(output.key.slot).highest_end);
+      scene.file_bytes = std::max<Bytes>(scene.file_bytes, pool.slot(output.key.slot).steps.highest_end);
     }
     // The unfinished step may be in the file as well.
     if (scene.file_bytes != 0) scene.file_bytes += scene.outputs[0].description.layout.variables[record].record_stride_bytes;

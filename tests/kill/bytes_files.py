@@ -174,7 +174,7 @@ class Name:
         """A file that was closed without a byte, and not synchronized: it becomes the working file of the next one of its name."""
         generation = self.generations[newest]
         following = self.generations[newest + 1] if newest + 1 < len(self.generations) else None
-        is_empty = generation.whole.stat().st_size == 0 and not generation.syncs
+        is_empty = generation.digest == files.digest(b"") and not generation.syncs
         return is_empty and following is not None and following.is_begun(self.progress[following.index])
 
     def _problem_in_place(self, place, recovered):

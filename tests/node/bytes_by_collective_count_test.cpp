@@ -57,8 +57,8 @@ class BytesByCollectiveCount : public testing::Test {
   [[nodiscard]] pool::OutputSlot& slot() const { return made_.pool.slot(key_.slot); }
   [[nodiscard]] pool::Atomic<std::uint32_t>& count_of(int rank) const { return made_.pool.collective_count(key_.slot, rank); }
   [[nodiscard]] bool is_written(WriteStamp stamp) {
-    pool::raise(slot().write_up_to, pool::writes_begun(slot()));
-    return comes_true([&] { return slot().written_before >= stamp.word() || slot().writes_written >= pool::writes_begun(slot()); },
+    pool::raise(slot().writes.write_up_to, pool::writes_begun(slot()));
+    return comes_true([&] { return slot().writes.written_before >= stamp.word() || slot().writes.written >= pool::writes_begun(slot()); },
                       made_.pool);
   }
 
@@ -81,10 +81,10 @@ class BytesByCollectiveCount : public testing::Test {
       recorder.commit_put(room, bytes, put);
     } else {
       // Before it has a number, or it would wait for itself.
-      pool::raise(slot().write_up_to, pool::writes_begun(slot()));
-      ASSERT_TRUE(comes_true([&] { return slot().written_before >= WriteStamp{count_of(rank), 0}.word(); }, made_.pool));
+      pool::raise(slot().writes.write_up_to, pool::writes_begun(slot()));
+      ASSERT_TRUE(comes_true([&] { return slot().writes.written_before >= WriteStamp{count_of(rank), 0}.word(); }, made_.pool));
       put.step = recorder.take_number(key_, 1, count_of(rank)).word();
-      ASSERT_TRUE(comes_true([&] { return slot().written_before >= put.step; }, made_.pool));
+      ASSERT_TRUE(comes_true([&] { return slot().writes.written_before >= put.step; }, made_.pool));
       store::SystemCalls calls;
       const std::vector<std::byte> content(bytes, value);
       const int descriptor = ::open(file().c_str(), O_WRONLY);
@@ -197,12 +197,12 @@ TEST_F(BytesByCollectiveCount, SpaceComesBackBehindWhatWaits) {
   count_of(0) = 2;
   write(0, 0, 2000, std::byte(1), How::captured);   // the first number, and it stays in the pool
   for (int i = 0; i < 2000; ++i) write(1, 3000, 3000, std::byte(i % 255), How::captured);   // six times the pool
-  EXPECT_EQ(slot().writes_written, 0u);
+  EXPECT_EQ(slot().writes.written, 0u);
   EXPECT_EQ(pool::ranks_before_collective_count(made_.pool, key_.slot, 2), (std::vector{1, 2}));
   count_of(1) = count_of(2) = 2;
   ASSERT_TRUE(is_written({2, pool::writes_begun(slot())}));
   EXPECT_TRUE(*bytes_of_file(file()) == model({3, 0}));
-  EXPECT_EQ(slot().writes_written, 2001u);
+  EXPECT_EQ(slot().writes.written, 2001u);
 }
 
 }  // namespace

@@ -98,13 +98,13 @@ class FullPool : public testing::Test {
   }
   static void wait_for(pool::Pool& pool, pool::OutputSlot& slot, std::uint64_t number) {
     const std::uint64_t limit = base::now_ns() + 15'000'000'000;
-    std::uint64_t wanted = slot.write_up_to;
-    while (wanted < number && !slot.write_up_to.compare_exchange_weak(wanted, number)) {}
-    while (slot.writes_written.load() < number && slot.error.load() == 0) {
+    std::uint64_t wanted = slot.writes.write_up_to;
+    while (wanted < number && !slot.writes.write_up_to.compare_exchange_weak(wanted, number)) {}
+    while (slot.writes.written.load() < number && slot.error.load() == 0) {
       if (base::now_ns() > limit) throw base::Error(base::Errc::timeout, "waited for write " + std::to_string(number));
       const std::uint32_t seen = pool.header().progress.load();
       pool::futex_signal(pool.header().work);
-      if (slot.writes_written.load() < number) pool::futex_wait(pool.header().progress, seen, 10'000'000);
+      if (slot.writes.written.load() < number) pool::futex_wait(pool.header().progress, seen, 10'000'000);
     }
   }
 
@@ -150,7 +150,7 @@ class FullPool : public testing::Test {
         write(policy, pool, key_, full, place_of(rank, i), value_of(rank, i));
         witness_->written[rank] = i + 1;
       }
-      wait_for(pool, pool.slot(key_.slot), pool.slot(key_.slot).writes_begun);   // a flush: nothing is missing for ever
+      wait_for(pool, pool.slot(key_.slot), pool.slot(key_.slot).writes.begun);   // a flush: nothing is missing for ever
       return pool.slot(key_.slot).error == 0 ? 0 : 1;
     });
   }
@@ -262,16 +262,16 @@ TEST_F(FullPool, PassesOverTheNumberOfARankThatIsGone) {
   {
     drain::Engine engine(pool, tight_plan(), calls);
     pool::OutputSlot& slot = pool.slot(key_.slot);
-    const std::uint64_t all = slot.writes_begun;
-    slot.write_up_to = all;
+    const std::uint64_t all = slot.writes.begun;
+    slot.writes.write_up_to = all;
     pool::futex_signal(pool.header().work);
     usleep(400'000);
-    EXPECT_EQ(slot.writes_written, 0u) << "it may still come";
+    EXPECT_EQ(slot.writes.written, 0u) << "it may still come";
 
     pool.journal(1).has_joined = 1;   // and this process has not claimed it
     const std::uint64_t limit = base::now_ns() + 30'000'000'000;
-    while (slot.writes_written < all && base::now_ns() < limit) usleep(1000);
-    EXPECT_EQ(slot.writes_written, all);
+    while (slot.writes.written < all && base::now_ns() < limit) usleep(1000);
+    EXPECT_EQ(slot.writes.written, all);
     engine.stop(drain::Engine::Unfinished::leave);
   }
   std::vector<std::byte> model(place_of(0, 0).end());
@@ -328,7 +328,7 @@ TEST_F(FullPool, AWriteThatARankCannotMakeThrowsAndKeepsNoRankWaiting) {
   pool::Recorder of_other(pool, 1, 30, [] { return "rank 1"; });
   capture::FullPoolPolicy other(pool, of_other, 1, calls);
   write(other, pool, key_, WhenFull::block, place_of(1, 0), value_of(1, 0));
-  wait_for(pool, pool.slot(key_.slot), pool.slot(key_.slot).writes_begun);
+  wait_for(pool, pool.slot(key_.slot), pool.slot(key_.slot).writes.begun);
   const auto found = *bytes_of_file(file());
   const auto place = place_of(1, 0);
   ASSERT_EQ(found.size(), place.end());
@@ -354,7 +354,7 @@ TEST_F(FullPool, AFullSpillDirectoryMeansToWaitAndLeavesNoGap) {
   });
   write(policy, pool, key_, WhenFull::spill, place_of(0, 0), value_of(0, 0));
   back.join();
-  wait_for(pool, pool.slot(key_.slot), pool.slot(key_.slot).writes_begun);
+  wait_for(pool, pool.slot(key_.slot), pool.slot(key_.slot).writes.begun);
   EXPECT_EQ(policy.figures().spilled_pieces, 0u);
   EXPECT_EQ(pool.header().spilled_bytes, pool::spill_alignment);
   std::vector<std::byte> model(place_of(0, 0).end());

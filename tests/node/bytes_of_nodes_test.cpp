@@ -59,7 +59,7 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
     pool::OutputSlot& slot = node.made.pool.slot(key.slot);
     slot.is_bytes = 1;
     node.engine.adopt_now();
-    slot.job_output = 1;
+    slot.nodes.job_output = 1;
     return key;
   }
 
@@ -76,11 +76,11 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
   // What this rank has to see is in the file.
   void flush(const Rank& rank) {
     pool::OutputSlot& slot = rank.node->made.pool.slot(rank.key.slot);
-    const auto next = pool::WriteStamp::of(slot.writes_begun.load());
-    pool::raise(slot.wanted_tick, next.order);
-    pool::raise(slot.write_up_to, next.number);
+    const auto next = pool::WriteStamp::of(slot.writes.begun.load());
+    pool::raise(slot.writes.wanted_tick, next.order);
+    pool::raise(slot.writes.write_up_to, next.number);
     const std::uint64_t limit = base::now_ns() + 30'000'000'000;
-    while (slot.writes_written.load() < next.number || slot.job_written_tick.load() < next.order) {
+    while (slot.writes.written.load() < next.number || slot.writes.job_written_tick.load() < next.order) {
       if (slot.error.load() != 0) return;
       if (base::now_ns() > limit) throw base::Error(base::Errc::timeout, "it does not come into the file");
       pool::futex_signal(rank.node->made.pool.header().work);

@@ -169,18 +169,18 @@ TEST_F(DamagedPool, NotesOfADrainThatCannotBeAreRefused) {
     return trace.note.find("what the pool says of") != std::string::npos;
   };
 
-  EXPECT_TRUE(refused_with([](pool::OutputSlot& slot) { slot.steps_written = 2; }));
-  EXPECT_TRUE(refused_with([](pool::OutputSlot& slot) { slot.steps_synchronized = 1; }));
-  EXPECT_TRUE(refused_with([](pool::OutputSlot& slot) { slot.records = 2; }));
-  EXPECT_TRUE(refused_with([](pool::OutputSlot& slot) { slot.highest_end = std::uint64_t{1} << 40; }));
+  EXPECT_TRUE(refused_with([](pool::OutputSlot& slot) { slot.steps.written = 2; }));
+  EXPECT_TRUE(refused_with([](pool::OutputSlot& slot) { slot.steps.synchronized = 1; }));
+  EXPECT_TRUE(refused_with([](pool::OutputSlot& slot) { slot.steps.records = 2; }));
+  EXPECT_TRUE(refused_with([](pool::OutputSlot& slot) { slot.steps.highest_end = std::uint64_t{1} << 40; }));
   EXPECT_TRUE(refused_with([](pool::OutputSlot& slot) { slot.state = static_cast<pool::OutputState>(77); }));
 }
 
 TEST_F(DamagedPool, AFileThatIsShorterThanWhatWasWrittenIsNotPublished) {
   open();
   report(2 | pool::rank_closed);
-  slot().steps_written = slot().records = 2;
-  slot().highest_end = 128 + 2 * 16;   // as if it had been
+  slot().steps.written = slot().steps.records = 2;
+  slot().steps.highest_end = 128 + 2 * 16;   // as if it had been
 
   expect_refused("shorter than what was written");
 }

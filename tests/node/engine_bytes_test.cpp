@@ -75,12 +75,12 @@ class OutputOfBytes : public testing::Test {
   }
   void flush(pool::OutputKey key) {
     pool::OutputSlot& slot = made_.pool.slot(key.slot);
-    const std::uint64_t all = slot.writes_begun;
-    slot.write_up_to = all;
+    const std::uint64_t all = slot.writes.begun;
+    slot.writes.write_up_to = all;
     pool::futex_signal(made_.pool.header().work);
     const std::uint64_t limit = base::now_ns() + 60'000'000'000;
-    while (slot.writes_written < all && base::now_ns() < limit) usleep(500);
-    ASSERT_GE(slot.writes_written, all);
+    while (slot.writes.written < all && base::now_ns() < limit) usleep(500);
+    ASSERT_GE(slot.writes.written, all);
   }
   // Ranks take turns, so that the order is known.
   void write_in_turns(pool::OutputKey key, int writes, Bytes reach) {
@@ -176,7 +176,7 @@ TEST_F(OutputOfBytes, GoThroughThePageCacheForWhoReadsThem) {
     pool::Recorder recorder(made_.pool, 0, 30, [] { return "a rank"; });
     write(recorder, key, {.offset = 0, .block_bytes = 60'000, .levels = {}}, std::byte(4), random);
     pool::OutputSlot& slot = made_.pool.slot(key.slot);
-    if (is_read) slot.read_up_to = slot.writes_begun.load();
+    if (is_read) slot.writes.read_up_to = slot.writes.begun.load();
     drain::Engine engine(made_.pool, plan(), calls_);
     close(key);
     EXPECT_TRUE(wait_until_free(key));
@@ -248,11 +248,11 @@ TEST_F(OutputOfBytes, WithoutRanksWhatWasClosedIsCompletedAndTheRestIsNot) {
   const auto open_one = open("open");
   write_in_turns(open_one, 1, 3'000);
   // A rank was killed between taking a number and recording its write.
-  made_.pool.slot(open_one.slot).writes_begun += 1;
+  made_.pool.slot(open_one.slot).writes.begun += 1;
   store::write_text(directory_ / "in place", "abc");
   model_ = {std::byte('a'), std::byte('b'), std::byte('c')};
   const auto in_place = open("in place", true);
-  made_.pool.slot(in_place.slot).writes_begun += 1;
+  made_.pool.slot(in_place.slot).writes.begun += 1;
   write_in_turns(in_place, 1, 3'000);
 
   drain::Engine engine(made_.pool, plan(), calls_, drain::Ranks::gone);

@@ -158,7 +158,7 @@ TEST(EngineWithAFault, LosesAnOutputWhoseFsyncFailsInTheMiddleAndNeverTriesAgain
   const auto output = VirtualOutput::random(random, 1, 2, directory / "lost.nc");
   const auto key = ranks.open(recorder, output);
   pool::OutputSlot& slot = made.pool.slot(key.slot);
-  slot.synchronize_up_to = 1;
+  slot.steps.synchronize_up_to = 1;
   for (std::uint32_t step = 0; step < 2; ++step) {
     for (const auto& put : output.puts) {
       if (put.step == step) VirtualRanks::put(made, recorder, key, output, put);

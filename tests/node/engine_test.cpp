@@ -157,12 +157,12 @@ TEST(Engine, MakesStepsDurableOnDemandAndPublishesOnlyWhenTheyAreClosed) {
   pool::OutputSlot& slot = one.made.pool.slot(key.slot);
 
   one.put_step(key, output, 0);
-  ASSERT_TRUE(one.wait_for(slot.steps_written, 1));
-  EXPECT_EQ(slot.steps_synchronized, 0u);
+  ASSERT_TRUE(one.wait_for(slot.steps.written, 1));
+  EXPECT_EQ(slot.steps.synchronized, 0u);
   one.put_step(key, output, 1);
-  slot.synchronize_up_to = 2;
+  slot.steps.synchronize_up_to = 2;
   one.recorder.ring_the_drain();
-  ASSERT_TRUE(one.wait_for(slot.steps_synchronized, 2));
+  ASSERT_TRUE(one.wait_for(slot.steps.synchronized, 2));
   EXPECT_EQ(bytes_of_file(output.description.names.final_path), std::nullopt);
   auto so_far = output;
   so_far.puts.pop_back();
@@ -171,7 +171,7 @@ TEST(Engine, MakesStepsDurableOnDemandAndPublishesOnlyWhenTheyAreClosed) {
   one.ranks.report(one.recorder, key, 0, 3 | pool::rank_closed);
 
   ASSERT_TRUE(wait_until_finished(one.made.pool, {key}));
-  EXPECT_EQ(slot.steps_synchronized, 3u);
+  EXPECT_EQ(slot.steps.synchronized, 3u);
   EXPECT_TRUE(bytes_of_file(output.description.names.final_path) == output.file());
 }
 
@@ -182,16 +182,16 @@ TEST(Engine, MakesDurableWhatIsThereWhenMoreIsAskedForThanAllRanksHaveEnded) {
   const auto output = simple_output(one.directory / "steps.nc", 3, 5000);
   const auto key = one.ranks.open(one.recorder, output);
   pool::OutputSlot& slot = one.made.pool.slot(key.slot);
-  slot.synchronize_up_to = 2;
+  slot.steps.synchronize_up_to = 2;
 
   one.put_step(key, output, 0);
 
-  ASSERT_TRUE(one.wait_for(slot.steps_synchronized, 1));
+  ASSERT_TRUE(one.wait_for(slot.steps.synchronized, 1));
   one.put_step(key, output, 1);
-  ASSERT_TRUE(one.wait_for(slot.steps_synchronized, 2));
+  ASSERT_TRUE(one.wait_for(slot.steps.synchronized, 2));
   one.put_step(key, output, 2);
-  ASSERT_TRUE(one.wait_for(slot.steps_written, 3));
-  EXPECT_EQ(slot.steps_synchronized, 2u);
+  ASSERT_TRUE(one.wait_for(slot.steps.written, 3));
+  EXPECT_EQ(slot.steps.synchronized, 2u);
   one.ranks.report(one.recorder, key, 0, 3 | pool::rank_closed);
   ASSERT_TRUE(wait_until_finished(one.made.pool, {key}));
 }

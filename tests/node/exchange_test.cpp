@@ -140,7 +140,7 @@ class TwoNodes : public testing::Test {
   void describe(int n, const VirtualOutput& output) { key(n) = node(n).describe(recorder(n), output.description); }
   // Node 0 calls it by its slot and generation, which both nodes have alike here.
   void add(int n) {
-    slot(n).job_output = job_output(n);
+    slot(n).nodes.job_output = job_output(n);
     node(n).exchange.progress();
   }
   std::uint64_t job_output(int n) { return std::uint64_t{key(n).generation} << 32 | key(n).slot; }
@@ -222,7 +222,7 @@ TEST_F(TwoNodes, HearOfOutputsThatTheyAreJustOpening) {
       put_and_close(early, output);
       // After that it says nothing by itself that it has said before.
       progress_until({early}, [&] {
-        return putter == its_owner ? slot(early).steps_sent.load() == 1 : node(early).exchange.is_moving();
+        return putter == its_owner ? slot(early).nodes.steps_sent.load() == 1 : node(early).exchange.is_moving();
       });
       say_all(early);
       say_all(late);

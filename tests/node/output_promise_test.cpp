@@ -168,9 +168,9 @@ TEST_F(Promised, BytesStayWhenTheirOutputFails) {
   drain::Engine engine(made_->pool, pool::roomy_plan(), calls_);
   open();
   write(0, 0, 'a');
-  slot().write_up_to = pool::writes_begun(slot());
+  slot().writes.write_up_to = pool::writes_begun(slot());
   pool::futex_signal(made_->pool.header().work);
-  ASSERT_TRUE(eventually([&] { return slot().writes_written == 1; }));
+  ASSERT_TRUE(eventually([&] { return slot().writes.written == 1; }));
   synchronize();
 
   pool::fail(slot(), 1, "the disk is full", "");
@@ -207,9 +207,9 @@ class PromisedSteps : public Promised {
       }
       ranks_.report(recorder, key_, rank, steps);
     }
-    slot().synchronize_up_to = steps;
+    slot().steps.synchronize_up_to = steps;
     pool::futex_signal(made_->pool.header().work);
-    ASSERT_TRUE(eventually([&] { return slot().steps_synchronized >= steps; }));
+    ASSERT_TRUE(eventually([&] { return slot().steps.synchronized >= steps; }));
     slot().synchronized_writes = 1 + std::uint64_t{steps};   // all ranks have been told so
   }
   // Its header says how many steps there are.
@@ -246,7 +246,7 @@ TEST_F(PromisedSteps, StayWhenWhatALaterStepHasWrittenCannotBeUndone) {
     engine.stop(drain::Engine::Unfinished::leave);
   }
   made_->pool.rank_progress(key_.slot, 1) = 3;   // and rank 0 has not ended it
-  slot().records_given_up = 1;
+  slot().steps.records_given_up = 1;
 
   const drain::OutputTrace trace = recover_it();
 

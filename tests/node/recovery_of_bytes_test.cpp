@@ -136,7 +136,7 @@ class KilledJob {
     pool::TestPool& made = *pools_[index(node)];
     const pool::OutputKey key = keys_[node][file] =
         open_raw_output(made, raw_output(place == Place::in_place ? path(file) : path(file) + ".part", path(file)));
-    made.pool.slot(key.slot).job_output = 1 + static_cast<std::uint64_t>(file);
+    made.pool.slot(key.slot).nodes.job_output = 1 + static_cast<std::uint64_t>(file);
   }
 
   store::TemporaryDirectory directory_;

@@ -69,7 +69,7 @@ class LeftOnNodes : public testing::Test {
       VirtualRanks ranks(*made_[node]);
       auto opener = ranks.recorder(0);
       const auto key = ranks.open(opener, output);
-      made_[node]->pool.slot(key.slot).job_output = number;
+      made_[node]->pool.slot(key.slot).nodes.job_output = number;
       while (full_ != base::WhenFull::block && made_[node]->pool.take_chunk()) {}   // recovery finds them
       for (int rank = 0; rank < ranks_of_node; ++rank) {
         auto recorder = ranks.recorder(rank);
@@ -89,7 +89,7 @@ class LeftOnNodes : public testing::Test {
     VirtualOutput output = put(name, publish);
     store::write_text(output.description.names.working_path, "written");
     first_slot_of(0).state = pool::OutputState::published;
-    first_slot_of(1).part_durable = 1;
+    first_slot_of(1).nodes.part_durable = 1;
     first_slot_of(1).working_inode = inode_of(output.description.names.working_path);
     return output;
   }

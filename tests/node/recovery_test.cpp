@@ -216,13 +216,13 @@ TEST_F(Left, WithSomethingUnfinishedStaysForRecovery) {
 TEST_F(Left, WithAFileInPlaceThatHasAllThatWasCapturedIsJustRemoved) {
   const auto key = open_raw_output(*made_, raw_output(directory_ / "in_place", directory_ / "in_place"));
   auto& slot = made_->pool.slot(key.slot);
-  slot.writes_begun = pool::WriteStamp{0, 3}.word();
-  slot.writes_written = 2;
+  slot.writes.begun = pool::WriteStamp{0, 3}.word();
+  slot.writes.written = 2;
   EXPECT_FALSE(service::remove_if_finished(leave())) << "one write is not in the file";
 
   {
     pool::Pool again = pool::Pool::attach(name_);
-    again.slot(key.slot).writes_written = 3;
+    again.slot(key.slot).writes.written = 3;
     for (int rank = 0; rank < left_ranks; ++rank) again.rank_progress(key.slot, rank) = 1 | pool::rank_closed;
   }
   EXPECT_FALSE(service::remove_if_finished(name_)) << "all have closed it: it has to be on the storage";

@@ -53,7 +53,7 @@ class RefusedByNodes : public testing::Test {
     keys_[index(n)] = node(n).describe(recorder, raw_output(working_path_, directory_ / "file"));
     slot(n).is_bytes = 1;
     node(n).engine.adopt_now();
-    slot(n).job_output = 1;
+    slot(n).nodes.job_output = 1;
     const std::vector<std::byte> bytes(part_bytes, value_of(n));
     const mesh::Box box = box_of({.offset = index(n) * part_bytes, .block_bytes = part_bytes, .levels = {}});
     for (std::size_t first = 0; first < part_bytes;) {

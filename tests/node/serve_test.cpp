@@ -140,8 +140,8 @@ TEST_F(Helper, LeavesThePoolToRecoveryWhenTheStorageRefuses) {
   const auto output = put_all(2);
   const auto& slot = made_.pool.slot(key_.slot);
   const std::uint64_t limit = base::now_ns() + 60'000'000'000;
-  while (slot.steps_written < 2 && base::now_ns() < limit) usleep(1000);
-  ASSERT_EQ(slot.steps_written, 2U);
+  while (slot.steps.written < 2 && base::now_ns() < limit) usleep(1000);
+  ASSERT_EQ(slot.steps.written, 2U);
   const rlimit none{1, 1};
   ASSERT_EQ(prlimit(child_, RLIMIT_FSIZE, &none, nullptr), 0);   // from now on its disk is full
 

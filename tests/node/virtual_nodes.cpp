@@ -77,7 +77,7 @@ void VirtualNodes::open(VirtualNode& node, pool::Recorder& recorder, const Virtu
   description.share = share_;
   description.ranks_write = full_ == base::WhenFull::synchronous;
   node.keys.push_back(node.describe(recorder, description));
-  node.made.pool.slot(node.keys.back().slot).job_output = job_output;
+  node.made.pool.slot(node.keys.back().slot).nodes.job_output = job_output;
   node.engine.adopt_now();   // all open the file
 }
 
@@ -115,7 +115,7 @@ void VirtualNodes::run_rank(VirtualNode& node, int rank, const std::vector<Virtu
   if (!is_aggregator) return;
   const std::uint64_t deadline = base::now_ns() + 60'000'000'000;
   for (const auto key : node.keys) {
-    while (node.made.pool.slot(key.slot).job_output != 0) {
+    while (node.made.pool.slot(key.slot).nodes.job_output != 0) {
       if (!move_on()) usleep(100);
       if (base::now_ns() > deadline) throw base::Error(base::Errc::timeout, "an output is not finished: " + node.exchange.diagnose());
     }
