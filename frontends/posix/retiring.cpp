@@ -106,6 +106,8 @@ class Change {
   }
 
   void cut(const struct stat& status) {
+    // The drain tells which files are written when it opens them, and may find this one by another name.
+    interposition_.draining.wait_until_opened(outputs_.closed, opening_seconds);
     if (!pool::may_be_written_here(pool(), status.st_dev, status.st_ino)) return;
     if (const auto closed = before(status); !closed.is_empty()) wait(outputs_of(closed.fence));
   }

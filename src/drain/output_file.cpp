@@ -37,7 +37,12 @@ void OutputFile::follow_new_name() {
   if (!now) return;
   is_removed_ = now->is_removed;
   store::FileNames& names = output_.description.names;
-  if (!now->final_path.empty()) names.final_path = now->final_path;
+  if (!now->final_path.empty()) {
+    // A drain before this one may have prepared checksums for the name that it had.
+    const bool may_be_prepared = output_.inherited && output_.description.checksums && output_.publishes();
+    if (may_be_prepared && names.final_path != now->final_path) store::remove_prepared_sidecar(output_.calls, names.final_path);
+    names.final_path = now->final_path;
+  }
   if (!now->working_path.empty()) names.working_path = now->working_path;
 }
 
@@ -75,8 +80,8 @@ void OutputFile::tell_slot() {
   slot.working_device.store(file_->device(), std::memory_order_relaxed);
   const auto descriptor = static_cast<std::uint32_t>(file_->buffered_descriptor());
   slot.working_descriptor.store(static_cast<std::uint64_t>(getpid()) << 32 | descriptor, std::memory_order_relaxed);
-  slot.working_inode.store(file_->inode(), std::memory_order_release);
   pool::note_written_file(output_.pool, file_->device(), file_->inode());
+  slot.working_inode.store(file_->inode(), std::memory_order_release);   // last: Draining::wait_until_opened() looks at it
   // A rank waits for it.
   if (output_.nodes != nullptr || !output_.description.is_bytes) pool::futex_signal(output_.pool.header().progress);
 }

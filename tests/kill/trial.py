@@ -151,10 +151,13 @@ class Trial:
         return done.stdout
 
     def promised(self, pools):
-        """(path, complete steps) of what can be recovered: on several nodes those that each of them has."""
+        """(path, complete steps) of what can be recovered: on several nodes those that each of them has. Not of files that the program has
+        removed: they go when what was closed after them is durable."""
         steps = {}
         for pool in pools:
             for output in pool["outputs"]:
+                if re.search(r"/\.[^/]*\.glean-[^/]*\.removed$", output["final_path"]):
+                    continue
                 steps.setdefault((pool["job"], output["final_path"]), []).append(0 if output["problem"] else output["steps_complete"])
         nodes = max((pool["nodes"] for pool in pools), default=1)
         return [(pathlib.Path(path), min(each)) for (_, path), each in steps.items() if len(each) == nodes and min(each) > 0]

@@ -283,6 +283,21 @@ TEST_F(RetiredFiles, RecoveryFollowsTheNewName) {
   EXPECT_FALSE(is_there("restart.new"));
 }
 
+// A drain that was killed had prepared them before the program gave the output its name.
+TEST_F(RetiredFiles, RecoveryRemovesChecksumsThatWerePreparedForAnEarlierName) {
+  checksums_ = true;
+  const auto key = write_and_close("restart.new", "the new one");
+  const fs::path prepared = store::sidecar_path(directory_ / "restart.new") + ".part";
+  std::ofstream(prepared) << "half of them";
+  made_.pool.header().drains = 1;
+  rename_output(key, "restart");
+
+  static_cast<void>(service::complete(made_.pool, disk_));
+
+  EXPECT_EQ(content("restart"), "the new one");
+  EXPECT_FALSE(fs::exists(prepared));
+}
+
 TEST_F(RetiredFiles, AnOutputThatWasRemovedDoesNotAppear) {
   const auto key = write_and_close("new", "the new one");
   rename_output(key, "");
