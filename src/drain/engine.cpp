@@ -392,6 +392,7 @@ void Engine::perform(Job job) {
       job.steps = job.output->about().steps.written;
       steps = job.output->about().steps.written;
     }
+    if (job.output->about().is_elsewhere()) return finish_job(job, nullptr);   // it has been sent
     if (job.output->stream() != nullptr) {
       if (waits_for_older(job)) return;
       publish_bytes(job);

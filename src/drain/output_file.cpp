@@ -47,6 +47,7 @@ void OutputFile::follow_new_name() {
 }
 
 std::optional<base::Error> OutputFile::open(bool shared, bool is_retried, bool is_unclosed) {
+  if (output_.is_elsewhere()) return std::nullopt;
   const pool::OutputSlot& slot = output_.slot;
   store::FileNames names = output_.description.names;
   const std::uint64_t inode = slot.publishing_inode.load(std::memory_order_acquire);
@@ -135,6 +136,7 @@ bool OutputFile::keep() noexcept {
 }
 
 void OutputFile::discard(bool was_promised) noexcept {
+  if (output_.is_elsewhere()) return;
   if (was_promised && keep()) return;
   const store::OutputDescription& description = output_.description;
   const store::FileNames& names = description.names;

@@ -28,9 +28,11 @@ class OutputFile {
   // closed it. Returns why there is nothing to be written any more, if it is so. Throws what the storage says.
   [[nodiscard]] std::optional<base::Error> open(bool shared, bool is_retried, bool is_unclosed);
   // Makes it long enough. Throws what the storage says.
-  void reserve(Bytes end, Bytes unreserved) { file_->reserve(end, unreserved); }
+  void reserve(Bytes end, Bytes unreserved) {
+    if (!output_.is_elsewhere()) file_->reserve(end, unreserved);
+  }
 
-  [[nodiscard]] store::File* get() { return file_.get(); }   // nullptr: it could not be opened
+  [[nodiscard]] store::File* get() { return file_.get(); }   // nullptr: it could not be opened, or is elsewhere
   // An fsync of it has failed, and nothing that was written before can be trusted.
   [[nodiscard]] bool is_lost() const { return file_ != nullptr && !file_->is_trusted(); }
   // It was there before, or others have it open, too, and it has its final name.

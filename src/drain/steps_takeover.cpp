@@ -12,7 +12,7 @@ namespace glean::drain {
 void Steps::take_over() {
   const store::OutputDescription& description = output_.description;
   const plan::FileShare& share = description.share;
-  if (share.nodes != static_cast<std::int64_t>(output_.pool.header().nodes) || share.request_bytes > work_.request_bytes()) {
+  if (share.first + share.nodes != static_cast<std::int64_t>(output_.pool.header().nodes) || share.request_bytes > work_.request_bytes()) {
     throw base::Error(base::Errc::io, "what the pool says of which node writes '" + output_.trace.path + "' is damaged");
   }
   if (share.request_bytes != 0) work_.set_request_bytes(share.request_bytes);

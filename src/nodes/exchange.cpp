@@ -22,10 +22,6 @@ constexpr std::size_t blocks_in_flight = 16;   // of a node, so that heads do no
 constexpr int arrivals_at_once = 256;
 constexpr std::uint64_t between_names_ns = 100'000'000;   // which rank is last is told again at most so often
 
-void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
-  bytes.insert(bytes.end(), more.begin(), more.end());
-}
-
 mesh::Box box_of(const BlockHead& head, std::span<const std::byte> bytes) {
   bytes = bytes.subspan(sizeof head);
   const std::size_t extent_bytes = head.dimensions * sizeof(std::uint64_t);
@@ -51,8 +47,8 @@ int publisher_of(const pool::Pool& pool, pool::OutputKey key) {
 }  // namespace
 
 Exchange::Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages& messages, transport::Messages* blocks)
-    : pool_(pool), engine_(engine), all_{messages}, self_(messages.self()), parent_(transport::parent_of(self_)),
-      children_(transport::children_of(self_, messages.peers())),
+    : pool_(pool), engine_(engine), all_{messages}, self_(messages.self()), tree_(messages.tree()), parent_(tree_.parent_of(self_)),
+      children_(tree_.children_of(self_)),
       recorder_(pool, static_cast<int>(pool.header().ranks), 0, [] { return std::string(); }) {
   if (blocks != nullptr) apart_.emplace(Lane{*blocks});
 }
@@ -118,7 +114,9 @@ bool Exchange::progress() {
   bool moved = move(all_);
   if (!apart_) moved = send_blocks() || moved;
   moved = ask() || moved;
-  return tell_progress() || moved;
+  moved = open_next() || moved;
+  moved = tell_progress() || moved;
+  return tell_farewell() || moved;
 }
 
 bool Exchange::move_blocks() {
@@ -179,6 +177,7 @@ bool Exchange::take_arrivals(Lane& lane) {
 void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
   switch (head_of<MessageKind>(head)) {
     case MessageKind::block:
+    case MessageKind::opening:
     case MessageKind::sums: lane.incoming.push_back({peer, std::move(head)}); return;
     case MessageKind::receipt: {
       const auto receipt = head_of<ReceiptHead>(head);
@@ -200,45 +199,68 @@ void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
       return;   // never early: it is said when all nodes have added the output
     }
     case MessageKind::failure:
-      if (is_to_come(head_of<FailureHead>(head).job_output)) early_.push_back({peer, std::move(head)});
+      if (openings_ != nullptr && find(head_of<FailureHead>(head).job_output) == nullptr) on_failure_without_output(peer, head);
+      else if (is_to_come(head_of<FailureHead>(head).job_output)) early_.push_back({peer, std::move(head)});
       else on_failure(peer, head);
       return;
     case MessageKind::question: return on_question(head_of<QuestionHead>(head));
     case MessageKind::answer: return on_answer(head_of<AnswerHead>(head));
+    case MessageKind::opened: return on_opened(peer, head_of<OpenedHead>(head));
+    case MessageKind::leaves:
+    case MessageKind::end: return on_farewell(peer, head_of<MessageKind>(head));
   }
   throw base::Error(base::Errc::io, "a message of another node cannot be understood");
 }
 
-// In the order in which they came; what finds no room waits, and with it those after it, until the drain has made some.
+// In the order in which they came from each peer. A block that finds no room waits, and with it all blocks after it, until the drain has made
+// some.
 bool Exchange::take_in(Lane& lane) {
-  bool moved = false;
-  for (; !lane.incoming.empty(); lane.incoming.pop_front(), moved = true) {
-    const Incoming& next = lane.incoming.front();
-    if (head_of<MessageKind>(next.head) == MessageKind::sums) {
-      take_in_sums(lane, std::move(lane.incoming.front()));
-      continue;
+  bool moved = false, lacks_room = false;
+  std::set<int> waiting;   // peers whose next body cannot be taken yet
+  for (auto next = lane.incoming.begin(); next != lane.incoming.end();) {
+    if (waiting.contains(next->peer) || !take_in(lane, *next, lacks_room)) {
+      waiting.insert(next->peer);
+      ++next;
+    } else {
+      next = lane.incoming.erase(next);
+      moved = true;
     }
-    const auto head = head_of<BlockHead>(next.head);
-    if (is_to_come(head.job_output)) break;
-    if (head.body_bytes > pool_.header().chunk_bytes) throw base::Error(base::Errc::io, "a message of another node is too long");
-    Receiving receiving;
-    std::byte* target = nullptr;
-    const bool wanted = wants(head.job_output);
-    if (wanted) receiving.held = recorder_.try_hold(head.body_bytes, head.dimensions);
-    wait_for_space(wanted && !receiving.held);
-    if (wanted && !receiving.held) break;
-    if (receiving.held) {
-      target = receiving.held->room.data;
-    } else {   // there may never be room for it again
-      receiving.body.resize(head.body_bytes);
-      target = receiving.body.data();
-    }
-    const std::uint64_t token = ++tokens_;
-    lane.messages.receive_body(next.peer, {target, head.body_bytes}, token);
-    receiving.incoming = std::move(lane.incoming.front());
-    lane.receiving.emplace(token, std::move(receiving));
   }
+  wait_for_space(lacks_room);
   return moved;
+}
+
+bool Exchange::take_in(Lane& lane, Incoming& next, bool& lacks_room) {
+  const auto kind = head_of<MessageKind>(next.head);
+  if (kind == MessageKind::block) return take_in_block(lane, next, lacks_room);
+  if (kind == MessageKind::sums) take_in_sums(lane, std::move(next));
+  else take_in_opening(lane, std::move(next));
+  return true;
+}
+
+bool Exchange::take_in_block(Lane& lane, Incoming& next, bool& lacks_room) {
+  const auto head = head_of<BlockHead>(next.head);
+  if (is_to_come(head.job_output)) return false;
+  if (head.body_bytes > pool_.header().chunk_bytes) throw base::Error(base::Errc::io, "a message of another node is too long");
+  Receiving receiving;
+  std::byte* target = nullptr;
+  const bool wanted = wants(head.job_output);
+  if (wanted && !lacks_room) receiving.held = recorder_.try_hold(head.body_bytes, head.dimensions);
+  if (wanted && !receiving.held) {
+    lacks_room = true;
+    return false;
+  }
+  if (receiving.held) {
+    target = receiving.held->room.data;
+  } else {   // there may never be room for it again
+    receiving.body.resize(head.body_bytes);
+    target = receiving.body.data();
+  }
+  const std::uint64_t token = ++tokens_;
+  lane.messages.receive_body(next.peer, {target, head.body_bytes}, token);
+  receiving.incoming = std::move(next);
+  lane.receiving.emplace(token, std::move(receiving));
+  return true;
 }
 
 void Exchange::wait_for_space(bool wait) {
@@ -258,12 +280,15 @@ bool Exchange::complete_transfers(Lane& lane) {
     moved = true;
     // What was sent waits for its receipt: only then does another process of this machine have it.
     if (const auto received = lane.receiving.extract(token); !received.empty()) commit(received.mapped());
+    else openings_on_their_way_.erase(token);
   }
   return moved;
 }
 
 void Exchange::commit(const Receiving& received) {
-  if (head_of<MessageKind>(received.incoming.head) == MessageKind::sums) return commit_sums(received);
+  const auto kind = head_of<MessageKind>(received.incoming.head);
+  if (kind == MessageKind::sums) return commit_sums(received);
+  if (kind == MessageKind::opening) return commit_opening(received);
   const auto head = head_of<BlockHead>(received.incoming.head);
   const SharedOutput* output = find(head.job_output);   // none: it has failed here, or is put off, and all nodes have been told
   const bool taken = received.held && output != nullptr;
@@ -304,7 +329,8 @@ bool Exchange::tell_progress() {
     over_[output.job_output % pool::output_slots] = (output.job_output >> 32) + 1;
     if (open) continue;   // postponed: the process that tries again has to know which it is
     slot.nodes.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
-    if (slot.is_bytes.load(std::memory_order_acquire) != 0) slot.state.store(pool::OutputState::free, std::memory_order_release);
+    const bool is_nobodys = slot.is_bytes.load(std::memory_order_acquire) != 0 || openings_ != nullptr;   // no rank comes to see its end
+    if (is_nobodys) slot.state.store(pool::OutputState::free, std::memory_order_release);
     pool::futex_signal(pool_.header().progress);
   }
   std::erase_if(outputs_, [](const SharedOutput& output) { return output.over; });
@@ -324,7 +350,7 @@ bool Exchange::tell_progress(SharedOutput& output) {
   if (!is_news && (output.said == progress || now - output.said_ns <= between_names_ns)) return false;
   output.said = progress;
   output.said_ns = now;
-  if (parent_) {
+  if (parent_ && !output.is_nowhere_else) {
     all_.messages.send(*parent_, bytes_of(ProgressHead{.kind = MessageKind::progress, .job_output = output.job_output,
                                                    .progress = progress}));
   } else {
@@ -359,53 +385,6 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   while (wanted < of_all.synchronize_up_to && !slot.steps.synchronize_up_to.compare_exchange_weak(wanted, of_all.synchronize_up_to)) {}
   pool::futex_signal(pool_.header().work);
   pool::futex_signal(pool_.header().progress);
-}
-
-// In this order: what is refused says so before it has an error.
-Exchange::SharedOutput::Failure Exchange::failure_of(const pool::OutputSlot& slot) {
-  using Failure = SharedOutput::Failure;
-  if (slot.error.load(std::memory_order_acquire) == 0) return Failure::none;
-  const pool::Postponed postponed = pool::postponed(slot);
-  return postponed == pool::Postponed::no || postponed == pool::Postponed::failed ? Failure::failed : Failure::refused;
-}
-
-// Along the tree, away from where it was heard of.
-void Exchange::tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except) {
-  output.told_of_failure = failure;
-  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  const std::string what = pool::message_of(slot), hint = slot.hint.data();
-  std::vector<std::byte> bytes;
-  append(bytes, bytes_of(FailureHead{.error = slot.error.load(std::memory_order_acquire) - 1, .job_output = output.job_output,
-                                     .what_bytes = static_cast<std::uint32_t>(what.size()),
-                                     .hint_bytes = static_cast<std::uint32_t>(hint.size()),
-                                     .may_be_kept = failure == SharedOutput::Failure::refused ? 1U : 0U}));
-  append(bytes, std::as_bytes(std::span(what)));
-  append(bytes, std::as_bytes(std::span(hint)));
-  if (parent_ && *parent_ != except) all_.messages.send(*parent_, bytes);
-  for (const int child : children_) {
-    if (child != except) all_.messages.send(child, bytes);
-  }
-}
-
-void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
-  const auto head = head_of<FailureHead>(bytes);
-  SharedOutput* output = find(head.job_output);
-  if (output == nullptr) return;
-  bytes = bytes.subspan(sizeof head);
-  if (bytes.size() != std::size_t{head.what_bytes} + head.hint_bytes) {
-    throw base::Error(base::Errc::io, "a message of another node is cut off");
-  }
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  pool::OutputSlot& slot = pool_.slot(output->key.slot);
-  const bool has_failed_here = slot.error_claimed.load() != 0;   // for another reason, where it has not been refused
-  if (head.may_be_kept != 0 && !has_failed_here) pool::move_on(slot, pool::Postponed::no, pool::Postponed::refused);
-  if (head.may_be_kept == 0 && slot.is_bytes != 0) pool::set_postponed(slot, pool::Postponed::failed);
-  pool::fail(slot, head.error, {text, head.what_bytes}, {text + head.what_bytes, head.hint_bytes});
-  // None where the drain just fails it, too, and has not said yet why: then that is told.
-  const auto failure = failure_of(slot);
-  const bool is_worse = failure == SharedOutput::Failure::failed && head.may_be_kept != 0;   // than the peer knows
-  if (failure > output->told_of_failure) tell_of_failure(*output, failure, is_worse ? -1 : peer);
-  pool::futex_signal(pool_.header().work);
 }
 
 std::string Exchange::diagnose() const {

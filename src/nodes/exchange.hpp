@@ -9,9 +9,12 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "drain/engine.hpp"
@@ -22,6 +25,8 @@
 namespace glean::nodes {
 
 using base::Bytes;
+
+class Openings;
 
 // Thread-safe: one thread calls progress(), and another one may call move_blocks().
 class Exchange {
@@ -46,6 +51,18 @@ class Exchange {
   [[nodiscard]] bool holds_any() const;
   // MPI may still read from the pool or write to it, or will when room is made. Local.
   [[nodiscard]] bool is_moving() const;
+  // -- exchange_staging.cpp; where there are stagers
+  // This node is one: outputs of its clients are opened so. Before anything comes; `openings` must outlive the exchange.
+  void serve(Openings& openings);
+  // This node is a client, and its output, which takes part already, is opened at the stagers. OutputSlot::nodes.is_at_stagers says when it
+  // is, and the slot has an error if it cannot be. Local, does not block.
+  void open_at_stagers(std::uint64_t job_output, std::vector<std::byte> description, bool refuses_existing);
+  // The stagers have all that this client has captured of outputs that were closed, and know it. Local.
+  [[nodiscard]] bool may_leave() const;
+  // This client ends, and the stagers go on without it. After it nothing moves. Local, does not block.
+  void leave();
+  // All clients have left this stager and the others, and nothing is to be done any more. Local.
+  [[nodiscard]] bool is_over() const;
   // What has not arrived, and which nodes are behind. Local.
   [[nodiscard]] std::string diagnose() const;
 
@@ -63,6 +80,7 @@ class Exchange {
     // That it has failed, or may have: the storage of a node refuses it.
     enum class Failure { none, refused, failed } told_of_failure = Failure::none;
     bool told_of_end = false;               // that it is published, or postponed
+    bool is_nowhere_else = false;           // of a client: no stager has it open, because it cannot be
     bool over = false;                      // all nodes that have to know of its end have been told
   };
   struct Incoming {
@@ -93,6 +111,8 @@ class Exchange {
   bool complete_transfers(Lane& lane);
   bool take_arrivals(Lane& lane);
   bool take_in(Lane& lane);
+  [[nodiscard]] bool take_in(Lane& lane, Incoming& next, bool& lacks_room);
+  [[nodiscard]] bool take_in_block(Lane& lane, Incoming& next, bool& lacks_room);
   bool send_blocks();
   bool tell_progress();
   bool tell_progress(SharedOutput& output);
@@ -113,9 +133,30 @@ class Exchange {
   bool ask();
   void on_question(const QuestionHead& question);
   void on_answer(const AnswerHead& answer);
+  // -- exchange_failures.cpp
   [[nodiscard]] static SharedOutput::Failure failure_of(const pool::OutputSlot& slot);
+  [[nodiscard]] static std::vector<std::byte> failure_message(FailureHead head, const std::string& what, const std::string& hint);
   void tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except);
   void on_failure(int peer, std::span<const std::byte> head);
+  // -- exchange_staging.cpp
+  using Description = std::shared_ptr<const std::vector<std::byte>>;
+  struct Opening {
+    int client = 0;
+    std::set<int> lacks;   // stagers below that have not said that they have it
+  };
+  void send_opening(int peer, const OpeningHead& head, const Description& description);
+  void take_in_opening(Lane& lane, Incoming incoming);
+  void commit_opening(const Receiving& received);
+  bool open_next();
+  [[nodiscard]] bool open(const OpeningHead& head, const std::vector<std::byte>& description);
+  void tell_of_opening(const OpeningHead& head, std::vector<std::byte> bytes);
+  void on_failure_without_output(int peer, std::span<const std::byte> message);
+  void pass_on_failure(int from, std::uint64_t job_output, std::span<const std::byte> message);
+  void refuse_opening(std::uint64_t job_output, const base::Error& error);
+  void tell_if_opened(std::uint64_t job_output);
+  void on_opened(int peer, const OpenedHead& head);
+  void on_farewell(int peer, MessageKind kind);
+  bool tell_farewell();
   [[nodiscard]] SharedOutput* find(std::uint64_t job_output);
   [[nodiscard]] bool is_to_come(std::uint64_t job_output);
   [[nodiscard]] bool wants(std::uint64_t job_output);
@@ -127,6 +168,7 @@ class Exchange {
   Lane all_;
   std::optional<Lane> apart_;                      // of blocks, where they have messages of their own
   const int self_;
+  const transport::Tree tree_;
   const std::optional<int> parent_;
   const std::vector<int> children_;
   bool stopped_ = false;
@@ -136,6 +178,12 @@ class Exchange {
   std::array<std::uint64_t, pool::output_slots> over_{};   // 1 + generation of the last output of each slot of the root that is
   std::map<std::uint64_t, drain::ExchangeBlock> on_their_way_;   // by number
   std::map<std::uint64_t, SumsOnTheirWay> sums_on_their_way_;   // by number
+  Openings* openings_ = nullptr;                   // of a stager
+  std::deque<std::pair<OpeningHead, std::vector<std::byte>>> to_open_;   // that wait for room
+  std::map<std::uint64_t, Opening> opening_;       // by job_output
+  std::map<std::uint64_t, Description> openings_on_their_way_;   // by token
+  std::set<int> gone_;                             // children that have left
+  bool has_told_parent_ = false, ends_ = false, has_said_farewell_ = false;
   std::vector<std::uint64_t> asked_;               // by rank of the node: the number of its last question that has left
   std::uint64_t tokens_ = 0;
   bool waits_for_space_ = false;

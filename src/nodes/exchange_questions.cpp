@@ -42,7 +42,7 @@ void Exchange::on_answer(const AnswerHead& answer) {
     pool::futex_signal(pool_.header().progress);
     return;
   }
-  const int next = transport::way_to(static_cast<int>(answer.node), self_);
+  const int next = tree_.way_to(static_cast<int>(answer.node), self_);
   if (std::find(children_.begin(), children_.end(), next) == children_.end()) {
     throw base::Error(base::Errc::io, "a message of another node cannot be understood");
   }

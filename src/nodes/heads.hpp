@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "base/error.hpp"
 #include "nodes/node_progress.hpp"
@@ -15,7 +16,10 @@ namespace glean::nodes {
 
 // The heads of messages. Nodes of one job are alike, so they go as they lie in memory.
 // progress: of a node and those below it, towards the root of the tree; job_progress: of all nodes, away from it.
-enum class MessageKind : std::uint32_t { block = 1, receipt, progress, job_progress, failure, sums, question, answer };
+// opening, opened, leaves, end: between stagers and the nodes that they write for.
+enum class MessageKind : std::uint32_t {
+  block = 1, receipt, progress, job_progress, failure, sums, question, answer, opening, opened, leaves, end
+};
 
 struct BlockHead {
   MessageKind kind = MessageKind::block;
@@ -59,7 +63,8 @@ struct FailureHead {
   std::uint32_t error = 0;                    // base::Errc
   std::uint64_t job_output = 0;
   std::uint32_t what_bytes = 0, hint_bytes = 0;   // texts follow
-  std::uint32_t may_be_kept = 0, unused = 0;      // 1: the storage refuses it, and nothing of it goes before all nodes have decided
+  std::uint32_t may_be_kept = 0;                  // 1: the storage refuses it, and nothing of it goes before all nodes have decided
+  std::uint32_t is_nowhere = 0;                   // 1: no stager has opened it
 };
 
 // A rank's question to node 0 about a shared pointer, and the answer. Both go along the tree.
@@ -78,10 +83,35 @@ struct AnswerHead {
   std::uint64_t position = 0;
 };
 
+// An output that a client opens: to the root, which makes the file, and from there to all stagers, with the names that it has got.
+struct OpeningHead {
+  MessageKind kind = MessageKind::opening;
+  std::uint32_t client = 0;                       // the node that asks
+  std::uint64_t job_output = 0;
+  std::uint64_t body_bytes = 0;                   // store::OutputDescription
+  std::uint32_t refuses_existing = 0, unused = 0;   // 1: a file of that name is an error
+};
+
+// This stager has it open, and so have those below it; from the root to the client: all have.
+struct OpenedHead {
+  MessageKind kind = MessageKind::opened;
+  std::uint32_t client = 0;
+  std::uint64_t job_output = 0;
+};
+
+// leaves: a client needs nothing more, and is about to end; a stager: all clients below it have left. end: from the root, all have.
+struct FarewellHead {
+  MessageKind kind = MessageKind::leaves;
+  std::uint32_t unused = 0;
+};
+
 template <class Head>
 [[nodiscard]] std::span<const std::byte> bytes_of(const Head& head) {
   return std::as_bytes(std::span(&head, 1));
 }
+
+// To a head, what follows it.
+inline void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) { bytes.insert(bytes.end(), more.begin(), more.end()); }
 
 // Throws io when there is not so much.
 template <class Head>

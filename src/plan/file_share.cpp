@@ -58,7 +58,7 @@ std::int64_t FileWriters::node_of(std::uint64_t request) {
   const GroupPlan its = plan_of(group_of_domain(share_.machine, placement, first_, domain));
   const std::vector<Writer> writing = writers(share_.machine, placement, its);
   for (std::int64_t i = 0; i < its.domain_count; ++i) {
-    node_of_domain_[its.first_domain + i] = writing[static_cast<std::size_t>(i) % writing.size()].rank;
+    node_of_domain_[its.first_domain + i] = share_.first + writing[static_cast<std::size_t>(i) % writing.size()].rank;
   }
   return node_of_domain_.at(domain);
 }

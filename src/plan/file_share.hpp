@@ -18,11 +18,14 @@ namespace glean::plan {
 struct FileShare {
   topology::Machine machine{};
   std::vector<topology::NodeId> machine_nodes{};   // node i of the job is this one of the machine, ascending; empty: its node i
-  std::int64_t nodes = 1;          // of the job
+  std::int64_t nodes = 1;          // of the job, or its stagers
+  std::int64_t first = 0;          // the node of the job that is node 0 here: those before it write nothing, stagers do it for them
   int aggregators = 1;             // of each I/O group
   Bytes window_bytes = 0;          // of file domains
   Bytes request_bytes = 0;         // of a write; whole ones make a window; both 0, of one node: as the drain is set up
-  std::int64_t publisher = 0;      // the node that writes the header and publishes
+  std::int64_t publisher = 0;      // the node of the job that writes the header and publishes
+  // More than one node has to do with the file.
+  [[nodiscard]] bool is_shared() const { return nodes > 1 || first > 0; }
   friend bool operator==(const FileShare&, const FileShare&) = default;
 };
 
@@ -41,7 +44,7 @@ class FileWriters {
  public:
   // `extents`: where the file's records are, what is before them, and whether windows go round in turn; the rest does not count.
   FileWriters(FileShare share, FileDomains extents);
-  // The node that writes the request which begins at index * share.request_bytes.
+  // The node of the job that writes the request which begins at index * share.request_bytes.
   [[nodiscard]] std::int64_t node_of(std::uint64_t request);
 
  private:

@@ -102,7 +102,7 @@ bool header_is_sound(const PoolHeader& header, Bytes bytes) {
     return false;
   }
   const Places at = places(bytes, header.ranks, header.journals, header.chunk_bytes, header.journal_bytes);
-  const bool shares = header.nodes != 0 && header.node < header.nodes &&
+  const bool shares = header.nodes != 0 && header.node < header.nodes && header.stagers < header.nodes &&
                       (header.nodes > 1) == (header.journals > header.ranks) && header.reserved_chunks <= header.chunk_count;
   return shares && at.chunk_count != 0 && header.chunk_count == at.chunk_count && header.progress_offset == at.progress &&
          header.journals_offset == at.journals && header.chunk_states_offset == at.chunk_states &&
@@ -154,6 +154,7 @@ void Pool::lay_out(const plan::NodePlan& plan, int ranks, const NodeShare& share
   copy_text(header.session.data(), header.session.size(), share.session);
   header.nodes = static_cast<std::uint32_t>(share.nodes);
   header.node = static_cast<std::uint32_t>(share.node);
+  header.stagers = static_cast<std::uint32_t>(share.stagers);
   header.reserved_chunks = static_cast<std::uint32_t>(reserved);
   header.pool_bytes = plan.pool_bytes;
   header.chunk_bytes = plan.chunk_bytes;
@@ -282,7 +283,7 @@ void clear(SlotWrites& writes) {
 void clear(SlotNodes& nodes) {
   nodes.steps_sent = nodes.job_output = nodes.job_steps = nodes.job_steps_ended = nodes.job_steps_begun = 0;
   nodes.job_steps_synchronized = nodes.job_records = nodes.job_highest_end = 0;
-  nodes.part_durable = nodes.job_closed = nodes.job_parts_durable = nodes.job_published = nodes.job_postponed = 0;
+  nodes.part_durable = nodes.is_at_stagers = nodes.job_closed = nodes.job_parts_durable = nodes.job_published = nodes.job_postponed = 0;
   nodes.job_last_rank = nodes.job_open_rank = ~std::uint32_t{0};
 }
 

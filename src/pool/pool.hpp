@@ -28,6 +28,7 @@ struct OutputKey {
 struct NodeShare {
   std::string session;      // the same on all of its nodes
   int nodes = 1, node = 0;
+  int stagers = 0;          // of the nodes: the last ones
 };
 
 class Pool {
@@ -93,6 +94,8 @@ class Pool {
   [[nodiscard]] std::byte* ring(int rank) const;
   // Other nodes are in this session too.
   [[nodiscard]] bool is_shared() const { return header().nodes > 1; }
+  // Stagers write for this node: the files are not to be seen here.
+  [[nodiscard]] bool is_staged() const { return header().stagers != 0 && header().node < header().nodes - header().stagers; }
   // The number in the session of a rank of the node.
   [[nodiscard]] int job_rank(int node_rank) const { return static_cast<int>(journal(node_rank).job_rank); }
   // The number of the rank that has put what a record in that journal says.

@@ -16,7 +16,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 17;
+inline constexpr std::uint32_t pool_version = 18;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -80,6 +80,7 @@ struct PoolHeader {
   // -- a session of several nodes, each with a pool
   std::array<char, 128> session;            // the same in all of its pools
   std::uint32_t nodes, node;                // how many, and which this is
+  std::uint32_t stagers;                    // of them: the last ones, without ranks, which write for the others
   std::uint32_t reserved_chunks;            // that only what other nodes send may take
   std::array<char, 4096> spill_directory;   // absolute
 
@@ -184,6 +185,7 @@ struct SlotNodes {
   Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp
   Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;
   Atomic<std::uint32_t> job_open_rank;     // ~0: not known
+  Atomic<std::uint32_t> is_at_stagers;     // 1: the stagers have the file open; on the node of the root
 };
 
 // One output that is open or draining: its life, and what it is made of. A slot is claimed by rank 0 of the node and used again with the

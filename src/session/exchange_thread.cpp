@@ -51,7 +51,7 @@ std::unique_ptr<transport::Messages> connect_nodes(MPI_Comm aggregators, double 
   std::optional<transport::TcpDoor> door;
   agree(aggregators, caught([&] { door.emplace(); }));
   const auto key = on_root<transport::TcpKey>(aggregators, [](transport::TcpKey& value) { value = transport::make_tcp_key(); });
-  const auto addresses = swap_addresses(aggregators, transport::neighbours_of(self, nodes), door->addresses());
+  const auto addresses = swap_addresses(aggregators, transport::Tree(nodes).neighbours_of(self), door->addresses());
   std::unique_ptr<transport::Messages> messages;
   agree(aggregators, caught([&] {
     messages = transport::make_tcp_messages(std::move(*door), self, nodes, addresses, key, std::min(deadline_seconds, meeting_seconds),

@@ -63,18 +63,20 @@ struct ShareHeader {
   std::uint32_t aggregators;
   std::uint32_t machine_nodes;   // listed behind the machine
   std::uint32_t publisher;
+  std::uint32_t first;
+  std::uint32_t unused;
 };
 
 void append_share(std::vector<std::byte>& bytes, const plan::FileShare& share) {
   const ShareHeader header{share.window_bytes, share.request_bytes, static_cast<std::uint32_t>(share.nodes),
                            static_cast<std::uint32_t>(share.aggregators), static_cast<std::uint32_t>(share.machine_nodes.size()),
-                           static_cast<std::uint32_t>(share.publisher)};
+                           static_cast<std::uint32_t>(share.publisher), static_cast<std::uint32_t>(share.first), 0};
   const auto append = [&](const void* data, std::size_t size) {
     const auto* first = static_cast<const std::byte*>(data);
     bytes.insert(bytes.end(), first, first + size);
   };
   append(&header, sizeof header);
-  append_text(bytes, share.nodes > 1 ? topology::to_toml(share.machine) : "");
+  append_text(bytes, share.is_shared() ? topology::to_toml(share.machine) : "");
   append(share.machine_nodes.data(), share.machine_nodes.size() * sizeof(topology::NodeId));
 }
 
@@ -85,12 +87,13 @@ plan::FileShare take_share(std::span<const std::byte>& bytes) {
   bytes = bytes.subspan(sizeof header);
   const std::string machine = take_text(bytes);
   const bool has_windows = header.request_bytes != 0 && header.window_bytes != 0 && header.window_bytes % header.request_bytes == 0;
-  const bool has_none = header.nodes == 1 && header.request_bytes == 0 && header.window_bytes == 0;
-  if (has_windows == has_none || header.nodes == 0 || header.aggregators == 0 || machine.empty() != (header.nodes == 1) ||
+  const bool is_shared = header.nodes > 1 || header.first > 0;
+  const bool has_none = !is_shared && header.request_bytes == 0 && header.window_bytes == 0;
+  if (has_windows == has_none || header.nodes == 0 || header.aggregators == 0 || machine.empty() == is_shared ||
       (machine.empty() && header.machine_nodes != 0)) {
     refuse();
   }
-  plan::FileShare share{.nodes = header.nodes, .aggregators = static_cast<int>(header.aggregators),
+  plan::FileShare share{.nodes = header.nodes, .first = header.first, .aggregators = static_cast<int>(header.aggregators),
                         .window_bytes = header.window_bytes, .request_bytes = header.request_bytes,
                         .publisher = header.publisher};
   if (machine.empty()) return share;

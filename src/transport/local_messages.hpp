@@ -17,7 +17,8 @@ namespace glean::transport {
 // What the peers share. With a seed, messages and completions are held back for a while, at random.
 class LocalNetwork {
  public:
-  explicit LocalNetwork(int peers, unsigned seed = 0) : posts_(static_cast<std::size_t>(peers)), random_(seed), delays_(seed != 0) {}
+  explicit LocalNetwork(int peers, unsigned seed = 0, int stagers = 0)
+      : tree_(peers, stagers), posts_(static_cast<std::size_t>(peers)), random_(seed), delays_(seed != 0) {}
   [[nodiscard]] std::unique_ptr<Messages> messages(int self);
   [[nodiscard]] int peers() const { return static_cast<int>(posts_.size()); }
 
@@ -35,6 +36,7 @@ class LocalNetwork {
   };
   [[nodiscard]] bool is_late() { return delays_ && random_() % 3 != 0; }
 
+  const Tree tree_;
   std::mutex mutex_;
   std::vector<Post> posts_;
   std::mt19937 random_;
@@ -46,6 +48,7 @@ class LocalMessages final : public Messages {
   LocalMessages(LocalNetwork& network, int self) : network_(network), self_(self) {}
   [[nodiscard]] int self() const override { return self_; }
   [[nodiscard]] int peers() const override { return static_cast<int>(network_.posts_.size()); }
+  [[nodiscard]] Tree tree() const override { return network_.tree_; }
 
   void send(int peer, std::span<const std::byte> head, std::span<const std::byte> body, Token token) override {
     const std::lock_guard lock(network_.mutex_);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "transport/tree.hpp"
 
 namespace glean::transport {
 
@@ -24,6 +25,8 @@ class Messages {
   virtual ~Messages() = default;
   [[nodiscard]] virtual int self() const = 0;
   [[nodiscard]] virtual int peers() const = 0;   // with this one
+  // Along which the peers tell each other what all of them have to know.
+  [[nodiscard]] virtual Tree tree() const { return Tree(peers()); }
 
   // The head is copied; the body must stay as it is until completed() gives the token, which it does only where there is one.
   virtual void send(int peer, std::span<const std::byte> head, std::span<const std::byte> body, Token token) = 0;
@@ -40,6 +43,8 @@ class Messages {
   virtual void receive_body(int peer, std::span<std::byte> target, Token token) = 0;
   // What has been sent or received since the last call.
   [[nodiscard]] virtual std::vector<Token> completed() = 0;
+  // That peer has said its last: it is no loss that its connection ends, where there is one.
+  virtual void let_go(int /*peer*/) {}
   // A file that can be read when something may have come, or can go on, for a caller that would rather wait for that. None: it has to be
   // looked for.
   [[nodiscard]] virtual std::optional<int> descriptor() const { return std::nullopt; }

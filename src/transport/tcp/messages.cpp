@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -20,9 +21,9 @@ constexpr std::chrono::seconds between_looks{1};
 
 class TcpMessages final : public Messages {
  public:
-  TcpMessages(TcpDoor door, const Party& party, const std::map<int, std::string>& neighbours, double deadline_seconds,
+  TcpMessages(TcpDoor door, const Party& party, const Tree& tree, const std::map<int, std::string>& neighbours, double deadline_seconds,
               double later_deadline_seconds)
-      : self_(party.self), peers_(party.peers), deadline_seconds_(later_deadline_seconds), meeting_(std::move(door), party, wakeups_) {
+      : self_(party.self), tree_(tree), deadline_seconds_(later_deadline_seconds), meeting_(std::move(door), party, wakeups_) {
     for (const auto& [peer, addresses] : neighbours) meeting_.expect(peer, addresses, deadline_seconds);
     for (auto& [peer, socket] : meeting_.hold()) begin(peer, std::move(socket));
   }
@@ -31,7 +32,9 @@ class TcpMessages final : public Messages {
   TcpMessages& operator=(const TcpMessages&) = delete;
 
   [[nodiscard]] int self() const override { return self_; }
-  [[nodiscard]] int peers() const override { return peers_; }
+  [[nodiscard]] int peers() const override { return tree_.nodes(); }
+  [[nodiscard]] Tree tree() const override { return tree_; }
+  void let_go(int peer) override { may_end_.insert(peer); }
 
   void send(int peer, std::span<const std::byte> head, std::span<const std::byte> body, Token token) override {
     if (head.size() > head_bytes_max) throw base::Error(base::Errc::invalid_argument, fmt::format("a head of {} bytes", head.size()));
@@ -45,7 +48,7 @@ class TcpMessages final : public Messages {
     progress();
     if (auto first = next_arrival()) return first;
     for (const auto& [peer, link] : links_) {
-      if (!link.connection.loss().empty()) {
+      if (!link.connection.loss().empty() && !may_end_.contains(peer)) {
         throw base::Error(base::Errc::io, fmt::format("the connection to node {} is lost: {}", peer, link.connection.loss()));
       }
     }
@@ -72,8 +75,8 @@ class TcpMessages final : public Messages {
   [[nodiscard]] Link& to(int peer) {
     const auto found = links_.find(peer);
     if (found != links_.end()) return found->second;
-    const bool is_other = peer >= 0 && peer < peers_ && peer != self_;
-    if (!is_other || !links_.contains(way_to(peer, self_))) {
+    const bool is_other = peer >= 0 && peer < peers() && peer != self_;
+    if (!is_other || !links_.contains(tree_.way_to(peer, self_))) {
       throw base::Error(base::Errc::invalid_argument, fmt::format("no way leads from node {} to a node {}", self_, peer));
     }
     introduce(peer);
@@ -87,7 +90,7 @@ class TcpMessages final : public Messages {
   }
 
   void pass_on(const Introduction& introduction) {
-    const int next = way_to(static_cast<int>(introduction.to), self_);
+    const int next = tree_.way_to(static_cast<int>(introduction.to), self_);
     const auto found = links_.find(next);
     if (found == links_.end()) throw base::Error(base::Errc::io, fmt::format("no way leads to node {}", introduction.to));
     found->second.connection.introduce(introduction);
@@ -96,7 +99,7 @@ class TcpMessages final : public Messages {
 
   void on_introduction(const Introduction& introduction) {
     const int from = static_cast<int>(introduction.from), to = static_cast<int>(introduction.to);
-    const bool is_known = from >= 0 && from < peers_ && to >= 0 && to < peers_ && from != to && from != self_;
+    const bool is_known = from >= 0 && from < peers() && to >= 0 && to < peers() && from != to && from != self_;
     if (!is_known) throw base::Error(base::Errc::io, "a message of another node cannot be understood");
     if (to != self_) return pass_on(introduction);
     const auto known = links_.find(from);
@@ -154,7 +157,9 @@ class TcpMessages final : public Messages {
     return std::nullopt;
   }
 
-  int self_, peers_;
+  int self_;
+  Tree tree_;
+  std::set<int> may_end_;
   double deadline_seconds_;
   std::vector<Token> completed_;
   Wakeups wakeups_;
@@ -179,9 +184,9 @@ TcpMessages::~TcpMessages() {
 
 TcpDoor::TcpDoor() : socket_(listen_anywhere()), addresses_(addresses_of(socket_, addresses_bytes_max)) {}
 
-std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, int peers, const std::map<int, std::string>& neighbours,
-                                            const TcpKey& key, double deadline_seconds, double later_deadline_seconds) {
-  return std::make_unique<TcpMessages>(std::move(door), Party{self, peers, key}, neighbours, deadline_seconds, later_deadline_seconds);
+std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, const Tree& tree,
+                                            const std::map<int, std::string>& neighbours, const TcpKey& key, double deadline_seconds, double later_deadline_seconds) {
+  return std::make_unique<TcpMessages>(std::move(door), Party{self, tree.nodes(), key}, tree, neighbours, deadline_seconds, later_deadline_seconds);
 }
 
 }  // namespace glean::transport

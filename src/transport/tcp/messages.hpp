@@ -31,7 +31,7 @@ class TcpDoor {
   std::string addresses_;
 };
 
-// Connects to those neighbours: by peer number, what their TcpDoor::addresses() said. Of two, the one with the lower number
+// Connects to those neighbours in the tree: by peer number, what their TcpDoor::addresses() said. Of two, the one with the lower number
 // connects, and each proves to the other that it has the key. Every neighbour does it at the same time. Blocks, at most
 // `deadline_seconds`.
 //
@@ -42,8 +42,8 @@ class TcpDoor {
 // heads above 64 KiB. When a connection is lost, or cannot be made in `later_deadline_seconds`, arrival() throws io or timeout, naming the
 // node, as soon as all heads that have come are given out; what is sent to that node is dropped, and complete. The destructor blocks
 // for a second at most, until heads that were sent are on the other side; bodies and targets that are not complete it does not touch.
-[[nodiscard]] std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, int peers, const std::map<int, std::string>& neighbours,
-                                                          const TcpKey& key, double deadline_seconds,
+[[nodiscard]] std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, const Tree& tree,
+                                                          const std::map<int, std::string>& neighbours, const TcpKey& key, double deadline_seconds,
                                                           double later_deadline_seconds = 300);
 
 }  // namespace glean::transport

@@ -18,7 +18,7 @@ namespace {
 
 Neighbours tree(int peers) {
   Neighbours neighbours;
-  for (int peer = 0; peer < peers; ++peer) neighbours[peer] = neighbours_of(peer, peers);
+  for (int peer = 0; peer < peers; ++peer) neighbours[peer] = Tree(peers).neighbours_of(peer);
   return neighbours;
 }
 

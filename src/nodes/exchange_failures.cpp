@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// That an output has failed on a node, or may have, told to all along the tree.
+#include <utility>
+
+#include "nodes/exchange.hpp"
+#include "pool/futex.hpp"
+#include "pool/postponed.hpp"
+
+namespace glean::nodes {
+
+// In this order: what is refused says so before it has an error.
+Exchange::SharedOutput::Failure Exchange::failure_of(const pool::OutputSlot& slot) {
+  using Failure = SharedOutput::Failure;
+  if (slot.error.load(std::memory_order_acquire) == 0) return Failure::none;
+  const pool::Postponed postponed = pool::postponed(slot);
+  return postponed == pool::Postponed::no || postponed == pool::Postponed::failed ? Failure::failed : Failure::refused;
+}
+
+std::vector<std::byte> Exchange::failure_message(FailureHead head, const std::string& what, const std::string& hint) {
+  head.what_bytes = static_cast<std::uint32_t>(what.size());
+  head.hint_bytes = static_cast<std::uint32_t>(hint.size());
+  std::vector<std::byte> bytes;
+  append(bytes, bytes_of(head));
+  append(bytes, std::as_bytes(std::span(what)));
+  append(bytes, std::as_bytes(std::span(hint)));
+  return bytes;
+}
+
+// Along the tree, away from where it was heard of.
+void Exchange::tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except) {
+  output.told_of_failure = failure;
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const std::string what = pool::message_of(slot), hint = slot.hint.data();
+  const auto bytes = failure_message({.error = slot.error.load(std::memory_order_acquire) - 1, .job_output = output.job_output,
+                                      .may_be_kept = failure == SharedOutput::Failure::refused ? 1U : 0U}, what, hint);
+  if (parent_ && *parent_ != except) all_.messages.send(*parent_, bytes);
+  for (const int child : children_) {
+    if (child != except) all_.messages.send(child, bytes);
+  }
+}
+
+void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
+  const auto head = head_of<FailureHead>(bytes);
+  SharedOutput* output = find(head.job_output);
+  if (output == nullptr) return;
+  if (head.is_nowhere != 0 && !std::exchange(output->is_nowhere_else, true)) output->said.reset();   // this node is all there is of it
+  bytes = bytes.subspan(sizeof head);
+  if (bytes.size() != std::size_t{head.what_bytes} + head.hint_bytes) {
+    throw base::Error(base::Errc::io, "a message of another node is cut off");
+  }
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  pool::OutputSlot& slot = pool_.slot(output->key.slot);
+  const bool has_failed_here = slot.error_claimed.load() != 0;   // for another reason, where it has not been refused
+  if (head.may_be_kept != 0 && !has_failed_here) pool::move_on(slot, pool::Postponed::no, pool::Postponed::refused);
+  if (head.may_be_kept == 0 && slot.is_bytes != 0) pool::set_postponed(slot, pool::Postponed::failed);
+  pool::fail(slot, head.error, {text, head.what_bytes}, {text + head.what_bytes, head.hint_bytes});
+  // None where the drain just fails it, too, and has not said yet why: then that is told.
+  const auto failure = failure_of(slot);
+  const bool is_worse = failure == SharedOutput::Failure::failed && head.may_be_kept != 0;   // than the peer knows
+  if (failure > output->told_of_failure) tell_of_failure(*output, failure, is_worse ? -1 : peer);
+  pool::futex_signal(pool_.header().work);
+}
+
+}  // namespace glean::nodes

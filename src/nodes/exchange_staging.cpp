@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Between stagers and the nodes that they write for: outputs are opened there, and the nodes leave before the files are written.
+#include <algorithm>
+#include <utility>
+
+#include "nodes/exchange.hpp"
+#include "nodes/openings.hpp"
+#include "pool/futex.hpp"
+
+namespace glean::nodes {
+namespace {
+
+constexpr Bytes description_bytes_max = 64 * base::MiB;
+
+}  // namespace
+
+void Exchange::serve(Openings& openings) {
+  const std::lock_guard lock(mutex_);
+  openings_ = &openings;
+}
+
+// --- of a client
+
+void Exchange::open_at_stagers(std::uint64_t job_output, std::vector<std::byte> description, bool refuses_existing) {
+  const std::lock_guard lock(mutex_);
+  const OpeningHead head{.client = static_cast<std::uint32_t>(self_), .job_output = job_output, .body_bytes = description.size(),
+                         .refuses_existing = refuses_existing ? 1U : 0U};
+  send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(std::move(description)));
+}
+
+bool Exchange::may_leave() const {
+  const std::lock_guard lock(mutex_);
+  const bool is_sent = on_their_way_.empty() && openings_on_their_way_.empty() && !all_.is_moving();
+  return is_sent && std::all_of(outputs_.begin(), outputs_.end(), [](const SharedOutput& output) {
+    return output.told_of_failure == SharedOutput::Failure::failed || (output.said && output.said->part_durable != 0);
+  });
+}
+
+void Exchange::leave() {
+  const std::lock_guard lock(mutex_);
+  if (stopped_ || !parent_) return;
+  all_.messages.send(*parent_, bytes_of(FarewellHead{.kind = MessageKind::leaves}));
+  all_.messages.let_go(*parent_);
+  stopped_ = true;
+}
+
+// --- of a stager
+
+bool Exchange::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return ends_ && outputs_.empty() && !all_.is_moving();
+}
+
+void Exchange::send_opening(int peer, const OpeningHead& head, const Description& description) {
+  const std::uint64_t number = ++tokens_;
+  openings_on_their_way_.emplace(number, description);
+  all_.messages.send(peer, bytes_of(head), *description, number);
+}
+
+void Exchange::take_in_opening(Lane& lane, Incoming incoming) {
+  const auto head = head_of<OpeningHead>(incoming.head);
+  if (openings_ == nullptr || head.body_bytes == 0 || head.body_bytes > description_bytes_max) {
+    throw base::Error(base::Errc::io, "a message of another node cannot be understood");
+  }
+  const int peer = incoming.peer;
+  Receiving receiving{.incoming = std::move(incoming), .held = {}, .body = std::vector<std::byte>(head.body_bytes)};
+  const std::uint64_t token = ++tokens_;
+  std::vector<std::byte>& body = (lane.receiving[token] = std::move(receiving)).body;
+  lane.messages.receive_body(peer, body, token);
+}
+
+void Exchange::commit_opening(const Receiving& received) {
+  const auto head = head_of<OpeningHead>(received.incoming.head);
+  if (parent_ && received.incoming.peer != *parent_) {
+    return send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(received.body));
+  }
+  to_open_.emplace_back(head, received.body);
+  static_cast<void>(open_next());
+}
+
+bool Exchange::open_next() {
+  bool moved = false;
+  while (!to_open_.empty() && open(to_open_.front().first, to_open_.front().second)) {
+    to_open_.pop_front();
+    moved = true;
+  }
+  return moved;
+}
+
+// False: not now.
+bool Exchange::open(const OpeningHead& head, const std::vector<std::byte>& description) {
+  Openings::Asked asked{description, head.refuses_existing != 0, !parent_};
+  try {
+    if (!is_to_come(head.job_output)) throw base::Error(base::Errc::invalid_state, "the output had failed before it was opened");
+    const auto key = openings_->open(asked, recorder_);
+    if (!key) return false;
+    pool_.slot(key->slot).nodes.job_output.store(head.job_output, std::memory_order_release);
+    take_up(head.job_output, *key);
+  } catch (const base::Error& error) {
+    refuse_opening(head.job_output, error);
+    return true;
+  }
+  tell_of_opening(head, std::move(asked.description));
+  return true;
+}
+
+// To the stagers below.
+void Exchange::tell_of_opening(const OpeningHead& head, std::vector<std::byte> bytes) {
+  Opening& opening = opening_[head.job_output];
+  opening.client = static_cast<int>(head.client);
+  OpeningHead told = head;
+  told.body_bytes = bytes.size();
+  const auto description = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  for (const int child : children_) {
+    if (!tree_.is_stager(child)) continue;
+    opening.lacks.insert(child);
+    send_opening(child, told, description);
+  }
+  tell_if_opened(head.job_output);
+}
+
+// Along the tree: the clients have it open. Stagers above this one have, too; those below it have not, and never will.
+void Exchange::refuse_opening(std::uint64_t job_output, const base::Error& error) {
+  const FailureHead head{.error = static_cast<std::uint32_t>(error.code()), .job_output = job_output, .is_nowhere = parent_ ? 0U : 1U};
+  pass_on_failure(-1, job_output, failure_message(head, error.what(), error.hint()));
+}
+
+// It is not open here. Perhaps it was just about to be: that is refused then. Of one that is open nowhere the clients have to hear even if
+// another failure was told before.
+void Exchange::on_failure_without_output(int peer, std::span<const std::byte> message) {
+  const auto head = head_of<FailureHead>(message);
+  if (is_to_come(head.job_output) || head.is_nowhere != 0) pass_on_failure(peer, head.job_output, message);
+}
+
+void Exchange::pass_on_failure(int from, std::uint64_t job_output, std::span<const std::byte> message) {
+  over_[job_output % pool::output_slots] = (job_output >> 32) + 1;
+  std::erase_if(early_, [&](const Incoming& early) { return head_of<ProgressHead>(early.head).job_output == job_output; });
+  if (parent_ && *parent_ != from) all_.messages.send(*parent_, message);
+  for (const int child : children_) {
+    if (child != from) all_.messages.send(child, message);
+  }
+}
+
+void Exchange::tell_if_opened(std::uint64_t job_output) {
+  const auto found = opening_.find(job_output);
+  if (found == opening_.end() || !found->second.lacks.empty()) return;
+  const OpenedHead head{.client = static_cast<std::uint32_t>(found->second.client), .job_output = job_output};
+  all_.messages.send(parent_ ? *parent_ : tree_.way_to(found->second.client, self_), bytes_of(head));
+  opening_.erase(found);
+}
+
+void Exchange::on_opened(int peer, const OpenedHead& head) {
+  const auto client = static_cast<int>(head.client);
+  if (client == self_) {
+    if (const SharedOutput* output = find(head.job_output)) {
+      pool_.slot(output->key.slot).nodes.is_at_stagers.store(1, std::memory_order_release);
+    }
+    pool::futex_signal(pool_.header().progress);
+  } else if (parent_ && peer == *parent_) {   // all stagers have it
+    if (client < 0 || client >= tree_.clients()) throw base::Error(base::Errc::io, "a message of another node cannot be understood");
+    all_.messages.send(tree_.way_to(client, self_), bytes_of(head));
+  } else if (const auto found = opening_.find(head.job_output); found != opening_.end()) {
+    found->second.lacks.erase(peer);
+    tell_if_opened(head.job_output);
+  }
+}
+
+void Exchange::on_farewell(int peer, MessageKind kind) {
+  all_.messages.let_go(peer);
+  if (kind == MessageKind::end) ends_ = true;
+  else gone_.insert(peer);
+}
+
+// True: something was said.
+bool Exchange::tell_farewell() {
+  if (openings_ == nullptr || has_said_farewell_) return false;
+  const bool have_all_left = std::all_of(children_.begin(), children_.end(), [&](int child) { return gone_.contains(child); });
+  if (parent_ ? ends_ : have_all_left && outputs_.empty() && early_.empty() && to_open_.empty()) {   // and down the tree
+    ends_ = has_said_farewell_ = true;
+    for (const int child : children_) {
+      if (tree_.is_stager(child)) all_.messages.send(child, bytes_of(FarewellHead{.kind = MessageKind::end}));
+    }
+    return true;
+  }
+  if (!parent_ || !have_all_left || std::exchange(has_told_parent_, true)) return false;
+  all_.messages.send(*parent_, bytes_of(FarewellHead{.kind = MessageKind::leaves}));
+  return true;
+}
+
+}  // namespace glean::nodes

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "service/staged_job.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "pool/futex.hpp"
+
+namespace glean::service {
+namespace {
+
+constexpr double still_seconds_max = 5;   // nothing has moved for so long after the stager was told to end
+
+std::string new_pool_name() {
+  return "/glean." + std::to_string(getuid()) + "." + std::to_string(getpid()) + "." + std::to_string(base::now_ns());
+}
+
+}  // namespace
+
+StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages> messages)
+    : pool_(pool::Pool::create(new_pool_name(), options.plan, 0,
+                               {options.session, messages->peers(), messages->self(), messages->tree().stagers()})) {
+  options.label.copy(pool_.header().job.data(), pool_.header().job.size() - 1);
+  if (!pool_.claim_drain()) throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
+  engine_ = std::make_unique<drain::Engine>(pool_, options.plan, calls_);
+  outputs_ = std::make_unique<StagedOutputs>(pool_, *engine_, options.directories);
+  node_ = std::make_unique<Node>(pool_, *engine_, std::move(messages));
+  node_->exchange().serve(*outputs_);
+}
+
+StagedJob::~StagedJob() = default;
+
+void StagedJob::end_soon() {
+  ends_soon_.store(true);
+  pool::futex_signal(pool_.header().progress);
+}
+
+bool StagedJob::run() {
+  bool is_over = false;
+  try {
+    node_->run([&] { return node_->exchange().is_over() || ends_soon_.load(); },
+               [&](double still_seconds) { return node_->exchange().is_over() || still_seconds > still_seconds_max; });
+    is_over = node_->exchange().is_over();
+    if (!is_over) problem_ = "the stager was told to end before all clients had left";
+  } catch (const base::Error& error) {
+    problem_ = error.what();
+    tell_of_loss(pool_, error);
+  }
+  node_->part();
+  engine_->stop(is_over ? drain::Engine::Unfinished::discard : drain::Engine::Unfinished::leave);
+  if (is_over) pool_.remove();
+  return is_over;
+}
+
+}  // namespace glean::service

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a stager has of one job: a node without ranks.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drain/trace.hpp"
+#include "plan/node_plan.hpp"
+#include "pool/pool.hpp"
+#include "service/node.hpp"
+#include "service/staged_outputs.hpp"
+#include "store/posix/system_calls.hpp"
+#include "transport/messages.hpp"
+
+namespace glean::service {
+
+class StagedJob {
+ public:
+  struct Options {
+    std::string session;                    // the same on all nodes of the job
+    std::string label;                      // of the job, for people
+    plan::NodePlan plan;
+    std::vector<std::string> directories;   // where it may write
+  };
+  // Makes the pool. The messages are connected: their tree has the stagers, and this one's place in it. Throws base::Error.
+  StagedJob(const Options& options, std::unique_ptr<transport::Messages> messages);
+  ~StagedJob();
+  StagedJob(const StagedJob&) = delete;
+  StagedJob& operator=(const StagedJob&) = delete;
+
+  // Receives, writes and publishes until all clients have left and everything is done. False: what clients had sent of it is left in the
+  // pool, because another node is lost or `end_soon` was called; `problem()` says why. Blocks.
+  [[nodiscard]] bool run();
+  // Nothing more is taken: run() returns when all that has come is done, or nothing moves any more. Any thread.
+  void end_soon();
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  // What has become of the outputs so far. Any thread.
+  [[nodiscard]] drain::DrainTrace trace() const { return engine_->trace(); }
+  [[nodiscard]] const pool::Pool& pool() const { return pool_; }
+
+ private:
+  pool::Pool pool_;
+  store::SystemCalls calls_;
+  std::unique_ptr<drain::Engine> engine_;
+  std::unique_ptr<StagedOutputs> outputs_;
+  std::unique_ptr<Node> node_;
+  std::atomic<bool> ends_soon_{false};
+  std::string problem_;
+};
+
+}  // namespace glean::service

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "service/staged_outputs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "pool/description.hpp"
+#include "pool/published.hpp"
+#include "drain/checksums.hpp"
+#include "store/description.hpp"
+#include "store/posix/replaceable.hpp"
+
+namespace glean::service {
+namespace {
+
+bool is_below(const std::string& path, const std::string& directory) {
+  return directory == "/" || (path.starts_with(directory) && path.size() > directory.size() && path[directory.size()] == '/');
+}
+
+}  // namespace
+
+store::FileNames StagedOutputs::names_of(const std::string& path, base::Publish publish, bool refuses_existing) const {
+  const std::string final_path = store::resolved_path(path);
+  const bool may = std::any_of(directories_.begin(), directories_.end(), [&](const std::string& each) { return is_below(final_path, each); });
+  if (!may) {
+    throw base::Error(base::Errc::permission, fmt::format("the stager writes below {} only, and '{}' is not there", fmt::join(directories_, ", "),
+                                                          final_path),
+                      "`glean stage --directory` says where it may write");
+  }
+  if (publish == base::Publish::rename && !refuses_existing && store::why_written_in_place(final_path)) publish = base::Publish::in_place;
+  const std::string unique = std::to_string(getpid()) + "-" + std::to_string(base::now_ns());
+  return store::choose_names(final_path, publish, refuses_existing, unique);
+}
+
+std::optional<pool::OutputKey> StagedOutputs::claim_slot() {
+  std::optional<pool::OutputKey> claimed;
+  for (std::uint32_t index = 0; !claimed && index < pool::output_slots; ++index) claimed = pool_.open_slot(index);
+  return claimed;
+}
+
+std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder& recorder) {
+  auto description = store::OutputDescription::decode(asked.description);
+  if (asked.makes_file) {
+    const bool in_place = description.names.working_path == description.names.final_path;
+    description.names = names_of(description.names.final_path, in_place ? base::Publish::in_place : base::Publish::rename,
+                                 asked.refuses_existing);
+    if (description.names.working_path == description.names.final_path) drain::forget_sums(calls_, description.names.final_path);
+  }
+  const auto key = claim_slot();
+  if (!key) return std::nullopt;
+  const auto names = description.encode_names(), layout = description.encode_layout();
+  pool::mark_path(pool_.slot(key->slot), description.names.final_path);
+  try {
+    recorder.describe(*key, names, pool::Recorder::More::follow);
+    recorder.describe(*key, layout, pool::Recorder::More::none);
+  } catch (const base::Error& error) {
+    pool::forget_description(pool_, *key);
+    pool_.slot(key->slot).state.store(pool::OutputState::free, std::memory_order_release);
+    if (error.code() == base::Errc::timeout) return std::nullopt;
+    throw;
+  }
+  asked.description = names;
+  asked.description.insert(asked.description.end(), layout.begin(), layout.end());
+  engine_.adopt_now();
+  return key;
+}
+
+}  // namespace glean::service

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The outputs that the clients of a stager open, in the pool that the stager has for their job.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "drain/engine.hpp"
+#include "nodes/openings.hpp"
+#include "store/posix/file.hpp"
+
+namespace glean::service {
+
+class StagedOutputs final : public nodes::Openings {
+ public:
+  // Files are made below `directories`, absolute and without symbolic links, and nowhere else. Everything must outlive it.
+  StagedOutputs(pool::Pool& pool, drain::Engine& engine, std::vector<std::string> directories)
+      : pool_(pool), engine_(engine), directories_(std::move(directories)) {}
+
+  // Where the file of `path` is made. A symbolic link is followed. Throws permission when that is not below one of the directories,
+  // not_found, exists. Asks the file system.
+  [[nodiscard]] store::FileNames names_of(const std::string& path, base::Publish publish, bool refuses_existing) const;
+  [[nodiscard]] std::optional<pool::OutputKey> open(Asked& asked, pool::Recorder& recorder) override;
+
+ private:
+  [[nodiscard]] std::optional<pool::OutputKey> claim_slot();
+
+  pool::Pool& pool_;
+  drain::Engine& engine_;
+  std::vector<std::string> directories_;
+  store::SystemCalls calls_;
+};
+
+}  // namespace glean::service

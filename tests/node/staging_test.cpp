@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Compute nodes that write nothing, and stagers that write for them, all in one process.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <numeric>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "service/staged_job.hpp"
+#include "store/posix/temporary_directory.hpp"
+#include "virtual_nodes.hpp"
+
+namespace glean::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t limit_ns = 60'000'000'000;
+
+class Staging : public testing::Test {
+ protected:
+  // The nodes; `ranks[n]` of each.
+  void start(const std::vector<int>& ranks, int stagers, unsigned seed = 0) {
+    clients_ = static_cast<int>(ranks.size());
+    const int nodes = clients_ + stagers;
+    network_ = std::make_unique<transport::LocalNetwork>(nodes, seed, stagers);
+    share_ = {.machine = plan::plain_machine(stagers), .nodes = stagers, .first = clients_, .window_bytes = 4 * base::KiB,
+              .request_bytes = 4 * base::KiB, .publisher = clients_};
+    for (int stager = 0; stager < stagers; ++stager) {
+      jobs_.push_back(std::make_unique<service::StagedJob>(service::StagedJob::Options{"staged", "a test", pool::roomy_plan(), {directory()}},
+                                                           network_->messages(clients_ + stager)));
+      over_.push_back(std::async(std::launch::async, [job = jobs_.back().get()] { return job->run(); }));
+    }
+    int first = 0;
+    for (int node = 0; node < clients_; ++node) {
+      const int of_node = ranks[static_cast<std::size_t>(node)];
+      nodes_.push_back(std::make_unique<VirtualNode>(pool::roomy_plan(), of_node, first, pool::NodeShare{"staged", nodes, node, stagers},
+                                                     *network_, calls_));
+      first += of_node;
+    }
+  }
+  [[nodiscard]] std::string directory() const { return fs::canonical(directory_ / ".").string(); }
+  [[nodiscard]] std::string file(const std::string& name) const { return directory() + "/" + name; }
+
+  // On all clients; the first one asks the stagers.
+  void open(const VirtualOutput& output, std::uint64_t job_output, const std::string& final_path) {
+    for (const auto& node : nodes_) {
+      pool::Recorder recorder(node->made.pool, 0, 60, [] { return "a rank"; });
+      store::OutputDescription description = output.description;
+      description.share = share_;
+      description.names = {final_path + ".part", final_path};
+      auto header = output.file();
+      header.resize(description.layout.header_bytes);
+      description.metadata = {{0, header}};
+      node->keys.push_back(node->describe(recorder, description));
+      node->made.pool.slot(node->keys.back().slot).nodes.job_output = job_output;
+      node->engine.adopt_now();
+      if (node != nodes_.front()) continue;
+      auto bytes = description.encode_names();
+      const auto layout = description.encode_layout();
+      bytes.insert(bytes.end(), layout.begin(), layout.end());
+      node->exchange.progress();
+      node->exchange.open_at_stagers(job_output, std::move(bytes), false);
+    }
+  }
+  [[nodiscard]] pool::OutputSlot& slot(VirtualNode& node, std::size_t output = 0) { return node.made.pool.slot(node.keys[output].slot); }
+  // Runs the clients until it holds.
+  template <class Condition>
+  [[nodiscard]] bool comes(Condition condition) {
+    for (const std::uint64_t begin = base::now_ns(); !condition();) {
+      bool moved = false;
+      for (const auto& node : nodes_) moved = node->exchange.progress() || moved;
+      if (!moved) usleep(100);
+      if (base::now_ns() - begin > limit_ns) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] bool is_opened(std::size_t output = 0) {
+    const pool::OutputSlot& asked = slot(*nodes_.front(), output);
+    return comes([&] { return asked.nodes.is_at_stagers != 0 || asked.error != 0; }) && asked.error == 0;
+  }
+  void put_all(const VirtualOutput& output, std::size_t which = 0) {
+    for (const auto& node : nodes_) {
+      for (int rank = 0; rank < static_cast<int>(node->made.pool.header().ranks); ++rank) {
+        pool::Recorder recorder(node->made.pool, rank, 60, [] { return "a rank"; },
+                                [&] { for (const auto& each : nodes_) each->exchange.progress(); });
+        for (std::uint64_t step = 0; step < output.steps; ++step) node->put_step(recorder, node->keys[which], rank, output, step);
+        node->close(recorder, node->keys[which], rank, output);
+      }
+    }
+  }
+  [[nodiscard]] bool all_may_leave() {
+    return comes([&] {
+      return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->exchange.may_leave(); });
+    });
+  }
+  void leave() {
+    for (const auto& node : nodes_) node->exchange.leave();
+  }
+  [[nodiscard]] static std::vector<std::byte> content(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+  }
+
+  int clients_ = 0;
+  store::TemporaryDirectory directory_;
+  store::SystemCalls calls_;
+  plan::FileShare share_;
+  std::unique_ptr<transport::LocalNetwork> network_;
+  std::vector<std::unique_ptr<VirtualNode>> nodes_;
+  std::vector<std::unique_ptr<service::StagedJob>> jobs_;
+  std::vector<std::future<bool>> over_;
+};
+
+class StagingOf : public Staging, public testing::WithParamInterface<unsigned> {};
+
+// However many there are, and however late messages are: the clients leave before the file is there.
+TEST_P(StagingOf, RandomNodesMakesTheFilesThatASingleWriterWouldHaveMade) {
+  std::mt19937 random(GetParam());
+  std::vector<int> ranks(1 + random() % 5);
+  for (int& count : ranks) count = 1 + static_cast<int>(random() % 3);
+  start(ranks, 1 + static_cast<int>(random() % 4), GetParam() % 4);
+  std::vector<VirtualOutput> outputs;
+  for (std::size_t o = 0; o < 3; ++o) {
+    const std::string path = file("f" + std::to_string(o));
+    outputs.push_back(VirtualOutput::random(random, std::accumulate(ranks.begin(), ranks.end(), 0), random() % 6, path));
+    open(outputs[o], o + 1, path);
+  }
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    ASSERT_TRUE(is_opened(o)) << pool::message_of(slot(*nodes_.front(), o));
+    put_all(outputs[o], o);
+  }
+  ASSERT_TRUE(all_may_leave());
+  leave();
+
+  for (auto& over : over_) EXPECT_TRUE(over.get());
+  for (const auto& output : outputs) EXPECT_EQ(content(output.description.names.final_path), output.file());
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory()), {}), 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, StagingOf, testing::Range(1U, 13U));
+
+TEST_F(Staging, AFileThatCannotBeMadeIsAnErrorOfTheOpening) {
+  std::mt19937 random(1);
+  start({1, 1}, 2);
+  const VirtualOutput output = VirtualOutput::random(random, 2, 1, file("out"));
+  struct Case {
+    std::string path, message;
+  };
+  const std::vector<Case> cases = {{"/tmp/elsewhere", "the stager writes below " + directory() + " only"},
+                                   {directory() + "/../outside", "only, and"},
+                                   {file("missing/out"), "missing"}};
+  for (std::size_t c = 0; c < cases.size(); ++c) {
+    open(output, c + 1, cases[c].path);
+    EXPECT_FALSE(is_opened(c)) << cases[c].path;
+    const std::string message = pool::message_of(slot(*nodes_.front(), c));
+    EXPECT_NE(message.find(cases[c].message), message.npos) << message;
+    // All ranks give it up.
+    for (const auto& node : nodes_) {
+      pool::Recorder recorder(node->made.pool, 0, 60, [] { return "a rank"; });
+      VirtualRanks(node->made).report(recorder, node->keys[c], 0, pool::rank_closed | pool::rank_abandoned);
+    }
+    EXPECT_TRUE(comes([&] { return slot(*nodes_.back(), c).error != 0 && slot(*nodes_.back(), c).state != pool::OutputState::open; }));
+  }
+  ASSERT_TRUE(all_may_leave());
+  leave();
+  for (auto& over : over_) EXPECT_TRUE(over.get());
+  EXPECT_TRUE(fs::is_empty(directory()));
+}
+
+// Of what was opened and put, a rank gives an output up: no stager keeps anything of it.
+TEST_F(Staging, AnOutputThatIsGivenUpLeavesNothing) {
+  std::mt19937 random(3);
+  start({1, 2}, 2);
+  const VirtualOutput output = VirtualOutput::random(random, 3, 2, file("out"));
+  open(output, 1, file("out"));
+  ASSERT_TRUE(is_opened());
+  put_all(output);
+  pool::Recorder recorder(nodes_[1]->made.pool, 1, 60, [] { return "a rank"; });
+  VirtualRanks(nodes_[1]->made).report(recorder, nodes_[1]->keys[0], 1, pool::rank_closed | pool::rank_abandoned);
+  ASSERT_TRUE(comes([&] { return slot(*nodes_.front()).state != pool::OutputState::open; }));
+  leave();
+  for (auto& over : over_) EXPECT_TRUE(over.get());
+  EXPECT_TRUE(fs::is_empty(directory()));
+}
+
+}  // namespace
+}  // namespace glean::tests
