@@ -227,9 +227,8 @@ void ControlClient::Link::move_bytes() {
   while (loss_.empty()) {
     const ssize_t result = ::recv(socket_.descriptor(), buffer.data(), buffer.size(), 0);
     if (result > 0) {
-      const bool was_open = channel_.is_open();
       take(std::span(buffer).first(static_cast<std::size_t>(result)));
-      if (!was_open && channel_.is_open()) send_some();
+      if (channel_.has_output()) send_some();
     } else {
       if (result < 0 && is_for_later(errno)) return;
       loss_ = result == 0 ? "it has closed the connection" : words_of(errno);

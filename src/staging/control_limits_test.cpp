@@ -16,7 +16,17 @@ namespace {
 class RawClient {
  public:
   RawClient(const std::string& address, const wire::Key& key) : stranger_(address), channel_(wire::Side::connects, key, 1 << 20) {}
-  void say_hello() { stranger_.say(channel_.take_output()); }
+  void say_next() { stranger_.say(channel_.take_output()); }
+  // Takes what comes, until the condition is met.
+  template <class Condition>
+  [[nodiscard]] bool hears(Condition condition) {
+    while (!condition(channel_)) {
+      const auto bytes = stranger_.hear();
+      std::span<const std::byte> left = bytes;
+      if (left.empty() || channel_.receive(left)) return false;
+    }
+    return true;
+  }
   [[nodiscard]] const Stranger& stranger() const { return stranger_; }
 
  private:
@@ -32,7 +42,7 @@ TEST(ControlLimits, SendAwayAStrangerThatProvesNothing) {
   const std::string address = server.addresses().front();
   const Stranger silent(address);
   RawClient polite(address, options.key);
-  polite.say_hello();
+  polite.say_next();
   EXPECT_TRUE(silent.is_sent_away());
   EXPECT_TRUE(polite.stranger().is_sent_away());
   EXPECT_EQ(client.ask(1, long_enough)["asked"], 1);   // one that has proved itself stays
@@ -51,6 +61,20 @@ TEST(ControlLimits, SendTheOldestStrangerAwayFirst) {
   EXPECT_EQ(ControlClient(server.addresses(), options.key, long_enough).ask(1, long_enough)["asked"], 1);
   EXPECT_TRUE(strangers[1].is_sent_away());
   EXPECT_EQ(server.counts().unproved, 2u);
+}
+
+TEST(ControlLimits, LetThoseStayLongerThatSpeakTheProtocol) {
+  auto options = options_at();
+  options.unproved_max = 3;
+  ControlServer server(options, echo);
+  RawClient slow(server.addresses().front(), options.key);
+  slow.say_next();
+  EXPECT_TRUE(slow.hears([](const wire::Channel& channel) { return channel.has_output(); }));
+  std::vector<Stranger> strangers;
+  for (int i = 0; i < 10; ++i) strangers.emplace_back(server.addresses().front());
+  EXPECT_TRUE(strangers[7].is_sent_away());
+  slow.say_next();
+  EXPECT_TRUE(slow.hears([](const wire::Channel& channel) { return channel.is_open(); }));
 }
 
 TEST(ControlLimits, SendAwayWhatIsTooManyInAll) {
@@ -97,7 +121,11 @@ TEST(ControlLimits, KeepFloodsOfJunkFromAGoodClient) {
   const std::string address = server.addresses().front();
   std::atomic<bool> is_over{false};
   std::atomic<int> floods{0};
-  std::vector<std::thread> attackers;
+  std::vector<std::jthread> attackers;
+  struct End {   // also when something throws
+    std::atomic<bool>& is_over;
+    ~End() { is_over = true; }
+  } const end{is_over};
   for (int attacker = 0; attacker < 2; ++attacker) {
     attackers.emplace_back([&, attacker] {
       std::vector<Stranger> open;
@@ -119,8 +147,6 @@ TEST(ControlLimits, KeepFloodsOfJunkFromAGoodClient) {
     for (int question = 0; question < 20; ++question) EXPECT_EQ(client.ask(question, long_enough)["asked"], question);
     EXPECT_LE(server.counts().unproved, 16u);
   }
-  is_over = true;
-  for (auto& each : attackers) each.join();
 }
 
 TEST(ControlLimits, ReplaceTheSocketOfAServiceThatWasKilledOnly) {

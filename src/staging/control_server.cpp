@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <asio.hpp>
 #include <atomic>
@@ -106,7 +107,7 @@ class ControlServer::Service {
   void on_answer(std::uint64_t number, std::span<const std::byte> answer);
   void write(const ConnectionPtr& connection);
   void drop(ControlConnection& connection, const std::string& why);
-  void drop_oldest_stranger();
+  void make_room();
   void close_doors();
   void say_last_words();
   void count();
@@ -165,7 +166,7 @@ void ControlServer::Service::accept_from(ControlListener& listener) {
       break;
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       if (!strangers_.empty()) {
-        drop_oldest_stranger();
+        make_room();
         continue;
       }
       listener.pause.expires_after(without_descriptors);
@@ -183,7 +184,7 @@ void ControlServer::Service::admit(int descriptor, bool is_unix, const std::stri
   if (!is_unix) set_up_connection(descriptor);
   const bool is_full = connections_.size() >= options_.connections_max;
   if (is_full && strangers_.empty()) return base::log(base::LogLevel::info, "{} is sent away: there are too many connections", from);
-  if (is_full || strangers_.size() >= options_.unproved_max) drop_oldest_stranger();
+  if (is_full || strangers_.size() >= options_.unproved_max) make_room();
   const std::uint64_t number = ++last_number_;
   const auto connection = std::make_shared<ControlConnection>(loop_, socket.release(), Peer{number, from}, options_);
   connections_.emplace(number, connection);
@@ -191,7 +192,7 @@ void ControlServer::Service::admit(int descriptor, bool is_unix, const std::stri
   strangers_.emplace(number, Clock::now() + time);
   count();
   watch_strangers();
-  wait_to_read(connection);
+  read(connection);   // a client says its hello at once
 }
 
 void ControlServer::Service::watch_strangers() {
@@ -201,13 +202,21 @@ void ControlServer::Service::watch_strangers() {
   stranger_timer_.async_wait([this](const asio::error_code& error) {
     watches_strangers_ = false;
     if (error || is_stopping_) return;
-    while (!strangers_.empty() && strangers_.begin()->second <= Clock::now()) drop_oldest_stranger();
+    while (!strangers_.empty() && strangers_.begin()->second <= Clock::now()) {
+      drop(*connections_.at(strangers_.begin()->first), "it has not proved in time that it has the key");
+    }
     watch_strangers();
   });
 }
 
-void ControlServer::Service::drop_oldest_stranger() {
-  if (!strangers_.empty()) drop(*connections_.at(strangers_.begin()->first), "it has not proved in time that it has the key");
+// The oldest stranger goes, but those that speak the protocol stay longer: so a flood of junk does not sweep clients out.
+void ControlServer::Service::make_room() {
+  if (strangers_.empty()) return;
+  auto oldest = strangers_.begin();
+  const auto is_silent = [&](const auto& stranger) { return !connections_.at(stranger.first)->channel.has_hello(); };
+  const auto silent = std::find_if(strangers_.begin(), strangers_.end(), is_silent);
+  if (silent != strangers_.end()) oldest = silent;
+  drop(*connections_.at(oldest->first), "others want to come in");
 }
 
 // --- requests
@@ -344,7 +353,7 @@ void ControlServer::Service::close_doors() {
     listener.descriptor.close(ignored);
   }
   stranger_timer_.cancel();
-  while (!strangers_.empty()) drop_oldest_stranger();
+  while (!strangers_.empty()) make_room();
 }
 
 void ControlServer::Service::say_last_words() {

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -77,14 +78,19 @@ class Stranger {
   void say(std::span<const std::byte> bytes) const {
     static_cast<void>(::send(socket_.descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
   }
-  // Within a minute.
+  // What comes next, within a minute; nothing if it is sent away.
+  [[nodiscard]] std::vector<std::byte> hear() const {
+    std::vector<std::byte> bytes(256);
+    pollfd one{socket_.descriptor(), POLLIN, 0};
+    const bool has_come = ::poll(&one, 1, 60'000) > 0;
+    EXPECT_TRUE(has_come);
+    const ssize_t result = has_come ? ::recv(socket_.descriptor(), bytes.data(), bytes.size(), 0) : 0;
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(result, 0)));
+    return bytes;
+  }
   [[nodiscard]] bool is_sent_away() const {
-    for (;;) {
-      pollfd one{socket_.descriptor(), POLLIN, 0};
-      if (::poll(&one, 1, 60'000) <= 0) return false;
-      std::byte bytes[256];
-      if (::recv(socket_.descriptor(), bytes, sizeof bytes, 0) <= 0) return true;
-    }
+    while (!hear().empty()) continue;
+    return !testing::Test::HasFailure();
   }
 
  private:

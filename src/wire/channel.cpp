@@ -72,6 +72,7 @@ std::optional<Channel::Message> Channel::on_frame(const Frame& frame) {
     case State::awaits_hello: return on_hello(frame), std::nullopt;
     case State::awaits_answer: return on_answer(frame), std::nullopt;
     case State::awaits_proof: return on_proof(frame), std::nullopt;
+    case State::awaits_welcome: return on_welcome(frame), std::nullopt;
     case State::open: return unseal(frame);
     case State::broken: break;
   }
@@ -112,22 +113,30 @@ void Channel::on_answer(const Frame& frame) {
   check_version();
   if (!is_proved(answer.proof, Side::accepts, hellos(), key_)) refuse(base::Errc::permission, "the other side has another key");
   say(Kind::proof, prove(Side::connects, hellos(), key_));
-  open();
+  make_keys();
+  state_ = State::awaits_welcome;
+}
+
+// Without it this side would not know whether it was sent away before its proof was read.
+void Channel::on_welcome(const Frame& frame) {
+  if (!unseal(frame).empty()) refuse(base::Errc::io, "the other side does not say what is due");
+  state_ = State::open;
 }
 
 void Channel::on_proof(const Frame& frame) {
   if (!is_proved(record_of<Proof>(frame, Kind::proof), Side::connects, hellos(), key_)) {
     refuse(base::Errc::permission, "the other side has another key");
   }
-  open();
+  make_keys();
+  seal({});
+  state_ = State::open;
 }
 
-void Channel::open() {
+void Channel::make_keys() {
   out_.key = connection_key(side_, hellos(), key_);
   in_.key = connection_key(side_ == Side::connects ? Side::accepts : Side::connects, hellos(), key_);
   sodium_memzero(key_.data(), key_.size());
   decoder_.set_payload_max(message_max_ + seal_bytes);
-  state_ = State::open;
 }
 
 void Channel::send(std::span<const std::byte> message) {
@@ -136,6 +145,10 @@ void Channel::send(std::span<const std::byte> message) {
     refuse(base::Errc::invalid_argument,
            fmt::format("a message of {} bytes is too long: at most {} are sent", message.size(), message_max_));
   }
+  seal(message);
+}
+
+void Channel::seal(std::span<const std::byte> message) {
   const auto number = next_number(out_.number);
   std::vector<std::byte> sealed(message.size() + seal_bytes);
   crypto_aead_chacha20poly1305_ietf_encrypt(chars(sealed), nullptr, chars(message), message.size(), nullptr, 0, nullptr, number.data(),

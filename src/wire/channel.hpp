@@ -29,8 +29,11 @@ class Channel {
   // Takes bytes off the front, until there is a message, which it returns, or none are left. Throws base::Error: permission if the other
   // side has another key, io if what it says cannot be. The connection is to be closed then, after what is in the output is sent.
   [[nodiscard]] std::optional<Message> receive(std::span<const std::byte>& bytes);
-  // The other side has proved itself. Before that nothing that it has said counts, nor may anything be sent.
+  // Both sides have proved themselves, and each knows it of the other. Before that nothing that the other side has said counts, nor may
+  // anything be sent.
   [[nodiscard]] bool is_open() const { return state_ == State::open; }
+  // The other side has said a hello, as any process can.
+  [[nodiscard]] bool has_hello() const { return state_ == State::awaits_proof; }
   // Throws base::Error(invalid_argument) if it is too long.
   void send(std::span<const std::byte> message);
 
@@ -52,8 +55,8 @@ class Channel {
     Proof proof;
   };
   static_assert(sizeof(Answer) == 80);
-  enum class Kind : std::uint8_t { hello = 1, answer = 2, proof = 3, sealed = 4 };
-  enum class State { awaits_hello, awaits_answer, awaits_proof, open, broken };
+  enum class Kind : std::uint8_t { hello = 1, answer = 2, proof = 3, sealed = 4 };   // the first sealed one is empty: the welcome
+  enum class State { awaits_hello, awaits_answer, awaits_proof, awaits_welcome, open, broken };
   struct Direction {   // of what one side says: each message has the next number
     Key key{};
     std::uint64_t number = 0;
@@ -64,7 +67,9 @@ class Channel {
   void on_hello(const Frame& frame);
   void on_answer(const Frame& frame);
   void on_proof(const Frame& frame);
-  void open();
+  void make_keys();
+  void on_welcome(const Frame& frame);
+  void seal(std::span<const std::byte> message);
   [[nodiscard]] Message unseal(const Frame& frame);
   template <class Record>
   [[nodiscard]] Record record_of(const Frame& frame, Kind kind) const;

@@ -34,6 +34,8 @@ struct Pair {
     give(connecting, accepting.take_output(), piece_bytes);
     last_proof = connecting.take_output();
     give(accepting, last_proof, piece_bytes);
+    EXPECT_FALSE(connecting.is_open());
+    give(connecting, accepting.take_output(), piece_bytes);
   }
   Key key = make_key();
   Channel connecting{Side::connects, key, most}, accepting{Side::accepts, key, most};
@@ -90,6 +92,7 @@ TEST(Channel, IsNotOpenedByARecording) {
   give(connecting, answer);
   const auto proof = connecting.take_output();
   give(accepting, proof);
+  give(connecting, accepting.take_output());
   const auto request = sealed(connecting, "remove all");
   ASSERT_TRUE(accepting.is_open());
 
