@@ -9,6 +9,12 @@ find_package(tomlplusplus REQUIRED)
 find_package(nlohmann_json REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(sodium REQUIRED IMPORTED_TARGET libsodium)
+# Headers only; the distribution has no package file for it.
+find_path(ASIO_INCLUDE_DIR asio.hpp REQUIRED)
+add_library(asio::asio INTERFACE IMPORTED)
+target_include_directories(asio::asio SYSTEM INTERFACE "${ASIO_INCLUDE_DIR}")
+target_compile_definitions(asio::asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
+target_link_libraries(asio::asio INTERFACE Threads::Threads)
 
 if(GLEAN_WITH_MPI)
   # The library needs C only; C++ programs that link it include mpi.h.

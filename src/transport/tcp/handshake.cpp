@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/tcp/handshake.hpp"
 
-#include <sodium.h>
-
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
-#include <vector>
-
-#include "base/error.hpp"
 
 namespace glean::transport {
 namespace {
@@ -18,41 +12,14 @@ static_assert(std::endian::native == std::endian::little);   // records go as th
 
 constexpr std::array<char, 8> magic = {'G', 'L', 'E', 'A', 'N', 't', 'c', 'p'};
 constexpr std::uint32_t version = 2;
-// Each side proves under a name of its own, so that no side can be answered with what it has said itself.
-constexpr std::string_view connecting_side = "connects";
-constexpr std::string_view accepting_side = "accepts.";
 
 Hello make_hello(const Party& party, int to) {
-  Hello hello{magic, version, static_cast<std::uint32_t>(party.self), static_cast<std::uint32_t>(to),
-              static_cast<std::uint32_t>(party.peers), {}};
-  randombytes_buf(hello.nonce.data(), hello.nonce.size());
-  return hello;
+  return {magic, version, static_cast<std::uint32_t>(party.self), static_cast<std::uint32_t>(to), static_cast<std::uint32_t>(party.peers),
+          wire::make_nonce()};
 }
 
-std::vector<unsigned char> proven_text(std::string_view side, const Hello& connecting, const Hello& accepting) {
-  std::vector<unsigned char> text(side.begin(), side.end());
-  for (const Hello* hello : {&connecting, &accepting}) {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(hello);
-    text.insert(text.end(), bytes, bytes + sizeof *hello);
-  }
-  return text;
-}
-
-unsigned char* raw(Proof& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
-const unsigned char* raw(const std::array<std::byte, 32>& bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
-static_assert(sizeof(Proof) == crypto_auth_BYTES && sizeof(TcpKey) == crypto_auth_KEYBYTES);
-
-Proof prove(std::string_view side, const Hello& connecting, const Hello& accepting, const TcpKey& key) {
-  const auto text = proven_text(side, connecting, accepting);
-  Proof proof;
-  crypto_auth(raw(proof), text.data(), text.size(), raw(key));
-  return proof;
-}
-
-// Takes as long whatever the proof is.
-bool is_proved(const Proof& proof, std::string_view side, const Hello& connecting, const Hello& accepting, const TcpKey& key) {
-  const auto text = proven_text(side, connecting, accepting);
-  return crypto_auth_verify(raw(proof), text.data(), text.size(), raw(key)) == 0;
+wire::Hellos hellos_of(const Hello& connecting, const Hello& accepting) {
+  return {std::as_bytes(std::span(&connecting, 1)), std::as_bytes(std::span(&accepting, 1))};
 }
 
 // A new connection has room for so few bytes, or is broken.
@@ -61,13 +28,6 @@ bool send_at_once(const Socket& socket, std::span<const std::byte> bytes) { retu
 std::string words_of(int error) { return std::generic_category().message(error); }
 
 }  // namespace
-
-TcpKey make_tcp_key() {
-  if (sodium_init() < 0) throw base::Error(base::Errc::io, "no random numbers for the key of a job");
-  TcpKey key;
-  randombytes_buf(key.data(), key.size());
-  return key;
-}
 
 Progress Handshake::fail(const std::string& problem) {
   problem_ = problem;
@@ -104,15 +64,15 @@ Progress Approach::progress() {
   if (other.magic != magic || other.version != version || other.from != own_.to || other.to != own_.from || other.peers != own_.peers) {
     return fail("another process answers");
   }
-  if (is_proved(answer_->proof, accepting_side, own_, other, party_->key)) return Progress::done;
+  if (wire::is_proved(answer_->proof, wire::Side::accepts, hellos_of(own_, other), party_->key)) return Progress::done;
   has_other_key_ = true;
-  static_cast<void>(send_at_once(socket_, Proof{}));   // so that it need not wait to hear the same
+  static_cast<void>(send_at_once(socket_, wire::Proof{}));   // so that it need not wait to hear the same
   return fail("it has another key");
 }
 
 Socket Approach::confirm() {
   // Should the connection have broken meanwhile, it is lost as it may be at any time later.
-  static_cast<void>(send_at_once(socket_, prove(connecting_side, own_, answer_->hello, party_->key)));
+  static_cast<void>(send_at_once(socket_, wire::prove(wire::Side::connects, hellos_of(own_, answer_->hello), party_->key)));
   return std::move(socket_);
 }
 
@@ -124,7 +84,7 @@ Progress Reception::progress() {
   }
   const Progress received = receive(proof_);
   if (received != Progress::done) return received;
-  if (is_proved(*proof_, connecting_side, *hello_, own_, party_->key)) return Progress::done;
+  if (wire::is_proved(*proof_, wire::Side::connects, hellos_of(*hello_, own_), party_->key)) return Progress::done;
   has_other_key_ = true;
   return fail("it has another key");
 }
@@ -139,7 +99,7 @@ Progress Reception::answer() {
   }
   peer_ = static_cast<int>(hello_->from);
   own_ = make_hello(*party_, peer_);
-  const Answer answer{own_, prove(accepting_side, *hello_, own_, party_->key)};
+  const Answer answer{own_, wire::prove(wire::Side::accepts, hellos_of(*hello_, own_), party_->key)};
   return send_at_once(socket_, std::as_bytes(std::span(&answer, 1))) ? Progress::waits : fail("the connection was closed");
 }
 

@@ -10,6 +10,7 @@
 
 #include "transport/tcp/messages.hpp"
 #include "transport/tcp/socket.hpp"
+#include "wire/proof.hpp"
 
 namespace glean::transport {
 
@@ -25,17 +26,15 @@ struct Hello {
   std::uint32_t version = 0;
   std::uint32_t from = 0, to = 0;
   std::uint32_t peers = 0;
-  std::array<std::byte, 32> nonce{};
+  wire::Nonce nonce{};
 };
 static_assert(sizeof(Hello) == 56);
 
-using Proof = std::array<std::byte, 32>;
-
 struct Answer {
   Hello hello;
-  Proof proof;
+  wire::Proof proof;
 };
-static_assert(sizeof(Answer) == sizeof(Hello) + sizeof(Proof));
+static_assert(sizeof(Answer) == sizeof(Hello) + sizeof(wire::Proof));
 
 enum class Progress { waits, done, failed };
 
@@ -112,7 +111,7 @@ class Reception : public Handshake {
   int peer_ = -1;
   Awaited<Hello> hello_;
   Hello own_;
-  Awaited<Proof> proof_;
+  Awaited<wire::Proof> proof_;
 };
 
 }  // namespace glean::transport

@@ -2,7 +2,6 @@
 #include "transport/tcp/meeting.hpp"
 
 #include <fmt/format.h>
-#include <sodium.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "wire/key.hpp"
 
 namespace glean::transport {
 namespace {
@@ -29,7 +29,7 @@ constexpr std::uint32_t meetings = Wakeups::meetings, once = EPOLLIN | EPOLLOUT 
 }  // namespace
 
 Meeting::Meeting(TcpDoor door, const Party& party, Wakeups& wakeups) : door_(std::move(door)), party_(party), wakeups_(wakeups) {
-  if (sodium_init() < 0) throw base::Error(base::Errc::io, "no random numbers to prove a key with");
+  wire::require_random_numbers();
   wakeups_.add(door_.socket(), meetings, EPOLLIN);
 }
 

@@ -182,6 +182,8 @@ TcpMessages::~TcpMessages() {
 
 }  // namespace
 
+TcpKey make_tcp_key() { return wire::make_key(); }
+
 TcpDoor::TcpDoor() : socket_(listen_anywhere()), addresses_(addresses_of(socket_, addresses_bytes_max)) {}
 
 std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, const Tree& tree,

@@ -3,7 +3,6 @@
 // Messages over TCP, for what moves while the program computes: no MPI, so any one thread may call it at any time.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -11,11 +10,12 @@
 
 #include "transport/messages.hpp"
 #include "transport/tcp/socket.hpp"
+#include "wire/key.hpp"
 
 namespace glean::transport {
 
-// The secret of a job: a process that has it may connect.
-using TcpKey = std::array<std::byte, 32>;
+// The secret of a job.
+using TcpKey = wire::Key;
 [[nodiscard]] TcpKey make_tcp_key();   // random
 
 // Listens on any free port of all interfaces from construction on: a peer that connects early waits. Local. Throws base::Error.

@@ -2,9 +2,7 @@
 #include "transport/tcp/socket.hpp"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <linux/sockios.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -16,10 +14,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <memory>
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/interfaces.hpp"
 
 namespace glean::transport {
 namespace {
@@ -69,34 +67,6 @@ std::uint16_t port_of(const Address& address) {
                                                      : reinterpret_cast<const sockaddr_in&>(address.storage).sin_port);
 }
 
-std::string host_of(const sockaddr& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  const void* bytes = address.sa_family == AF_INET6
-                          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
-                          : &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
-  return ::inet_ntop(address.sa_family, bytes, text.data(), text.size()) == nullptr ? "?" : text.data();
-}
-
-bool is_link_local(const sockaddr& address) {
-  return address.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
-}
-
-std::vector<std::string> hosts_of_interfaces(bool with_ipv6) {
-  ifaddrs* found = nullptr;
-  if (::getifaddrs(&found) != 0) throw base::system_error(errno, "cannot list the network interfaces");
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(found, &::freeifaddrs);
-  std::vector<std::string> hosts, loopback;
-  for (const ifaddrs* each = all.get(); each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || (each->ifa_flags & IFF_UP) == 0) continue;
-    const auto family = each->ifa_addr->sa_family;
-    if (family != AF_INET && !(family == AF_INET6 && with_ipv6)) continue;
-    if (is_link_local(*each->ifa_addr)) continue;   // means nothing without the name of an interface of the other side
-    ((each->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : hosts).push_back(host_of(*each->ifa_addr));
-  }
-  hosts.insert(hosts.end(), loopback.begin(), loopback.end());
-  return hosts;
-}
-
 Address address_of(const std::string& host, std::uint16_t port) {
   Address address;
   auto& v4 = reinterpret_cast<sockaddr_in&>(address.storage);
@@ -144,7 +114,7 @@ Socket listen_anywhere() {
 std::string addresses_of(const Socket& listening, std::size_t most_bytes) {
   const Address own = own_address(listening);
   std::string text = std::to_string(port_of(own));
-  for (const std::string& host : hosts_of_interfaces(own.storage.ss_family == AF_INET6)) {
+  for (const std::string& host : base::interface_addresses(true, own.storage.ss_family == AF_INET6)) {
     if (text.size() + 1 + host.size() <= most_bytes) text += ' ' + host;
   }
   return text;
@@ -195,7 +165,7 @@ std::string far_end(const Socket& socket) {
   Address far;
   far.bytes = sizeof far.storage;
   if (::getpeername(socket.descriptor(), as_sockaddr(far), &far.bytes) != 0) return "somewhere";
-  return host_of(*as_sockaddr(far)) + " port " + std::to_string(port_of(far));
+  return base::numeric_host(*as_sockaddr(far)) + " port " + std::to_string(port_of(far));
 }
 
 Moved receive(const Socket& socket, std::span<std::byte> target) {
