@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/clock.hpp"
 #include "interposition.hpp"
 #include "path_resolution.hpp"
 #include "pool/futex.hpp"
@@ -24,6 +25,9 @@ namespace {
 using pool::NameChange;
 using pool::NameLog;
 using Names = pool::Draining::Names;
+
+constexpr std::uint64_t drain_lets_go_ns = 1'000'000'000, nodes_let_go_ns = 10'000'000'000;
+constexpr unsigned letting_go_nap_us = 500;
 
 // A name of the file system, as the slot of an output has it.
 struct Name {
@@ -313,24 +317,40 @@ bool with_change(const char* call, const char* path, What what) {
   return result;
 }
 
-bool has_only_hidden_files(int directory, const char* path) {
+// What is in a directory that the program has emptied.
+struct Left {
+  bool only_hidden = false;   // nothing that the program has not removed; perhaps nothing at all
+  bool any_removed = false;   // files that wait for others to be durable
+};
+
+Left left_in(int directory, const char* path) {
+  Left left;
   const int descriptor = static_cast<int>(syscall(SYS_openat, directory, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
-  if (descriptor < 0) return false;
+  if (descriptor < 0) return left;
+  left.only_hidden = true;
   alignas(dirent64) std::array<char, 8192> entries;
-  bool any = false, only = true;
-  for (long bytes; only && (bytes = syscall(SYS_getdents64, descriptor, entries.data(), entries.size())) > 0;) {
+  for (long bytes; left.only_hidden && (bytes = syscall(SYS_getdents64, descriptor, entries.data(), entries.size())) > 0;) {
     for (long at = 0; at < bytes;) {
       const auto* entry = reinterpret_cast<const dirent64*>(entries.data() + at);
       const std::string_view name = entry->d_name;
       const bool is_working_file = name.starts_with('.') && name.find(".glean-") != name.npos && name.ends_with(".part");
-      const bool hidden = is_working_file || is_hidden(entry->d_name);
-      any = any || hidden;
-      only = only && (hidden || name == "." || name == "..");
+      left.any_removed = left.any_removed || is_hidden(entry->d_name);
+      left.only_hidden = left.only_hidden && (is_working_file || is_hidden(entry->d_name) || name == "." || name == "..");
       at += entry->d_reclen;
     }
   }
   syscall(SYS_close, descriptor);
-  return any && only;
+  return left;
+}
+
+// The drain lets files go just after what they wait for is durable. Another node hears of that later, and has files of its own that it lets
+// go then; those of a job that was killed stay.
+void wait_until_let_go(const pool::Pool& pool, int directory, const char* path) {
+  const std::uint64_t limit = base::now_ns() + (pool.is_shared() ? nodes_let_go_ns : drain_lets_go_ns);
+  for (Left left = left_in(directory, path); left.only_hidden && left.any_removed && base::now_ns() < limit;) {
+    usleep(letting_go_nap_us);
+    left = left_in(directory, path);
+  }
 }
 
 }  // namespace
@@ -365,10 +385,15 @@ bool cuts(int open_flags) { return (open_flags & O_TRUNC) != 0; }
 bool cuts(const char* fopen_mode) { return fopen_mode != nullptr && fopen_mode[0] == 'w'; }
 
 bool loses_hidden_files(const char* call, int directory, const char* path) noexcept {
-  return path != nullptr && has_only_hidden_files(directory, path) && with_change(call, path, [](Change& change) {
-    change.wait_for_all();
-    return true;
-  });
+  if (path == nullptr || !left_in(directory, path).only_hidden) return false;
+  const Looking looking;
+  if (looking.interposition() == nullptr) return false;
+  const int error = errno;
+  Change change(*looking.interposition(), {call, path});
+  change.wait_for_all();
+  wait_until_let_go(looking.interposition()->draining.pool(), directory, path);
+  errno = error;
+  return true;
 }
 
 bool is_hidden(const char* name) noexcept { return name[0] == '.' && pool::parse_hidden(name).has_value(); }

@@ -21,8 +21,9 @@ void wait_to_cut(const char* call, int directory, const char* path) noexcept;
 [[nodiscard]] bool cuts(int open_flags);
 [[nodiscard]] bool cuts(const char* fopen_mode);
 
-// A directory that cannot be removed has nothing in it but hidden files, or working files of what was renamed, and now it may not have them
-// any more. Blocks until what they wait for is durable.
+// A directory that could not be removed has nothing in it but hidden files, or working files of what was renamed, and now it may not have
+// them any more. Blocks until what they wait for is durable, and on several nodes until all nodes know; for at most 10 s longer where files
+// stay that a killed job has left.
 [[nodiscard]] bool loses_hidden_files(const char* call, int directory, const char* path) noexcept;
 // Names that a program does not see when it lists a directory.
 [[nodiscard]] bool is_hidden(const char* name) noexcept;

@@ -32,6 +32,10 @@ namespace glean::session {
 // Nor is there none of that name. Local.
 [[nodiscard]] bool is_working_file(const pool::OutputSlot& slot, const std::string& path);
 
+// Renames the working file of the slot to its final name, at once with ranks of other nodes. Returns an errno; 0: it has that name. ENOENT:
+// the program has removed it. Local.
+[[nodiscard]] int give_final_name(const pool::OutputSlot& slot, const store::FileNames& names);
+
 struct FoundOutput {
   pool::OutputKey key;
   std::string working_path;

@@ -37,24 +37,30 @@ class Sharing {
   Sharing(Core& core, const FoundOutput& found, const std::string& path)
       : core_(core), pool_(core.pool()), key_(found.key), slot_(pool_.slot(found.key.slot)), found_(found), path_(path) {}
 
-  // Where it is.
-  std::string share() {
+  // Where it is; nothing: it is closed by all meanwhile, and is found as such.
+  std::optional<std::string> share() {
     wait([&] { return slot_.working_inode.load(std::memory_order_acquire) != 0; }, "'" + path_ + "' to be opened by the drain");
     const bool is_new = !pool::have_others(slot_);
-    if (!is_there()) return found_.working_path;
+    if (!is_there()) return where_it_stays();
     pool::tell_of_others(slot_);
     if (pool_.is_shared()) tell_all_nodes();
     write_captured();
-    if (!is_there()) return found_.working_path;
+    if (!is_there()) return where_it_stays();
     const auto names = store::OutputDescription::decode_names(pool::read_description(pool_, key_).bytes).names;
     if (names.working_path == names.final_path) return found_.working_path;
-    if (!publish_name(names)) return found_.working_path;
+    if (!publish_name(names)) return where_it_stays();
     if (is_new) base::log(base::LogLevel::info, "'{}' is opened once more while it is open: it is written in place from now on", path_);
     return names.final_path;
   }
 
  private:
   [[nodiscard]] bool is_there() const { return is_current(pool_, key_) && slot_.error.load(std::memory_order_acquire) == 0; }
+
+  // One that is closed by all may be published now, or at any moment.
+  [[nodiscard]] std::optional<std::string> where_it_stays() const {
+    if (!is_current(pool_, key_) || is_closed_by_all(pool_, key_.slot)) return std::nullopt;
+    return found_.working_path;
+  }
 
   template <class Holds>
   void wait(Holds holds, const std::string& what) {
@@ -103,15 +109,12 @@ class Sharing {
       sched_yield();
     }
     const ByteOutput::KeptName kept(core_, key_, names.working_path);
-    if (pool::leads_to_file_of(slot_, names.final_path)) return true;   // others have done it
-    if (!is_working_file(slot_, names.working_path)) return false;      // the program has removed it
-    struct stat replaced {};
-    if (stat(names.final_path.c_str(), &replaced) == 0) chmod(names.working_path.c_str(), replaced.st_mode & 07777);
-    ByteOutput::forget_checksums(names.final_path);
-    const int error = rename(names.working_path.c_str(), names.final_path.c_str()) == 0 ? 0 : errno;
-    if (error == 0 || pool::leads_to_file_of(slot_, names.final_path)) return true;
-    base::log(base::LogLevel::warning, "'{}' is opened once more while it is open, and cannot get its name: {}", path_,
-              std::strerror(error));
+    const int error = give_final_name(slot_, names);
+    if (error == 0) return true;
+    if (error != ENOENT) {   // the program has removed it
+      base::log(base::LogLevel::warning, "'{}' is opened once more while it is open, and cannot get its name: {}", path_,
+                std::strerror(error));
+    }
     return false;
   }
 
@@ -124,6 +127,17 @@ class Sharing {
 };
 
 }  // namespace
+
+int give_final_name(const pool::OutputSlot& slot, const store::FileNames& names) {
+  const auto is_given = [&] { return pool::leads_to_file_of(slot, names.final_path); };
+  if (is_given()) return 0;
+  if (!is_working_file(slot, names.working_path)) return is_given() ? 0 : ENOENT;   // another node may just have done it
+  struct stat replaced {};
+  if (stat(names.final_path.c_str(), &replaced) == 0) chmod(names.working_path.c_str(), replaced.st_mode & 07777);
+  ByteOutput::forget_checksums(names.final_path);
+  const int error = rename(names.working_path.c_str(), names.final_path.c_str()) == 0 ? 0 : errno;
+  return error == 0 || is_given() ? 0 : error;
+}
 
 std::optional<std::string> ByteOutput::share_with_others(Core& core, const std::string& path) {
   if (!any_is_open(core.pool())) return std::nullopt;

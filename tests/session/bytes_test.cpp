@@ -3,10 +3,14 @@
 // Raw outputs, as front ends for unmodified programs use them.
 #include <unistd.h>
 
+#include <atomic>
 #include <random>
+#include <thread>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "ranks.hpp"
+#include "session/byte_opening.hpp"
 #include "session/byte_output.hpp"
 #include "session/core.hpp"
 #include "store/posix/file.hpp"
@@ -353,6 +357,46 @@ TEST_F(BytesOfRanks, OneThatIsNotClosedIsNotThere) {
   ByteOutput::open(core, MPI_COMM_WORLD, path("abandoned"), ByteOutput::Existing::replace).reset();
   core->close();
   EXPECT_EQ(others(), std::vector<std::string>{});
+}
+
+// Ranks of two nodes open a file once more at the same time: one renames it while the other looks, a little later in
+// each round.
+TEST_F(BytesOfRanks, AFileGetsItsNameThoughAnotherNodeGivesItAtTheSameTime) {
+  if (rank_ != 0) return;
+  const store::FileNames names{path("data.part"), path("data")};
+  std::ofstream(names.working_path) << "bytes";
+  struct stat status {};
+  ASSERT_EQ(stat(names.working_path.c_str(), &status), 0);
+  pool::OutputSlot slot{};
+  slot.working_device = status.st_dev;
+  slot.working_inode = status.st_ino;
+  constexpr int rounds = 4000, latest_ns = 20'000;
+  std::atomic<int> begun = 0, ended = 0;
+  const auto reaches = [](const std::atomic<int>& count, int number) {
+    for (int turn = 1; count.load() < number; ++turn) {
+      if (turn % 1000 == 0) std::this_thread::yield();
+    }
+  };
+  std::thread other([&] {
+    for (int round = 1; round <= rounds; ++round) {
+      reaches(begun, round);
+      static_cast<void>(rename(names.working_path.c_str(), names.final_path.c_str()));
+      ended = round;
+    }
+  });
+  int failures = 0;
+  for (int round = 1; round <= rounds; ++round) {
+    begun = round;
+    const std::uint64_t begin = base::now_ns();
+    while (base::now_ns() - begin < static_cast<std::uint64_t>(round) * latest_ns / rounds) {}
+    failures += session::give_final_name(slot, names) == 0 ? 0 : 1;
+    reaches(ended, round);
+    std::filesystem::rename(names.final_path, names.working_path);
+  }
+  other.join();
+  EXPECT_EQ(failures, 0);
+  std::filesystem::remove(names.working_path);
+  EXPECT_EQ(session::give_final_name(slot, names), ENOENT);
 }
 
 }  // namespace

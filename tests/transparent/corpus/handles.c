@@ -161,6 +161,20 @@ CASE(handles_twice_of_some, "ranks that have it open with all open it once more 
   MPI_Comm_free(&comm);
 }
 
+CASE(handles_to_read, "new files that all have open, and open to read all at the same time") {
+  for (int number = 0; number < 5; ++number) {
+    char name[20];
+    snprintf(name, sizeof name, "data%d", number);
+    MPI_File file = open_new(name), again;
+    write_at(file, 1000 * rank, 1000, number);
+    sync_all(file);
+    again = open_file(MPI_COMM_WORLD, name, MPI_MODE_RDONLY);
+    say_at(again, 1000 * ((rank + 1) % ranks), 1000);
+    close_file(&again);
+    close_file(&file);
+  }
+}
+
 CASE(handles_passed, "the file is written by a name with a prefix first, then by a plain one") {
   MPI_Comm comm = half();
   char name[1100];

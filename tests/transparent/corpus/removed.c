@@ -178,6 +178,27 @@ CASE(removed_directory, "a directory that is removed with the new file in it tha
   say_whether_there("folder");
 }
 
+CASE(removed_directories, "the last rank removes a file beside one that all have just closed, and the first one the directory") {
+  int files_failed = 0, directories_failed = 0;
+  for (int round = 0; round < 20; ++round) {
+    if (rank == 0) mkdir(path("folder"), 0777);
+    barrier();
+    if (rank == ranks - 1) {
+      FILE* own = fopen(path("folder/own"), "w");
+      if (own) fputs("text\n", own), fclose(own);
+    }
+    MPI_File file = open_new("data");
+    write_at(file, round);
+    close_file(&file);
+    if (rank == ranks - 1) files_failed += unlink(path("folder/own")) != 0;
+    barrier();
+    if (rank == 0) directories_failed += rmdir(path("folder")) != 0;
+  }
+  say("failed: unlink %d, rmdir %d", files_failed, directories_failed);
+  barrier();
+  say_file("data");
+}
+
 CASE(renamed_directory, "a directory that is renamed with a new file and an old one in it that are open") {
   if (rank == 0) mkdir(path("before"), 0777);
   barrier();

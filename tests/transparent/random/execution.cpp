@@ -2,7 +2,9 @@
 #include "execution.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -68,7 +70,9 @@ std::vector<std::string> Execution::run() {
     if (place_of(file) == 0) remove_names(file);
   }
   MPI_Barrier(MPI_COMM_WORLD);
-  if (rank_ == 0 && !where_.leave && rmdir(directory_.c_str()) != 0) failed(-1, "the directory is not empty in the end");
+  if (rank_ == 0 && !where_.leave && rmdir(directory_.c_str()) != 0) {
+    failed(-1, std::string("the directory cannot be removed in the end: ") + std::strerror(errno) + there());
+  }
   return failures_;
 }
 
@@ -89,7 +93,9 @@ void Execution::ok(int code, int step, const char* call) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(code, text, &length);
-  failed(step, std::string(call) + ": " + text);
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(code, &error_class);
+  failed(step, std::string(call) + ": " + text + (error_class == MPI_ERR_NO_SUCH_FILE ? there() : ""));
 }
 
 void Execution::prepare(int file) {

@@ -99,6 +99,7 @@ class Execution {
   void tell(int number, int event) const { if (where_.witness != nullptr) where_.witness->tell(number, event); }
   [[nodiscard]] Opened& opened(int file) { return opened_[static_cast<std::size_t>(file)]; }
   void failed(int step, const std::string& what);
+  [[nodiscard]] std::string there() const;   // what is in the directory, to be said with a failure
   void ok(int code, int step, const char* call);
 
   const Scenario& scenario_;

@@ -56,6 +56,22 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
+// Past the C library, too.
+std::string listed_as_others(const std::string& directory) {
+  std::string listed;
+  const long descriptor = syscall(SYS_openat, AT_FDCWD, directory.c_str(), O_RDONLY | O_DIRECTORY);
+  if (descriptor < 0) return std::strerror(errno);
+  alignas(dirent64) char buffer[8192];
+  for (long count; (count = syscall(SYS_getdents64, descriptor, buffer, sizeof buffer)) > 0;) {
+    for (long at = 0; at < count; at += reinterpret_cast<const dirent64*>(buffer + at)->d_reclen) {
+      const std::string name = reinterpret_cast<const dirent64*>(buffer + at)->d_name;
+      if (name != "." && name != "..") listed += (listed.empty() ? "" : " ") + name;
+    }
+  }
+  syscall(SYS_close, descriptor);
+  return listed.empty() ? "nothing" : listed;
+}
+
 // GLEAN does not know a file that is written in place by its other hard links: what walks through names waits for all files.
 void wait_for_all(const std::string& directory) {
   glob_t found{};
@@ -63,6 +79,8 @@ void wait_for_all(const std::string& directory) {
 }
 
 }  // namespace
+
+std::string Execution::there() const { return "; there is " + listed_as_others(directory_); }
 
 void Execution::close(int file, int number) {
   Opened& opened = this->opened(file);
@@ -147,10 +165,14 @@ int Execution::make(const NameCall& call, const std::string& from, const std::st
 void Execution::look(int file, Look look, int number) {
   const std::string base = base_name(file, colour_of(file));
   const auto& entries = model_.directory().entries();
-  if (model_.file(file).has_been_linked) wait_for_all(directory_);
-  // Under GLEAN on several nodes, a rank that lists a directory waits for files of other communicators that are closed on this node only:
-  // two nodes may wait for each other.
-  const bool others_wait = scenario_.files[static_cast<std::size_t>(file)].members == Members::world || number < 0;
+  // Under GLEAN on several nodes, a rank that lists a directory, or waits for all, waits for files of other communicators that are closed
+  // on this node only: two nodes may wait for each other.
+  const Members members = scenario_.files[static_cast<std::size_t>(file)].members;
+  const bool others_wait = members == Members::world || number < 0;
+  if (model_.file(file).has_been_linked) {
+    if (members == Members::self && number >= 0) return;   // the ranks of another communicator wait in each step for each other
+    wait_for_all(directory_);
+  }
   if (look == Look::list && others_wait) {
     std::vector<std::string> found = names_in(directory_);
     std::sort(found.begin(), found.end());
