@@ -212,7 +212,7 @@ void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
   throw base::Error(base::Errc::io, "a message of another node cannot be understood");
 }
 
-// In the order in which they came from each peer. A block that finds no room waits, and with it all blocks after it, until the drain has made
+    const bool is_nobodys = slot.is_bytes.load(std::memory_order_acquire) != 0 || openings_ != nullptr;   // no rank sees its end
 // some.
 bool Exchange::take_in(Lane& lane) {
   bool moved = false, lacks_room = false;

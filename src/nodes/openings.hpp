@@ -20,8 +20,8 @@ class Openings {
     bool refuses_existing = false;
     bool makes_file = false;              // this stager is the root: it chooses the names, and makes the file
   };
-  // Opens the output on this stager: describes it in its pool, and has the drain open the file; a slot with an error says that it could not.
-  // Nothing: there is no room for it now. Throws base::Error when it cannot be opened. Blocks for the storage.
+  // Opens the output on this stager: describes it in its pool, and has the drain open the file; a slot with an error says that it could
+  // not. Nothing: there is no room for it now. Throws base::Error when it cannot be opened. Blocks for the storage.
   [[nodiscard]] virtual std::optional<pool::OutputKey> open(Asked& asked, pool::Recorder& recorder) = 0;
 };
 

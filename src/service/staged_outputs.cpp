@@ -25,10 +25,10 @@ bool is_below(const std::string& path, const std::string& directory) {
 
 store::FileNames StagedOutputs::names_of(const std::string& path, base::Publish publish, bool refuses_existing) const {
   const std::string final_path = store::resolved_path(path);
-  const bool may = std::any_of(directories_.begin(), directories_.end(), [&](const std::string& each) { return is_below(final_path, each); });
-  if (!may) {
-    throw base::Error(base::Errc::permission, fmt::format("the stager writes below {} only, and '{}' is not there", fmt::join(directories_, ", "),
-                                                          final_path),
+  const auto is_above = [&](const std::string& each) { return is_below(final_path, each); };
+  if (std::none_of(directories_.begin(), directories_.end(), is_above)) {
+    throw base::Error(base::Errc::permission, fmt::format("the stager writes below {} only, and '{}' is not there",
+                                                          fmt::join(directories_, ", "), final_path),
                       "`glean stage --directory` says where it may write");
   }
   if (publish == base::Publish::rename && !refuses_existing && store::why_written_in_place(final_path)) publish = base::Publish::in_place;

@@ -187,8 +187,10 @@ TcpKey make_tcp_key() { return wire::make_key(); }
 TcpDoor::TcpDoor() : socket_(listen_anywhere()), addresses_(addresses_of(socket_, addresses_bytes_max)) {}
 
 std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, const Tree& tree,
-                                            const std::map<int, std::string>& neighbours, const TcpKey& key, double deadline_seconds, double later_deadline_seconds) {
-  return std::make_unique<TcpMessages>(std::move(door), Party{self, tree.nodes(), key}, tree, neighbours, deadline_seconds, later_deadline_seconds);
+                                            const std::map<int, std::string>& neighbours, const TcpKey& key, double deadline_seconds,
+                                            double later_deadline_seconds) {
+  return std::make_unique<TcpMessages>(std::move(door), Party{self, tree.nodes(), key}, tree, neighbours, deadline_seconds,
+                                       later_deadline_seconds);
 }
 
 }  // namespace glean::transport

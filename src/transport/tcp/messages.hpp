@@ -43,7 +43,7 @@ class TcpDoor {
 // node, as soon as all heads that have come are given out; what is sent to that node is dropped, and complete. The destructor blocks
 // for a second at most, until heads that were sent are on the other side; bodies and targets that are not complete it does not touch.
 [[nodiscard]] std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, const Tree& tree,
-                                                          const std::map<int, std::string>& neighbours, const TcpKey& key, double deadline_seconds,
-                                                          double later_deadline_seconds = 300);
+                                                          const std::map<int, std::string>& neighbours, const TcpKey& key,
+                                                          double deadline_seconds, double later_deadline_seconds = 300);
 
 }  // namespace glean::transport

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "staging/job_requests.hpp"
+
+#include <sodium.h>
+
+#include "base/error.hpp"
+
+namespace glean::staging {
+namespace {
+
+constexpr int nodes_max = 1 << 20, stagers_max = 4096;
+constexpr std::size_t text_max = 256;
+constexpr std::string_view context = "glean, key of a job";
+
+template <class Value>
+Value get(const nlohmann::json& json, const char* key) {
+  try {
+    return json.at(key).get<Value>();
+  } catch (const nlohmann::json::exception&) {
+    throw base::Error(base::Errc::invalid_argument, std::string("the request has no usable '") + key + "'");
+  }
+}
+
+std::string text_in(const nlohmann::json& json, const char* key) {
+  auto text = get<std::string>(json, key);
+  if (text.size() > text_max) throw base::Error(base::Errc::invalid_argument, std::string("'") + key + "' is too long");
+  return text;
+}
+
+}  // namespace
+
+nlohmann::json to_json(const JoinRequest& request) {
+  return {{"ask", "join"}, {"session", request.session}, {"label", request.label}, {"clients", request.clients},
+          {"stagers", request.stagers}, {"index", request.index}, {"chunk_bytes", request.chunk_bytes},
+          {"request_bytes", request.request_bytes}};
+}
+
+nlohmann::json to_json(const JoinAnswer& answer) { return {{"door", answer.door}, {"chunk_bytes", answer.chunk_bytes}}; }
+
+nlohmann::json to_json(const BeginRequest& request) {
+  nlohmann::json doors = nlohmann::json::object();
+  for (const auto& [node, door] : request.doors) doors[std::to_string(node)] = door;
+  return {{"ask", "begin"}, {"session", request.session}, {"doors", doors}};
+}
+
+JoinRequest join_request_from(const nlohmann::json& json) {
+  JoinRequest request{.session = text_in(json, "session"), .label = text_in(json, "label"), .clients = get<int>(json, "clients"),
+                      .stagers = get<int>(json, "stagers"), .index = get<int>(json, "index"),
+                      .chunk_bytes = get<std::uint64_t>(json, "chunk_bytes"), .request_bytes = get<std::uint64_t>(json, "request_bytes")};
+  const bool is_possible = request.clients > 0 && request.clients <= nodes_max && request.stagers > 0 && request.stagers <= stagers_max &&
+                           request.index >= 0 && request.index < request.stagers && request.chunk_bytes > 0 && request.request_bytes > 0;
+  if (!is_possible || request.session.empty()) throw base::Error(base::Errc::invalid_argument, "there is no such job");
+  return request;
+}
+
+JoinAnswer join_answer_from(const nlohmann::json& json) {
+  return {.door = get<std::string>(json, "door"), .chunk_bytes = get<std::uint64_t>(json, "chunk_bytes")};
+}
+
+BeginRequest begin_request_from(const nlohmann::json& json) {
+  BeginRequest request{.session = text_in(json, "session"), .doors = {}};
+  for (const auto& [node, door] : get<std::map<std::string, std::string>>(json, "doors")) {
+    char* end = nullptr;
+    const long number = std::strtol(node.c_str(), &end, 10);
+    if (node.empty() || *end != '\0' || number < 0 || number > nodes_max) {
+      throw base::Error(base::Errc::invalid_argument, "'" + node + "' is no node");
+    }
+    request.doors[static_cast<int>(number)] = door;
+  }
+  return request;
+}
+
+wire::Key key_of_job(const wire::Key& of_service, const std::string& session) {
+  wire::Key key;
+  const std::string text = std::string(context) + session;
+  crypto_generichash(reinterpret_cast<unsigned char*>(key.data()), key.size(), reinterpret_cast<const unsigned char*>(text.data()),
+                     text.size(), reinterpret_cast<const unsigned char*>(of_service.data()), of_service.size());
+  return key;
+}
+
+}  // namespace glean::staging
