@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "staging/job_requests.hpp"
 
-#include <sodium.h>
+#include <cstdlib>
 
 #include "base/error.hpp"
 
@@ -71,11 +71,7 @@ BeginRequest begin_request_from(const nlohmann::json& json) {
 }
 
 wire::Key key_of_job(const wire::Key& of_service, const std::string& session) {
-  wire::Key key;
-  const std::string text = std::string(context) + session;
-  crypto_generichash(reinterpret_cast<unsigned char*>(key.data()), key.size(), reinterpret_cast<const unsigned char*>(text.data()),
-                     text.size(), reinterpret_cast<const unsigned char*>(of_service.data()), of_service.size());
-  return key;
+  return wire::derive_key(of_service, std::string(context) + session);
 }
 
 }  // namespace glean::staging

@@ -32,6 +32,13 @@ Key make_key() {
   return key;
 }
 
+Key derive_key(const Key& from, std::string_view purpose) {
+  Key key;
+  crypto_generichash(reinterpret_cast<unsigned char*>(key.data()), key.size(), reinterpret_cast<const unsigned char*>(purpose.data()),
+                     purpose.size(), reinterpret_cast<const unsigned char*>(from.data()), from.size());
+  return key;
+}
+
 std::string to_hex(std::span<const std::byte> bytes) {
   std::string text(2 * bytes.size() + 1, '\0');
   sodium_bin2hex(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());

@@ -19,6 +19,8 @@ void require_random_numbers();
 void fill_randomly(std::span<std::byte> bytes);
 
 [[nodiscard]] Key make_key();   // random
+// Another key that only those who have this one can know. Pure.
+[[nodiscard]] Key derive_key(const Key& from, std::string_view purpose);
 [[nodiscard]] std::string to_hex(std::span<const std::byte> bytes);
 // 64 hexadecimal digits, spaces around them. Throws base::Error(invalid_argument): "<what> is not ..."; it does not repeat the text.
 [[nodiscard]] Key key_from_hex(std::string_view text, const std::string& what);
