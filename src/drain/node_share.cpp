@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "pool/futex.hpp"
 
 namespace glean::drain {
@@ -73,6 +74,9 @@ bool NodeShare::has_come_before(const pool::Record& record, const mesh::Box& box
 void NodeShare::arrived(const ExchangeBlock& block) {
   --unsent_[block.step];
   output_.pool.header().written_bytes.fetch_add(block.file_bytes, std::memory_order_relaxed);
+  if (!output_.is_elsewhere()) return;
+  output_.trace.bytes += block.file_bytes;
+  output_.trace.written_ns = base::now_ns();
 }
 
 void NodeShare::look(const pool::RanksOfOutput& ranks) {

@@ -42,6 +42,8 @@ void Exchange::leave() {
   if (stopped_ || !parent_) return;
   all_.messages.send(*parent_, bytes_of(FarewellHead{.kind = MessageKind::leaves}));
   all_.messages.let_go(*parent_);
+  outputs_.clear();   // the stagers do the rest
+  early_.clear();
   stopped_ = true;
 }
 

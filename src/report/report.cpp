@@ -215,13 +215,17 @@ double Report::observed_bytes_per_second() const {
   return ratio(static_cast<double>(captured_bytes()), blocked_seconds());
 }
 
-double Report::raw_bytes_per_second() const {
+namespace {
+
+// Of the outputs that have come to an end, which of no other is 0, from their first capture on.
+template <class End>
+double bytes_per_second(const std::vector<drain::OutputTrace>& outputs, End end_ns) {
   struct Span { std::uint64_t begin, end; };
   std::vector<Span> spans;
   Bytes bytes = 0;
-  for (const auto& output : drain.outputs) {
-    if (output.durable_ns == 0 || output.first_capture_ns == 0) continue;
-    spans.push_back({output.first_capture_ns, output.durable_ns});
+  for (const auto& output : outputs) {
+    if (end_ns(output) == 0 || output.first_capture_ns == 0) continue;
+    spans.push_back({output.first_capture_ns, end_ns(output)});
     bytes += output.bytes;
   }
   std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
@@ -232,6 +236,16 @@ double Report::raw_bytes_per_second() const {
     reached = std::max(reached, span.end);
   }
   return ratio(static_cast<double>(bytes), base::seconds(covered));
+}
+
+}  // namespace
+
+double Report::raw_bytes_per_second() const {
+  return bytes_per_second(drain.outputs, [](const drain::OutputTrace& output) { return output.durable_ns; });
+}
+
+double Report::staging_bytes_per_second() const {
+  return bytes_per_second(drain.outputs, [](const drain::OutputTrace& output) { return output.state == "staged" ? output.written_ns : 0; });
 }
 
 std::string to_json(const Report& report) {
@@ -257,6 +271,7 @@ std::string to_json(const Report& report) {
       {"captured_bytes", report.captured_bytes()},
       {"observed_bytes_per_second", report.observed_bytes_per_second()},
       {"raw_bytes_per_second", report.raw_bytes_per_second()},
+      {"staging_bytes_per_second", report.staging_bytes_per_second()},
       {"pool",
        {{"budget_bytes", report.plan.pool_bytes},
         {"high_water_bytes", report.pool_high_water_bytes},
@@ -287,7 +302,9 @@ std::string to_table(const Report& report) {
   line("of it closing", fmt::format("{:.3f} s", report.closing_seconds()));
   line("captured", size_text(static_cast<double>(report.captured_bytes())));
   line("observed throughput", size_text(report.observed_bytes_per_second()) + "/s");
-  line("raw throughput", size_text(report.raw_bytes_per_second()) + "/s");
+  const double staging = report.staging_bytes_per_second();   // then the stagers are not done
+  if (staging != 0) line("throughput to stagers", size_text(staging) + "/s");
+  else line("raw throughput", size_text(report.raw_bytes_per_second()) + "/s");
   line("pool high-water mark", size_text(static_cast<double>(report.pool_high_water_bytes)) + " of " +
                                    size_text(static_cast<double>(report.plan.pool_bytes)));
   if (const std::string full = full_pool_text(report); !full.empty()) line("when it was full", full);
@@ -308,7 +325,7 @@ std::string to_table(const Report& report) {
     line("tuned", fmt::format("{} times, last for '{}': {} aggregator(s) per group, requests of {}: {}", report.tuning.size(), last.file,
                               last.to.aggregators, size_text(static_cast<double>(last.to.request_bytes)), last.why));
   }
-  for (const char* state : {"published", "removed", "failed", "abandoned", "dropped"}) {
+  for (const char* state : {"published", "staged", "removed", "failed", "abandoned", "dropped"}) {
     const auto count = std::count_if(report.drain.outputs.begin(), report.drain.outputs.end(),
                                      [&](const auto& output) { return output.state == state; });
     if (count != 0) line(std::string("outputs ") + state, std::to_string(count));

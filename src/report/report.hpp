@@ -77,6 +77,8 @@ struct Report {
   [[nodiscard]] double observed_bytes_per_second() const;
   // bytes in files / (first capture to last byte durable), summed over outputs that overlap in time; 0 without.
   [[nodiscard]] double raw_bytes_per_second() const;
+  // bytes that stagers have of files that they were still writing / (first capture to the last of them there); 0 without.
+  [[nodiscard]] double staging_bytes_per_second() const;
 };
 
 // The schema is described in docs/report.md.
