@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "base/error.hpp"
 #include "base/run_notes.hpp"
 #include "cli/executable.hpp"
+#include "cli/private_stagers.hpp"
 #include "cli/run_findings.hpp"
 #include "cli/verbs.hpp"
 #include "drain/retired_files.hpp"
@@ -36,6 +38,7 @@ constexpr int cannot_be_run = 126, not_found = 127;   // as of a shell
 struct RunOptions {
   std::string mode;
   std::string config;
+  int stagers = 0;   // of its own
   bool check = false;
   std::vector<std::string> command;
 };
@@ -206,13 +209,17 @@ int run(const RunOptions& options) {
   }
   restore_what_is_hidden();
   int status = 0;
+  bool is_something_left = false;   // by stagers
   std::vector<std::string> unpublished;
   {
     const bool is_for_other_hosts = may_reach_other_hosts(options.command);
     const RunDirectory directory(is_for_other_hosts);
     setenv("GLEAN_RUN_DIRECTORY", directory.path().c_str(), 1);
+    std::optional<PrivateStagers> stagers;
+    if (options.stagers != 0) stagers.emplace(options.stagers, directory.path());
     status = run_and_wait(options.command);
     unsetenv("LD_PRELOAD");
+    if (stagers && !stagers->finish()) is_something_left = true;
     const RunNotes notes = read_notes(directory.path());
     const auto findings = explain(programs, examined, notes, known, status != 0);
     const bool started = !WIFEXITED(status) || (WEXITSTATUS(status) != not_found && WEXITSTATUS(status) != cannot_be_run);
@@ -227,7 +234,7 @@ int run(const RunOptions& options) {
     for (const std::string& line : unpublished) std::cerr << "glean: " << line << '\n';
   }
   if (WIFSIGNALED(status)) end_by(WTERMSIG(status));
-  return WEXITSTATUS(status) == 0 && !unpublished.empty() ? found_a_failure : WEXITSTATUS(status);
+  return WEXITSTATUS(status) == 0 && (!unpublished.empty() || is_something_left) ? found_a_failure : WEXITSTATUS(status);
 }
 
 // Without -- the command begins with the first word that is no option.
@@ -248,6 +255,8 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_c
   CLI::App* verb = app.add_subcommand("run", "Run a command so that the MPI-IO of its programs is captured");
   verb->add_option("--mode", options->mode, "As the setting mode: threaded, dedicated, passthrough, …");
   verb->add_option("--config", options->config, "The configuration file");
+  verb->add_option("--stagers", options->stagers, "Start so many stagers on this host, which write for the command (mode staged)")
+      ->check(CLI::Range(1, 1024));
   verb->add_flag("--check", options->check, "Do not run it: only say what would not be captured, and why");
   verb->prefix_command();
   verb->footer("The command follows: glean run [OPTIONS] [--] COMMAND [ARGUMENT...]\n"

@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view prefix = "GLEAN_";
 constexpr std::string_view file_variable = "GLEAN_CONFIG";
 constexpr std::string_view machines_variable = "GLEAN_MACHINES";   // a directory of machine files, not a setting
+constexpr std::string_view stage_key_variable = "GLEAN_STAGE_KEY";   // a secret, and no setting: wire::key_variable
 constexpr std::string_view run_prefix = "GLEAN_RUN_";              // what processes of one run tell each other
 
 std::vector<std::string> key_names(Scope least) {
@@ -182,13 +183,14 @@ void Reader::read_rule(const toml::table& table, const std::string& path) {
 
 void Reader::read_environment(const Environment& environment) {
   std::map<std::string, std::string> key_of;
-  std::vector<std::string> variables = {std::string(file_variable), std::string(machines_variable)};
+  std::vector<std::string> variables = {std::string(file_variable), std::string(machines_variable), std::string(stage_key_variable)};
   for (const Key& key : key_table()) {
     key_of[environment_name(key.name)] = key.name;
     variables.push_back(environment_name(key.name));
   }
   for (const auto& [name, value] : environment) {
-    if (!name.starts_with(prefix) || name == file_variable || name == machines_variable || name.starts_with(run_prefix)) continue;
+    const bool is_no_setting = name == file_variable || name == machines_variable || name == stage_key_variable;
+    if (!name.starts_with(prefix) || is_no_setting || name.starts_with(run_prefix)) continue;
     if (const auto found = key_of.find(name); found != key_of.end()) {
       set(found->second, value, name);
     } else {
@@ -208,6 +210,9 @@ Configuration Reader::finish() {
   }
   if (configuration_.settings.plan.files != 1 && configuration_.settings.any_needs_one_file()) {
     problem("plan.files", "several files need publish = 'rename' for all outputs, and none with mode = 'dedicated'");
+  }
+  if (configuration_.settings.any_stages() && (configuration_.settings.any_drains_here() || configuration_.settings.plan.files != 1)) {
+    problem("mode = 'staged'", "stagers write all outputs of a session, each as one file: only passthrough and collective go beside it");
   }
   if (problems_.empty()) return std::move(configuration_);
   const std::string head =

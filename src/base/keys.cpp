@@ -23,8 +23,9 @@ constexpr Bytes page = 4 * KiB;
 template <class Enum, std::size_t n>
 using Names = std::array<std::pair<std::string_view, Enum>, n>;
 
-constexpr Names<Mode, 4> mode_names{{{"threaded", Mode::threaded},
+constexpr Names<Mode, 5> mode_names{{{"threaded", Mode::threaded},
                                      {"dedicated", Mode::dedicated},
+                                     {"staged", Mode::staged},
                                      {"collective", Mode::collective},
                                      {"passthrough", Mode::passthrough}}};
 constexpr Names<Publish, 2> publish_names{{{"rename", Publish::rename}, {"in-place", Publish::in_place}}};
@@ -41,6 +42,7 @@ constexpr Names<DirectIo, 3> direct_names{
 constexpr Names<DrainPlace, 2> place_names{{{"threads", DrainPlace::threads}, {"process", DrainPlace::process}}};
 constexpr Names<ExchangeOver, 3> exchange_names{
     {{"auto", ExchangeOver::automatic}, {"tcp", ExchangeOver::tcp}, {"mpi", ExchangeOver::mpi}}};
+constexpr Names<StagingEnd, 2> staging_end_names{{{"staged", StagingEnd::staged}, {"durable", StagingEnd::durable}}};
 constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
                                           {"info", LogLevel::info},
                                           {"warning", LogLevel::warning},
@@ -147,8 +149,8 @@ bool assign_markers(Settings& settings, std::string_view text) {
 }
 
 constexpr auto table = std::to_array<Key>({
-    {"mode", Scope::output, "threaded, dedicated, collective or passthrough",
-     "What writes: drain threads in the background, a rank set aside, tuned collective calls, or PnetCDF as it is.",
+    {"mode", Scope::output, "threaded, dedicated, staged, collective or passthrough",
+     "What writes: drain threads in the background, a rank set aside, stagers, tuned collective calls, or PnetCDF as it is.",
      [](Settings& s, std::string_view text) { return assign_name(mode_names, s.output.mode, text); },
      [](const Settings& s) { return print_name(mode_names, s.output.mode); }},
     {"publish", Scope::output, "rename or in-place",
@@ -205,6 +207,16 @@ constexpr auto table = std::to_array<Key>({
      [](const Settings& s) { return s.spill.directory; }},
     {"spill.budget", Scope::session, "bytes from 1MiB; 0: none", "All that lies in spill.directory of a node at a time.",
      assign_spill_budget, [](const Settings& s) { return exact_bytes(s.spill.budget_bytes); }},
+    {"staging.address", Scope::session, "a file", "Where the stagers are: the address file that `glean stage` has written.",
+     [](Settings& s, std::string_view text) { return s.staging.address = text, !text.empty(); },
+     [](const Settings& s) { return s.staging.address; }},
+    {"staging.key", Scope::session, "a file; empty: ~/.glean/stage.key", "The key of the stagers, which only its owner may read.",
+     [](Settings& s, std::string_view text) { return s.staging.key = text, true; },
+     [](const Settings& s) { return s.staging.key; }},
+    {"staging.end", Scope::session, "staged or durable",
+     "What the end of a session waits for: until the stagers have everything, or until it is in the files.",
+     [](Settings& s, std::string_view text) { return assign_name(staging_end_names, s.staging.end, text); },
+     [](const Settings& s) { return print_name(staging_end_names, s.staging.end); }},
     {"drain.threads", Scope::session, "1 to 64", "Threads per node that write in the background.",
      [](Settings& s, std::string_view text) { return assign_int(s.drain.threads, text, 1, 64); },
      [](const Settings& s) { return fmt::format("{}", s.drain.threads); }},

@@ -38,8 +38,21 @@ bool any_rule_says(const std::vector<Rule>& rules, std::string_view key, std::st
 
 bool Settings::any_spills() const { return output.full == WhenFull::spill || any_rule_says(rules, "full", "spill"); }
 
-bool Settings::any_captures() const {
+bool Settings::any_captures() const { return any_drains_here() || any_stages(); }
+
+bool Settings::any_drains_here() const {
   return output.mode == Mode::threaded || any_rule_says(rules, "mode", "threaded") || any_needs_writers();
+}
+
+bool Settings::any_stages() const { return output.mode == Mode::staged || any_rule_says(rules, "mode", "staged"); }
+
+void Settings::do_without_stagers() {
+  if (output.mode == Mode::staged) output.mode = Mode::threaded;
+  for (Rule& rule : rules) {
+    for (auto& [key, value] : rule.values) {
+      if (key == "mode" && value == "staged") value = "threaded";
+    }
+  }
 }
 
 bool Settings::any_needs_writers() const {

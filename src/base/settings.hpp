@@ -12,8 +12,8 @@
 
 namespace glean::base {
 
-enum class Mode { passthrough, collective, threaded, dedicated };   // docs/modes.md
-[[nodiscard]] constexpr bool captures(Mode mode) { return mode == Mode::threaded || mode == Mode::dedicated; }
+enum class Mode { passthrough, collective, threaded, dedicated, staged };   // docs/modes.md
+[[nodiscard]] constexpr bool captures(Mode mode) { return mode != Mode::passthrough && mode != Mode::collective; }
 enum class Publish { rename, in_place };   // when a file appears under its final name
 // A file that is there and that an unmodified program cuts to nothing: it stays until the new one is complete, or is written again.
 enum class Replace { rename, in_place };
@@ -27,6 +27,8 @@ enum class DrainPlace { threads, process };   // of the aggregator rank, or one 
 enum class DirectIo { automatic, on, off };
 // How nodes exchange blocks of data. automatic: by the network.
 enum class ExchangeOver { automatic, tcp, mpi };
+// What the end of a session waits for where stagers write: until they have everything, or until it is in the files.
+enum class StagingEnd { staged, durable };
 enum class LogLevel { debug, info, warning, error, off };
 
 // What can differ between files.
@@ -83,6 +85,12 @@ struct SpillSettings {
   Bytes budget_bytes = 0;          // of a node
 };
 
+struct StagingSettings {
+  std::string address = "glean-stage.json";   // the address file of the stagers
+  std::string key;                            // the file with the key; empty: ~/.glean/stage.key
+  StagingEnd end = StagingEnd::staged;
+};
+
 // `[[rule]]`: for outputs whose path or file name matches `pattern` (shell pattern) these settings
 // replace the general ones. The last rule that matches and names a setting decides it.
 struct Rule {
@@ -94,6 +102,7 @@ struct Settings {
   OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`, `full`, `read_back`, `close`, `replace`
   PoolSettings pool;
   SpillSettings spill;
+  StagingSettings staging;
   DrainSettings drain;
   TopologySettings topology;
   PlanSettings plan;
@@ -107,6 +116,11 @@ struct Settings {
   // An output may do so.
   [[nodiscard]] bool any_captures() const;
   [[nodiscard]] bool any_needs_writers() const;
+  [[nodiscard]] bool any_stages() const;
+  // An output may be written by the nodes of the job in the background.
+  [[nodiscard]] bool any_drains_here() const;
+  // What stagers would write is written by the nodes of the job.
+  void do_without_stagers();
   [[nodiscard]] bool any_writes_collectively() const;
   [[nodiscard]] bool any_spills() const;
   // An output may do what one of several files cannot.

@@ -217,6 +217,7 @@ void OutputDrain::complete() {
     return work_.queue(Job::Kind::synchronize);
   }
   if (nodes_) {
+    if (output_.is_elsewhere()) output_.trace.state = "staged";
     if (slot.nodes.part_durable.exchange(1) == 0) pool::futex_signal(output_.pool.header().progress);
     if (!output_.publishes() && slot.nodes.job_published.load(std::memory_order_acquire) != 0) return published();
     if (!output_.publishes() || slot.nodes.job_parts_durable.load(std::memory_order_acquire) == 0) return;

@@ -212,8 +212,8 @@ void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
   throw base::Error(base::Errc::io, "a message of another node cannot be understood");
 }
 
-    const bool is_nobodys = slot.is_bytes.load(std::memory_order_acquire) != 0 || openings_ != nullptr;   // no rank sees its end
-// some.
+// In the order in which they came from each peer. A block that finds no room waits, and with it all blocks after it, until the drain has
+// made some.
 bool Exchange::take_in(Lane& lane) {
   bool moved = false, lacks_room = false;
   std::set<int> waiting;   // peers whose next body cannot be taken yet

@@ -111,7 +111,11 @@ template <class Head>
 }
 
 // To a head, what follows it.
-inline void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) { bytes.insert(bytes.end(), more.begin(), more.end()); }
+inline void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
+  const std::size_t before = bytes.size();
+  bytes.resize(before + more.size());
+  if (!more.empty()) std::memcpy(bytes.data() + before, more.data(), more.size());
+}
 
 // Throws io when there is not so much.
 template <class Head>

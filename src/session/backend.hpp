@@ -25,6 +25,7 @@ struct Opening {
   store::FileNames names;          // on rank 0 only
   OutputName name;                 // on all ranks
   const store::Format* format = nullptr;
+  bool refuses_existing = false;   // a file of that name is an error
 };
 
 // The fingerprint of what must be the same on all ranks.

@@ -18,6 +18,7 @@
 #include "session/backend.hpp"
 #include "session/byte_opening.hpp"
 #include "session/byte_output.hpp"
+#include "session/staging.hpp"
 #include "topology/discover/discover.hpp"
 
 namespace glean::session {
@@ -119,16 +120,20 @@ void Core::join(const std::map<std::string, std::string>& settings) {
     bool captures, needs_writers, writes_collectively;
     int ranks_per_node, files;
     base::ExchangeOver exchange;
+    bool stages, leaves_when_staged;
   };
   const auto shared = on_root<Shared>(comm_, [&](Shared& value) {
     configuration_ = base::load_configuration(settings, base::process_environment());
+    do_without_stagers();
     const auto& loaded = configuration_.settings;
     value = {loaded.pool.deadline_seconds, loaded.log_level, loaded.any_captures(),
              program_ == Program::knows && loaded.any_needs_writers(),
-             loaded.any_writes_collectively(), loaded.topology.ranks_per_node, loaded.plan.files, loaded.exchange};
+             loaded.any_writes_collectively(), loaded.topology.ranks_per_node, loaded.plan.files, loaded.exchange,
+             loaded.any_stages(), loaded.any_stages() && loaded.staging.end == base::StagingEnd::staged};
   });
   deadline_seconds_ = shared.deadline_seconds;
   base::set_log_level(shared.log_level);
+  if (shared.leaves_when_staged) until_ = Level::staged;
   if (shared.needs_writers) set_aside_writers(shared.ranks_per_node);
   if (is_writer_) return serve_as_writer(shared.exchange);
   const int ranks_per_node = std::max(0, shared.ranks_per_node - (shared.needs_writers ? 1 : 0));   // of those that are left
@@ -141,7 +146,7 @@ void Core::join(const std::map<std::string, std::string>& settings) {
     if (nodes_->count() > 1 || program_ == Program::unmodified) bring_settings(settings);
     if (in_parts) split_into_parts(ranks_per_node);
     if (!shared.captures) return calls_alone ? call_without_pool() : void();
-    const auto failed = caught([&] { set_up_pool(); });
+    const auto failed = caught([&] { set_up_pool(shared.stages); });
     if (in_parts) agree(job_comm(), failed);
     else if (failed) throw base::Error(*failed);
   };
@@ -155,10 +160,11 @@ void Core::bring_settings(const std::map<std::string, std::string>& settings) {
   agree(comm_, caught([&] {
     const bool needs_them = nodes_->is_aggregator() || program_ == Program::unmodified;
     if (needs_them && !is_root()) configuration_ = base::load_configuration(program, environment);
+    do_without_stagers();
   }));
 }
 
-void Core::set_up_pool() {
+void Core::set_up_pool(bool stages) {
   const auto session = on_root<PoolName>(comm_, [&](PoolName& value) {
     const std::string text = new_pool_name();
     std::copy(text.begin(), text.end(), value.text);
@@ -166,7 +172,8 @@ void Core::set_up_pool() {
   PoolName name{};
   auto failed = caught([&] {
     if (!nodes_->is_aggregator()) return;
-    plan_ = plan::plan_node(topology::discover_node(), {.ranks_on_node = nodes_->ranks() + (nodes_->count() > 1 ? 1 : 0)}, settings());
+    const int journals = nodes_->ranks() + (nodes_->count() > 1 || stages ? 1 : 0);
+    plan_ = plan::plan_node(topology::discover_node(), {.ranks_on_node = journals}, settings());
   });
   if (nodes_->is_aggregator() && nodes_->count() > 1) {
     // What a node sends must find room in a chunk of any other.
@@ -174,8 +181,12 @@ void Core::set_up_pool() {
     reduce_all(nodes_->aggregators(), &mine, &plan_.chunk_bytes, 1, MPI_UINT64_T, MPI_MIN);
     broadcast(nodes_->aggregators(), 0, &plan_.request_bytes, sizeof plan_.request_bytes);
   }
-  if (!failed && is_root()) failed = caught([&] { file_plans_.emplace(settings(), nodes_->count(), parts_, plan_); });
   agree(comm_, failed);
+  if (stages) ask_stagers(session.text);
+  agree(comm_, !is_root() ? std::nullopt : caught([&] {
+    if (stages) file_plans_.emplace(settings(), stagers_, nodes_->count(), plan_);
+    else file_plans_.emplace(settings(), nodes_->count(), parts_, plan_);
+  }));
   failed = caught([&] {
     name = on_root<PoolName>(nodes_->comm(), [&](PoolName& value) {
       make_pool(session.text);
@@ -204,7 +215,7 @@ void Core::set_up_pool() {
   agree(comm_, failed);
   pool_->map_all();   // after agree(): every part exists
   pool_budget_bytes_ = pool_->header().pool_bytes;
-  if (nodes_->count() > 1 && !with_writers_) join_nodes();
+  if (is_shared() && !with_writers_) join_nodes();
 }
 
 void Core::start_drain() {
@@ -214,12 +225,12 @@ void Core::start_drain() {
 
 void Core::make_pool(const std::string& session) {
   look_for_remains();
-  const int nodes = nodes_->count();
+  const int nodes = nodes_->count() + stagers_;
   if (nodes > 1 && !with_writers_ && settings().drain.place == base::DrainPlace::process) {
     if (is_root()) base::log(base::LogLevel::warning, "drain.place = \"process\" is for one node: threads drain on several");
     configuration_.settings.drain.place = base::DrainPlace::threads;
   }
-  const pool::NodeShare share{session, nodes, nodes_->self()};
+  const pool::NodeShare share{session, nodes, nodes_->self(), stagers_};
   pool_ = std::make_unique<pool::Pool>(pool::Pool::create(new_pool_name(), plan_, nodes_->ranks(), share));
   label(pool_->header());
   prepare_to_spill();
@@ -346,7 +357,7 @@ void Core::close_together() {
       if (is_root()) base::log(base::LogLevel::warning, "'{}' was not closed and is not published", path);
     }
     recorder_->ring_the_drain();
-    const auto verdict = outputs_->wait(nullptr, Level::durable, -1, std::nullopt, Call::close);
+    const auto verdict = outputs_->wait(nullptr, until_, -1, std::nullopt, Call::close);
     error = verdict.error;
     if (verdict.timed_out) {
       figures_.blocked_ns += spent();
@@ -373,7 +384,7 @@ void Core::close_together() {
   full_pool_policy_.reset();
   pace_.reset();
   recorder_.reset();
-  if (drain_ && !left) drain_->finish();
+  if (drain_ && !left) drain_->finish(until_ == Level::staged ? drain::Engine::Unfinished::leave : drain::Engine::Unfinished::discard);
   figures_.closing_ns += spent();
   figures_.blocked_ns += spent();
   in_call.set_busy(false);

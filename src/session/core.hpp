@@ -34,6 +34,8 @@
 
 namespace glean::session {
 
+class StagersOfJob;
+
 class Backend;
 
 struct PoolName {
@@ -118,6 +120,10 @@ class Core {
   // Waits until the drain of this node has made the file, or opened it: it stays open, whatever becomes of its name. Throws what that
   // fails with. Blocks.
   void open_on_this_node(pool::OutputKey key);
+  // Of mode staged, on the root: all stagers open the output, too. Throws what they answer. Blocks.
+  void open_at_stagers(pool::OutputKey key, const std::vector<std::byte>& description, bool refuses_existing);
+  // The ranks of this session are on several nodes, or stagers write for them.
+  [[nodiscard]] bool is_shared() const { return nodes_->count() + stagers_ > 1; }
   // Then that it exists: from now on the nodes exchange what they have of it.
   void share(std::uint64_t job_output, pool::OutputKey key);
 
@@ -160,7 +166,7 @@ class Core {
   void join(const std::map<std::string, std::string>& settings);
   void bring_settings(const std::map<std::string, std::string>& settings);
   void split_into_parts(int ranks_per_node);
-  void set_up_pool();
+  void set_up_pool(bool stages);
   void start_drain();
   // core_writers.cpp
   void set_aside_writers(int ranks_per_node);
@@ -170,6 +176,9 @@ class Core {
   void leave_together() const;
   void make_pool(const std::string& session);
   void join_nodes();
+  void ask_stagers(const std::string& session);
+  void join_stagers();
+  void do_without_stagers();
   void watch_calls();
   void call_without_pool();
   [[nodiscard]] bool is_alone_on_node() const { return collective_ && collective_->has_places() && nodes_->count() == 1; }
@@ -219,6 +228,9 @@ class Core {
   std::unique_ptr<NodeDrain> drain_;
   // Where there are several nodes.
   std::unique_ptr<ExchangeThread> exchange_;
+  Level until_ = Level::durable;                   // what the end of the session waits for
+  int stagers_ = 0;                                // that write for this session
+  std::unique_ptr<StagersOfJob> stagers_of_job_;   // on the root, until all are connected
   Meanwhile meanwhile_;
   std::vector<Backend*> direct_;
   std::set<std::string> warned_;

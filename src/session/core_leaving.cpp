@@ -26,7 +26,7 @@ void Core::leave() noexcept {
     if (!outputs_) return;
     outputs_->abandon_open();
     recorder_->ring_the_drain();
-    if (nodes_->count() > 1) return part_from_nodes();
+    if (is_shared()) return part_from_nodes();
     // A helper completes what all ranks have closed, and needs no rank to wait for it.
     if (!nodes_->is_aggregator() || drain_->is_helper()) return;
     const bool is_broken = collective_->is_broken();

@@ -11,6 +11,7 @@
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 #include "session/core.hpp"
+#include "transport/mpi/messages.hpp"
 
 namespace glean::session {
 namespace {
@@ -36,11 +37,15 @@ void Core::split_into_parts(int ranks_per_node) {
 
 // Unmodified programs write on the nodes where they are: they exchange no blocks, and are in a call of the library when they like.
 void Core::join_nodes() {
+  if (stagers_ != 0) return join_stagers();
   const auto blocks = on_root<base::ExchangeOver>(comm_, [&](base::ExchangeOver& value) {
     value = program_ == Program::unmodified ? base::ExchangeOver::tcp : choose_exchange(settings().exchange);
   });
   agree(comm_, caught([&] {
-    if (nodes_->is_aggregator()) exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), *nodes_, deadline_seconds_, blocks);
+    if (!nodes_->is_aggregator()) return;
+    auto messages = connect_nodes(nodes_->aggregators(), deadline_seconds_);
+    auto over_mpi = blocks == base::ExchangeOver::mpi ? transport::make_mpi_messages(nodes_->aggregators()) : nullptr;
+    exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), std::move(messages), std::move(over_mpi));
   }));
   if (exchange_) outputs_->set_exchange(&exchange_->exchange());
   if (rank_ == 0) base::log(base::LogLevel::info, "nodes exchange blocks over {}", blocks == base::ExchangeOver::tcp ? "TCP" : "MPI");
@@ -53,14 +58,16 @@ void Core::finish_exchange(const std::optional<base::Error>& failed) {
     if (failed) throw base::Error(*failed);
     return;
   }
+  const bool leaves = until_ == Level::staged;   // the stagers go on when this session has ended
   const auto late = failed ? failed : caught([&] {
     wait_until(*this, [&] {
       move_data();
-      return !exchange_->holds_any();
+      return leaves ? exchange_->exchange().may_leave() : !exchange_->holds_any();
     }, "the end of the session");
-    if (any_is_open(*pool_)) throw base::Error(base::Errc::io, "other nodes cannot be reached any more");
+    if (!leaves && any_is_open(*pool_)) throw base::Error(base::Errc::io, "other nodes cannot be reached any more");
   });
   exchange_->let_others_end();
+  if (pool_->is_staged() && !late) exchange_->exchange().leave();
   agree(nodes_->aggregators(), std::nullopt);
   if (late) throw base::Error(*late);
 }
@@ -133,7 +140,7 @@ void Core::leave_nodes() noexcept {
 }
 
 void Core::restrict_to_what_several_nodes_can(base::OutputSettings& settings, const std::string& path) const {
-  if (!nodes_ || job_nodes().count() == 1 || !base::captures(settings.mode)) return;
+  if (!nodes_ || (job_nodes().count() == 1 && stagers_ == 0) || !base::captures(settings.mode)) return;
   // Nodes run out of room at different times, and would each have other steps.
   if (settings.full == base::WhenFull::drop) {
     if (rank_ == 0) {

@@ -65,12 +65,9 @@ base::ExchangeOver choose_exchange(base::ExchangeOver setting) {
   return topology::discover_port({}).is_fabric ? base::ExchangeOver::mpi : base::ExchangeOver::tcp;
 }
 
-ExchangeThread::ExchangeThread(pool::Pool& pool, drain::Engine& engine, const Nodes& nodes, double deadline_seconds,
-                               base::ExchangeOver blocks)
-    : pool_(pool) {
-  auto messages = connect_nodes(nodes.aggregators(), deadline_seconds);
-  auto over_mpi = blocks == base::ExchangeOver::mpi ? transport::make_mpi_messages(nodes.aggregators()) : nullptr;
-  node_ = std::make_unique<service::Node>(pool, engine, std::move(messages), std::move(over_mpi));
+ExchangeThread::ExchangeThread(pool::Pool& pool, drain::Engine& engine, std::unique_ptr<transport::Messages> messages,
+                               std::unique_ptr<transport::Messages> blocks)
+    : pool_(pool), node_(std::make_unique<service::Node>(pool, engine, std::move(messages), std::move(blocks))) {
   const base::SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
 }

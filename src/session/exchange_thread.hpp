@@ -25,8 +25,9 @@ namespace glean::session {
 
 class ExchangeThread {
  public:
-  // Everything must outlive it. As connect_nodes().
-  ExchangeThread(pool::Pool& pool, drain::Engine& engine, const Nodes& nodes, double deadline_seconds, base::ExchangeOver blocks);
+  // Everything must outlive it. `blocks`: what blocks of data go over, if not over `messages` like all the rest.
+  ExchangeThread(pool::Pool& pool, drain::Engine& engine, std::unique_ptr<transport::Messages> messages,
+                 std::unique_ptr<transport::Messages> blocks);
   // Ends it as soon as no node needs anything of this one, or nothing has moved for some seconds. Blocks.
   ~ExchangeThread();
   ExchangeThread(const ExchangeThread&) = delete;

@@ -45,6 +45,16 @@ FilePlans::FilePlans(const base::Settings& settings, int nodes, const Parts& par
       parts_(parts.count),
       tunes_(settings.plan.tune && settings.drain.place == base::DrainPlace::threads),
       tuner_({most_in_a_group(whole_), std::min(request_min, node.request_bytes)}) {
+  limit(settings, node);
+}
+
+FilePlans::FilePlans(const base::Settings& settings, int stagers, int clients, const plan::NodePlan& node)
+    : whole_{.machine = plan::plain_machine(stagers), .nodes = stagers, .first = clients, .publisher = clients},
+      parts_(1), tunes_(false), tuner_({1, std::min(request_min, node.request_bytes)}) {
+  limit(settings, node);
+}
+
+void FilePlans::limit(const base::Settings& settings, const plan::NodePlan& node) {
   if (settings.plan.aggregators != 0) limits_.aggregators_min = limits_.aggregators_max = settings.plan.aggregators;
   limits_.memory_bytes = node.pool_bytes;
   limits_.request_bytes = node.request_bytes;
@@ -52,8 +62,9 @@ FilePlans::FilePlans(const base::Settings& settings, int nodes, const Parts& par
 }
 
 plan::FileShare FilePlans::planned_share(const std::string& path, const store::FileLayout& layout) const {
-  if (whole_.nodes == 1) return {.nodes = 1, .window_bytes = limits_.request_bytes, .request_bytes = limits_.request_bytes};
-  const topology::Storage storage = topology::discover_storage(std::filesystem::absolute(path).parent_path().string());
+  if (!whole_.is_shared()) return {.nodes = 1, .window_bytes = limits_.request_bytes, .request_bytes = limits_.request_bytes};
+  topology::Storage storage;   // of stagers: it is to be seen there only
+  if (whole_.first == 0) storage = topology::discover_storage(std::filesystem::absolute(path).parent_path().string());
   plan::FileShare share = whole_;
   share.machine.file_system.block_bytes = std::max(page_bytes, storage.block_bytes);
   if (storage.stripe_bytes != 0) share.machine.file_system.stripe_bytes = storage.stripe_bytes;

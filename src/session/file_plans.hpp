@@ -25,6 +25,8 @@ class FilePlans {
  public:
   // `nodes`: that write a file, those of `parts` where there are several. Throws as machine_of().
   FilePlans(const base::Settings& settings, int nodes, const Parts& parts, const plan::NodePlan& node);
+  // Stagers write all files of `clients` nodes. Nothing is learned from how fast they are.
+  FilePlans(const base::Settings& settings, int stagers, int clients, const plan::NodePlan& node);
 
   // How a file that is about to be written is shared out. Local, asks the file system what its blocks are.
   [[nodiscard]] plan::FileShare share_of(const std::string& path, const store::FileLayout& layout);
@@ -40,6 +42,7 @@ class FilePlans {
     base::Bytes bytes;
   };
 
+  void limit(const base::Settings& settings, const plan::NodePlan& node);
   [[nodiscard]] plan::FileShare planned_share(const std::string& path, const store::FileLayout& layout) const;
 
   // A file's bytes, a step of it if it has records.

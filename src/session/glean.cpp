@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 #include "base/log.hpp"
@@ -159,7 +160,7 @@ class Session::Impl {
     core_->require_usable("open");
     core_->require_question("open");
     const session::Parts& parts = core_->parts();
-    session::Opening opening{std::string(path), {}, {}, {}, &session::format_of(format)};
+    session::Opening opening{std::string(path), {}, {}, {}, &session::format_of(format), options.existing == Existing::refuse};
     if (parts.count > 1) opening.path = store::part_path(opening.path, parts.self, parts.count);
     struct Decision {
       base::OutputSettings settings;
@@ -175,14 +176,19 @@ class Session::Impl {
       if (value.failed_before != 0) return;
       value.settings = core_->settings().for_output(path);
       core_->restrict_to_what_several_nodes_can(value.settings, opening.path);
+      value.root = getpid();
+      value.opened_ns = base::now_ns();
+      if (base::captures(value.settings.mode) && core_->pool().is_staged()) {   // the stagers ask the file system
+        const std::string final_path = std::filesystem::absolute(opening.path).lexically_normal().string();
+        opening.names = {store::working_path(final_path, value.settings.publish, value.unique()), final_path};
+        return;
+      }
       if (value.settings.publish == base::Publish::rename && options.existing != Existing::refuse && parts.count == 1) {
         if (const auto why = store::why_written_in_place(opening.path)) {
           core_->warn_in_place(opening.path, *why);
           value.settings.publish = base::Publish::in_place;
         }
       }
-      value.root = getpid();
-      value.opened_ns = base::now_ns();
       opening.names = store::choose_names(opening.path, value.settings.publish, options.existing == Existing::refuse,
                                           value.unique());
       store::SystemCalls calls;

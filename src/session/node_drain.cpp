@@ -229,12 +229,12 @@ void NodeDrain::stop_to_watch() {
   watcher_.join();
 }
 
-void NodeDrain::finish() {
+void NodeDrain::finish(drain::Engine::Unfinished unfinished) {
   stop_to_watch();
   const std::lock_guard lock(ending_);   // if the process is told to end just now, it ends in here
   pool_.header().session_state.store(pool::SessionState::closed, std::memory_order_release);
   if (engine_) {
-    engine_->stop();
+    engine_->stop(unfinished);
     keeps_some_ = pool_.is_shared() ? service::tell_what_is_kept(pool_) : !service::try_what_is_kept(pool_, calls_);
     return;
   }

@@ -31,7 +31,7 @@ class NodeDrain {
   // several nodes no process can. What cannot be is said once. Local, one system call.
   void keep_alive();
   // All outputs are finished. Waits until the last thread or the helper has ended. Blocks.
-  void finish();
+  void finish(drain::Engine::Unfinished unfinished = drain::Engine::Unfinished::discard);
   // Where threads drain, and ranks were killed or the other nodes cannot be talked to: when no other rank is left, and until then
   // 5 s at most, what all ranks have captured is completed; else, and of several nodes always, it stays for `glean recover`.
   // Nothing the second time. Any thread. Blocks.

@@ -240,9 +240,11 @@ bool PoolOutputs::reached(const PoolOutput& output, Level level) const {
   switch (level) {
     case Level::captured: return true;
     case Level::staged: return slot.steps.staged.load(std::memory_order_acquire) >= steps;
-    case Level::written: return slot.steps.written.load(std::memory_order_acquire) >= steps;
+    case Level::written:
+      if (!pool_.is_staged()) return slot.steps.written.load(std::memory_order_acquire) >= steps;
+      [[fallthrough]];   // stagers say only what is durable
     case Level::durable:
-      return !output.closed && slot.steps.synchronized.load(std::memory_order_acquire) >= steps;
+      return !output.closed && (pool_.is_staged() ? slot.nodes.job_steps_synchronized : slot.steps.synchronized).load() >= steps;
   }
   return true;
 }
@@ -278,7 +280,8 @@ pool::Wait PoolOutputs::waiting(double seconds) const {
 }
 
 std::optional<base::Error> PoolOutputs::wait_for(PoolOutput& output, Level level, pool::Wait& wait) {
-  if (level == Level::durable && !output.closed) ask_for_durable_steps(output);
+  const Level least = pool_.is_staged() ? Level::written : Level::durable;
+  if (level >= least && !output.closed) ask_for_durable_steps(output);
   return wait_until(output, wait, [&] { return reached(output, level); });
 }
 

@@ -36,6 +36,7 @@ class ThreadedBackend final : public Backend {
         const pool::OutputKey key = describe(definitions);
         word = as_word(key);   // from now on the drain has it
         core_->open_on_this_node(key);
+        if (core_->pool().is_staged()) core_->open_at_stagers(key, described_, opening_.refuses_existing);
       });
       if (mine.error) described_.clear();   // nothing for other nodes to open
     }
@@ -45,7 +46,7 @@ class ThreadedBackend final : public Backend {
     if (is_part() && core_->is_root() && !mine.error) {
       mine.error = caught([&] { store::prepare_index(calls_, opening_.names, index_); });
     }
-    const bool several = core_->nodes().count() > 1;
+    const bool several = core_->is_shared();
     if (may_drop()) prepare_to_drop(definitions);
     if (several && core_->nodes().is_aggregator()) {
       const auto error = caught([&] { take_from_root(word); });
@@ -206,7 +207,7 @@ class ThreadedBackend final : public Backend {
       index_.parts = core_->parts().count;
       index_.layout = description.layout;
       core_->recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);
-      if (core_->nodes().count() > 1) {
+      if (core_->is_shared()) {
         described_ = description.encode_names();
         const auto layout = description.encode_layout();
         described_.insert(described_.end(), layout.begin(), layout.end());

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/private_stagers.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "base/error.hpp"
+#include "staging/address_file.hpp"
+#include "wire/key.hpp"
+
+namespace glean::cli {
+namespace {
+
+constexpr std::chrono::seconds start_time{30};
+constexpr std::chrono::milliseconds look_again{20};
+constexpr const char* grace_seconds = "1000000";   // as long as it takes
+
+// None is of the launcher, and what the command is preloaded with is not for them.
+std::vector<std::string> environment_of_stagers(int stagers) {
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("OMPI_COMM_WORLD_SIZE=")) environment.emplace_back(text);
+  }
+  environment.push_back(fmt::format("OMPI_COMM_WORLD_SIZE={}", stagers));   // they share an address file, as under a launcher
+  return environment;
+}
+
+int start(std::vector<std::string> words, std::vector<std::string> environment) {
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> list;
+    for (std::string& text : texts) list.push_back(text.data());
+    list.push_back(nullptr);
+    return list;
+  };
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);   // what goes wrong is said on standard error
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);   // an interrupt from the terminal is for the command
+  posix_spawnattr_setpgroup(&attributes, 0);
+  pid_t process = 0;
+  const int error = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, pointers(words).data(), pointers(environment).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw base::system_error(error, "cannot start a stager");
+  return process;
+}
+
+std::size_t count_in(const std::string& address_file) {
+  try {
+    return staging::read_address_file(address_file).size();
+  } catch (const base::Error&) {
+    return 0;   // not yet
+  }
+}
+
+}  // namespace
+
+PrivateStagers::PrivateStagers(int stagers, const std::string& directory) {
+  const std::string address_file = directory + "/stage.json", key_file = directory + "/stage.key";
+  wire::make_key_file(key_file);
+  unsetenv(wire::key_variable);   // it would win
+  setenv("GLEAN_MODE", "staged", 1);
+  setenv("GLEAN_STAGING_ADDRESS", address_file.c_str(), 1);
+  setenv("GLEAN_STAGING_KEY", key_file.c_str(), 1);
+  const std::vector<std::string> words = {"glean", "stage", "--directory", "/", "--address-file", address_file, "--key", key_file,
+                                          "--grace", grace_seconds};
+  const auto environment = environment_of_stagers(stagers);
+  while (static_cast<int>(processes_.size()) < stagers) processes_.push_back(start(words, environment));
+  const auto deadline = std::chrono::steady_clock::now() + start_time;
+  while (count_in(address_file) < processes_.size()) {
+    const bool is_late = std::chrono::steady_clock::now() > deadline;
+    const auto has_ended = [](int process) { return waitpid(process, nullptr, WNOHANG) != 0; };
+    const bool any_ended = std::any_of(processes_.begin(), processes_.end(), has_ended);
+    if (is_late || any_ended) throw base::Error(base::Errc::io, "the stagers of this command do not start", "see what they say above");
+    std::this_thread::sleep_for(look_again);
+  }
+}
+
+PrivateStagers::~PrivateStagers() {
+  for (const int process : processes_) kill(process, SIGKILL);
+  for (const int process : processes_) waitpid(process, nullptr, 0);
+}
+
+bool PrivateStagers::finish() {
+  bool is_all_done = true;
+  for (const int process : processes_) kill(process, SIGTERM);
+  for (const int process : processes_) {
+    int status = 0;
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {}
+    is_all_done = is_all_done && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  processes_.clear();
+  return is_all_done;
+}
+
+}  // namespace glean::cli

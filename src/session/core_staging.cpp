@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a session does besides where stagers write for it.
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "pool/futex.hpp"
+#include "pool/wait.hpp"
+#include "session/agreement.hpp"
+#include "session/core.hpp"
+#include "session/staging.hpp"
+
+namespace glean::session {
+namespace {
+
+constexpr std::uint64_t opening_nap_ns = 100'000'000;
+
+}  // namespace
+
+// Unmodified programs are not staged as yet.
+void Core::do_without_stagers() {
+  base::Settings& settings = configuration_.settings;
+  if (program_ != Program::unmodified || !settings.any_stages()) return;
+  if (rank_ == 0) {
+    warn_once("mode = \"staged\" is for the library's own interface as yet: what this program writes its nodes drain (threaded)");
+  }
+  settings.do_without_stagers();
+}
+
+// The root asks the stagers whether they take the job, before there are pools: what a node sends must find room in a chunk of a stager.
+void Core::ask_stagers(const std::string& session) {
+  stagers_ = on_root<int>(comm_, [&](int& value) {
+    stagers_of_job_ = std::make_unique<StagersOfJob>(settings().staging, deadline_seconds_);
+    const std::string label = std::string(program_invocation_short_name) + ", " + std::to_string(ranks_) + " ranks";
+    plan_.chunk_bytes = stagers_of_job_->join(session, label, nodes_->count(), plan_.chunk_bytes, plan_.request_bytes);
+    value = stagers_of_job_->count();
+  });
+  if (nodes_->is_aggregator()) broadcast(nodes_->aggregators(), 0, &plan_.chunk_bytes, sizeof plan_.chunk_bytes);
+}
+
+void Core::join_stagers() {
+  agree(comm_, caught([&] {
+    if (stagers_of_job_) stagers_of_job_->begin();
+  }));
+  agree(comm_, caught([&] {
+    if (!nodes_->is_aggregator()) return;
+    const WayToStagers way = way_to_stagers(nodes_->aggregators(), stagers_of_job_.get());
+    exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), connect_to_stagers(*nodes_, way, deadline_seconds_), nullptr);
+  }));
+  stagers_of_job_.reset();
+  if (exchange_) outputs_->set_exchange(&exchange_->exchange());
+  if (rank_ == 0) base::log(base::LogLevel::info, "{} stager{} write{} for this session", stagers_, stagers_ == 1 ? "" : "s",
+                            stagers_ == 1 ? "s" : "");
+}
+
+void Core::open_at_stagers(pool::OutputKey key, const std::vector<std::byte>& description, bool refuses_existing) {
+  const std::uint64_t job_output = std::uint64_t{key.generation} << 32 | key.slot;
+  share(job_output, key);
+  exchange_->exchange().open_at_stagers(job_output, description, refuses_existing);
+  pool::futex_signal(pool_->header().progress);
+  const pool::OutputSlot& slot = pool_->slot(key.slot);
+  pool::Wait wait(pool_->header().progress, deadline_seconds_, opening_nap_ns);
+  const bool is_known = wait.until([&] {
+    if (const auto lost = outputs_->drain_is_lost()) throw base::Error(*lost);
+    return slot.nodes.is_at_stagers.load(std::memory_order_acquire) != 0 || slot.error.load(std::memory_order_acquire) != 0;
+  });
+  if (!is_known) throw base::Error(base::Errc::timeout, "waited " + wait.text() + " for the stagers to open the file");
+  if (const std::uint32_t error = slot.error.load(std::memory_order_acquire); error != 0) {
+    throw base::Error(static_cast<base::Errc>(error - 1), pool::message_of(slot), slot.hint.data());
+  }
+}
+
+}  // namespace glean::session

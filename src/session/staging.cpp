@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/staging.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+
+#include "base/error.hpp"
+#include "session/agreement.hpp"
+#include "staging/job_requests.hpp"
+#include "transport/tcp/messages.hpp"
+#include "transport/tree.hpp"
+
+namespace glean::session {
+namespace {
+
+constexpr double meeting_seconds = 30;   // to connect, once all have said where they are
+
+std::string key_file(const base::StagingSettings& settings) {
+  if (!settings.key.empty()) return settings.key;
+  const char* home = std::getenv("HOME");
+  return std::string(home == nullptr ? "" : home) + "/.glean/stage.key";
+}
+
+}  // namespace
+
+// Says which stager it was.
+template <class Call>
+auto StagersOfJob::ask(std::size_t index, Call call) {
+  try {
+    return call();
+  } catch (const base::Error& error) {
+    const staging::Stager& stager = stagers_[index];
+    throw base::Error(error.code(), fmt::format("the stager on {} (process {}): {}", stager.host, stager.pid, error.what()), error.hint());
+  }
+}
+
+StagersOfJob::StagersOfJob(const base::StagingSettings& settings, double deadline_seconds)
+    : deadline_seconds_(std::min(deadline_seconds, meeting_seconds)), key_(wire::find_key(key_file(settings))),
+      stagers_(staging::read_address_file(settings.address)) {
+  if (stagers_.empty()) throw base::Error(base::Errc::not_found, "'" + settings.address + "' names no stager", "`glean stage` starts one");
+  for (std::size_t index = 0; index < stagers_.size(); ++index) {
+    ask(index, [&] {
+      clients_.push_back(std::make_unique<staging::ControlClient>(stagers_[index].addresses, key_, deadline_seconds_));
+    });
+  }
+}
+
+base::Bytes StagersOfJob::join(const std::string& session, const std::string& label, int clients, base::Bytes chunk_bytes,
+                               base::Bytes request_bytes) {
+  session_ = session;
+  nodes_ = clients;
+  key_of_job_ = staging::key_of_job(key_, session);
+  for (std::size_t index = 0; index < clients_.size(); ++index) {
+    const staging::JoinRequest request{session, label, clients, count(), static_cast<int>(index), chunk_bytes, request_bytes};
+    const auto answer =
+        ask(index, [&] { return staging::join_answer_from(clients_[index]->ask(staging::to_json(request), deadline_seconds_)); });
+    doors_.push_back(answer.door);
+    chunk_bytes = std::min(chunk_bytes, answer.chunk_bytes);
+  }
+  return chunk_bytes;
+}
+
+void StagersOfJob::begin() {
+  const transport::Tree tree(nodes_ + count(), count());
+  for (std::size_t index = 0; index < clients_.size(); ++index) {
+    staging::BeginRequest request{session_, {}};
+    const int self = tree.clients() + static_cast<int>(index);
+    for (const int neighbour : tree.neighbours_of(self)) {
+      if (neighbour > self) request.doors[neighbour] = doors_[static_cast<std::size_t>(neighbour - tree.clients())];
+    }
+    ask(index, [&] { static_cast<void>(clients_[index]->ask(staging::to_json(request), deadline_seconds_)); });
+  }
+}
+
+WayToStagers way_to_stagers(MPI_Comm aggregators, const StagersOfJob* of_root) {
+  WayToStagers way;
+  std::string text;
+  if (of_root != nullptr) {
+    way.key = of_root->key();
+    for (const std::string& door : of_root->doors()) text += door + '\n';
+  }
+  std::uint64_t bytes = text.size();
+  broadcast(aggregators, 0, &bytes, sizeof bytes);
+  text.resize(bytes);
+  broadcast(aggregators, 0, text.data(), text.size());
+  broadcast(aggregators, 0, way.key.data(), way.key.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    way.doors.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return way;
+}
+
+std::unique_ptr<transport::Messages> connect_to_stagers(const Nodes& nodes, const WayToStagers& way, double deadline_seconds) {
+  const auto stagers = static_cast<int>(way.doors.size());
+  const transport::Tree tree(nodes.count() + stagers, stagers);
+  std::unique_ptr<transport::Messages> messages;
+  agree(nodes.aggregators(), caught([&] {
+    const int stager = *tree.parent_of(nodes.self());
+    const std::map<int, std::string> neighbours = {{stager, way.doors[static_cast<std::size_t>(stager - tree.clients())]}};
+    messages = transport::make_tcp_messages(transport::TcpDoor(), nodes.self(), tree, neighbours, way.key,
+                                            std::min(deadline_seconds, meeting_seconds), deadline_seconds);
+  }));
+  return messages;
+}
+
+}  // namespace glean::session

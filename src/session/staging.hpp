@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How a session comes to its stagers: mode `staged`, docs/staging.md.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/settings.hpp"
+#include "session/nodes.hpp"
+#include "staging/address_file.hpp"
+#include "staging/control_client.hpp"
+#include "transport/messages.hpp"
+#include "wire/key.hpp"
+
+namespace glean::session {
+
+// The stagers of a job, as its root asks them. Each is told of the job by join(); when all are, begin() has them connect to each other and
+// wait for the nodes of the job.
+class StagersOfJob {
+ public:
+  // Reads the address file and the key, and connects to the services. Throws base::Error, naming the stager that is not there: not_found,
+  // permission, timeout, io. Local, blocks at most for the deadline.
+  StagersOfJob(const base::StagingSettings& settings, double deadline_seconds);
+  // The chunks that all stagers can take: `chunk_bytes` or less. Throws what a stager answers. As above.
+  [[nodiscard]] base::Bytes join(const std::string& session, const std::string& label, int clients, base::Bytes chunk_bytes,
+                                 base::Bytes request_bytes);
+  void begin();
+
+  [[nodiscard]] int count() const { return static_cast<int>(stagers_.size()); }
+  // Where each of them waits for the nodes of the job, after join().
+  [[nodiscard]] const std::vector<std::string>& doors() const { return doors_; }
+  [[nodiscard]] const wire::Key& key() const { return key_of_job_; }
+
+ private:
+  template <class Call>
+  auto ask(std::size_t index, Call call);
+
+  double deadline_seconds_;
+  wire::Key key_, key_of_job_{};
+  std::vector<staging::Stager> stagers_;
+  std::vector<std::unique_ptr<staging::ControlClient>> clients_;
+  std::string session_;
+  int nodes_ = 0;   // of the job, without stagers
+  std::vector<std::string> doors_;
+};
+
+// What a node has to know of the stagers to connect to its own.
+struct WayToStagers {
+  wire::Key key{};
+  std::vector<std::string> doors;
+};
+
+// What the root has of them, on all ranks of `aggregators`. Collective.
+[[nodiscard]] WayToStagers way_to_stagers(MPI_Comm aggregators, const StagersOfJob* of_root);
+// Connects this node to its stager. Throws on all aggregators or none. Collective over them, blocks at most for the deadline.
+[[nodiscard]] std::unique_ptr<transport::Messages> connect_to_stagers(const Nodes& nodes, const WayToStagers& way, double deadline_seconds);
+
+}  // namespace glean::session
