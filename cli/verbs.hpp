@@ -13,7 +13,8 @@ namespace glean::cli {
 enum ExitCode : int {
   success = 0,
   found_a_failure = 1,   // `doctor`: something has to be mended; `join`: it cannot be; `latest`: nothing is complete;
-                         // `recover`: something is not in its file; `verify`: a file differs
+                         // `recover`: something is not in its file; `stage`: something is left in memory,
+                         // or a process does not answer; `verify`: a file differs
   bad_input = 2,         // a command line or configuration that cannot be
   no_checksums = 3,      // `verify`: a file has none
   waited_in_vain = 4,    // `recover --wait`: a pool is still in use
@@ -31,6 +32,7 @@ void add_plan(CLI::App& app, int& exit_code);
 void add_recover(CLI::App& app, int& exit_code);
 // `command`: what follows `--`, word by word.
 void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_code);
+void add_stage(CLI::App& app, int& exit_code);
 void add_topology(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 

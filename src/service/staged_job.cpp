@@ -24,13 +24,19 @@ StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages
     : pool_(pool::Pool::create(new_pool_name(), options.plan, 0,
                                {options.session, messages->peers(), messages->self(), messages->tree().stagers()})) {
   options.label.copy(pool_.header().job.data(), pool_.header().job.size() - 1);
-  if (!pool_.claim_drain()) {
-    throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
+  try {
+    pool_.fault_in(0, 1);   // other jobs are in this process: memory that is not there is an error of this one, not a signal
+    if (!pool_.claim_drain()) {
+      throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
+    }
+    engine_ = std::make_unique<drain::Engine>(pool_, options.plan, calls_);
+    outputs_ = std::make_unique<StagedOutputs>(pool_, *engine_, options.directories);
+    node_ = std::make_unique<Node>(pool_, *engine_, std::move(messages));
+    node_->exchange().serve(*outputs_);
+  } catch (...) {
+    pool_.remove();
+    throw;
   }
-  engine_ = std::make_unique<drain::Engine>(pool_, options.plan, calls_);
-  outputs_ = std::make_unique<StagedOutputs>(pool_, *engine_, options.directories);
-  node_ = std::make_unique<Node>(pool_, *engine_, std::move(messages));
-  node_->exchange().serve(*outputs_);
 }
 
 StagedJob::~StagedJob() = default;

@@ -12,9 +12,14 @@ namespace glean::tests {
 
 VirtualNode::VirtualNode(const plan::NodePlan& plan, int ranks, int first, const pool::NodeShare& share,
                          transport::LocalNetwork& network, store::SystemCalls& calls, transport::LocalNetwork* of_blocks)
-    : first_rank(first), made(ranks, plan, share), messages(network.messages(share.node)),
-      blocks(of_blocks == nullptr ? nullptr : of_blocks->messages(share.node)), engine(made.pool, plan, calls),
-      exchange(made.pool, engine, *messages, blocks.get()) {}
+    : VirtualNode(plan, ranks, first, share, network.messages(share.node), of_blocks == nullptr ? nullptr : of_blocks->messages(share.node),
+                  calls) {}
+
+VirtualNode::VirtualNode(const plan::NodePlan& plan, int ranks, int first, const pool::NodeShare& share,
+                         std::unique_ptr<transport::Messages> over, std::unique_ptr<transport::Messages> blocks_over,
+                         store::SystemCalls& calls)
+    : first_rank(first), made(ranks, plan, share), messages(std::move(over)), blocks(std::move(blocks_over)),
+      engine(made.pool, plan, calls), exchange(made.pool, engine, *messages, blocks.get()) {}
 
 pool::OutputKey VirtualNode::describe(pool::Recorder& recorder, const store::OutputDescription& description) {
   const pool::OutputKey key = made.claim_slot();

@@ -18,6 +18,10 @@ struct VirtualNode {
   VirtualNode(const plan::NodePlan& plan, int ranks, int first_rank, const pool::NodeShare& share,
               transport::LocalNetwork& network, store::SystemCalls& calls, transport::LocalNetwork* of_blocks = nullptr);
 
+  // The same, over any messages.
+  VirtualNode(const plan::NodePlan& plan, int ranks, int first_rank, const pool::NodeShare& share,
+              std::unique_ptr<transport::Messages> messages, std::unique_ptr<transport::Messages> blocks, store::SystemCalls& calls);
+
   // -- the single calls that a session consists of
   pool::OutputKey describe(pool::Recorder& recorder, const store::OutputDescription& description);
   void put_step(pool::Recorder& recorder, pool::OutputKey key, int rank, const VirtualOutput& output, std::uint64_t step);

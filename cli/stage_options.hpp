@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What `glean stage` and `glean stage status` have in common.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace glean::cli {
+
+struct StageOptions {
+  std::vector<std::string> listen, directories;   // empty: the defaults
+  std::string address_file = "glean-stage.json";
+  std::string key_file;                           // empty: ~/.glean/stage.key
+  std::string memory, job_memory;                 // bytes; empty: the defaults
+  int threads = 1;
+  std::string grace = "30s";
+  bool once = false;
+  // -- of status
+  bool json = false, watch = false;
+};
+
+[[nodiscard]] std::string key_file_of(const StageOptions& options);
+
+// glean stage status. Exit codes.
+[[nodiscard]] int stage_status(const StageOptions& options);
+
+}  // namespace glean::cli

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/staging_service.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/signals_blocked.hpp"
+#include "base/units.hpp"
+#include "topology/discover/discover.hpp"
+#include "transport/tcp/socket.hpp"
+#include "transport/tree.hpp"
+
+namespace glean::cli {
+namespace {
+
+constexpr Bytes useful_job_memory = 16 * base::MiB;   // a job does not get less of a service that gives more
+constexpr Bytes request_max = base::GiB, request_unit = 4 * base::KiB;   // as the setting drain.request has it
+constexpr std::size_t last_jobs_max = 8;
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+}
+
+double seconds_since(std::chrono::steady_clock::time_point then) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+}
+
+bool is_in_memory(const std::string& pool) { return std::filesystem::exists("/dev/shm" + pool); }
+
+}  // namespace
+
+StagingService::StagingService(Options options) : options_(std::move(options)), host_(this_host()) {
+  if (options_.directories.empty()) throw base::Error(base::Errc::invalid_argument, "a staging service needs a directory to write in");
+  if (options_.job_memory_bytes < smallest_job_memory || options_.memory_bytes < options_.job_memory_bytes) {
+    throw base::Error(base::Errc::invalid_argument,
+                      fmt::format("{} for all jobs and {} for one of them cannot be", base::exact_bytes(options_.memory_bytes),
+                                  base::exact_bytes(options_.job_memory_bytes)),
+                      fmt::format("a job needs {} at least, and the service as much as one job", base::exact_bytes(smallest_job_memory)));
+  }
+  const base::SignalsBlocked blocked;
+  staging::ControlServer::Options of_server;
+  of_server.listen = options_.listen;
+  of_server.key = options_.key;
+  auto server = std::make_unique<staging::ControlServer>(
+      of_server, [this](const nlohmann::json& request, const staging::Peer&) { return handle(request); });
+  const std::scoped_lock lock(mutex_);   // a client may be faster
+  server_ = std::move(server);
+}
+
+StagingService::~StagingService() {
+  refuse_jobs();
+  end_jobs_soon();
+  while (!wait_until_idle(60)) continue;
+  server_->stop();
+  join_ended_threads();
+}
+
+std::string StagingService::Job::name() const { return fmt::format("job '{}' (session {})", asked.label, asked.session); }
+
+nlohmann::json StagingService::handle(const nlohmann::json& request) {
+  const bool is_one = request.is_object() && request.contains("ask") && request["ask"].is_string();
+  const std::string ask = is_one ? request["ask"].get<std::string>() : "";
+  if (ask == "join") return join(staging::join_request_from(request));
+  if (ask == "begin") return begin(staging::begin_request_from(request));
+  if (ask == "status") return status();
+  throw base::Error(base::Errc::unsupported, fmt::format("this staging service does not know what '{}' is", ask),
+                    "use the same version of GLEAN for the staging service and its clients");
+}
+
+nlohmann::json StagingService::join(const staging::JoinRequest& request) {
+  const topology::Node node = topology::discover_node();
+  auto job = std::make_unique<Job>();
+  job->asked = request;
+  job->door.emplace();
+  join_ended_threads();
+  const std::scoped_lock lock(mutex_);
+  forget_late_joins();
+  if (refuses_) {
+    throw base::Error(base::Errc::invalid_state, fmt::format("the staging service on {} (process {}) is ending", host_, ::getpid()),
+                      "start another one, or run the job without staging");
+  }
+  if (jobs_.contains(request.session)) {
+    throw base::Error(base::Errc::exists, fmt::format("the session {} has joined this stager on {} already", request.session, host_),
+                      "each stager of a job is a process of its own");
+  }
+  job->plan = plan_for(request, node);
+  const staging::JoinAnswer answer{.door = job->door->addresses(), .chunk_bytes = std::min(request.chunk_bytes, job->plan.chunk_bytes)};
+  jobs_[request.session] = std::move(job);
+  high_water_bytes_ = std::max(high_water_bytes_, used_bytes());
+  return staging::to_json(answer);
+}
+
+plan::NodePlan StagingService::plan_for(const staging::JoinRequest& request, const topology::Node& node) {
+  if (request.request_bytes > request_max || request.request_bytes % request_unit != 0) {
+    throw base::Error(base::Errc::invalid_argument,
+                      fmt::format("the job wants to write {} at a time", base::exact_bytes(request.request_bytes)),
+                      "drain.request is a multiple of 4KiB, and at most 1GiB");
+  }
+  const Bytes used = used_bytes(), promised = promised_bytes();
+  const Bytes left = options_.memory_bytes - std::min(options_.memory_bytes, used);
+  const Bytes free_of_node = std::min(node.shared_memory_available_bytes, node.memory_available_bytes);
+  const Bytes free = free_of_node - std::min(free_of_node, promised);
+  const Bytes budget = std::min({options_.job_memory_bytes, left, free});
+  const Bytes least = std::min(options_.job_memory_bytes, useful_job_memory);
+  if (left < least) {
+    throw base::Error(base::Errc::no_space,
+                      fmt::format("the staging service on {} has no memory for the job: {} of its {} are in use", host_,
+                                  base::readable_bytes(used), base::readable_bytes(options_.memory_bytes)),
+                      left_.empty() ? "try again when one of its jobs is over, or start it with more --memory or less --job-memory"
+                                    : "complete with `glean recover` on that host what jobs have left there");
+  }
+  if (budget < least) {
+    throw base::Error(base::Errc::no_space,
+                      fmt::format("{} has no memory for the job: {} of shared memory and {} of memory are free, and {} promised", host_,
+                                  base::readable_bytes(node.shared_memory_available_bytes),
+                                  base::readable_bytes(node.memory_available_bytes), base::readable_bytes(promised)),
+                      "free some memory there, enlarge /dev/shm, or start the staging service elsewhere");
+  }
+  base::Settings settings;
+  settings.pool.budget_bytes = budget;
+  settings.drain.threads = options_.drain_threads;
+  settings.drain.request_bytes = request.request_bytes;
+  plan::NodePlan plan = plan::plan_node(node, {.ranks_on_node = 1}, settings);
+  // The buffers of writes are not above what the job has for its data.
+  while (plan.depth > 1 && plan.drain_buffer_bytes() > plan.pool_bytes) --plan.depth;
+  return plan;
+}
+
+Bytes StagingService::used_bytes() {
+  forget_completed_pools();
+  Bytes used = 0;
+  for (const auto& [session, job] : jobs_) used += job->plan.pool_bytes;
+  for (const LeftPool& pool : left_) used += pool.bytes;
+  return used;
+}
+
+Bytes StagingService::promised_bytes() const {
+  Bytes promised = 0;
+  for (const auto& [session, job] : jobs_) {
+    if (job->state == State::joined || job->state == State::connecting) promised += job->plan.pool_bytes;
+  }
+  return promised;
+}
+
+void StagingService::forget_late_joins() {
+  std::erase_if(jobs_, [&](const auto& each) {
+    return each.second->state == State::joined && (refuses_ || seconds_since(each.second->since) > options_.begin_seconds);
+  });
+}
+
+void StagingService::forget_completed_pools() {
+  std::erase_if(left_, [](const LeftPool& pool) { return !is_in_memory(pool.name); });
+}
+
+nlohmann::json StagingService::begin(const staging::BeginRequest& request) {
+  const std::scoped_lock lock(mutex_);
+  forget_late_joins();
+  const auto found = jobs_.find(request.session);
+  if (found == jobs_.end()) {
+    throw base::Error(base::Errc::not_found, fmt::format("no job with the session {} has joined this stager on {}", request.session, host_),
+                      refuses_ ? "the staging service is ending"
+                               : fmt::format("a job joins all of its stagers, and begins within {:g} s", options_.begin_seconds));
+  }
+  Job& job = *found->second;
+  if (job.state != State::joined) {
+    throw base::Error(base::Errc::exists, fmt::format("the session {} has begun at this stager on {} already", request.session, host_));
+  }
+  std::map<int, std::string> neighbours;
+  for (const int node : transport::Tree(job.asked.clients + job.asked.stagers, job.asked.stagers).neighbours_of(job.self())) {
+    std::string& door = neighbours[node];
+    if (node < job.self()) continue;   // that one connects
+    const auto given = request.doors.find(node);
+    if (given == request.doors.end()) {
+      throw base::Error(base::Errc::invalid_argument, fmt::format("the job does not say where its node {} is", node));
+    }
+    static_cast<void>(transport::parse_addresses(given->second));
+    door = given->second;
+  }
+  job.neighbours = std::move(neighbours);
+  const base::SignalsBlocked blocked;
+  job.thread = std::thread([this, &job] { run(job); });
+  job.state = State::connecting;
+  job.since = Clock::now();
+  return nlohmann::json::object();
+}
+
+// In the thread of the job, which ends with it.
+void StagingService::run(Job& job) {
+  Ended ended{.session = job.asked.session, .label = job.asked.label, .files = {}, .problem = {}, .left_pool = {}};
+  try {
+    run_connected(job, ended);
+  } catch (const std::exception& error) {
+    ended.problem = error.what();
+  }
+  has_ended(job, std::move(ended));
+}
+
+void StagingService::run_connected(Job& job, Ended& ended) {
+  const transport::Tree tree(job.asked.clients + job.asked.stagers, job.asked.stagers);
+  auto messages = transport::make_tcp_messages(std::move(*job.door), job.self(), tree, job.neighbours,
+                                               staging::key_of_job(options_.key, job.asked.session), options_.connect_seconds);
+  auto staged = std::make_unique<service::StagedJob>(
+      service::StagedJob::Options{job.asked.session, job.asked.label, job.plan, options_.directories}, std::move(messages));
+  service::StagedJob& running = *staged;
+  {
+    const std::scoped_lock lock(mutex_);
+    job.staged = std::move(staged);
+    job.state = State::running;
+    if (ends_soon_) running.end_soon();
+  }
+  if (!running.run()) ended.problem = running.problem().empty() ? "not all of it is done" : running.problem();
+}
+
+// The job is gone when this returns, and the thread that is in it has nothing more to do.
+void StagingService::has_ended(Job& job, Ended ended) {
+  std::unique_ptr<service::StagedJob> staged;
+  {
+    const std::scoped_lock lock(mutex_);
+    job.state = State::ending;
+    staged = std::move(job.staged);
+  }
+  ended.seconds = seconds_since(job.since);
+  std::string pool;
+  if (staged) {
+    pool = staged->pool().name();
+    ended.files = files_of(staged->trace());
+    ended.written_bytes = staged->pool().header().written_bytes.load();
+    staged.reset();
+  }
+  if (!pool.empty() && is_in_memory(pool)) ended.left_pool = pool;
+
+  std::string line = fmt::format("{} {}: {} files published, {} written, {:.1f} s", job.name(),
+                                 ended.problem.empty() ? "is over" : "did not end well", ended.files.published,
+                                 base::readable_bytes(ended.written_bytes), ended.seconds);
+  if (ended.files.failed != 0) line += fmt::format("; {} files failed", ended.files.failed);
+  if (!ended.problem.empty()) line += "; " + ended.problem;
+  if (!ended.left_pool.empty()) {
+    line += fmt::format("; {} is left in memory: `glean recover` on {} completes it", ended.left_pool.substr(1), host_);
+  }
+  options_.tell(line, ended.problem.empty() && ended.files.failed == 0 ? Tone::plain : Tone::problem);
+
+  const std::scoped_lock lock(mutex_);
+  ++over_;
+  incomplete_ += ended.problem.empty() ? 0 : 1;
+  files_.published += ended.files.published;
+  files_.failed += ended.files.failed;
+  written_bytes_ += ended.written_bytes;
+  if (!ended.left_pool.empty()) left_.push_back({ended.left_pool, job.plan.pool_bytes});
+  ended_threads_.push_back(std::move(job.thread));
+  jobs_.erase(ended.session);
+  last_.push_back(std::move(ended));
+  if (last_.size() > last_jobs_max) last_.pop_front();
+  job_gone_.notify_all();
+}
+
+StagingService::Files StagingService::files_of(const drain::DrainTrace& trace) {
+  Files files;
+  for (const drain::OutputTrace& output : trace.outputs) {
+    if (output.state == "published") ++files.published;
+    else if (output.state == "failed") ++files.failed;
+    else if (output.state == "open") ++files.open;
+  }
+  return files;
+}
+
+void StagingService::refuse_jobs() {
+  const std::scoped_lock lock(mutex_);
+  refuses_ = true;
+  forget_late_joins();
+  job_gone_.notify_all();
+}
+
+void StagingService::end_jobs_soon() {
+  const std::scoped_lock lock(mutex_);
+  ends_soon_ = true;
+  for (const auto& [session, job] : jobs_) {
+    if (job->staged) job->staged->end_soon();
+  }
+}
+
+bool StagingService::wait_until_idle(double seconds) {
+  bool is_idle = false;
+  {
+    std::unique_lock lock(mutex_);
+    is_idle = job_gone_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return jobs_.empty(); });
+  }
+  join_ended_threads();
+  return is_idle;
+}
+
+void StagingService::join_ended_threads() {
+  std::vector<std::thread> ended;
+  {
+    const std::scoped_lock lock(mutex_);
+    ended = take_ended_threads();
+  }
+  for (std::thread& thread : ended) thread.join();
+}
+
+std::uint64_t StagingService::jobs_over() {
+  const std::scoped_lock lock(mutex_);
+  return over_;
+}
+
+std::vector<std::string> StagingService::left_in_memory() {
+  const std::scoped_lock lock(mutex_);
+  forget_completed_pools();
+  std::vector<std::string> names;
+  for (const LeftPool& pool : left_) names.push_back(pool.name);
+  return names;
+}
+
+nlohmann::json StagingService::to_json(const Job& job) const {
+  constexpr std::array names{"joined", "connecting", "running", "ending"};
+  const Files files = job.staged ? files_of(job.staged->trace()) : Files{};
+  return {{"session", job.asked.session},
+          {"label", job.asked.label},
+          {"index", job.asked.index},
+          {"stagers", job.asked.stagers},
+          {"clients", job.asked.clients},
+          {"state", names[static_cast<std::size_t>(job.state)]},
+          {"seconds", seconds_since(job.since)},
+          {"files", {{"published", files.published}, {"open", files.open}, {"failed", files.failed}}},
+          {"written_bytes", job.staged ? job.staged->pool().header().written_bytes.load() : 0},
+          {"pool_bytes", job.plan.pool_bytes},
+          {"pool_used_bytes", job.staged ? job.staged->pool().used_bytes() : 0}};
+}
+
+nlohmann::json StagingService::to_json(const Ended& ended) const {
+  return {{"session", ended.session},
+          {"label", ended.label},
+          {"seconds", ended.seconds},
+          {"files", {{"published", ended.files.published}, {"failed", ended.files.failed}}},
+          {"written_bytes", ended.written_bytes},
+          {"problem", ended.problem},
+          {"left_pool", ended.left_pool}};
+}
+
+nlohmann::json StagingService::status() {
+  join_ended_threads();
+  const std::scoped_lock lock(mutex_);
+  const std::size_t connections = server_ ? server_->counts().connections : 0;
+  forget_late_joins();
+  const Bytes used = used_bytes();   // and forgets what is completed
+  Bytes left = 0;
+  for (const LeftPool& pool : left_) left += pool.bytes;
+  nlohmann::json jobs = nlohmann::json::array(), last = nlohmann::json::array();
+  for (const auto& [session, job] : jobs_) jobs.push_back(to_json(*job));
+  for (const Ended& ended : last_) last.push_back(to_json(ended));
+  return {{"version", GLEAN_VERSION},
+          {"host", host_},
+          {"pid", ::getpid()},
+          {"uptime_seconds", seconds_since(started_)},
+          {"state", refuses_ ? "ending" : "running"},
+          {"directories", options_.directories},
+          {"memory",
+           {{"budget_bytes", options_.memory_bytes},
+            {"job_bytes", options_.job_memory_bytes},
+            {"used_bytes", used},
+            {"left_bytes", left},
+            {"high_water_bytes", high_water_bytes_}}},
+          {"connections", connections},
+          {"jobs", jobs},
+          {"finished",
+           {{"jobs", over_},
+            {"incomplete", incomplete_},
+            {"files", {{"published", files_.published}, {"failed", files_.failed}}},
+            {"written_bytes", written_bytes_},
+            {"last", last}}}};
+}
+
+}  // namespace glean::cli

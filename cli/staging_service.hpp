@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The staging service: jobs that are staged ask it for a stager each, and it runs them.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "plan/node_plan.hpp"
+#include "service/staged_job.hpp"
+#include "staging/control_server.hpp"
+#include "staging/job_requests.hpp"
+#include "transport/tcp/messages.hpp"
+#include "wire/key.hpp"
+
+namespace glean::cli {
+
+using base::Bytes;
+
+class StagingService {
+ public:
+  enum class Tone { plain, problem };
+  struct Options {
+    std::vector<std::string> listen;        // as ControlServer has it
+    std::vector<std::string> directories;   // where jobs may write: absolute, without symbolic links; at least one
+    wire::Key key{};
+    Bytes memory_bytes = 0;                 // of the pools of all jobs
+    Bytes job_memory_bytes = 0;             // of one, at most; the smallest is smallest_job_memory
+    int drain_threads = 1;                  // of each job
+    double begin_seconds = 60;              // after which a join without a begin is forgotten
+    double connect_seconds = 30;            // that a job has to connect all of its nodes
+    std::function<void(const std::string& line, Tone tone)> tell = [](const std::string&, Tone) {};   // what becomes of jobs. Any thread.
+  };
+  static constexpr Bytes smallest_job_memory = 4 * base::MiB;
+
+  // Listens, and takes jobs from now on. Throws base::Error.
+  explicit StagingService(Options options);
+  // Ends the jobs that run, as end_jobs_soon() does; waits for them.
+  ~StagingService();
+  StagingService(const StagingService&) = delete;
+  StagingService& operator=(const StagingService&) = delete;
+
+  [[nodiscard]] const std::vector<std::string>& addresses() const { return server_->addresses(); }
+  // What `glean stage status` asks for. Any thread.
+  [[nodiscard]] nlohmann::json status();
+  // From now on no job is taken. Jobs that have joined and do not run yet are forgotten.
+  void refuse_jobs();
+  // Jobs that run take nothing more, and leave in memory what cannot be completed.
+  void end_jobs_soon();
+  // Whether no job is here. Blocks until there is none, at most so long.
+  bool wait_until_idle(double seconds);
+  // How many jobs have begun and are over.
+  [[nodiscard]] std::uint64_t jobs_over();
+  // Pools of jobs that are over which hold data, until `glean recover` has completed them.
+  [[nodiscard]] std::vector<std::string> left_in_memory();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class State { joined, connecting, running, ending };
+  struct Job {
+    staging::JoinRequest asked;
+    plan::NodePlan plan;
+    State state = State::joined;
+    std::optional<transport::TcpDoor> door;   // until it begins
+    std::map<int, std::string> neighbours;    // from then on
+    Clock::time_point since = Clock::now();   // of the join; of the begin from then on
+    std::unique_ptr<service::StagedJob> staged;
+    std::thread thread;
+    [[nodiscard]] int self() const { return asked.clients + asked.index; }
+    [[nodiscard]] std::string name() const;
+  };
+  struct Files {
+    std::uint64_t published = 0, failed = 0, open = 0;
+  };
+  struct Ended {
+    std::string session, label;
+    double seconds = 0;
+    Files files;
+    Bytes written_bytes = 0;
+    std::string problem;     // empty: all is done
+    std::string left_pool;   // with what could not be completed; empty: nothing is left
+  };
+  struct LeftPool {
+    std::string name;
+    Bytes bytes = 0;
+  };
+
+  nlohmann::json handle(const nlohmann::json& request);
+  nlohmann::json join(const staging::JoinRequest& request);
+  nlohmann::json begin(const staging::BeginRequest& request);
+  void run(Job& job);
+  void run_connected(Job& job, Ended& ended);
+  void has_ended(Job& job, Ended ended);
+
+  // -- with the lock held
+  [[nodiscard]] plan::NodePlan plan_for(const staging::JoinRequest& request, const topology::Node& node);
+  [[nodiscard]] Bytes used_bytes();
+  [[nodiscard]] Bytes promised_bytes() const;   // of jobs whose pools are not there yet
+  void forget_late_joins();
+  void forget_completed_pools();
+  [[nodiscard]] std::vector<std::thread> take_ended_threads() { return std::exchange(ended_threads_, {}); }
+
+  void join_ended_threads();
+  [[nodiscard]] static Files files_of(const drain::DrainTrace& trace);
+  [[nodiscard]] nlohmann::json to_json(const Job& job) const;
+  [[nodiscard]] nlohmann::json to_json(const Ended& ended) const;
+
+  const Options options_;
+  const std::string host_;
+  const Clock::time_point started_ = Clock::now();
+
+  std::mutex mutex_;   // everything below
+  std::condition_variable job_gone_;
+  std::map<std::string, std::unique_ptr<Job>> jobs_;   // by session
+  std::vector<std::thread> ended_threads_;
+  std::vector<LeftPool> left_;
+  std::deque<Ended> last_;   // the newest comes last
+  Files files_;              // of jobs that are over, as is what follows
+  std::uint64_t over_ = 0, incomplete_ = 0;
+  Bytes written_bytes_ = 0;
+  Bytes high_water_bytes_ = 0;
+  bool refuses_ = false, ends_soon_ = false;
+
+  std::unique_ptr<staging::ControlServer> server_;   // last: what it calls is there
+};
+
+}  // namespace glean::cli

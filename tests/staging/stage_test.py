@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`glean stage`: how it starts and ends, who finds it, and what it says of itself. Jobs: staging_service_test.cpp."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+COMMAND = os.environ["COMMAND"]
+
+
+class Service:
+    """One process of the service, which has said where it is."""
+
+    def __init__(self, test, *arguments, **variables):
+        self.process = subprocess.Popen([COMMAND, "stage", "--memory", "8MiB", *map(str, arguments)], cwd=test.directory,
+                                        env=test.environment | variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        test.addCleanup(self.kill)
+        self.said = []
+        for line in self.process.stdout:
+            self.said.append(line.rstrip("\n"))
+            if line.startswith("writes below"):
+                return
+        raise AssertionError(f"it did not start: {self.said}")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def end(self, number=signal.SIGTERM):
+        """What it says when it ends, and its status."""
+        self.process.send_signal(number)
+        rest = self.process.stdout.read()
+        return rest, self.process.wait()
+
+
+class Stage(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name).resolve()
+        self.file = self.directory / "glean-stage.json"
+        of_launchers = ("GLEAN_", "OMPI_", "PMI", "SLURM_", "MPI_")
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(of_launchers)}
+        self.environment["HOME"] = str(self.directory)
+
+    def run_stage(self, *arguments, **variables):
+        return subprocess.run([COMMAND, "stage", *map(str, arguments)], cwd=self.directory, env=self.environment | variables,
+                              capture_output=True, text=True, timeout=100, check=False)
+
+    def stagers(self):
+        run = self.run_stage("status", "--json")
+        return run.returncode, json.loads(run.stdout)["stagers"]
+
+    def assert_refused(self, run, *words):
+        self.assertEqual((run.returncode, run.stdout), (2, ""))
+        for word in words:
+            self.assertIn(word, run.stderr)
+
+    def test_says_where_it_is_and_what_it_does(self):
+        service = Service(self)
+        in_file = json.loads(self.file.read_text())["stagers"][0]
+        self.assertEqual(service.said[:-2], [f"listens at {address}" for address in in_file["addresses"]])
+        self.assertEqual(service.said[-2:], [f"address file {self.file}",
+                                             f"writes below {self.directory}; memory 8 MiB, 8 MiB of it for a job"])
+        self.assertEqual([oct(path.stat().st_mode & 0o777) for path in (self.file, self.directory / ".glean" / "stage.key")], ["0o600"] * 2)
+
+        status, (stager,) = self.stagers()
+        self.assertEqual((status, stager["pid"], stager["answers"]), (0, service.process.pid, True))
+        self.assertEqual(stager["addresses"], in_file["addresses"])
+        said = stager["status"]
+        self.assertEqual((said["pid"], said["state"], said["directories"], said["jobs"], said["connections"]),
+                         (service.process.pid, "running", [str(self.directory)], [], 1))
+        self.assertEqual(said["memory"], {"budget_bytes": 8 << 20, "job_bytes": 8 << 20, "used_bytes": 0, "left_bytes": 0,
+                                          "high_water_bytes": 0})
+        self.assertEqual((said["finished"]["jobs"], said["finished"]["files"]["published"]), (0, 0))
+
+        run = self.run_stage("status")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertRegex(run.stdout, rf"^\S+, process {service.process.pid}, at {re.escape(in_file['addresses'][0])}\n"
+                                     r"  running  since \d+ s, version \S+, 1 connections\n"
+                                     rf"  writes below {re.escape(str(self.directory))}\n"
+                                     r"  memory  0 B of 8 MiB in use, 0 B at most so far\n"
+                                     r"  finished  0 jobs, ")
+
+    def test_ends_by_a_signal_and_takes_itself_out_of_the_file(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            service = Service(self)
+            said, status = service.end(number)
+            self.assertEqual(status, 0, said)
+            self.assertRegex(said, r"^jobs +0\n.*\nfiles published +0\n")
+            self.assertEqual([path.name for path in self.directory.iterdir()], [".glean"])
+        self.assert_refused(self.run_stage("status"), "glean-stage.json", "start the staging service")
+
+    def test_a_service_that_is_there_keeps_its_file(self):
+        service = Service(self)
+        before = self.file.read_text()
+        self.assert_refused(self.run_stage(), f"process {service.process.pid}", "--address-file")
+        self.assertEqual(self.file.read_text(), before)
+        other = Service(self, "--address-file", "other.json")
+        self.assertEqual(other.end()[1], 0)
+        self.assertEqual(self.stagers()[0], 0)
+
+    def test_one_that_was_killed_is_named_and_replaced(self):
+        service = Service(self)
+        service.kill()
+        run = self.run_stage("status")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(f"process {service.process.pid} on", run.stderr)
+        self.assertIn("does not answer", run.stdout)
+        next_one = Service(self)
+        status, (stager,) = self.stagers()
+        self.assertEqual((status, stager["pid"]), (0, next_one.process.pid))
+
+    def test_processes_that_a_launcher_has_started_share_the_file(self):
+        of_launcher = {"OMPI_COMM_WORLD_SIZE": "3"}
+        services = [Service(self, **of_launcher) for _ in range(3)]
+        status, stagers = self.stagers()
+        self.assertEqual((status, [stager["pid"] for stager in stagers]), (0, [service.process.pid for service in services]))
+        services[1].kill()
+        status, stagers = self.stagers()
+        self.assertEqual((status, [stager["answers"] for stager in stagers]), (1, [True, False, True]))
+        for service in (services[0], services[2]):
+            self.assertEqual(service.end()[1], 0)
+        self.assertEqual([stager["pid"] for stager in json.loads(self.file.read_text())["stagers"]], [services[1].process.pid])
+        Service(self)   # alone: nothing of that service is there any more
+
+    def test_only_those_who_have_the_key_get_in(self):
+        Service(self)
+        other = self.directory / "other.key"
+        other.write_text("42" * 32)
+        other.chmod(0o600)
+        run = self.run_stage("status", "--key", other)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("another key", run.stderr)
+        self.assertEqual(self.run_stage("status", GLEAN_STAGE_KEY=(self.directory / ".glean" / "stage.key").read_text()).returncode, 0)
+        self.assertEqual(self.run_stage("status", GLEAN_STAGE_KEY="42" * 32).returncode, 1)
+
+    def test_a_key_that_others_can_read_is_refused(self):
+        key = self.directory / "open.key"
+        key.write_text("42" * 32)
+        key.chmod(0o644)
+        self.assert_refused(self.run_stage("--key", key), str(key), "chmod")
+        self.assertFalse(self.file.exists())
+
+    def test_refuses_what_cannot_be(self):
+        self.assert_refused(self.run_stage("--directory", "missing"), "missing")
+        self.assert_refused(self.run_stage("--memory", "1MiB"), "4MiB at least")
+        self.assert_refused(self.run_stage("--memory", "8MiB", "--job-memory", "9MiB"), "9MiB")
+        self.assert_refused(self.run_stage("--listen", "nowhere"), "nowhere")
+        self.file.write_text("something else")
+        self.file.chmod(0o600)
+        self.assert_refused(self.run_stage(), "no address file")
+        self.assertEqual(self.file.read_text(), "something else")
+
+    def test_watches(self):
+        Service(self)
+        watching = subprocess.Popen([COMMAND, "stage", "status", "--watch"], cwd=self.directory, env=self.environment,
+                                    stdout=subprocess.PIPE, text=True)
+        looks = 0
+        deadline = time.monotonic() + 60
+        while looks < 2 and time.monotonic() < deadline:
+            looks += watching.stdout.readline().startswith("  finished")
+        watching.terminate()
+        watching.wait()
+        watching.stdout.close()
+        self.assertEqual(looks, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
