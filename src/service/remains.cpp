@@ -56,8 +56,9 @@ double age_of_object(const std::string& pool) {
 RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
   RemainingOutput output;
   const pool::RanksOfOutput ranks = pool::ranks_of_output(pool, key.slot);
-  const std::uint32_t steps = ranks.steps_ended;
-  output.closed = ranks.all_closed;
+  const bool has_ranks = pool.header().ranks != 0;   // a stager knows what it was told
+  const std::uint64_t steps = has_ranks ? ranks.steps_ended : pool.slot(key.slot).nodes.job_steps.load(std::memory_order_acquire);
+  output.closed = has_ranks ? ranks.all_closed : pool.slot(key.slot).nodes.job_closed.load(std::memory_order_acquire) != 0;
   output.steps_complete = steps;
   output.steps_begun = ranks.most_ended;
   output.ranks_behind = pool::ranks_before_step(pool, key.slot, output.steps_begun > steps ? steps + 1 : 0);
