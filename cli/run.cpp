@@ -16,7 +16,6 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -209,17 +208,13 @@ int run(const RunOptions& options) {
   }
   restore_what_is_hidden();
   int status = 0;
-  bool is_something_left = false;   // by stagers
   std::vector<std::string> unpublished;
   {
     const bool is_for_other_hosts = may_reach_other_hosts(options.command);
     const RunDirectory directory(is_for_other_hosts);
     setenv("GLEAN_RUN_DIRECTORY", directory.path().c_str(), 1);
-    std::optional<PrivateStagers> stagers;
-    if (options.stagers != 0) stagers.emplace(options.stagers, directory.path());
     status = run_and_wait(options.command);
     unsetenv("LD_PRELOAD");
-    if (stagers && !stagers->finish()) is_something_left = true;
     const RunNotes notes = read_notes(directory.path());
     const auto findings = explain(programs, examined, notes, known, status != 0);
     const bool started = !WIFEXITED(status) || (WEXITSTATUS(status) != not_found && WEXITSTATUS(status) != cannot_be_run);
@@ -234,7 +229,22 @@ int run(const RunOptions& options) {
     for (const std::string& line : unpublished) std::cerr << "glean: " << line << '\n';
   }
   if (WIFSIGNALED(status)) end_by(WTERMSIG(status));
-  return WEXITSTATUS(status) == 0 && (!unpublished.empty() || is_something_left) ? found_a_failure : WEXITSTATUS(status);
+  return WEXITSTATUS(status) == 0 && !unpublished.empty() ? found_a_failure : WEXITSTATUS(status);
+}
+
+// Programs that use the library; what others write is not staged as yet, and nothing is preloaded.
+int run_with_stagers(const RunOptions& options) {
+  if (!options.mode.empty() && options.mode != "staged") {
+    throw base::Error(base::Errc::invalid_argument, "--stagers are for mode staged, not " + options.mode);
+  }
+  if (!options.config.empty()) setenv("GLEAN_CONFIG", std::filesystem::absolute(options.config).c_str(), 1);
+  const RunDirectory directory(may_reach_other_hosts(options.command));
+  PrivateStagers stagers(options.stagers, directory.path());
+  static_cast<void>(base::load_configuration({}, base::process_environment()));   // wrong settings are found now, once
+  const int status = run_and_wait(options.command);
+  const bool is_all_done = stagers.finish();
+  if (WIFSIGNALED(status)) end_by(WTERMSIG(status));
+  return WEXITSTATUS(status) == 0 && !is_all_done ? found_a_failure : WEXITSTATUS(status);
 }
 
 // Without -- the command begins with the first word that is no option.
@@ -255,7 +265,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_c
   CLI::App* verb = app.add_subcommand("run", "Run a command so that the MPI-IO of its programs is captured");
   verb->add_option("--mode", options->mode, "As the setting mode: threaded, dedicated, passthrough, …");
   verb->add_option("--config", options->config, "The configuration file");
-  verb->add_option("--stagers", options->stagers, "Start so many stagers on this host, which write for the command (mode staged)")
+  verb->add_option("--stagers", options->stagers, "Start so many stagers on this host, which write for programs that use the library")
       ->check(CLI::Range(1, 1024));
   verb->add_flag("--check", options->check, "Do not run it: only say what would not be captured, and why");
   verb->prefix_command();
@@ -268,7 +278,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_c
     if (options->command.empty()) {
       throw base::Error(base::Errc::invalid_argument, "no command to run", "glean run -- mpirun -n 8 ./program");
     }
-    exit_code = run(*options);
+    exit_code = options->stagers != 0 ? run_with_stagers(*options) : run(*options);
   });
 }
 

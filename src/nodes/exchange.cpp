@@ -175,9 +175,11 @@ bool Exchange::take_arrivals(Lane& lane) {
 }
 
 void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
+  // A client of another stager, which notices when it is lost; it says farewell there only.
+  if (openings_ != nullptr && !tree_.is_stager(peer) && tree_.parent_of(peer) != self_) lane.messages.let_go(peer);
   switch (head_of<MessageKind>(head)) {
+    case MessageKind::opening: return on_opening(lane, {peer, std::move(head)});
     case MessageKind::block:
-    case MessageKind::opening:
     case MessageKind::sums: lane.incoming.push_back({peer, std::move(head)}); return;
     case MessageKind::receipt: {
       const auto receipt = head_of<ReceiptHead>(head);
@@ -205,7 +207,6 @@ void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
       return;
     case MessageKind::question: return on_question(head_of<QuestionHead>(head));
     case MessageKind::answer: return on_answer(head_of<AnswerHead>(head));
-    case MessageKind::opened: return on_opened(peer, head_of<OpenedHead>(head));
     case MessageKind::leaves:
     case MessageKind::end: return on_farewell(peer, head_of<MessageKind>(head));
   }
@@ -288,7 +289,9 @@ bool Exchange::complete_transfers(Lane& lane) {
 void Exchange::commit(const Receiving& received) {
   const auto kind = head_of<MessageKind>(received.incoming.head);
   if (kind == MessageKind::sums) return commit_sums(received);
-  if (kind == MessageKind::opening) return commit_opening(received);
+  if (kind == MessageKind::opening) {
+    return take_opening(received.incoming.peer, head_of<OpeningHead>(received.incoming.head), received.body);
+  }
   const auto head = head_of<BlockHead>(received.incoming.head);
   const SharedOutput* output = find(head.job_output);   // none: it has failed here, or is put off, and all nodes have been told
   const bool taken = received.held && output != nullptr;

@@ -54,8 +54,8 @@ class Exchange {
   // -- exchange_staging.cpp; where there are stagers
   // This node is one: outputs of its clients are opened so. Before anything comes; `openings` must outlive the exchange.
   void serve(Openings& openings);
-  // This node is a client, and its output, which takes part already, is opened at the stagers. OutputSlot::nodes.is_at_stagers says when it
-  // is, and the slot has an error if it cannot be. Local, does not block.
+  // This node is a client, and its output, which takes part already, is opened at the stagers. If it cannot be, the output fails on all
+  // nodes. Local, does not block.
   void open_at_stagers(std::uint64_t job_output, std::vector<std::byte> description, bool refuses_existing);
   // The stagers have all that this client has captured of outputs that were closed, and know it. Local.
   [[nodiscard]] bool may_leave() const;
@@ -140,21 +140,16 @@ class Exchange {
   void on_failure(int peer, std::span<const std::byte> head);
   // -- exchange_staging.cpp
   using Description = std::shared_ptr<const std::vector<std::byte>>;
-  struct Opening {
-    int client = 0;
-    std::set<int> lacks;   // stagers below that have not said that they have it
-  };
-  void send_opening(int peer, const OpeningHead& head, const Description& description);
+  void send_opening(int peer, OpeningHead head, const Description& description);
+  void on_opening(Lane& lane, Incoming incoming);
   void take_in_opening(Lane& lane, Incoming incoming);
-  void commit_opening(const Receiving& received);
+  void take_opening(int peer, const OpeningHead& head, const std::vector<std::byte>& description);
   bool open_next();
   [[nodiscard]] bool open(const OpeningHead& head, const std::vector<std::byte>& description);
-  void tell_of_opening(const OpeningHead& head, std::vector<std::byte> bytes);
+  void tell_stagers_below(const OpeningHead& head, std::vector<std::byte> bytes);
   void on_failure_without_output(int peer, std::span<const std::byte> message);
   void pass_on_failure(int from, std::uint64_t job_output, std::span<const std::byte> message);
   void refuse_opening(std::uint64_t job_output, const base::Error& error);
-  void tell_if_opened(std::uint64_t job_output);
-  void on_opened(int peer, const OpenedHead& head);
   void on_farewell(int peer, MessageKind kind);
   bool tell_farewell();
   [[nodiscard]] SharedOutput* find(std::uint64_t job_output);
@@ -180,7 +175,6 @@ class Exchange {
   std::map<std::uint64_t, SumsOnTheirWay> sums_on_their_way_;   // by number
   Openings* openings_ = nullptr;                   // of a stager
   std::deque<std::pair<OpeningHead, std::vector<std::byte>>> to_open_;   // that wait for room
-  std::map<std::uint64_t, Opening> opening_;       // by job_output
   std::map<std::uint64_t, Description> openings_on_their_way_;   // by token
   std::set<int> gone_;                             // children that have left
   bool has_told_parent_ = false, ends_ = false, has_said_farewell_ = false;

@@ -12,6 +12,7 @@ namespace glean::nodes {
 namespace {
 
 constexpr Bytes description_bytes_max = 64 * base::MiB;
+constexpr Bytes bytes_in_head_max = 32 * base::KiB;   // a body has to be asked for, which takes as long again
 
 }  // namespace
 
@@ -24,8 +25,7 @@ void Exchange::serve(Openings& openings) {
 
 void Exchange::open_at_stagers(std::uint64_t job_output, std::vector<std::byte> description, bool refuses_existing) {
   const std::lock_guard lock(mutex_);
-  const OpeningHead head{.client = static_cast<std::uint32_t>(self_), .job_output = job_output, .body_bytes = description.size(),
-                         .refuses_existing = refuses_existing ? 1U : 0U};
+  const OpeningHead head{.refuses_existing = refuses_existing ? 1U : 0U, .job_output = job_output};
   send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(std::move(description)));
 }
 
@@ -33,7 +33,8 @@ bool Exchange::may_leave() const {
   const std::lock_guard lock(mutex_);
   const bool is_sent = on_their_way_.empty() && openings_on_their_way_.empty() && !all_.is_moving();
   return is_sent && std::all_of(outputs_.begin(), outputs_.end(), [](const SharedOutput& output) {
-    return output.told_of_failure == SharedOutput::Failure::failed || (output.said && output.said->part_durable != 0);
+    const bool is_given_up = output.told_of_failure == SharedOutput::Failure::failed && output.said && output.said->closed != 0;
+    return is_given_up || (output.said && output.said->part_durable != 0);
   });
 }
 
@@ -54,17 +55,32 @@ bool Exchange::is_over() const {
   return ends_ && outputs_.empty() && !all_.is_moving();
 }
 
-void Exchange::send_opening(int peer, const OpeningHead& head, const Description& description) {
+void Exchange::send_opening(int peer, OpeningHead head, const Description& description) {
+  if (description->size() <= bytes_in_head_max) {
+    head.body_bytes = 0;
+    std::vector<std::byte> bytes;
+    append(bytes, bytes_of(head));
+    append(bytes, *description);
+    return all_.messages.send(peer, bytes);
+  }
+  head.body_bytes = description->size();
   const std::uint64_t number = ++tokens_;
   openings_on_their_way_.emplace(number, description);
   all_.messages.send(peer, bytes_of(head), *description, number);
 }
 
-void Exchange::take_in_opening(Lane& lane, Incoming incoming) {
+void Exchange::on_opening(Lane& lane, Incoming incoming) {
   const auto head = head_of<OpeningHead>(incoming.head);
-  if (openings_ == nullptr || head.body_bytes == 0 || head.body_bytes > description_bytes_max) {
+  if (openings_ == nullptr || head.body_bytes > description_bytes_max) {
     throw base::Error(base::Errc::io, "a message of another node cannot be understood");
   }
+  if (head.body_bytes != 0) return lane.incoming.push_back(std::move(incoming));
+  const std::vector<std::byte> description(incoming.head.begin() + sizeof head, incoming.head.end());
+  take_opening(incoming.peer, head, description);
+}
+
+void Exchange::take_in_opening(Lane& lane, Incoming incoming) {
+  const auto head = head_of<OpeningHead>(incoming.head);
   const int peer = incoming.peer;
   Receiving receiving{.incoming = std::move(incoming), .held = {}, .body = std::vector<std::byte>(head.body_bytes)};
   const std::uint64_t token = ++tokens_;
@@ -72,12 +88,10 @@ void Exchange::take_in_opening(Lane& lane, Incoming incoming) {
   lane.messages.receive_body(peer, body, token);
 }
 
-void Exchange::commit_opening(const Receiving& received) {
-  const auto head = head_of<OpeningHead>(received.incoming.head);
-  if (parent_ && received.incoming.peer != *parent_) {
-    return send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(received.body));
-  }
-  to_open_.emplace_back(head, received.body);
+// Up to the root, and from there to all.
+void Exchange::take_opening(int peer, const OpeningHead& head, const std::vector<std::byte>& description) {
+  if (parent_ && peer != *parent_) return send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(description));
+  to_open_.emplace_back(head, description);
   static_cast<void>(open_next());
 }
 
@@ -103,23 +117,15 @@ bool Exchange::open(const OpeningHead& head, const std::vector<std::byte>& descr
     refuse_opening(head.job_output, error);
     return true;
   }
-  tell_of_opening(head, std::move(asked.description));
+  tell_stagers_below(head, std::move(asked.description));
   return true;
 }
 
-// To the stagers below.
-void Exchange::tell_of_opening(const OpeningHead& head, std::vector<std::byte> bytes) {
-  Opening& opening = opening_[head.job_output];
-  opening.client = static_cast<int>(head.client);
-  OpeningHead told = head;
-  told.body_bytes = bytes.size();
+void Exchange::tell_stagers_below(const OpeningHead& head, std::vector<std::byte> bytes) {
   const auto description = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   for (const int child : children_) {
-    if (!tree_.is_stager(child)) continue;
-    opening.lacks.insert(child);
-    send_opening(child, told, description);
+    if (tree_.is_stager(child)) send_opening(child, head, description);
   }
-  tell_if_opened(head.job_output);
 }
 
 // Along the tree: the clients have it open. Stagers above this one have, too; those below it have not, and never will.
@@ -141,30 +147,6 @@ void Exchange::pass_on_failure(int from, std::uint64_t job_output, std::span<con
   if (parent_ && *parent_ != from) all_.messages.send(*parent_, message);
   for (const int child : children_) {
     if (child != from) all_.messages.send(child, message);
-  }
-}
-
-void Exchange::tell_if_opened(std::uint64_t job_output) {
-  const auto found = opening_.find(job_output);
-  if (found == opening_.end() || !found->second.lacks.empty()) return;
-  const OpenedHead head{.client = static_cast<std::uint32_t>(found->second.client), .job_output = job_output};
-  all_.messages.send(parent_ ? *parent_ : tree_.way_to(found->second.client, self_), bytes_of(head));
-  opening_.erase(found);
-}
-
-void Exchange::on_opened(int peer, const OpenedHead& head) {
-  const auto client = static_cast<int>(head.client);
-  if (client == self_) {
-    if (const SharedOutput* output = find(head.job_output)) {
-      pool_.slot(output->key.slot).nodes.is_at_stagers.store(1, std::memory_order_release);
-    }
-    pool::futex_signal(pool_.header().progress);
-  } else if (parent_ && peer == *parent_) {   // all stagers have it
-    if (client < 0 || client >= tree_.clients()) throw base::Error(base::Errc::io, "a message of another node cannot be understood");
-    all_.messages.send(tree_.way_to(client, self_), bytes_of(head));
-  } else if (const auto found = opening_.find(head.job_output); found != opening_.end()) {
-    found->second.lacks.erase(peer);
-    tell_if_opened(head.job_output);
   }
 }
 

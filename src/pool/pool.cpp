@@ -283,7 +283,7 @@ void clear(SlotWrites& writes) {
 void clear(SlotNodes& nodes) {
   nodes.steps_sent = nodes.job_output = nodes.job_steps = nodes.job_steps_ended = nodes.job_steps_begun = 0;
   nodes.job_steps_synchronized = nodes.job_records = nodes.job_highest_end = 0;
-  nodes.part_durable = nodes.is_at_stagers = nodes.job_closed = nodes.job_parts_durable = nodes.job_published = nodes.job_postponed = 0;
+  nodes.part_durable = nodes.job_closed = nodes.job_parts_durable = nodes.job_published = nodes.job_postponed = 0;
   nodes.job_last_rank = nodes.job_open_rank = ~std::uint32_t{0};
 }
 

@@ -185,7 +185,6 @@ struct SlotNodes {
   Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp
   Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;
   Atomic<std::uint32_t> job_open_rank;     // ~0: not known
-  Atomic<std::uint32_t> is_at_stagers;     // 1: the stagers have the file open; on the node of the root
 };
 
 // One output that is open or draining: its life, and what it is made of. A slot is claimed by rank 0 of the node and used again with the

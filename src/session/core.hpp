@@ -120,7 +120,7 @@ class Core {
   // Waits until the drain of this node has made the file, or opened it: it stays open, whatever becomes of its name. Throws what that
   // fails with. Blocks.
   void open_on_this_node(pool::OutputKey key);
-  // Of mode staged, on the root: all stagers open the output, too. Throws what they answer. Blocks.
+  // Of mode staged, on the root: all stagers open the output, too, or it fails. Local, does not wait for them.
   void open_at_stagers(pool::OutputKey key, const std::vector<std::byte>& description, bool refuses_existing);
   // The ranks of this session are on several nodes, or stagers write for them.
   [[nodiscard]] bool is_shared() const { return nodes_->count() + stagers_ > 1; }

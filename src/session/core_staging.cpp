@@ -7,18 +7,11 @@
 
 #include "base/log.hpp"
 #include "pool/futex.hpp"
-#include "pool/wait.hpp"
 #include "session/agreement.hpp"
 #include "session/core.hpp"
 #include "session/staging.hpp"
 
 namespace glean::session {
-namespace {
-
-constexpr std::uint64_t opening_nap_ns = 100'000'000;
-
-}  // namespace
-
 // Unmodified programs are not staged as yet.
 void Core::do_without_stagers() {
   base::Settings& settings = configuration_.settings;
@@ -51,8 +44,7 @@ void Core::join_stagers() {
   }));
   stagers_of_job_.reset();
   if (exchange_) outputs_->set_exchange(&exchange_->exchange());
-  if (rank_ == 0) base::log(base::LogLevel::info, "{} stager{} write{} for this session", stagers_, stagers_ == 1 ? "" : "s",
-                            stagers_ == 1 ? "s" : "");
+  if (rank_ == 0) base::log(base::LogLevel::info, "stagers that write for this session: {}", stagers_);
 }
 
 void Core::open_at_stagers(pool::OutputKey key, const std::vector<std::byte>& description, bool refuses_existing) {
@@ -60,16 +52,6 @@ void Core::open_at_stagers(pool::OutputKey key, const std::vector<std::byte>& de
   share(job_output, key);
   exchange_->exchange().open_at_stagers(job_output, description, refuses_existing);
   pool::futex_signal(pool_->header().progress);
-  const pool::OutputSlot& slot = pool_->slot(key.slot);
-  pool::Wait wait(pool_->header().progress, deadline_seconds_, opening_nap_ns);
-  const bool is_known = wait.until([&] {
-    if (const auto lost = outputs_->drain_is_lost()) throw base::Error(*lost);
-    return slot.nodes.is_at_stagers.load(std::memory_order_acquire) != 0 || slot.error.load(std::memory_order_acquire) != 0;
-  });
-  if (!is_known) throw base::Error(base::Errc::timeout, "waited " + wait.text() + " for the stagers to open the file");
-  if (const std::uint32_t error = slot.error.load(std::memory_order_acquire); error != 0) {
-    throw base::Error(static_cast<base::Errc>(error - 1), pool::message_of(slot), slot.hint.data());
-  }
 }
 
 }  // namespace glean::session

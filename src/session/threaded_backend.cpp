@@ -53,7 +53,8 @@ class ThreadedBackend final : public Backend {
       if (!mine.error) mine.error = error;
     }
     const Outcome outcome = settle(core_->comm(), mine, [&](const FourWords& words) { return core_->least_of_all(words); });
-    if (several && core_->nodes().is_aggregator() && !outcome.error) {
+    const bool is_shared_already = core_->pool().is_staged() && core_->is_root();
+    if (several && core_->nodes().is_aggregator() && !outcome.error && !is_shared_already) {
       core_->share(outcome.root_word, as_key(word));
     }
     if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);

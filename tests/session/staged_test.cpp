@@ -75,6 +75,9 @@ TEST_F(Staged, AFileThatCannotBeMadeIsAnErrorOnAllRanksAndTheSessionGoesOn) {
   const std::string error = error_of([&] {
     Simple file(session, path("missing/a.nc"));
     file.out.end_definitions();
+    file.whole_step(1.25);
+    file.out.close();
+    file.out.wait(Level::staged);
   });
   EXPECT_NE(error.find("missing"), error.npos) << error;
 
@@ -84,6 +87,7 @@ TEST_F(Staged, AFileThatCannotBeMadeIsAnErrorOnAllRanksAndTheSessionGoesOn) {
   const std::string exists_already = error_of([&] {
     Output out = session.open(path("b.nc"), Format::cdf5, {.existing = Existing::refuse});
     out.end_definitions();
+    out.close(Level::durable, -1);
   });
   EXPECT_NE(exists_already.find("exists"), exists_already.npos) << exists_already;
   session.close();
