@@ -42,7 +42,7 @@ class Stage(StageTest):
         run = self.run_stage("status")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.assertRegex(run.stdout, rf"^\S+, process {service.process.pid}, at {re.escape(in_file['addresses'][0])}\n"
-                                     r"  running  since \d+ s, version \S+, 1 connections\n"
+                                     r"  running  since \d+ s, version \S+, 1 connection\n"
                                      rf"  writes below {re.escape(str(self.directory))}\n"
                                      r"  memory  0 B of 8 MiB in use, 0 B at most so far\n"
                                      r"  finished  0 jobs, ")
