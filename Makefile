@@ -10,7 +10,7 @@ export PMIX_MCA_psec ?= ^munge
 # Where libpsm is installed, each rank would wait 0.2 seconds for hardware that only another way to send messages uses.
 export OMPI_MCA_pml ?= ob1
 
-.PHONY: all setup configure build test demo bench figures soak install sanitize clean help
+.PHONY: all setup configure build test demo demo-staged bench figures soak install sanitize clean help
 
 all: build
 
@@ -20,6 +20,7 @@ help:
 	@echo 'make test        set up, build, run all tests'
 	@echo 'make test MPI=mpich   the tests of the MPI-IO front end with MPICH, in build-mpich/'
 	@echo 'make demo        set up, build, run the Sedov blast wave with and without GLEAN; results in build/demo/'
+	@echo 'make demo-staged the same with stagers; results in build/demo-staged/'
 	@echo 'make bench       set up, build, run the benchmarks; results in build/bench/'
 	@echo 'make figures     build, compute the published figures anew: docs/figures/'
 	@echo 'make soak        the long form of tests that go on at random: kills, power cuts, schedules, fuzzing, programs; an hour'
@@ -65,6 +66,10 @@ endif
 demo: setup
 	@$(MAKE) --no-print-directory build
 	@examples/sedov/demo build
+
+demo-staged: setup
+	@$(MAKE) --no-print-directory build
+	@examples/sedov/demo_staged build
 
 bench: setup
 	@$(MAKE) --no-print-directory build

@@ -150,3 +150,34 @@ def timeline(direct, glean, report, picture):
                   loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=5)
     figure.savefig(picture, bbox_inches="tight")
     plt.close(figure)
+
+
+def staged_timeline(direct, direct_report, staged, staged_report, picture):
+    """Both runs from their start, and the way of each file: captured, at the stagers, durable."""
+    end = 1.01 * max(direct["run_seconds"], staged["run_seconds"])
+    figure, rows = plt.subplots(2, 1, figsize=(13, 7.2), sharex=True, constrained_layout=True)
+    for axes, name, trace, report in ((rows[0], "drained by its own node", direct, direct_report),
+                                      (rows[1], "staged", staged, staged_report)):
+        ranks = lanes(axes, trace, -0.01 * end, end)
+        shift = report["epoch_realtime_s"] - trace["epoch_realtime_s"]
+        labels = [f"rank {rank}" for rank in range(ranks)]
+        left = "at the stagers" if name == "staged" else "written"
+        for key, label, colour in (("written_s", left, DRAIN), ("durable_s", "durable", DURABLE)):
+            spans = [(out["first_capture_s"] + shift, out[key] + shift) for out in report["outputs"]
+                     if None not in (out["first_capture_s"], out[key])]
+            axes.broken_barh([(low, high - low) for low, high in spans], (len(labels) - 0.31, 0.62), facecolors=colour, alpha=0.7)
+            labels.append(label)
+        axes.set_yticks(range(len(labels)), labels)
+        axes.invert_yaxis()
+        axes.set_xlim(-0.01 * end, end)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.set_title(f"{name}: blocked {measures.seconds(measures.slowest(trace, 'output'))} of {trace['run_seconds']:.1f} s")
+    rows[1].set_xlabel("seconds since the start")
+    figure.legend(handles=[Patch(color=COMPUTE, label="compute"), Patch(color=BLOCKED, label="blocked in output"),
+                           Patch(color=START, label="start of the session"),
+                           Patch(color=DRAIN, label="file, from first capture until it has left the pool"),
+                           Patch(color=DURABLE, label="until it is durable")],
+                  loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=5)
+    figure.savefig(picture, bbox_inches="tight")
+    plt.close(figure)
