@@ -125,7 +125,8 @@ void print_finished(const json& finished) {
   const json& files = finished.at("files");
   std::cout << fmt::format("  finished  {}, {} with a problem; {} published, {} failed; {} written\n",
                            number_of(number_in(finished, "jobs"), "job"), number_in(finished, "incomplete"),
-                           number_of(number_in(files, "published"), "file"), number_in(files, "failed"), bytes_in(finished, "written_bytes"));
+                           number_of(number_in(files, "published"), "file"), number_in(files, "failed"),
+                           bytes_in(finished, "written_bytes"));
   for (const json& job : finished.at("last")) {
     const auto problem = job.at("problem").get<std::string>(), left = job.at("left_pool").get<std::string>();
     if (problem.empty()) continue;
