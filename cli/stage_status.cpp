@@ -83,6 +83,7 @@ std::string printable(std::string text) {
 }
 
 std::string bytes_in(const json& value, const char* key) { return base::readable_bytes(value.at(key).get<base::Bytes>()); }
+std::string number_of(std::uint64_t number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
 std::uint64_t number_in(const json& value, const char* key) { return value.at(key).get<std::uint64_t>(); }
 
 using Row = std::array<std::string, 8>;
@@ -122,9 +123,10 @@ void print_jobs(const json& jobs) {
 
 void print_finished(const json& finished) {
   const json& files = finished.at("files");
-  std::cout << fmt::format("  finished  {} jobs, {} with a problem; {} files published, {} failed; {} written\n",
-                           number_in(finished, "jobs"), number_in(finished, "incomplete"), number_in(files, "published"),
-                           number_in(files, "failed"), bytes_in(finished, "written_bytes"));
+  std::cout << fmt::format("  finished  {}, {} with a problem; {} published, {} failed; {} written\n",
+                           number_of(number_in(finished, "jobs"), "job"), number_in(finished, "incomplete"),
+                           number_of(number_in(files, "published"), "file"), number_in(files, "failed"),
+                           bytes_in(finished, "written_bytes"));
   for (const json& job : finished.at("last")) {
     const auto problem = job.at("problem").get<std::string>(), left = job.at("left_pool").get<std::string>();
     if (problem.empty()) continue;
@@ -142,9 +144,9 @@ void print(const Asked& asked) {
   }
   const json& status = *asked.status;
   const json& memory = status.at("memory");
-  std::cout << fmt::format("  {}  since {}, version {}, {} connections\n", status.at("state").get<std::string>(),
+  std::cout << fmt::format("  {}  since {}, version {}, {}\n", status.at("state").get<std::string>(),
                            time_text(status.at("uptime_seconds").get<double>()), status.at("version").get<std::string>(),
-                           number_in(status, "connections"))
+                           number_of(number_in(status, "connections"), "connection"))
             << fmt::format("  writes below {}\n", fmt::join(status.at("directories").get<std::vector<std::string>>(), ", "))
             << fmt::format("  memory  {} of {} in use, {} at most so far", bytes_in(memory, "used_bytes"), bytes_in(memory, "budget_bytes"),
                            bytes_in(memory, "high_water_bytes"));

@@ -235,10 +235,11 @@ void StagingService::has_ended(Job& job, Ended ended) {
   }
   if (!pool.empty() && is_in_memory(pool)) ended.left_pool = pool;
 
-  std::string line = fmt::format("{} {}: {} files published, {} written, {:.1f} s", job.name(),
-                                 ended.problem.empty() ? "is over" : "did not end well", ended.files.published,
+  const auto files = [](std::uint64_t number) { return fmt::format("{} file{}", number, number == 1 ? "" : "s"); };
+  std::string line = fmt::format("{} {}: {} published, {} written, {:.1f} s", job.name(),
+                                 ended.problem.empty() ? "is over" : "did not end well", files(ended.files.published),
                                  base::readable_bytes(ended.written_bytes), ended.seconds);
-  if (ended.files.failed != 0) line += fmt::format("; {} files failed", ended.files.failed);
+  if (ended.files.failed != 0) line += fmt::format("; {} failed", files(ended.files.failed));
   if (!ended.problem.empty()) line += "; " + ended.problem;
   if (!ended.left_pool.empty()) {
     line += fmt::format("; {} is left in memory: `glean recover` on {} completes it", ended.left_pool.substr(1), host_);

@@ -1,59 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`glean stage`: how it starts and ends, who finds it, and what it says of itself. Jobs: staging_service_test.cpp."""
+"""`glean stage`: how it starts and ends, who finds it, and what it says of itself. Its jobs: jobs_test.py, staging_service_test.cpp."""
 
 import json
-import os
-import pathlib
 import re
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
-COMMAND = os.environ["COMMAND"]
+from service import COMMAND, Service, StageTest
 
 
-class Service:
-    """One process of the service, which has said where it is."""
-
-    def __init__(self, test, *arguments, **variables):
-        self.process = subprocess.Popen([COMMAND, "stage", "--memory", "8MiB", *map(str, arguments)], cwd=test.directory,
-                                        env=test.environment | variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        test.addCleanup(self.kill)
-        self.said = []
-        for line in self.process.stdout:
-            self.said.append(line.rstrip("\n"))
-            if line.startswith("writes below"):
-                return
-        raise AssertionError(f"it did not start: {self.said}")
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def end(self, number=signal.SIGTERM):
-        """What it says when it ends, and its status."""
-        self.process.send_signal(number)
-        rest = self.process.stdout.read()
-        return rest, self.process.wait()
-
-
-class Stage(unittest.TestCase):
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.directory = pathlib.Path(directory.name).resolve()
-        self.file = self.directory / "glean-stage.json"
-        of_launchers = ("GLEAN_", "OMPI_", "PMI", "SLURM_", "MPI_")
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(of_launchers)}
-        self.environment["HOME"] = str(self.directory)
-
-    def run_stage(self, *arguments, **variables):
-        return subprocess.run([COMMAND, "stage", *map(str, arguments)], cwd=self.directory, env=self.environment | variables,
-                              capture_output=True, text=True, timeout=100, check=False)
-
+class Stage(StageTest):
     def stagers(self):
         run = self.run_stage("status", "--json")
         return run.returncode, json.loads(run.stdout)["stagers"]
@@ -69,7 +27,7 @@ class Stage(unittest.TestCase):
         self.assertEqual(service.said[:-2], [f"listens at {address}" for address in in_file["addresses"]])
         self.assertEqual(service.said[-2:], [f"address file {self.file}",
                                              f"writes below {self.directory}; memory 8 MiB, 8 MiB of it for a job"])
-        self.assertEqual([oct(path.stat().st_mode & 0o777) for path in (self.file, self.directory / ".glean" / "stage.key")], ["0o600"] * 2)
+        self.assertEqual([oct(path.stat().st_mode & 0o777) for path in (self.file, self.key)], ["0o600"] * 2)
 
         status, (stager,) = self.stagers()
         self.assertEqual((status, stager["pid"], stager["answers"]), (0, service.process.pid, True))
@@ -84,7 +42,7 @@ class Stage(unittest.TestCase):
         run = self.run_stage("status")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.assertRegex(run.stdout, rf"^\S+, process {service.process.pid}, at {re.escape(in_file['addresses'][0])}\n"
-                                     r"  running  since \d+ s, version \S+, 1 connections\n"
+                                     r"  running  since \d+ s, version \S+, 1 connection\n"
                                      rf"  writes below {re.escape(str(self.directory))}\n"
                                      r"  memory  0 B of 8 MiB in use, 0 B at most so far\n"
                                      r"  finished  0 jobs, ")
@@ -139,7 +97,7 @@ class Stage(unittest.TestCase):
         run = self.run_stage("status", "--key", other)
         self.assertEqual(run.returncode, 1)
         self.assertIn("another key", run.stderr)
-        self.assertEqual(self.run_stage("status", GLEAN_STAGE_KEY=(self.directory / ".glean" / "stage.key").read_text()).returncode, 0)
+        self.assertEqual(self.run_stage("status", GLEAN_STAGE_KEY=(self.key).read_text()).returncode, 0)
         self.assertEqual(self.run_stage("status", GLEAN_STAGE_KEY="42" * 32).returncode, 1)
 
     def test_a_key_that_others_can_read_is_refused(self):
