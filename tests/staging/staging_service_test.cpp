@@ -117,8 +117,10 @@ class Staged : public testing::Test {
       node->exchange.progress();
       node->exchange.open_at_stagers(1, std::move(bytes), false);
     }
-    const pool::OutputSlot& asked = nodes_.front()->made.pool.slot(nodes_.front()->keys.back().slot);
-    return comes([&] { return asked.nodes.is_at_stagers != 0 || asked.error != 0; }) && asked.error == 0;
+    return comes([&] {
+      const json jobs = status().at("jobs");
+      return !jobs.empty() && jobs.at(0).at("files").at("open") == 1;
+    });
   }
   // Runs the clients until it holds.
   template <class Condition>
@@ -149,9 +151,8 @@ class Staged : public testing::Test {
       return std::all_of(services_.begin(), services_.end(), [&](const auto& service) { return service->jobs_over() == jobs; });
     });
   }
-  // Jobs of three clients, one after the other.
-  enum class Clients { end, stay };   // before the files are written, or when they are
-  void run_jobs(int jobs, Clients clients);
+  // Jobs of three clients, one after the other; the clients end before the files are written.
+  void run_jobs(int jobs);
   // The job that is over, as the service tells of it.
   [[nodiscard]] json ended(std::size_t service = 0) {
     for (const std::uint64_t begin = base::now_ns(); services_[service]->jobs_over() == 0;) {
@@ -171,7 +172,7 @@ class Staged : public testing::Test {
   std::vector<std::unique_ptr<VirtualNode>> nodes_;
 };
 
-void Staged::run_jobs(int jobs, Clients clients) {
+void Staged::run_jobs(int jobs) {
   for (int job = 0; job < jobs; ++job) {
     const std::string path = directory() + "/out" + std::to_string(job);
     std::mt19937 random(static_cast<unsigned>(job));
@@ -189,9 +190,8 @@ void Staged::run_jobs(int jobs, Clients clients) {
       node->close(recorder, node->keys.back(), 0, output);
     }
     leave();
-    if (clients == Clients::end) nodes_.clear();
-    ASSERT_TRUE(are_over(static_cast<std::uint64_t>(job + 1)));
     nodes_.clear();
+    ASSERT_TRUE(are_over(static_cast<std::uint64_t>(job + 1)));
     EXPECT_TRUE(bytes_of_file(path) == output.file());
   }
   base::Bytes written = 0;
@@ -210,12 +210,12 @@ void Staged::run_jobs(int jobs, Clients clients) {
 
 TEST_F(Staged, JobsGetTheirFilesAndTheServiceItsMemoryBack) {
   start_services(1);
-  run_jobs(3, Clients::end);
+  run_jobs(3);
 }
 
 TEST_F(Staged, SeveralServicesAreTheStagersOfAJob) {
   start_services(2);
-  run_jobs(2, Clients::stay);
+  run_jobs(2);
 }
 
 TEST_F(Staged, RequestsThatCannotBeAreRefused) {
