@@ -200,11 +200,13 @@ void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
       if (SharedOutput* output = find(said.job_output)) apply(*output, said.progress);
       return;   // never early: it is said when all nodes have added the output
     }
-    case MessageKind::failure:
-      if (openings_ != nullptr && find(head_of<FailureHead>(head).job_output) == nullptr) on_failure_without_output(peer, head);
-      else if (is_to_come(head_of<FailureHead>(head).job_output)) early_.push_back({peer, std::move(head)});
-      else on_failure(peer, head);
+    case MessageKind::failure: {
+      const auto said = head_of<FailureHead>(head);
+      if (find(said.job_output) != nullptr) on_failure(peer, head);
+      else if (said.is_nowhere != 0 && openings_ != nullptr) pass_on_failure(peer, said.job_output, head);
+      else if (is_to_come(said.job_output)) early_.push_back({peer, std::move(head)});
       return;
+    }
     case MessageKind::question: return on_question(head_of<QuestionHead>(head));
     case MessageKind::answer: return on_answer(head_of<AnswerHead>(head));
     case MessageKind::leaves:

@@ -147,7 +147,6 @@ class Exchange {
   bool open_next();
   [[nodiscard]] bool open(const OpeningHead& head, const std::vector<std::byte>& description);
   void tell_stagers_below(const OpeningHead& head, std::vector<std::byte> bytes);
-  void on_failure_without_output(int peer, std::span<const std::byte> message);
   void pass_on_failure(int from, std::uint64_t job_output, std::span<const std::byte> message);
   void refuse_opening(std::uint64_t job_output, const base::Error& error);
   void on_farewell(int peer, MessageKind kind);

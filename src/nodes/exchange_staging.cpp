@@ -108,12 +108,12 @@ bool Exchange::open_next() {
 bool Exchange::open(const OpeningHead& head, const std::vector<std::byte>& description) {
   Openings::Asked asked{description, head.refuses_existing != 0, !parent_};
   try {
-    if (!is_to_come(head.job_output)) throw base::Error(base::Errc::invalid_state, "the output had failed before it was opened");
     const auto key = openings_->open(asked, recorder_);
     if (!key) return false;
     pool_.slot(key->slot).nodes.job_output.store(head.job_output, std::memory_order_release);
     take_up(head.job_output, *key);
   } catch (const base::Error& error) {
+    if (parent_) throw;   // the root has it open
     refuse_opening(head.job_output, error);
     return true;
   }
@@ -128,23 +128,15 @@ void Exchange::tell_stagers_below(const OpeningHead& head, std::vector<std::byte
   }
 }
 
-// Along the tree: the clients have it open. Stagers above this one have, too; those below it have not, and never will.
+// That no stager opens it. To the clients, which have it open.
 void Exchange::refuse_opening(std::uint64_t job_output, const base::Error& error) {
-  const FailureHead head{.error = static_cast<std::uint32_t>(error.code()), .job_output = job_output, .is_nowhere = parent_ ? 0U : 1U};
+  const FailureHead head{.error = static_cast<std::uint32_t>(error.code()), .job_output = job_output, .is_nowhere = 1};
   pass_on_failure(-1, job_output, failure_message(head, error.what(), error.hint()));
-}
-
-// It is not open here. Perhaps it was just about to be: that is refused then. Of one that is open nowhere the clients have to hear even if
-// another failure was told before.
-void Exchange::on_failure_without_output(int peer, std::span<const std::byte> message) {
-  const auto head = head_of<FailureHead>(message);
-  if (is_to_come(head.job_output) || head.is_nowhere != 0) pass_on_failure(peer, head.job_output, message);
 }
 
 void Exchange::pass_on_failure(int from, std::uint64_t job_output, std::span<const std::byte> message) {
   over_[job_output % pool::output_slots] = (job_output >> 32) + 1;
-  std::erase_if(early_, [&](const Incoming& early) { return head_of<ProgressHead>(early.head).job_output == job_output; });
-  if (parent_ && *parent_ != from) all_.messages.send(*parent_, message);
+  std::erase_if(early_, [&](const Incoming& early) { return head_of<OutputHead>(early.head).job_output == job_output; });
   for (const int child : children_) {
     if (child != from) all_.messages.send(child, message);
   }

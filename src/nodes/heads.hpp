@@ -58,6 +58,14 @@ struct ProgressHead {
   NodeProgress progress;
 };
 
+// How what is said of an output as a whole begins.
+struct OutputHead {
+  MessageKind kind{};
+  std::uint32_t other = 0;
+  std::uint64_t job_output = 0;
+};
+static_assert(offsetof(ProgressHead, job_output) == offsetof(OutputHead, job_output));
+
 struct FailureHead {
   MessageKind kind = MessageKind::failure;
   std::uint32_t error = 0;                    // base::Errc
@@ -66,6 +74,7 @@ struct FailureHead {
   std::uint32_t may_be_kept = 0;                  // 1: the storage refuses it, and nothing of it goes before all nodes have decided
   std::uint32_t is_nowhere = 0;                   // 1: no stager has opened it
 };
+static_assert(offsetof(FailureHead, job_output) == offsetof(OutputHead, job_output));
 
 // A rank's question to node 0 about a shared pointer, and the answer. Both go along the tree.
 struct QuestionHead {
