@@ -55,8 +55,19 @@ struct Head {
   nodes::NodeProgress progress;
   std::uint64_t inode = 0, synchronized_writes = 0;
   std::uint32_t error_bytes = 0, path_bytes = 0, working_path_bytes = 0, nodes = 0;
-  bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false;
+  bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false, is_at_stagers = false;
 };
+
+// Of its clients: those that have left have no pool any more.
+void add_what_stager_knows(const pool::Pool& pool, const pool::OutputSlot& slot, LeftOutput& left) {
+  const auto nodes = static_cast<int>(pool.header().nodes), stagers = static_cast<int>(pool.header().stagers);
+  if (stagers == 0 || pool.is_staged()) return;
+  left.progress.steps_begun = slot.nodes.job_steps_begun;
+  left.is_at_stagers = slot.nodes.job_closed == nodes::closed_and_at_stagers;
+  if (!left.is_at_stagers) return;
+  left.progress.steps_ended = slot.nodes.job_steps_ended;
+  for (int client = 0; client < nodes - stagers; ++client) left.nodes.insert(client);
+}
 
 LeftOutput left_of(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
@@ -71,6 +82,7 @@ LeftOutput left_of(const pool::Pool& pool, std::uint32_t index) {
   left.is_in_place = is_in_place(description.names);
   left.is_renamed = find_renamed(description.names, slot).has_value();
   left.is_removed = slot.is_renamed == pool::is_removed_output;
+  add_what_stager_knows(pool, slot, left);
   if (slot.error != 0 && !is_refused(slot)) left.error = pool::message_of(slot);
   // What the program has made of its name since it was closed is known on the node of the rank that has renamed it.
   if (const auto now = pool::new_name_of(pool, key); now && !now->is_removed) {
@@ -96,6 +108,7 @@ void LeftOutput::join(const LeftOutput& other) {
   is_in_place = is_in_place || other.is_in_place;
   is_renamed = is_renamed || other.is_renamed;
   is_removed = is_removed || other.is_removed;
+  is_at_stagers = is_at_stagers || other.is_at_stagers;
   if (error.empty()) error = other.error;
   if (other.new_path.empty()) return;
   new_path = other.new_path;
@@ -106,7 +119,10 @@ bool LeftOutput::is_published() const {
   return !has_publisher && error.empty() && (is_renamed || (is_in_place && progress.part_durable != 0));
 }
 
-bool LeftOutput::needs_all_nodes() const { return error.empty() && !(is_removed && new_path.empty()) && !is_published(); }
+bool LeftOutput::needs(const std::vector<int>& missing) const {
+  if (!error.empty() || (is_removed && new_path.empty()) || is_published()) return false;
+  return std::any_of(missing.begin(), missing.end(), [&](int node) { return !nodes.contains(node); });
+}
 
 LeftOutputs left_in(const pool::Pool& pool) {
   LeftOutputs all;
@@ -137,6 +153,7 @@ std::string encode(const LeftOutputs& outputs) {
     head.is_in_place = left.is_in_place;
     head.is_renamed = left.is_renamed;
     head.is_removed = left.is_removed;
+    head.is_at_stagers = left.is_at_stagers;
     bytes.append(reinterpret_cast<const char*>(&head), sizeof head);
     bytes += left.error + left.new_path + left.new_working_path;
     for (const int node : left.nodes) bytes.append(reinterpret_cast<const char*>(&node), sizeof node);
@@ -157,7 +174,8 @@ LeftOutputs decode(std::string_view bytes) {
     std::memcpy(&head, take(sizeof head).data(), sizeof head);
     LeftOutput left{.progress = head.progress, .nodes = {}, .inode = head.inode, .synchronized_writes = head.synchronized_writes,
                     .has_publisher = head.has_publisher, .is_in_place = head.is_in_place, .is_renamed = head.is_renamed,
-                    .is_removed = head.is_removed, .error = std::string(take(head.error_bytes)),
+                    .is_removed = head.is_removed, .is_at_stagers = head.is_at_stagers,
+                    .error = std::string(take(head.error_bytes)),
                     .new_path = std::string(take(head.path_bytes)), .new_working_path = std::string(take(head.working_path_bytes))};
     for (std::uint32_t i = 0; i < head.nodes; ++i) {
       int node = 0;

@@ -117,7 +117,7 @@ void prepare(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left
   }
   slot.nodes.job_steps_ended = everywhere ? left.progress.steps_ended : 0;
   slot.nodes.job_steps_begun = left.progress.steps_begun;
-  slot.nodes.job_closed = left.progress.closed;
+  slot.nodes.job_closed = left.is_at_stagers ? nodes::closed_and_at_stagers : left.progress.closed;
   slot.synchronized_writes = left.synchronized_writes;
   slot.publishing_inode = left.inode;
   slot.nodes.steps_sent = slot.nodes.job_steps = 0;
@@ -276,8 +276,8 @@ void recover_session(const Session& session, Companions& companions, store::Syst
     join(mine, left_in(*part.pool));
   });
   for (const std::string& bytes : companions.from_all(encode(mine))) join(all, decode(bytes));
-  const auto needs_all_nodes = [](const auto& each) { return each.first != 0 && each.second.needs_all_nodes(); };
-  if (!missing.empty() && std::any_of(all.begin(), all.end(), needs_all_nodes)) {
+  const auto needs_them = [&](const auto& each) { return each.first != 0 && each.second.needs(missing); };
+  if (!missing.empty() && std::any_of(all.begin(), all.end(), needs_them)) {
     problem = are_missing(missing, session.nodes);
   }
   if (problem.empty()) {
@@ -288,6 +288,7 @@ void recover_session(const Session& session, Companions& companions, store::Syst
     problem = on_all(parts, companions, [&](Part& part) {
       prepare(part, all, session.nodes);
       begin(part, calls, std::move(*next++));
+      part.node->exchange().do_without({missing.begin(), missing.end()});
     });
   }
   if (problem.empty()) run(parts, [&] { return companions.none_needs_more(); }, waiting);
