@@ -24,6 +24,7 @@ void Exchange::serve(Openings& openings) {
 
 void Exchange::open_at_stagers(std::uint64_t job_output, std::vector<std::byte> description, bool refuses_existing) {
   const std::lock_guard lock(mutex_);
+  if (stopped_) return;   // and the pool says so
   const OpeningHead head{.client = static_cast<std::uint32_t>(self_), .job_output = job_output, .body_bytes = description.size(),
                          .refuses_existing = refuses_existing ? 1U : 0U};
   send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(std::move(description)));

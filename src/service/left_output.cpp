@@ -60,13 +60,13 @@ struct Head {
 
 // Of its clients: those that have left have no pool any more.
 void add_what_stager_knows(const pool::Pool& pool, const pool::OutputSlot& slot, LeftOutput& left) {
-  const auto nodes = static_cast<int>(pool.header().nodes), stagers = static_cast<int>(pool.header().stagers);
+  const auto all = static_cast<int>(pool.header().nodes), stagers = static_cast<int>(pool.header().stagers);
   if (stagers == 0 || pool.is_staged()) return;
   left.progress.steps_begun = slot.nodes.job_steps_begun;
   left.is_at_stagers = slot.nodes.job_closed == nodes::closed_and_at_stagers;
   if (!left.is_at_stagers) return;
   left.progress.steps_ended = slot.nodes.job_steps_ended;
-  for (int client = 0; client < nodes - stagers; ++client) left.nodes.insert(client);
+  for (int client = 0; client < all - stagers; ++client) left.nodes.insert(client);
 }
 
 LeftOutput left_of(const pool::Pool& pool, std::uint32_t index) {

@@ -125,7 +125,8 @@ std::optional<base::Error> PoolOutputs::drain_is_lost() const {
   const bool are_apart = pool_.header().lost_nodes.load(std::memory_order_acquire) != 0;
   if (!are_apart && pool_.drainer() != 0) return std::nullopt;
   const std::string gone = fmt::format("the rank that drains node {} is gone", pool_.header().node);
-  return base::Error(base::Errc::io, are_apart ? "other nodes cannot be reached any more" : gone, "what was captured stays in the pools: "
+  const char* const apart = pool_.is_staged() ? "the stagers cannot be reached any more" : "other nodes cannot be reached any more";
+  return base::Error(base::Errc::io, are_apart ? apart : gone, "what was captured stays in the pools: "
                      "when the job has ended, `mpirun --map-by ppr:1:node glean recover` completes it");
 }
 
