@@ -20,13 +20,12 @@ def _start(trial, name, draw=moment.anywhere):
     return job
 
 
-def _end(trial, job):
+def _end(trial, job, bounds=None):
     """The job and the stagers, as a user ends them; recovery does the rest."""
     job.wait_for_ranks_to_go()
     codes = job.stagers.end()
     trial.tell(f"the stagers ended with {codes}")
-    trial.settle(job)
-    return codes
+    trial.settle(job, bounds)
 
 
 def _ranks_of_node(trial, job):
@@ -87,6 +86,19 @@ def stagers(name="kill_writer", all_of_them=False):
     return kind
 
 
+def stagers_after_the_job(trial, name="kill_writer"):
+    """No rank is there any more, and its pools are gone: the stagers' have all of it."""
+    job = trial.start(name, budgets=BUDGETS, nodes=True, stagers=trial.random.randint(1, 3))
+    status = job.mpirun.wait(timeout=DEADLINE)
+    if status != 0:
+        trial.blame("lost", f"the application ended with {status}")
+    moment.sleep_exactly(trial.random.uniform(0, 0.002))
+    there = job.stagers.processes
+    some = there if trial.random.random() < 0.5 else [trial.random.choice(there)]
+    trial.kill(some, f"{len(some)} of {len(there)} stagers after the job")
+    _end(trial, job, job.program.bounds_of_whole())
+
+
 def nothing(trial, name="kill_writer"):
     """All is there when the job and its stagers have ended."""
     job = trial.start(name, budgets=BUDGETS, nodes=True, stagers=trial.random.randint(1, 3))
@@ -110,6 +122,7 @@ KINDS = {
     "staged: one node": (3, one_node),
     "staged: one stager": (4, stagers()),
     "staged: all stagers": (3, stagers(all_of_them=True)),
+    "staged: stagers, after the job": (2, stagers_after_the_job),
     "staged: everything": (4, everything),
     "staged: recovery half-way": (3, recovery),
     "staged: sedov: all ranks": (1, ranks("sedov")),
