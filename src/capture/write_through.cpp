@@ -37,6 +37,7 @@ bool WriteThrough::has_failed(const pool::OutputKey& output) const {
 
 std::uint64_t WriteThrough::own_elements(const pool::Recorder::Put& put) {
   if (!pool_.is_shared() || has_failed(put.output)) return put.elements;
+  if (pool_.is_staged()) return 0;   // the files are not to be seen here
   try {
     Target& target = this->target(put.output);
     const auto& variable = target.description.layout.variables.at(put.variable);

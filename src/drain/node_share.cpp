@@ -85,7 +85,10 @@ void NodeShare::look(const pool::RanksOfOutput& ranks) {
   const bool has_closed = std::exchange(seen_closed_, ranks.all_closed) != ranks.all_closed;
   if (has_ended || has_closed) wake_exchange(output_);
   output_.steps.complete = std::min(output_.steps.ended, slot.nodes.job_steps.load(std::memory_order_acquire));
-  if (slot.nodes.job_output.load(std::memory_order_acquire) == 0) return;   // the nodes do not know of it yet, and perhaps never will
+  if (slot.nodes.job_output.load(std::memory_order_acquire) == 0) {   // the nodes do not know of it yet, and perhaps never will
+    if (output_.ranks == Ranks::working && output_.pool.header().ranks == 0) output_.all_closed = false;   // no rank has
+    return;
+  }
   if (output_.ranks == Ranks::gone) return;
   output_.all_closed = have_all_closed();
   output_.steps.begun = std::max(output_.steps.begun, steps_begun());

@@ -17,7 +17,7 @@ namespace {
 void check_notes(const DrainedOutput& output) {
   const pool::RanksOfOutput ranks = pool::ranks_of_output(output.pool, output.key.slot);
   const StepCounts& steps = output.steps;
-  const bool has_ranks = output.pool.header().ranks != 0;   // a stager knows of those of other nodes
+  const bool has_ranks = output.pool.header().ranks != 0;   // else it knows what the nodes with ranks have said
   const std::uint64_t most = has_ranks ? ranks.most_ended : output.slot.nodes.job_steps_begun.load(std::memory_order_acquire);
   if (output.slot.state.load(std::memory_order_acquire) == pool::OutputState::open && steps.written <= ranks.steps_ended &&
       steps.synchronized <= steps.written && steps.records <= ranks.steps_ended &&

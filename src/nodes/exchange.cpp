@@ -35,6 +35,12 @@ mesh::Box box_of(const BlockHead& head, std::span<const std::byte> bytes) {
   return box;
 }
 
+// Recovery has messages that know nothing of stagers.
+transport::Tree tree_of(const pool::Pool& pool, const transport::Messages& messages) {
+  const int stagers = static_cast<int>(pool.header().stagers);
+  return stagers == 0 ? messages.tree() : transport::Tree(messages.peers(), stagers);
+}
+
 // What cannot be read fails, and no node publishes it.
 int publisher_of(const pool::Pool& pool, pool::OutputKey key) {
   try {
@@ -47,7 +53,7 @@ int publisher_of(const pool::Pool& pool, pool::OutputKey key) {
 }  // namespace
 
 Exchange::Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages& messages, transport::Messages* blocks)
-    : pool_(pool), engine_(engine), all_{messages}, self_(messages.self()), tree_(messages.tree()), parent_(tree_.parent_of(self_)),
+    : pool_(pool), engine_(engine), all_{messages}, self_(messages.self()), tree_(tree_of(pool, messages)), parent_(tree_.parent_of(self_)),
       children_(tree_.children_of(self_)),
       recorder_(pool, static_cast<int>(pool.header().ranks), 0, [] { return std::string(); }) {
   if (blocks != nullptr) apart_.emplace(Lane{*blocks});
@@ -366,10 +372,6 @@ bool Exchange::tell_progress(SharedOutput& output) {
 
 // What is true of all nodes, here and below.
 void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
-  for (const int child : children_) {
-    all_.messages.send(child, bytes_of(ProgressHead{.kind = MessageKind::job_progress, .job_output = output.job_output,
-                                                .progress = of_all}));
-  }
   output.told_of_end = of_all.published != 0 || of_all.removed != 0 || of_all.postponed != 0;
   pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const auto set = [](auto& word, auto value) { word.store(value, std::memory_order_release); };
@@ -380,7 +382,7 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   set(slot.nodes.job_records, of_all.records);
   set(slot.nodes.job_highest_end, of_all.highest_end);
   set(slot.nodes.job_parts_durable, of_all.part_durable);
-  set(slot.nodes.job_closed, of_all.closed);
+  note_closed(slot, of_all);
   set(slot.nodes.job_last_rank, of_all.last_rank);
   set(slot.nodes.job_open_rank, of_all.open_rank);
   set(slot.nodes.job_published, std::max(of_all.published, of_all.removed));
@@ -390,6 +392,11 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   while (wanted < of_all.synchronize_up_to && !slot.steps.synchronize_up_to.compare_exchange_weak(wanted, of_all.synchronize_up_to)) {}
   pool::futex_signal(pool_.header().work);
   pool::futex_signal(pool_.header().progress);
+  // Last: what a node has heard stands in the pools of all nodes above it.
+  for (const int child : children_) {
+    all_.messages.send(child, bytes_of(ProgressHead{.kind = MessageKind::job_progress, .job_output = output.job_output,
+                                                .progress = of_all}));
+  }
 }
 
 std::string Exchange::diagnose() const {

@@ -61,6 +61,8 @@ class Exchange {
   [[nodiscard]] bool may_leave() const;
   // This client ends, and the stagers go on without it. After it nothing moves. Local, does not block.
   void leave();
+  // These clients have left before, or are lost: they are not waited for. Before anything comes.
+  void do_without(const std::set<int>& clients);
   // All clients have left this stager and the others, and nothing is to be done any more. Local.
   [[nodiscard]] bool is_over() const;
   // What has not arrived, and which nodes are behind. Local.
@@ -154,6 +156,7 @@ class Exchange {
   [[nodiscard]] SharedOutput* find(std::uint64_t job_output);
   [[nodiscard]] bool is_to_come(std::uint64_t job_output);
   [[nodiscard]] bool wants(std::uint64_t job_output);
+  void note_closed(pool::OutputSlot& slot, const NodeProgress& of_all) const;
   void wait_for_space(bool wait);
 
   pool::Pool& pool_;
@@ -164,7 +167,7 @@ class Exchange {
   const int self_;
   const transport::Tree tree_;
   const std::optional<int> parent_;
-  const std::vector<int> children_;
+  std::vector<int> children_;
   bool stopped_ = false;
   std::vector<SharedOutput> outputs_;
   pool::Recorder recorder_;                        // of what other nodes send; it never waits

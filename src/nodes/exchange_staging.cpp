@@ -25,6 +25,7 @@ void Exchange::serve(Openings& openings) {
 
 void Exchange::open_at_stagers(std::uint64_t job_output, std::vector<std::byte> description, bool refuses_existing) {
   const std::lock_guard lock(mutex_);
+  if (stopped_) return;   // and the pool says so
   const OpeningHead head{.refuses_existing = refuses_existing ? 1U : 0U, .job_output = job_output};
   send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(std::move(description)));
 }
@@ -32,9 +33,12 @@ void Exchange::open_at_stagers(std::uint64_t job_output, std::vector<std::byte> 
 bool Exchange::may_leave() const {
   const std::lock_guard lock(mutex_);
   const bool is_sent = on_their_way_.empty() && openings_on_their_way_.empty() && !all_.is_moving();
-  return is_sent && std::all_of(outputs_.begin(), outputs_.end(), [](const SharedOutput& output) {
-    const bool is_given_up = output.told_of_failure == SharedOutput::Failure::failed && output.said && output.said->closed != 0;
-    return is_given_up || (output.said && output.said->part_durable != 0);
+  // What it knows is noted in pools that stay: if the stagers are killed, recovery needs the pool of this node no more.
+  return is_sent && std::all_of(outputs_.begin(), outputs_.end(), [&](const SharedOutput& output) {
+    if (!output.said || output.said->closed == 0) return false;
+    if (output.told_of_failure == SharedOutput::Failure::failed) return true;
+    const bool is_at_stagers = pool_.slot(output.key.slot).nodes.job_closed.load(std::memory_order_acquire) == closed_and_at_stagers;
+    return is_at_stagers && output.said->part_durable != 0;
   });
 }
 
@@ -48,7 +52,19 @@ void Exchange::leave() {
   stopped_ = true;
 }
 
+// Never less than before: recovery begins anew with what is sent.
+void Exchange::note_closed(pool::OutputSlot& slot, const NodeProgress& of_all) const {
+  const bool is_at_stagers = tree_.stagers() != 0 && of_all.closed != 0 && of_all.steps_sent >= of_all.steps_ended;
+  const std::uint32_t closed = is_at_stagers ? closed_and_at_stagers : of_all.closed;
+  if (slot.nodes.job_closed.load(std::memory_order_acquire) < closed) slot.nodes.job_closed.store(closed, std::memory_order_release);
+}
+
 // --- of a stager
+
+void Exchange::do_without(const std::set<int>& clients) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(children_, [&](int child) { return clients.contains(child) && !tree_.is_stager(child); });
+}
 
 bool Exchange::is_over() const {
   const std::lock_guard lock(mutex_);

@@ -10,6 +10,10 @@
 
 namespace glean::nodes {
 
+// What OutputSlot::nodes.job_closed is where there are stagers, once these have all that was captured of a closed output: the pools of
+// their clients are not needed any more.
+constexpr std::uint32_t closed_and_at_stagers = 2;
+
 // How far a node is with an output, or the nodes of a subtree, or all. Every figure only grows; the ranks that are last change.
 struct NodeProgress {
   std::uint64_t steps_ended = 0;          // by all ranks

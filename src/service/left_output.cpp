@@ -55,8 +55,21 @@ struct Head {
   nodes::NodeProgress progress;
   std::uint64_t inode = 0, synchronized_writes = 0;
   std::uint32_t error_bytes = 0, path_bytes = 0, working_path_bytes = 0, nodes = 0;
-  bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false;
+  bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false, is_at_stagers = false, has_stager = false;
 };
+
+// A stager speaks for its clients: those that have left have no pool any more.
+void add_staging(const pool::Pool& pool, const pool::OutputSlot& slot, LeftOutput& left) {
+  const auto all = static_cast<int>(pool.header().nodes), stagers = static_cast<int>(pool.header().stagers);
+  if (stagers == 0) return;
+  left.is_at_stagers = slot.nodes.job_closed == nodes::closed_and_at_stagers;
+  if (pool.is_staged()) return;
+  left.has_stager = true;
+  left.progress.steps_begun = slot.nodes.job_steps_begun;
+  if (!left.is_at_stagers) return;
+  left.progress.steps_ended = slot.nodes.job_steps_ended;
+  for (int client = 0; client < all - stagers; ++client) left.nodes.insert(client);
+}
 
 LeftOutput left_of(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
@@ -71,6 +84,7 @@ LeftOutput left_of(const pool::Pool& pool, std::uint32_t index) {
   left.is_in_place = is_in_place(description.names);
   left.is_renamed = find_renamed(description.names, slot).has_value();
   left.is_removed = slot.is_renamed == pool::is_removed_output;
+  add_staging(pool, slot, left);
   if (slot.error != 0 && !is_refused(slot)) left.error = pool::message_of(slot);
   // What the program has made of its name since it was closed is known on the node of the rank that has renamed it.
   if (const auto now = pool::new_name_of(pool, key); now && !now->is_removed) {
@@ -96,6 +110,8 @@ void LeftOutput::join(const LeftOutput& other) {
   is_in_place = is_in_place || other.is_in_place;
   is_renamed = is_renamed || other.is_renamed;
   is_removed = is_removed || other.is_removed;
+  is_at_stagers = is_at_stagers || other.is_at_stagers;
+  has_stager = has_stager || other.has_stager;
   if (error.empty()) error = other.error;
   if (other.new_path.empty()) return;
   new_path = other.new_path;
@@ -103,10 +119,14 @@ void LeftOutput::join(const LeftOutput& other) {
 }
 
 bool LeftOutput::is_published() const {
-  return !has_publisher && error.empty() && (is_renamed || (is_in_place && progress.part_durable != 0));
+  const bool is_of_stagers = is_at_stagers && !has_stager;
+  return !has_publisher && error.empty() && (is_of_stagers || is_renamed || (is_in_place && progress.part_durable != 0));
 }
 
-bool LeftOutput::needs_all_nodes() const { return error.empty() && !(is_removed && new_path.empty()) && !is_published(); }
+bool LeftOutput::needs(const std::vector<int>& missing) const {
+  if (!error.empty() || (is_removed && new_path.empty()) || is_published()) return false;
+  return std::any_of(missing.begin(), missing.end(), [&](int node) { return !nodes.contains(node); });
+}
 
 LeftOutputs left_in(const pool::Pool& pool) {
   LeftOutputs all;
@@ -137,6 +157,8 @@ std::string encode(const LeftOutputs& outputs) {
     head.is_in_place = left.is_in_place;
     head.is_renamed = left.is_renamed;
     head.is_removed = left.is_removed;
+    head.is_at_stagers = left.is_at_stagers;
+    head.has_stager = left.has_stager;
     bytes.append(reinterpret_cast<const char*>(&head), sizeof head);
     bytes += left.error + left.new_path + left.new_working_path;
     for (const int node : left.nodes) bytes.append(reinterpret_cast<const char*>(&node), sizeof node);
@@ -157,7 +179,8 @@ LeftOutputs decode(std::string_view bytes) {
     std::memcpy(&head, take(sizeof head).data(), sizeof head);
     LeftOutput left{.progress = head.progress, .nodes = {}, .inode = head.inode, .synchronized_writes = head.synchronized_writes,
                     .has_publisher = head.has_publisher, .is_in_place = head.is_in_place, .is_renamed = head.is_renamed,
-                    .is_removed = head.is_removed, .error = std::string(take(head.error_bytes)),
+                    .is_removed = head.is_removed, .is_at_stagers = head.is_at_stagers, .has_stager = head.has_stager,
+                    .error = std::string(take(head.error_bytes)),
                     .new_path = std::string(take(head.path_bytes)), .new_working_path = std::string(take(head.working_path_bytes))};
     for (std::uint32_t i = 0; i < head.nodes; ++i) {
       int node = 0;

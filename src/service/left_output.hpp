@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nodes/node_progress.hpp"
 #include "pool/pool.hpp"
@@ -23,13 +24,17 @@ struct LeftOutput {
   std::uint64_t inode = 0;                 // of the publisher's file, which it was about to rename
   std::uint64_t synchronized_writes = 0;   // of any node: what died with the others may have been told
   bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false;
+  bool is_at_stagers = false;              // all of it, and closed
+  bool has_stager = false;                 // among the nodes that have it open
   std::string error, new_path, new_working_path;
 
   void join(const LeftOutput& other);
-  // By the publisher: what that has open no more it has published, or it has failed there.
+  // By the publisher: what that has open no more it has published, or it has failed there. What stagers had all of and have open no more
+  // is theirs: they have published it, or have said why not.
   [[nodiscard]] bool is_published() const;
-  // What has failed, what the program has removed, and what the publisher has published and forgotten, each node ends by itself.
-  [[nodiscard]] bool needs_all_nodes() const;
+  // What has failed, what the program has removed, and what the publisher has published and forgotten, each node ends by itself. Clients
+  // of stagers that have all of it are not needed either.
+  [[nodiscard]] bool needs(const std::vector<int>& missing) const;
 };
 // By what all nodes call it; 0: it was just being opened.
 using LeftOutputs = std::map<std::uint64_t, LeftOutput>;

@@ -117,7 +117,7 @@ void prepare(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left
   }
   slot.nodes.job_steps_ended = everywhere ? left.progress.steps_ended : 0;
   slot.nodes.job_steps_begun = left.progress.steps_begun;
-  slot.nodes.job_closed = left.progress.closed;
+  slot.nodes.job_closed = left.is_at_stagers ? nodes::closed_and_at_stagers : left.progress.closed;
   slot.synchronized_writes = left.synchronized_writes;
   slot.publishing_inode = left.inode;
   slot.nodes.steps_sent = slot.nodes.job_steps = 0;
@@ -217,7 +217,7 @@ Recovered finish(Part& part, store::SystemCalls& calls) {
 
 // One session. `seen`: by process, the names of the pools of each node that it sees.
 struct Session {
-  int nodes = 0;
+  int nodes = 0, stagers = 0;   // `nodes` has them, too: the last ones
   std::map<int, std::map<int, std::string>> seen;   // by node, by process
 };
 
@@ -266,6 +266,16 @@ std::string are_missing(const std::vector<int>& missing, int nodes) {
                      nodes, one ? "" : "s", one ? "" : "s", fmt::join(missing, ", "), one ? "is" : "are", nodes, nodes);
 }
 
+// Of all stagers none has it open any more, and something was put: so they had opened it, and have finished it.
+void settle_with_stagers(LeftOutputs& all, const Session& session, const std::vector<int>& missing) {
+  const int first = session.nodes - session.stagers;
+  if (session.stagers == 0 || std::any_of(missing.begin(), missing.end(), [&](int node) { return node >= first; })) return;
+  for (auto& [output, left] : all) {
+    const bool was_opened = left.progress.steps_begun != 0 || left.progress.closed != 0;
+    if (!left.has_stager && was_opened) left.is_at_stagers = true;
+  }
+}
+
 void recover_session(const Session& session, Companions& companions, store::SystemCalls& calls,
                      const std::function<void()>& waiting, std::map<std::string, RecoveredPool>& results) {
   auto [process_of, missing, parts] = divide(session, companions.self());
@@ -276,8 +286,9 @@ void recover_session(const Session& session, Companions& companions, store::Syst
     join(mine, left_in(*part.pool));
   });
   for (const std::string& bytes : companions.from_all(encode(mine))) join(all, decode(bytes));
-  const auto needs_all_nodes = [](const auto& each) { return each.first != 0 && each.second.needs_all_nodes(); };
-  if (!missing.empty() && std::any_of(all.begin(), all.end(), needs_all_nodes)) {
+  settle_with_stagers(all, session, missing);
+  const auto needs_them = [&](const auto& each) { return each.first != 0 && each.second.needs(missing); };
+  if (!missing.empty() && std::any_of(all.begin(), all.end(), needs_them)) {
     problem = are_missing(missing, session.nodes);
   }
   if (problem.empty()) {
@@ -288,6 +299,7 @@ void recover_session(const Session& session, Companions& companions, store::Syst
     problem = on_all(parts, companions, [&](Part& part) {
       prepare(part, all, session.nodes);
       begin(part, calls, std::move(*next++));
+      part.node->exchange().do_without({missing.begin(), missing.end()});
     });
   }
   if (problem.empty()) run(parts, [&] { return companions.none_needs_more(); }, waiting);
@@ -363,7 +375,8 @@ std::vector<RecoveredPool> recover_nodes(const std::vector<std::string>& pools, 
   for (const std::string& name : pools) {
     try {
       const pool::Pool pool = pool::Pool::attach(name);
-      mine += fmt::format("{} {} {} {}\n", pool.header().nodes, pool.header().node, name, session_of(pool));
+      const pool::PoolHeader& header = pool.header();
+      mine += fmt::format("{} {} {} {} {}\n", header.nodes, header.stagers, header.node, name, session_of(pool));
     } catch (const base::Error& error) {
       results[name] = {name, {}, error.what()};
     }
@@ -372,10 +385,11 @@ std::vector<RecoveredPool> recover_nodes(const std::vector<std::string>& pools, 
   const auto all = companions.from_all(mine);
   for (int process = 0; process < companions.count(); ++process) {
     std::istringstream lines(all[static_cast<std::size_t>(process)]);
-    int nodes = 0, node = 0;
-    for (std::string pool, name; lines >> nodes >> node >> pool && std::getline(lines, name);) {
+    int nodes = 0, stagers = 0, node = 0;
+    for (std::string pool, name; lines >> nodes >> stagers >> node >> pool && std::getline(lines, name);) {
       Session& session = sessions[name];
       session.nodes = nodes;
+      session.stagers = stagers;
       session.seen[node][process] = pool;
     }
   }

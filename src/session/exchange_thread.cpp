@@ -66,8 +66,8 @@ base::ExchangeOver choose_exchange(base::ExchangeOver setting) {
 }
 
 ExchangeThread::ExchangeThread(pool::Pool& pool, drain::Engine& engine, std::unique_ptr<transport::Messages> messages,
-                               std::unique_ptr<transport::Messages> blocks)
-    : pool_(pool), node_(std::make_unique<service::Node>(pool, engine, std::move(messages), std::move(blocks))) {
+                               std::unique_ptr<transport::Messages> blocks, std::string others)
+    : pool_(pool), others_(std::move(others)), node_(std::make_unique<service::Node>(pool, engine, std::move(messages), std::move(blocks))) {
   const base::SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
 }
@@ -87,7 +87,9 @@ void ExchangeThread::run() {
   if (!lost) return;
   const bool is_needed = node_->holds_any();
   node_->part();   // so all nodes hear of it, each of its neighbours
-  if (is_needed || !others_may_end_.load()) service::tell_of_loss(pool_, *lost);
+  if (is_needed || !others_may_end_.load()) {
+    service::tell_of_loss(pool_, others_.empty() ? *lost : base::Error(lost->code(), lost->what() + (" (" + others_ + ")"), lost->hint()));
+  }
 }
 
 void ExchangeThread::move_blocks_on() {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "base/settings.hpp"
@@ -25,9 +26,10 @@ namespace glean::session {
 
 class ExchangeThread {
  public:
-  // Everything must outlive it. `blocks`: what blocks of data go over, if not over `messages` like all the rest.
+  // Everything must outlive it. `blocks`: what blocks of data go over, if not over `messages` like all the rest. `others`: which nodes
+  // the others are, for the message when one is lost.
   ExchangeThread(pool::Pool& pool, drain::Engine& engine, std::unique_ptr<transport::Messages> messages,
-                 std::unique_ptr<transport::Messages> blocks);
+                 std::unique_ptr<transport::Messages> blocks, std::string others = {});
   // Ends it as soon as no node needs anything of this one, or nothing has moved for some seconds. Blocks.
   ~ExchangeThread();
   ExchangeThread(const ExchangeThread&) = delete;
@@ -48,6 +50,7 @@ class ExchangeThread {
   void run();
 
   pool::Pool& pool_;
+  std::string others_;
   std::unique_ptr<service::Node> node_;
   std::atomic<bool> ends_{false}, others_may_end_{false};
   std::thread thread_;

@@ -67,6 +67,8 @@ class PoolOutputs {
   // On several nodes: so was the process that drains this one, and none can go on for it, because what it was exchanging with the others is
   // gone; or the others cannot be reached. Local, one system call.
   [[nodiscard]] std::optional<base::Error> drain_is_lost() const;
+  // If that is what all ranks have agreed on, this node knows it from now on: another may have seen it first. Local.
+  void hear_of_loss(const base::Error& error);
   // So was one of them, or another rank that had not closed the output, or any output. What a rank then does on its way out is no
   // decision of the program: nothing is marked as abandoned or failed, and the steps that all ranks have ended are recovered.
   // Local, a system call for each rank.

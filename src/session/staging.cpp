@@ -76,17 +76,38 @@ void StagersOfJob::begin() {
   }
 }
 
+std::string StagersOfJob::names() const {
+  constexpr std::size_t names_max = 8;
+  std::string text;
+  for (std::size_t index = 0; index < std::min(stagers_.size(), names_max); ++index) {
+    const staging::Stager& stager = stagers_[index];
+    text += fmt::format("{}node {}: the stager on {} (process {})", text.empty() ? "" : ", ", static_cast<std::size_t>(nodes_) + index,
+                        stager.host, stager.pid);
+  }
+  return stagers_.size() > names_max ? text + ", …" : text;
+}
+
+namespace {
+
+void broadcast_text(MPI_Comm comm, std::string& text) {
+  std::uint64_t bytes = text.size();
+  broadcast(comm, 0, &bytes, sizeof bytes);
+  text.resize(bytes);
+  broadcast(comm, 0, text.data(), text.size());
+}
+
+}  // namespace
+
 WayToStagers way_to_stagers(MPI_Comm aggregators, const StagersOfJob* of_root) {
   WayToStagers way;
   std::string text;
   if (of_root != nullptr) {
     way.key = of_root->key();
+    way.names = of_root->names();
     for (const std::string& door : of_root->doors()) text += door + '\n';
   }
-  std::uint64_t bytes = text.size();
-  broadcast(aggregators, 0, &bytes, sizeof bytes);
-  text.resize(bytes);
-  broadcast(aggregators, 0, text.data(), text.size());
+  broadcast_text(aggregators, text);
+  broadcast_text(aggregators, way.names);
   broadcast(aggregators, 0, way.key.data(), way.key.size());
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);

@@ -34,6 +34,8 @@ class StagersOfJob {
   // Where each of them waits for the nodes of the job, after join().
   [[nodiscard]] const std::vector<std::string>& doors() const { return doors_; }
   [[nodiscard]] const wire::Key& key() const { return key_of_job_; }
+  // For messages about what is lost: which node of the job is which stager.
+  [[nodiscard]] std::string names() const;
 
  private:
   template <class Call>
@@ -52,6 +54,7 @@ class StagersOfJob {
 struct WayToStagers {
   wire::Key key{};
   std::vector<std::string> doors;
+  std::string names;
 };
 
 // What the root has of them, on all ranks of `aggregators`. Collective.

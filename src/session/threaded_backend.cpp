@@ -62,6 +62,7 @@ class ThreadedBackend final : public Backend {
     if (word != Proposal::no_word) output_ = core_->outputs().add(as_key(word), as_key(outcome.root_word).slot, opening_.name);
     if (several) core_->outputs().forget_finished();
     if (!outcome.error) return;
+    core_->outputs().hear_of_loss(*outcome.error);
     abandon();   // by all ranks: the drain removes the file
     throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
                       outcome.error->hint());

@@ -2,12 +2,13 @@
 """The kinds of kills: what is killed, and what has to finish the work."""
 
 import signal
-import subprocess
 
 import files
 import moment
 import room
-from job import DEADLINE, Witness, program
+import staged
+from job import DEADLINE, Witness
+from recoveries import kill_recoveries
 
 
 def _moment(trial, job, draw=moment.anywhere):
@@ -96,23 +97,7 @@ def kill_recovery(trial, name="kill_writer", nodes=False):
     job = trial.start(name, place="threads" if nodes else trial.random.choice(("threads", "process")), nodes=nodes)
     _moment(trial, job)
     trial.kill([job.helper(), *job.ranks], "the application")
-    job.wait_for_ranks_to_go()
-    job.wait_for_all_to_go()
-    bounds = job.program.bounds(job)
-    for _ in range(trial.random.randint(1, 3)):
-        seconds = trial.random.uniform(0, trial.random.choice((0.01, 0.1)))
-        if not job.pools():
-            break
-        with subprocess.Popen([str(program("glean")), *trial.recover_arguments([job])], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) as recovery:
-            moment.sleep_exactly(seconds)
-            in_time = recovery.poll() is None
-            recovery.kill()
-        trial.tell(f"glean recover, killed after {1000 * seconds:.2f} ms{'' if in_time else ': it had ended'}")
-        trial.result.kills += in_time
-        trial.result.after_the_end += not in_time
-        trial.look(job, bounds, "after recovery was killed", recovered=False)
-    trial.settle(job, bounds)
+    kill_recoveries(trial, job)
 
 
 def recover_beside_a_live_job(trial, name="kill_writer"):
@@ -227,5 +212,6 @@ KINDS = {
     "bytes: mpirun, several nodes": (2, _kill_application("mpirun", BYTES, nodes=True)),
     "bytes: recovery half-way, several nodes": (4, _of_bytes(kill_recovery_of_nodes)),
     "bytes: beside a live job": (1, _of_bytes(recover_beside_a_live_job)),
+    **staged.KINDS,
 }
 CONTROL = "control"

@@ -12,6 +12,7 @@ import subprocess
 import files
 import room
 from job import DEADLINE, Job, eventually, program
+from stagers import Stagers
 
 SPILL_BLOCKS_BEGIN = 4096   # docs/formats/spill.md
 
@@ -43,6 +44,7 @@ class Trial:
         self.story = []        # what was drawn and done
         self.evidence = []     # what to look at when it went wrong
         self.jobs = []
+        self.services = []
         self.victims = []
         self.published = set()   # when something was killed
         self.spills = places["disk"] / f"trial.{number}.spill"   # where O_DIRECT works
@@ -50,7 +52,8 @@ class Trial:
 
     # --- what is done to a job
 
-    def start(self, name="kill_writer", place="threads", budgets=("1280KiB", "2MiB", "4MiB", "32MiB"), nodes=False):
+    def start(self, name="kill_writer", place="threads", budgets=("1280KiB", "2MiB", "4MiB", "32MiB"), nodes=False,
+              stagers=0):
         """A job, of which all ranks are there."""
         draw = self.random
         storage = draw.choice(sorted(self.places))
@@ -75,10 +78,18 @@ class Trial:
                     **which.settings}
         if nodes:
             settings["GLEAN_TOPOLOGY_RANKS_PER_NODE"] = draw.choice(("1", "2"))
-        self.tell(f"{which.ranks} ranks of {which.name} {which.seed}, drained by {place}, on {storage}, {settings}")
+        service = None
+        if stagers != 0:
+            service = Stagers(stagers, directory, draw.choice(("8MiB", "16MiB", "64MiB")))
+            settings |= service.settings | {"GLEAN_POOL_DEADLINE": "20s"}
+            self.services.append(service)
+        self.tell(f"{which.ranks} ranks of {which.name} {which.seed}, drained by {place}, {stagers} stagers, on {storage}, {settings}")
         witness = directory.with_name(directory.name + ".witness")
         job = Job(directory, which.name, which.ranks, which.arguments(directory, witness), place, witness, **settings)
         job.program, job.old_names, job.full, job.spill_directory = which, old_names, full, spill_directory
+        job.ranks_per_node = int(settings.get("GLEAN_TOPOLOGY_RANKS_PER_NODE", which.ranks))
+        job.stagers = service
+        job.pids |= service.pids if service else set()   # of their pools
         self.jobs.append(job)
         job.wait_for_ranks()
         return job
@@ -247,8 +258,12 @@ class Trial:
             for job in self.jobs:
                 listing = "\n".join(f"  {path.stat().st_size:9} {path.name}" for path in sorted(job.directory.iterdir()))
                 self.evidence.append(f"files of {job.directory}:\n{listing}\npools {job.pools()}\nlog:\n{job.log[-4000:]}")
+                if job.stagers:
+                    self.evidence.append(f"stagers:\n{job.stagers.log[-4000:]}")
                 if job.program.witnesses:
                     self.evidence.append(f"witness: {[list(own) for own in job.witness().words]}")
+        for service in self.services:
+            service.kill()
         for job in self.jobs:
             job.end()
             for name in job.pools():

@@ -11,6 +11,9 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "nodes/node_progress.hpp"
+#include "pool/futex.hpp"
+#include "service/recovery.hpp"
 #include "service/staged_job.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "virtual_nodes.hpp"
@@ -171,6 +174,69 @@ TEST_F(Staging, AFileThatCannotBeMadeFailsOnAllNodes) {
   leave();
   for (auto& over : over_) EXPECT_TRUE(over.get());
   EXPECT_TRUE(fs::is_empty(directory()));
+}
+
+// A stager that is killed when the clients have left: recovery has its pool alone, and all of the file.
+TEST_F(Staging, WhatClientsHaveLeftIsRecoveredWithoutThem) {
+  std::mt19937 random(5);
+  start({2, 1, 1}, 2);
+  const VirtualOutput output = VirtualOutput::random(random, 4, 5, file("out"));
+  open(output, 1, file("out"));
+  ASSERT_TRUE(is_opened());
+  put_all(output);
+  ASSERT_TRUE(all_may_leave());
+  // As if both were killed now: neither publishes what it has. The clients' pools are not looked at any more.
+  std::vector<std::string> pools;
+  for (const auto& job : jobs_) {
+    pools.push_back(job->pool().name());
+    for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+      if (job->pool().slot(index).state == pool::OutputState::open) {
+        EXPECT_EQ(job->pool().slot(index).nodes.job_closed, nodes::closed_and_at_stagers);
+      }
+    }
+  }
+  for (const auto& job : jobs_) job->end_soon();
+  for (auto& over : over_) static_cast<void>(over.get());
+  over_.clear();
+  jobs_.clear();
+  std::erase_if(pools, [](const std::string& name) { return !pool::exists(name); });
+  for (const auto& recovered : service::recover_nodes(pools, *service::no_companions(), calls_, [] {})) {
+    EXPECT_EQ(recovered.problem, "");
+    EXPECT_TRUE(recovered.recovered.pool_removed);
+  }
+  EXPECT_EQ(content(file("out")), output.file());
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory()), {}), 1);
+}
+
+// A stager has no ranks that could have it open: that none has is not that all have closed it.
+TEST_F(Staging, AnOutputThatTheNodesDoNotKnowYetIsNotClosed) {
+  std::mt19937 random(2);
+  transport::LocalNetwork network(2, 0, 1);
+  VirtualNode stager(pool::roomy_plan(), 0, 0, pool::NodeShare{"staged", 2, 1, 1}, network, calls_);
+  pool::Recorder recorder(stager.made.pool, 0, 60, [] { return "a rank"; });
+  for (const char* name : {"unknown", "closed"}) {
+    store::OutputDescription description = VirtualOutput::random(random, 1, 1, file(name)).description;
+    description.share = {.machine = plan::plain_machine(1), .nodes = 1, .first = 1, .window_bytes = 4 * base::KiB,
+                         .request_bytes = 4 * base::KiB, .publisher = 1};
+    stager.keys.push_back(stager.describe(recorder, description));
+  }
+  pool::OutputSlot& closed = stager.made.pool.slot(stager.keys[1].slot);
+  closed.nodes.job_closed = 1;
+  closed.nodes.job_output = 2;
+  stager.engine.adopt_now();
+  pool::futex_signal(stager.made.pool.header().work);
+  ASSERT_TRUE(comes([&] { return closed.nodes.part_durable != 0; }));   // by the one thread, which has looked at the other before
+  EXPECT_EQ(stager.made.pool.slot(stager.keys[0].slot).nodes.part_durable, 0U);
+}
+
+// A rank may open an output just when the stagers are lost.
+TEST_F(Staging, AfterTheExchangeHasStoppedNothingIsSent) {
+  std::mt19937 random(1);
+  transport::LocalNetwork network(2, 0, 1);
+  VirtualNode client(pool::roomy_plan(), 1, 0, pool::NodeShare{"staged", 2, 0, 1}, network, calls_);
+  client.exchange.stop();
+  client.exchange.open_at_stagers(1, std::vector<std::byte>(100), false);
+  EXPECT_FALSE(network.messages(1)->arrival());
 }
 
 // Of what was opened and put, a rank gives an output up: no stager keeps anything of it.

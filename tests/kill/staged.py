@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kinds of kills of jobs whose files stagers write."""
+
+import signal
+import subprocess
+
+import moment
+from job import DEADLINE
+from recoveries import kill_recoveries
+
+# Between what a node sends and what a stager has room for.
+BUDGETS = ("1280KiB", "4MiB", "32MiB")
+
+
+def _start(trial, name, draw=moment.anywhere):
+    job = trial.start(name, budgets=BUDGETS, nodes=True, stagers=trial.random.randint(1, 3))
+    drawn = draw(trial.random, job.program)
+    trial.tell(drawn.words)
+    drawn.wait(job)
+    return job
+
+
+def _end(trial, job, bounds=None):
+    """The job and the stagers, as a user ends them; recovery does the rest."""
+    job.wait_for_ranks_to_go()
+    codes = job.stagers.end()
+    trial.tell(f"the stagers ended with {codes}")
+    trial.settle(job, bounds)
+
+
+def _ranks_of_node(trial, job):
+    per_node = job.ranks_per_node
+    node = trial.random.randrange(-(-len(job.ranks) // per_node))
+    return job.ranks[node * per_node:(node + 1) * per_node]
+
+
+def ranks(name="kill_writer"):
+    """The stagers go on, and leave what is not finished when they are told to end."""
+    def kind(trial):
+        job = _start(trial, name)
+        trial.kill(job.ranks, "all ranks")
+        _end(trial, job)
+    return kind
+
+
+def everything(trial, name="kill_writer"):
+    job = _start(trial, name)
+    trial.kill([*job.stagers.processes, *job.ranks], "everything")
+    _end(trial, job)
+
+
+def one_node(trial, name="kill_writer"):
+    """Sometimes mpirun does not see that, and the others have to end by themselves."""
+    job = _start(trial, name)
+    victims = _ranks_of_node(trial, job)
+    alone = trial.random.random() < 0.5 and len(victims) < len(job.ranks)
+    if alone:
+        job.process_of_mpirun().signal(signal.SIGSTOP)
+    trial.kill(victims, "the ranks of a node")
+    if alone:
+        seconds = trial.random.uniform(0, trial.random.choice((0.02, 0.4)))
+        trial.tell(f"the others {1000 * seconds:.2f} ms later")
+        moment.sleep_exactly(seconds)
+        trial.kill(job.ranks, "the others")
+    _end(trial, job)
+
+
+def stagers(name="kill_writer", all_of_them=False):
+    """The job ends: well, if nothing more was needed of those that are gone, else with an error that every rank can tell."""
+    def kind(trial):
+        job = _start(trial, name, trial.random.choice((moment.anywhere, moment.publishing)))
+        there = job.stagers.processes
+        trial.kill(there if all_of_them else [trial.random.choice(there)], "all stagers" if all_of_them else "one stager")
+        try:
+            status = job.mpirun.wait(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            trial.blame("hangs", f"the application did not end within {DEADLINE} s after its stagers")
+            job.mpirun.kill()
+            for rank in job.ranks:
+                rank.kill()
+        else:
+            trial.tell(f"the application ended with {status}")
+            if status != 0 and "stager" not in job.log:
+                trial.blame("lost", "the application does not say that it has lost a stager")
+        _end(trial, job)
+    return kind
+
+
+def stagers_after_the_job(trial, name="kill_writer"):
+    """No rank is there any more, and its pools are gone: the stagers' have all of it."""
+    job = trial.start(name, budgets=BUDGETS, nodes=True, stagers=trial.random.randint(1, 3))
+    status = job.mpirun.wait(timeout=DEADLINE)
+    if status != 0:
+        trial.blame("lost", f"the application ended with {status}")
+    moment.sleep_exactly(trial.random.uniform(0, 0.002))
+    there = job.stagers.processes
+    some = there if trial.random.random() < 0.5 else [trial.random.choice(there)]
+    trial.kill(some, f"{len(some)} of {len(there)} stagers after the job")
+    _end(trial, job, job.program.bounds_of_whole())
+
+
+def nothing(trial, name="kill_writer"):
+    """All is there when the job and its stagers have ended."""
+    job = trial.start(name, budgets=BUDGETS, nodes=True, stagers=trial.random.randint(1, 3))
+    status = job.mpirun.wait(timeout=DEADLINE)
+    codes = job.stagers.end()
+    trial.tell(f"nothing was killed; the application ended with {status}, the stagers with {codes}")
+    if status != 0 or any(codes):
+        trial.blame("lost", f"the application ended with {status}, the stagers with {codes}")
+    trial.look(job, job.program.bounds_of_whole(), "after stagers that ended well", recovered=True)
+    trial.nothing_is_left(job)
+
+
+def recovery(trial, name="kill_writer"):
+    job = _start(trial, name)
+    trial.kill([*job.stagers.processes, *job.ranks], "everything")
+    kill_recoveries(trial, job)
+
+
+KINDS = {
+    "staged: all ranks": (4, ranks()),
+    "staged: one node": (3, one_node),
+    "staged: one stager": (4, stagers()),
+    "staged: all stagers": (3, stagers(all_of_them=True)),
+    "staged: stagers, after the job": (2, stagers_after_the_job),
+    "staged: everything": (4, everything),
+    "staged: recovery half-way": (3, recovery),
+    "staged: sedov: all ranks": (1, ranks("sedov")),
+    "staged: sedov: one stager": (1, stagers("sedov")),
+    "staged: nothing": (1, nothing),
+}
