@@ -67,7 +67,8 @@ base::ExchangeOver choose_exchange(base::ExchangeOver setting) {
 
 ExchangeThread::ExchangeThread(pool::Pool& pool, drain::Engine& engine, std::unique_ptr<transport::Messages> messages,
                                std::unique_ptr<transport::Messages> blocks, std::string others)
-    : pool_(pool), others_(std::move(others)), node_(std::make_unique<service::Node>(pool, engine, std::move(messages), std::move(blocks))) {
+    : pool_(pool), others_(std::move(others)),
+      node_(std::make_unique<service::Node>(pool, engine, std::move(messages), std::move(blocks))) {
   const base::SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
 }

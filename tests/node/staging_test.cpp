@@ -182,7 +182,6 @@ TEST_F(Staging, WhatClientsHaveLeftIsRecoveredWithoutThem) {
   start({2, 1, 1}, 2);
   const VirtualOutput output = VirtualOutput::random(random, 4, 5, file("out"));
   open(output, 1, file("out"));
-  ASSERT_TRUE(is_opened());
   put_all(output);
   ASSERT_TRUE(all_may_leave());
   // As if both were killed now: neither publishes what it has. The clients' pools are not looked at any more.
