@@ -78,7 +78,7 @@ PrivateStagers::PrivateStagers(int stagers, const std::string& directory) {
   setenv("GLEAN_STAGING_ADDRESS", address_file.c_str(), 1);
   setenv("GLEAN_STAGING_KEY", key_file.c_str(), 1);
   const std::vector<std::string> words = {"glean", "stage", "--directory", "/", "--address-file", address_file, "--key", key_file,
-                                          "--grace", grace_seconds};
+                                          "--job-memory", "256MiB", "--grace", grace_seconds};
   const auto environment = environment_of_stagers(stagers);
   while (static_cast<int>(processes_.size()) < stagers) processes_.push_back(start(words, environment));
   const auto deadline = std::chrono::steady_clock::now() + start_time;
