@@ -89,7 +89,7 @@ void ExchangeThread::run() {
   node_->part();   // so all nodes hear of it, each of its neighbours
   if (is_needed || !others_may_end_.load()) {
     const std::string of_others = others_.empty() ? "" : " (" + others_ + ")";
-    service::tell_of_loss(pool_, base::Error(lost->code(), lost->what() + of_others, lost->hint()));
+    service::tell_of_loss(pool_, base::Error(lost->code(), lost->what() + who, lost->hint()));
   }
 }
 
