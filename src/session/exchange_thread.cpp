@@ -67,7 +67,8 @@ base::ExchangeOver choose_exchange(base::ExchangeOver setting) {
 
 ExchangeThread::ExchangeThread(pool::Pool& pool, drain::Engine& engine, std::unique_ptr<transport::Messages> messages,
                                std::unique_ptr<transport::Messages> blocks, std::string others)
-    : pool_(pool), others_(std::move(others)), node_(std::make_unique<service::Node>(pool, engine, std::move(messages), std::move(blocks))) {
+    : pool_(pool), others_(std::move(others)),
+      node_(std::make_unique<service::Node>(pool, engine, std::move(messages), std::move(blocks))) {
   const base::SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
 }
@@ -88,7 +89,7 @@ void ExchangeThread::run() {
   const bool is_needed = node_->holds_any();
   node_->part();   // so all nodes hear of it, each of its neighbours
   if (is_needed || !others_may_end_.load()) {
-    const std::string of_others = others_.empty() ? "" : " (" + others_ + ")";
+    const std::string who = others_.empty() ? "" : " (" + others_ + ")";
     service::tell_of_loss(pool_, base::Error(lost->code(), lost->what() + who, lost->hint()));
   }
 }
