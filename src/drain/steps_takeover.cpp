@@ -87,6 +87,7 @@ bool Steps::undo(const LoggedPut& put) {
   const auto& variable = output_.description.layout.variables[put.variable];
   // Records that are not complete are cut off, and where nothing was put fill values go.
   if (variable.per_step() || variable.fill) return false;
+  if (output_.is_elsewhere()) return false;   // what has arrived at a stager is known there, and undone there
   auto zeros = std::make_unique<store::VariableLayout>(variable);
   zeros->fill_value = {};
   const store::Piece piece(variable, 0, put.box, put.first, put.elements);

@@ -323,6 +323,11 @@ NodeProgress Exchange::own_progress(const SharedOutput& output) const {
   NodeProgress mine = progress_of(pool_, output.key.slot);
   if (output.sums_are != SharedOutput::SumsAre::there) mine.part_durable = 0;
   if (output.publisher != self_) mine.published = mine.removed = 0;
+  const pool::SlotNodes& known = pool_.slot(output.key.slot).nodes;
+  if (tree_.is_stager(self_) && known.job_closed.load(std::memory_order_acquire) == closed_and_at_stagers) {
+    mine.steps_ended = known.job_steps_ended.load(std::memory_order_acquire);   // its clients may have left, and say it no more
+    mine.steps_begun = known.job_steps_begun.load(std::memory_order_acquire);
+  }
   return mine;
 }
 

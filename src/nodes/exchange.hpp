@@ -58,7 +58,7 @@ class Exchange {
   // nodes. Local, does not block.
   void open_at_stagers(std::uint64_t job_output, std::vector<std::byte> description, bool refuses_existing);
   // The stagers have all that this client has captured of outputs that were closed, and know it. Local.
-  [[nodiscard]] bool may_leave() const;
+  [[nodiscard]] bool may_leave();
   // This client ends, and the stagers go on without it. After it nothing moves. Local, does not block.
   void leave();
   // These clients have left before, or are lost: they are not waited for. Before anything comes.

@@ -30,8 +30,9 @@ void Exchange::open_at_stagers(std::uint64_t job_output, std::vector<std::byte> 
   send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(std::move(description)));
 }
 
-bool Exchange::may_leave() const {
+bool Exchange::may_leave() {
   const std::lock_guard lock(mutex_);
+  if (!stopped_) take_up_outputs();   // one that was opened and closed while the thread of the exchange slept
   const bool is_sent = on_their_way_.empty() && openings_on_their_way_.empty() && !all_.is_moving();
   // What it knows is noted in pools that stay: if the stagers are killed, recovery needs the pool of this node no more.
   return is_sent && std::all_of(outputs_.begin(), outputs_.end(), [&](const SharedOutput& output) {

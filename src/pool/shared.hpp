@@ -179,7 +179,7 @@ struct SlotNodes {
   Atomic<std::uint64_t> job_steps_synchronized;
   Atomic<std::uint64_t> job_records;       // the greatest `records` and `highest_end`
   Atomic<std::uint64_t> job_highest_end;
-  Atomic<std::uint32_t> job_closed;        // 1: by all ranks of all nodes
+  Atomic<std::uint32_t> job_closed;        // 1: by all ranks of all nodes; 2: and all is at the stagers
   Atomic<std::uint32_t> job_parts_durable; // 1: of all nodes
   Atomic<std::uint32_t> job_published;     // 1: by the node that does, or the program has removed the file
   Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp

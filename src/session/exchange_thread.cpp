@@ -89,7 +89,8 @@ void ExchangeThread::run() {
   const bool is_needed = node_->holds_any();
   node_->part();   // so all nodes hear of it, each of its neighbours
   if (is_needed || !others_may_end_.load()) {
-    service::tell_of_loss(pool_, others_.empty() ? *lost : base::Error(lost->code(), lost->what() + (" (" + others_ + ")"), lost->hint()));
+    const std::string who = others_.empty() ? "" : " (" + others_ + ")";
+    service::tell_of_loss(pool_, base::Error(lost->code(), lost->what() + who, lost->hint()));
   }
 }
 

@@ -110,23 +110,6 @@ void PoolOutputs::abandon(PoolOutput& output) {
   if (!has_lost_a_rank(output)) report_progress(output, pool::rank_closed | pool::rank_abandoned);
 }
 
-bool PoolOutputs::root_is_gone() const { return rank_ != 0 && pool_.process_of_rank(0) == 0; }
-
-bool PoolOutputs::has_lost_a_rank(const PoolOutput& output) const {
-  for (int rank = 0; rank < ranks_; ++rank) {
-    const std::uint32_t progress = pool_.rank_progress(output.key.slot, rank).load(std::memory_order_acquire);
-    if (rank != rank_ && (progress & pool::rank_closed) == 0 && pool_.process_of_rank(rank) == 0) return true;
-  }
-  return root_is_gone() || drain_is_lost() || calls_.is_broken();
-}
-
-bool PoolOutputs::has_lost_a_rank() const {
-  return std::any_of(outputs_.begin(), outputs_.end(), [&](const auto& output) {
-    const bool is_open = pool_.slot(output->key.slot).state.load(std::memory_order_acquire) == pool::OutputState::open;
-    return is_open && is_current(*output) && has_lost_a_rank(*output);
-  });
-}
-
 std::vector<std::string> PoolOutputs::abandon_open() {
   std::vector<std::string> paths;
   for (const auto& output : outputs_) {

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "session/pool_outputs.hpp"
 
 namespace glean::session {
@@ -58,28 +56,6 @@ bool PoolOutputs::has_reached(PoolOutput& output, Level level) {
   if (output.failure || failed(output) != 0) return false;
   if (level == Level::durable && !output.closed) ask_for_durable_steps(output);
   return reached(output, level);
-}
-
-// --- what has been lost
-
-namespace {
-
-constexpr char lost_hint[] = "what was captured stays in the pools: when the job has ended, `mpirun --map-by ppr:1:node glean recover` "
-                             "completes it";
-
-}  // namespace
-
-void PoolOutputs::hear_of_loss(const base::Error& error) {
-  if (pool_.is_shared() && error.hint() == lost_hint) pool_.header().lost_nodes.store(1, std::memory_order_release);
-}
-
-std::optional<base::Error> PoolOutputs::drain_is_lost() const {
-  if (!pool_.is_shared()) return std::nullopt;
-  const bool are_apart = pool_.header().lost_nodes.load(std::memory_order_acquire) != 0;
-  if (!are_apart && pool_.drainer() != 0) return std::nullopt;
-  const std::string gone = fmt::format("the rank that drains node {} is gone", pool_.header().node);
-  const char* const apart = pool_.is_staged() ? "the stagers cannot be reached any more" : "other nodes cannot be reached any more";
-  return base::Error(base::Errc::io, are_apart ? apart : gone, lost_hint);
 }
 
 }  // namespace glean::session

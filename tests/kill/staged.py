@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import moment
-from job import DEADLINE
+from job import DEADLINE, Witness
 from recoveries import kill_recoveries
 
 # Between what a node sends and what a stager has room for.
@@ -86,16 +86,19 @@ def stagers(name="kill_writer", all_of_them=False):
     return kind
 
 
-def stagers_after_the_job(trial, name="kill_writer"):
-    """No rank is there any more, and its pools are gone: the stagers' have all of it."""
+def stagers_after_the_session(trial, name="kill_writer"):
+    """The pools of the ranks are gone: the stagers' have all of it."""
     job = trial.start(name, budgets=BUDGETS, nodes=True, stagers=trial.random.randint(1, 3))
+    closed = moment.Moment("when all have closed the session", lambda each: each.witness().phase, Witness.SESSION_CLOSED,
+                           trial.random.uniform(0, 0.002))
+    trial.tell(closed.words)
+    closed.wait(job)
+    there = job.stagers.processes
+    some = there if trial.random.random() < 0.5 else [trial.random.choice(there)]
+    trial.kill(some, f"{len(some)} of {len(there)} stagers")
     status = job.mpirun.wait(timeout=DEADLINE)
     if status != 0:
         trial.blame("lost", f"the application ended with {status}")
-    moment.sleep_exactly(trial.random.uniform(0, 0.002))
-    there = job.stagers.processes
-    some = there if trial.random.random() < 0.5 else [trial.random.choice(there)]
-    trial.kill(some, f"{len(some)} of {len(there)} stagers after the job")
     _end(trial, job, job.program.bounds_of_whole())
 
 
@@ -122,7 +125,7 @@ KINDS = {
     "staged: one node": (3, one_node),
     "staged: one stager": (4, stagers()),
     "staged: all stagers": (3, stagers(all_of_them=True)),
-    "staged: stagers, after the job": (2, stagers_after_the_job),
+    "staged: stagers, after the session": (2, stagers_after_the_session),
     "staged: everything": (4, everything),
     "staged: recovery half-way": (3, recovery),
     "staged: sedov: all ranks": (1, ranks("sedov")),

@@ -14,8 +14,8 @@ GRACE = "2s"   # for jobs that run when a stager is told to end
 class Stagers:
     def __init__(self, count, directory, job_memory):
         self.count = count
-        self.address_file, key, self.log_path = (directory.with_name(f"{directory.name}.{each}")
-                                                 for each in ("stage.json", "key", "stagers"))
+        beside = [directory.with_name(f"{directory.name}.{each}") for each in ("stage.json", "key", "stagers")]
+        self.address_file, key, self.log_path = beside
         key.touch(mode=0o600)
         key.write_text(os.urandom(32).hex() + "\n")
         self.command = [str(program("glean")), "stage", "--listen", "127.0.0.1:0", "--directory", str(directory), "--grace", GRACE,

@@ -176,33 +176,54 @@ TEST_F(Staging, AFileThatCannotBeMadeFailsOnAllNodes) {
   EXPECT_TRUE(fs::is_empty(directory()));
 }
 
-// A stager that is killed when the clients have left: recovery has its pool alone, and all of the file.
+// The stagers are killed when the clients have left: their pools are all there is, and recovery has all of the file.
 TEST_F(Staging, WhatClientsHaveLeftIsRecoveredWithoutThem) {
   std::mt19937 random(5);
-  start({2, 1, 1}, 2);
-  const VirtualOutput output = VirtualOutput::random(random, 4, 5, file("out"));
-  open(output, 1, file("out"));
-  put_all(output);
-  ASSERT_TRUE(all_may_leave());
-  // As if both were killed now: neither publishes what it has. The clients' pools are not looked at any more.
-  std::vector<std::string> pools;
-  for (const auto& job : jobs_) {
-    pools.push_back(job->pool().name());
-    for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-      if (job->pool().slot(index).state == pool::OutputState::open) {
-        EXPECT_EQ(job->pool().slot(index).nodes.job_closed, nodes::closed_and_at_stagers);
-      }
-    }
+  constexpr int clients = 3, stagers = 2, nodes = clients + stagers;
+  network_ = std::make_unique<transport::LocalNetwork>(nodes, 0, stagers);
+  VirtualOutput output = VirtualOutput::random(random, clients, 5, file("out"));
+  output.description.share = {.machine = plan::plain_machine(stagers), .nodes = stagers, .first = clients, .window_bytes = 4 * base::KiB,
+                              .request_bytes = 4 * base::KiB, .publisher = clients};
+  auto header = output.file();
+  header.resize(output.description.layout.header_bytes);
+  output.description.metadata = {{0, header}};
+  for (int node = 0; node < nodes; ++node) {
+    const pool::NodeShare share{"left", nodes, node, stagers};
+    nodes_.push_back(std::make_unique<VirtualNode>(pool::roomy_plan(), node < clients ? 1 : 0, node, share, *network_, calls_));
   }
-  for (const auto& job : jobs_) job->end_soon();
-  for (auto& over : over_) static_cast<void>(over.get());
-  over_.clear();
-  jobs_.clear();
-  std::erase_if(pools, [](const std::string& name) { return !pool::exists(name); });
-  for (const auto& recovered : service::recover_nodes(pools, *service::no_companions(), calls_, [] {})) {
+  for (int node = nodes - 1; node >= 0; --node) {   // the publisher makes the file
+    const auto& each = nodes_[static_cast<std::size_t>(node == nodes - 1 ? clients : node == clients ? nodes - 1 : node)];
+    pool::Recorder recorder(each->made.pool, 0, 60, [] { return "a rank"; });
+    each->keys.push_back(each->describe(recorder, output.description));
+    each->engine.adopt_now();
+    slot(*each).nodes.job_output = 1;
+  }
+  for (int rank = 0; rank < clients; ++rank) {
+    VirtualNode& node = *nodes_[static_cast<std::size_t>(rank)];
+    pool::Recorder recorder(node.made.pool, 0, 60, [] { return "a rank"; },
+                            [&] { for (const auto& each : nodes_) each->exchange.progress(); });
+    for (std::uint64_t step = 0; step < output.steps; ++step) node.put_step(recorder, node.keys[0], 0, output, step);
+    node.close(recorder, node.keys[0], 0, output);
+  }
+  ASSERT_TRUE(comes([&] {
+    return std::all_of(nodes_.begin(), nodes_.begin() + clients, [](const auto& node) { return node->exchange.may_leave(); });
+  }));
+
+  for (const auto& node : nodes_) EXPECT_EQ(pool::message_of(slot(*node)), "") << node->made.pool.header().node;
+  std::vector<std::string> left;
+  for (int stager = clients; stager < nodes; ++stager) {
+    VirtualNode& node = *nodes_[static_cast<std::size_t>(stager)];
+    node.engine.stop(drain::Engine::Unfinished::leave);
+    left.push_back(node.made.pool.name() + "1");
+    fs::create_hard_link("/dev/shm" + node.made.pool.name(), "/dev/shm" + left.back());   // stays when the node goes
+  }
+  nodes_.clear();
+  for (const auto& recovered : service::recover_nodes(left, *service::no_companions(), calls_, [] {})) {
     EXPECT_EQ(recovered.problem, "");
-    EXPECT_TRUE(recovered.recovered.pool_removed);
+    ASSERT_EQ(recovered.recovered.outputs.size(), 1U);
+    EXPECT_EQ(recovered.recovered.outputs[0].state, "published") << recovered.recovered.outputs[0].note;
   }
+  for (const std::string& pool : left) fs::remove("/dev/shm" + pool);
   EXPECT_EQ(content(file("out")), output.file());
   EXPECT_EQ(std::distance(fs::directory_iterator(directory()), {}), 1);
 }
