@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/error.hpp"
+#include "base/test_error.hpp"
 #include "staging/control_client.hpp"
 #include "staging/control_server.hpp"
 #include "staging/endpoint.hpp"
@@ -33,15 +33,7 @@ struct TemporaryDirectory {
   std::string path = testing::TempDir() + "glean-staging-XXXXXX";
 };
 
-template <class Call>
-base::Error error_of(Call call) {
-  try {
-    static_cast<void>(call());
-  } catch (const base::Error& error) {
-    return error;
-  }
-  return {base::Errc::invalid_state, "no error"};
-}
+using base::error_of;
 
 template <class Condition>
 bool comes_true(Condition condition) {

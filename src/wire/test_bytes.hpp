@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
+#include "base/test_error.hpp"
 
 namespace glean::wire {
 
@@ -21,14 +21,6 @@ inline ByteVector bytes_of(const std::string& text) {
 
 inline std::string text_of(const ByteVector& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-template <class Call>
-base::Error error_of(Call call) {
-  try {
-    static_cast<void>(call());
-  } catch (const base::Error& error) {
-    return error;
-  }
-  return {base::Errc::invalid_state, "no error"};
-}
+using base::error_of;
 
 }  // namespace glean::wire

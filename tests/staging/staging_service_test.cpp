@@ -11,7 +11,7 @@
 #include <future>
 
 #include "base/clock.hpp"
-#include "base/error.hpp"
+#include "base/test_error.hpp"
 #include "pool/pool.hpp"
 #include "staging/control_client.hpp"
 #include "store/posix/temporary_directory.hpp"
@@ -25,15 +25,7 @@ using nlohmann::json;
 
 constexpr double limit_seconds = 60;
 
-template <class Call>
-base::Error error_of(Call call) {
-  try {
-    static_cast<void>(call());
-  } catch (const base::Error& error) {
-    return error;
-  }
-  return {base::Errc::io, "no error"};
-}
+using base::error_of;
 
 class Staged : public testing::Test {
  protected:

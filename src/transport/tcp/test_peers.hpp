@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/error.hpp"
+#include "base/test_error.hpp"
 #include "transport/tcp/messages.hpp"
 
 namespace glean::transport {
@@ -90,15 +90,7 @@ inline base::Error next_error(Messages& messages) {
   return error.value_or(base::Error(base::Errc::invalid_state, "no error"));
 }
 
-template <class Call>
-base::Error error_of(Call call) {
-  try {
-    static_cast<void>(call());
-  } catch (const base::Error& error) {
-    return error;
-  }
-  return {base::Errc::invalid_state, "no error"};
-}
+using base::error_of;
 
 // A connection of a process that has an address only.
 inline Socket stranger(const TcpDoor& door) {
