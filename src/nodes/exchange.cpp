@@ -215,6 +215,7 @@ void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
     }
     case MessageKind::question: return on_question(head_of<QuestionHead>(head));
     case MessageKind::answer: return on_answer(head_of<AnswerHead>(head));
+    case MessageKind::opened: return on_opened(peer, head_of<OpenedHead>(head));
     case MessageKind::leaves:
     case MessageKind::end: return on_farewell(peer, head_of<MessageKind>(head));
   }
@@ -343,6 +344,7 @@ bool Exchange::tell_progress() {
     output.over = known && (!open || pool::postponed(slot) == pool::Postponed::yes);
     if (!output.over) continue;
     over_[output.job_output % pool::output_slots] = (output.job_output >> 32) + 1;
+    at_stagers_.erase(output.job_output);
     if (open) continue;   // postponed: the process that tries again has to know which it is
     slot.nodes.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
     const bool is_nobodys = slot.is_bytes.load(std::memory_order_acquire) != 0 || openings_ != nullptr;   // no rank comes to see its end

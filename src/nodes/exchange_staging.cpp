@@ -26,8 +26,14 @@ void Exchange::serve(Openings& openings) {
 void Exchange::open_at_stagers(std::uint64_t job_output, std::vector<std::byte> description, bool refuses_existing) {
   const std::lock_guard lock(mutex_);
   if (stopped_) return;   // and the pool says so
-  const OpeningHead head{.refuses_existing = refuses_existing ? 1U : 0U, .job_output = job_output};
+  const OpeningHead head{.refuses_existing = refuses_existing ? 1U : 0U, .job_output = job_output,
+                         .client = static_cast<std::uint32_t>(self_)};
   send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(std::move(description)));
+}
+
+bool Exchange::is_at_stagers(std::uint64_t job_output) const {
+  const std::lock_guard lock(mutex_);
+  return stopped_ || at_stagers_.contains(job_output);
 }
 
 bool Exchange::may_leave() {
@@ -140,8 +146,36 @@ bool Exchange::open(const OpeningHead& head, const std::vector<std::byte>& descr
 
 void Exchange::tell_stagers_below(const OpeningHead& head, std::vector<std::byte> bytes) {
   const auto description = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  Opening& opening = opening_[head.job_output];
+  opening.client = static_cast<int>(head.client);
   for (const int child : children_) {
-    if (tree_.is_stager(child)) send_opening(child, head, description);
+    if (!tree_.is_stager(child)) continue;
+    opening.lacks.insert(child);
+    send_opening(child, head, description);
+  }
+  tell_if_opened(head.job_output);
+}
+
+void Exchange::tell_if_opened(std::uint64_t job_output) {
+  const auto found = opening_.find(job_output);
+  if (found == opening_.end() || !found->second.lacks.empty()) return;
+  const OpenedHead head{.client = static_cast<std::uint32_t>(found->second.client), .job_output = job_output};
+  all_.messages.send(parent_ ? *parent_ : tree_.way_to(found->second.client, self_), bytes_of(head));
+  opening_.erase(found);
+}
+
+// Up to the root, and from there to the client.
+void Exchange::on_opened(int peer, const OpenedHead& head) {
+  const auto client = static_cast<int>(head.client);
+  if (client < 0 || client >= tree_.clients()) throw base::Error(base::Errc::io, "a message of another node cannot be understood");
+  if (client == self_) {
+    at_stagers_.insert(head.job_output);
+    pool::futex_signal(pool_.header().progress);
+  } else if (parent_ && peer == *parent_) {
+    all_.messages.send(tree_.way_to(client, self_), bytes_of(head));
+  } else if (const auto found = opening_.find(head.job_output); found != opening_.end()) {
+    found->second.lacks.erase(peer);
+    tell_if_opened(head.job_output);
   }
 }
 

@@ -16,9 +16,9 @@ namespace glean::nodes {
 
 // The heads of messages. Nodes of one job are alike, so they go as they lie in memory.
 // progress: of a node and those below it, towards the root of the tree; job_progress: of all nodes, away from it.
-// opening, leaves, end: between stagers and the nodes that they write for.
+// opening, opened, leaves, end: between stagers and the nodes that they write for.
 enum class MessageKind : std::uint32_t {
-  block = 1, receipt, progress, job_progress, failure, sums, question, answer, opening, leaves, end
+  block = 1, receipt, progress, job_progress, failure, sums, question, answer, opening, opened, leaves, end
 };
 
 struct BlockHead {
@@ -98,6 +98,14 @@ struct OpeningHead {
   std::uint32_t refuses_existing = 0;             // 1: a file of that name is an error
   std::uint64_t job_output = 0;
   std::uint64_t body_bytes = 0;                   // store::OutputDescription; 0: it follows the head
+  std::uint32_t client = 0, unused = 0;           // the node that asks
+};
+
+// This stager has it open, and so have those below it; from the root to the client: all have.
+struct OpenedHead {
+  MessageKind kind = MessageKind::opened;
+  std::uint32_t client = 0;
+  std::uint64_t job_output = 0;
 };
 
 // leaves: a client needs nothing more, and is about to end; a stager: all clients below it have left. end: from the root, all have.

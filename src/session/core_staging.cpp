@@ -7,11 +7,17 @@
 
 #include "base/log.hpp"
 #include "pool/futex.hpp"
+#include "pool/wait.hpp"
 #include "session/agreement.hpp"
 #include "session/core.hpp"
 #include "session/staging.hpp"
 
 namespace glean::session {
+namespace {
+
+constexpr std::uint64_t opening_nap_ns = 100'000'000;
+
+}  // namespace
 // Unmodified programs are not staged as yet.
 void Core::do_without_stagers() {
   base::Settings& settings = configuration_.settings;
@@ -53,6 +59,16 @@ void Core::open_at_stagers(pool::OutputKey key, const std::vector<std::byte>& de
   share(job_output, key);
   exchange_->exchange().open_at_stagers(job_output, description, refuses_existing);
   pool::futex_signal(pool_->header().progress);
+}
+
+void Core::wait_for_stagers(pool::OutputKey key) {
+  const std::uint64_t job_output = std::uint64_t{key.generation} << 32 | key.slot;
+  const pool::OutputSlot& slot = pool_->slot(key.slot);
+  pool::Wait wait(pool_->header().progress, deadline_seconds_, opening_nap_ns);
+  const bool is_known = wait.until([&] {
+    return exchange_->exchange().is_at_stagers(job_output) || slot.error.load(std::memory_order_acquire) != 0 || outputs_->drain_is_lost();
+  });
+  if (!is_known) throw base::Error(base::Errc::timeout, "waited " + wait.text() + " for the stagers to open the file");
 }
 
 }  // namespace glean::session

@@ -52,6 +52,8 @@ class Jobs(StageTest):
         service = Service(self)
         program = self.running()
         run = self.run_stage("status")
+        while "running" not in run.stdout.split("JOB")[1]:   # the program may be faster
+            run = self.run_stage("status")
         self.assertRegex(run.stdout, r"\n  JOB +STATE +SINCE .*\n  left, 2 ranks +running +\d+ s +1 of 1 +1 +\d done, \d open ")
         wait_for(lambda: self.files() == ["closed.nc"], "closed.nc")
         program.kill()
