@@ -57,7 +57,7 @@ class Exchange {
   // This node is a client, and its output, which takes part already, is opened at the stagers. If it cannot be, the output fails on all
   // nodes. Local, does not block.
   void open_at_stagers(std::uint64_t job_output, std::vector<std::byte> description, bool refuses_existing);
-  // All stagers have that output of this client open, and recovery can go on with what they have; or the exchange has stopped. Local.
+  // All stagers have that output of this client open, and recovery can go on with what they have. Local.
   [[nodiscard]] bool is_at_stagers(std::uint64_t job_output) const;
   // The stagers have all that this client has captured of outputs that were closed, and know it. Local.
   [[nodiscard]] bool may_leave();

@@ -33,7 +33,7 @@ void Exchange::open_at_stagers(std::uint64_t job_output, std::vector<std::byte> 
 
 bool Exchange::is_at_stagers(std::uint64_t job_output) const {
   const std::lock_guard lock(mutex_);
-  return stopped_ || at_stagers_.contains(job_output);
+  return at_stagers_.contains(job_output);
 }
 
 bool Exchange::may_leave() {

@@ -66,7 +66,9 @@ void Core::wait_for_stagers(pool::OutputKey key) {
   const pool::OutputSlot& slot = pool_->slot(key.slot);
   pool::Wait wait(pool_->header().progress, deadline_seconds_, opening_nap_ns);
   const bool is_known = wait.until([&] {
-    return exchange_->exchange().is_at_stagers(job_output) || slot.error.load(std::memory_order_acquire) != 0 || outputs_->drain_is_lost();
+    if (exchange_->exchange().is_at_stagers(job_output) || slot.error.load(std::memory_order_acquire) != 0) return true;
+    if (const auto lost = outputs_->drain_is_lost()) throw base::Error(*lost);
+    return false;
   });
   if (!is_known) throw base::Error(base::Errc::timeout, "waited " + wait.text() + " for the stagers to open the file");
 }
