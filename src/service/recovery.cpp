@@ -278,7 +278,9 @@ void settle_with_stagers(LeftOutputs& all, const Session& session, const std::ve
 
 void recover_session(const Session& session, Companions& companions, store::SystemCalls& calls,
                      const std::function<void()>& waiting, std::map<std::string, RecoveredPool>& results) {
-  auto [process_of, missing, parts] = divide(session, companions.self());
+  Division division = divide(session, companions.self());
+  const std::vector<int>& missing = division.missing;
+  std::vector<Part>& parts = division.parts;
   LeftOutputs mine, all;
   std::string problem = on_all(parts, companions, [&](Part& part) {
     part.own.emplace(claim_remains(part.name));
@@ -294,7 +296,7 @@ void recover_session(const Session& session, Companions& companions, store::Syst
   if (problem.empty()) {
     std::vector<int> nodes;
     for (const Part& part : parts) nodes.push_back(part.index);
-    auto messages = companions.messages(nodes, process_of);
+    auto messages = companions.messages(nodes, division.process_of);
     auto next = messages.begin();
     problem = on_all(parts, companions, [&](Part& part) {
       prepare(part, all, session.nodes);
