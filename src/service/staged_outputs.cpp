@@ -8,9 +8,9 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "drain/checksums.hpp"
 #include "pool/description.hpp"
 #include "pool/published.hpp"
-#include "drain/checksums.hpp"
 #include "store/description.hpp"
 #include "store/posix/replaceable.hpp"
 

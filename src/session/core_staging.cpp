@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t opening_nap_ns = 100'000'000;
 
 }  // namespace
+
 // Unmodified programs are not staged as yet.
 void Core::do_without_stagers() {
   base::Settings& settings = configuration_.settings;
