@@ -124,7 +124,6 @@ void Core::join(const std::map<std::string, std::string>& settings) {
   };
   const auto shared = on_root<Shared>(comm_, [&](Shared& value) {
     configuration_ = base::load_configuration(settings, base::process_environment());
-    do_without_stagers();
     const auto& loaded = configuration_.settings;
     value = {loaded.pool.deadline_seconds, loaded.log_level, loaded.any_captures(),
              program_ == Program::knows && loaded.any_needs_writers(),
@@ -160,7 +159,6 @@ void Core::bring_settings(const std::map<std::string, std::string>& settings) {
   agree(comm_, caught([&] {
     const bool needs_them = nodes_->is_aggregator() || program_ == Program::unmodified;
     if (needs_them && !is_root()) configuration_ = base::load_configuration(program, environment);
-    do_without_stagers();
   }));
 }
 
