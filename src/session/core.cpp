@@ -433,7 +433,11 @@ void Core::write_report() {
   report.datasets = datasets_;
   if (file_plans_) report.tuning = file_plans_->changes();
   if (settings().report.table) fmt::print(stderr, "{}", report::to_table(report));
-  if (const std::string& file = settings().report.file; !file.empty()) {
+  // What a program writes with the library comes first, also under `glean run`.
+  static std::string reported;   // by another session of this process
+  const bool says_nothing = report.drain.outputs.empty() && report.passthrough.empty();
+  if (const std::string& file = settings().report.file; !file.empty() && !(says_nothing && reported == file)) {
+    reported = file;
     errno = 0;
     std::ofstream out(file);
     out << report::to_json(report);
