@@ -61,6 +61,8 @@ struct DrainedOutput {
   [[nodiscard]] bool publishes() const { return description.share.publisher == static_cast<std::int64_t>(pool.header().node); }
   // Stagers write it, and this node only sends them what it has: the file is nowhere to be seen here.
   [[nodiscard]] bool is_elsewhere() const { return static_cast<std::int64_t>(pool.header().node) < description.share.first; }
+  // This node is a stager: no rank is on it, and it goes on when all of them have ended.
+  [[nodiscard]] bool is_of_stager() const { return pool.header().stagers != 0 && !pool.is_staged(); }
   void retire(const TakenRecord& taken) {
     spill.retire(*taken.record, *taken.journal);
     space_returned = true;

@@ -105,7 +105,7 @@ void rename(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left)
 void prepare(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left, int nodes) {
   pool::OutputSlot& slot = pool.slot(index);
   const auto fail = [&](const char* why) { pool::fail(slot, static_cast<std::uint32_t>(base::Errc::io), why, ""); };
-  if (is_refused(slot)) slot.error = slot.error_claimed = slot.discarded = 0;
+  if (is_refused(pool, slot)) slot.error = slot.error_claimed = slot.discarded = 0;
   rename(pool, index, left);
   const bool everywhere = slot.nodes.job_output != 0 && static_cast<int>(left.nodes.size()) == nodes;
   if (slot.nodes.job_output == 0 || (left.has_publisher && !everywhere)) {
