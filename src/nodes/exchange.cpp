@@ -92,6 +92,7 @@ void Exchange::take_up(std::uint64_t job_output, pool::OutputKey key) {
   output.publisher = publisher_of(pool_, key);
   for (const int child : children_) output.children.emplace(child, std::nullopt);
   outputs_.push_back(std::move(output));
+  if (tree_.stagers() != 0 && !tree_.is_stager(self_)) ask_stagers(outputs_.back());
   for (auto& early : std::exchange(early_, {})) on_message(all_, early.peer, std::move(early.head));
 }
 
@@ -306,8 +307,10 @@ void Exchange::commit(const Receiving& received) {
   const bool taken = received.held && output != nullptr;
   if (taken) {
     const mesh::Box box = box_of(head, received.incoming.head);
+    const bool is_raw = pool_.slot(output->key.slot).is_bytes.load(std::memory_order_relaxed) != 0;
+    const std::uint64_t step = is_raw ? recorder_.number_arrival(output->key, pool::WriteStamp::of(head.step).order).word() : head.step;
     recorder_.commit_held(*received.held,
-                          {output->key, head.step, head.variable, static_cast<mesh::Type>(head.memory_type), &box,
+                          {output->key, step, head.variable, static_cast<mesh::Type>(head.memory_type), &box,
                            head.first_element, head.elements,
                            head.first != 0 ? pool::Origin::node_first : pool::Origin::node,
                            static_cast<int>(head.job_rank)});
@@ -344,7 +347,6 @@ bool Exchange::tell_progress() {
     output.over = known && (!open || pool::postponed(slot) == pool::Postponed::yes);
     if (!output.over) continue;
     over_[output.job_output % pool::output_slots] = (output.job_output >> 32) + 1;
-    at_stagers_.erase(output.job_output);
     if (open) continue;   // postponed: the process that tries again has to know which it is
     slot.nodes.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
     const bool is_nobodys = slot.is_bytes.load(std::memory_order_acquire) != 0 || openings_ != nullptr;   // no rank comes to see its end

@@ -96,6 +96,8 @@ class Pool {
   [[nodiscard]] bool is_shared() const { return header().nodes > 1; }
   // Stagers write for this node: the files are not to be seen here.
   [[nodiscard]] bool is_staged() const { return header().stagers != 0 && header().node < header().nodes - header().stagers; }
+  // This node is a stager.
+  [[nodiscard]] bool is_stager() const { return header().stagers != 0 && !is_staged(); }
   // The number in the session of a rank of the node.
   [[nodiscard]] int job_rank(int node_rank) const { return static_cast<int>(journal(node_rank).job_rank); }
   // The number of the rank that has put what a record in that journal says.

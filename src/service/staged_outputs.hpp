@@ -24,6 +24,8 @@ class StagedOutputs final : public nodes::Openings {
   [[nodiscard]] std::optional<pool::OutputKey> open(Asked& asked, pool::Recorder& recorder) override;
 
  private:
+  // Throws permission.
+  void require_allowed(const std::string& final_path) const;
   [[nodiscard]] std::optional<pool::OutputKey> claim_slot();
 
   pool::Pool& pool_;

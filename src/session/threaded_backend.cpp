@@ -37,7 +37,9 @@ class ThreadedBackend final : public Backend {
         const pool::OutputKey key = describe(definitions);
         word = as_word(key);   // from now on the drain has it
         core_->open_on_this_node(key);
-        if (core_->pool().is_staged()) core_->open_at_stagers(key, described_, opening_.refuses_existing);
+        if (core_->pool().is_staged()) {
+          core_->open_at_stagers(key, opening_.refuses_existing ? pool::AtStagers::asked_for_new_file : pool::AtStagers::asked);
+        }
       });
       if (mine.error) described_.clear();   // nothing for other nodes to open
     }

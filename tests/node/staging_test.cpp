@@ -61,14 +61,10 @@ class Staging : public testing::Test {
       header.resize(description.layout.header_bytes);
       description.metadata = {{0, header}};
       node->keys.push_back(node->describe(recorder, description));
-      node->made.pool.slot(node->keys.back().slot).nodes.job_output = job_output;
+      pool::SlotNodes& known = node->made.pool.slot(node->keys.back().slot).nodes;
+      if (node == nodes_.front()) known.at_stagers = pool::AtStagers::asked;
+      known.job_output = job_output;
       node->engine.adopt_now();
-      if (node != nodes_.front()) continue;
-      auto bytes = description.encode_names();
-      const auto layout = description.encode_layout();
-      bytes.insert(bytes.end(), layout.begin(), layout.end());
-      node->exchange.progress();
-      node->exchange.open_at_stagers(job_output, std::move(bytes), false);
     }
   }
   [[nodiscard]] pool::OutputSlot& slot(VirtualNode& node, std::size_t output = 0) { return node.made.pool.slot(node.keys[output].slot); }
@@ -247,16 +243,6 @@ TEST_F(Staging, AnOutputThatTheNodesDoNotKnowYetIsNotClosed) {
   pool::futex_signal(stager.made.pool.header().work);
   ASSERT_TRUE(comes([&] { return closed.nodes.part_durable != 0; }));   // by the one thread, which has looked at the other before
   EXPECT_EQ(stager.made.pool.slot(stager.keys[0].slot).nodes.part_durable, 0U);
-}
-
-// A rank may open an output just when the stagers are lost.
-TEST_F(Staging, AfterTheExchangeHasStoppedNothingIsSent) {
-  std::mt19937 random(1);
-  transport::LocalNetwork network(2, 0, 1);
-  VirtualNode client(pool::roomy_plan(), 1, 0, pool::NodeShare{"staged", 2, 0, 1}, network, calls_);
-  client.exchange.stop();
-  client.exchange.open_at_stagers(1, std::vector<std::byte>(100), false);
-  EXPECT_FALSE(network.messages(1)->arrival());
 }
 
 // Of what was opened and put, a rank gives an output up: no stager keeps anything of it.
