@@ -35,7 +35,22 @@ void Reconnection::begin_round() {
   pause_ = std::min(2 * pause_, longest_pause);
 }
 
+// Goes on until nothing is to be done at once: on the same node the kernel refuses a connection within the call.
 Progress Reconnection::approach(Wakeups& wakeups) {
+  for (;;) {
+    const Progress progress = look_at_approaches();
+    if (progress != Progress::waits) return progress;
+    const auto now = Clock::now();
+    const bool is_over = next_ == addresses_.size() && (approaches_.empty() || now > round_began_at_ + longest_round);
+    if (is_over) begin_round();
+    if (next_ == addresses_.size() || now < next_at_) return Progress::waits;
+    ++met_.attempt;
+    wakeups.add(approaches_.emplace_back(party_, peer_, addresses_[next_++], met_).socket(), Wakeups::meetings, Wakeups::changes);
+    next_at_ = now + between_addresses;
+  }
+}
+
+Progress Reconnection::look_at_approaches() {
   for (auto approach = approaches_.begin(); approach != approaches_.end();) {
     const Progress progress = approach->progress();
     if (progress == Progress::done) {
@@ -48,41 +63,34 @@ Progress Reconnection::approach(Wakeups& wakeups) {
     if (progress == Progress::failed) next_at_ = std::min(next_at_, Clock::now());
     approach = progress == Progress::failed ? approaches_.erase(approach) : std::next(approach);
   }
-  const auto now = Clock::now();
-  const bool is_over = next_ == addresses_.size() && (approaches_.empty() || now > round_began_at_ + longest_round);
-  if (is_over) begin_round();
-  if (next_ == addresses_.size() || now < next_at_) return Progress::waits;
-  ++met_.attempt;
-  const Approach& next = approaches_.emplace_back(party_, peer_, addresses_[next_++], met_);
-  wakeups.add(next.socket(), Wakeups::meetings, Wakeups::changes);
-  next_at_ = now + between_addresses;
-  return next.socket().is_open() ? Progress::waits : approach(wakeups);
+  return Progress::waits;
 }
 
 Progress Reconnection::look_for_sign(Wakeups& wakeups) {
   if (!met_.door) return Progress::waits;
-  if (sign_.is_open() && is_connecting_) {
-    const int error = connecting_error(sign_);
-    if (error == ECONNREFUSED) return Progress::failed;
-    if (error == EINPROGRESS && Clock::now() < round_began_at_ + longest_round) return Progress::waits;
-    is_connecting_ = false;
-    if (error != 0) sign_.close();
+  for (;;) {
+    if (sign_.is_open() && is_connecting_) {
+      const int error = connecting_error(sign_);
+      if (error == ECONNREFUSED) return Progress::failed;
+      if (error == EINPROGRESS && Clock::now() < round_began_at_ + longest_round) return Progress::waits;
+      is_connecting_ = false;
+      if (error != 0) sign_.close();
+    }
+    if (sign_.is_open()) {
+      std::array<std::byte, 64> unwanted;
+      const Moved moved = receive(sign_, unwanted);
+      if (!moved.is_end && moved.error == 0) return Progress::waits;
+      sign_.close();
+    }
+    if (Clock::now() < next_at_) return Progress::waits;
+    begin_round();
+    Started started = start_connecting(*met_.door);
+    if (started.error == ECONNREFUSED) return Progress::failed;
+    if (started.error != 0) return Progress::waits;
+    sign_ = std::move(started.socket);
+    is_connecting_ = true;
+    wakeups.add(sign_, Wakeups::meetings, Wakeups::changes);
   }
-  if (sign_.is_open()) {
-    std::array<std::byte, 64> unwanted;
-    const Moved moved = receive(sign_, unwanted);
-    if (!moved.is_end && moved.error == 0) return Progress::waits;
-    sign_.close();
-  }
-  if (Clock::now() < next_at_) return Progress::waits;
-  begin_round();
-  Started started = start_connecting(*met_.door);
-  if (started.error == ECONNREFUSED) return Progress::failed;
-  if (started.error != 0) return Progress::waits;
-  sign_ = std::move(started.socket);
-  is_connecting_ = true;
-  wakeups.add(sign_, Wakeups::meetings, Wakeups::changes);
-  return Progress::waits;
 }
 
 }  // namespace glean::transport

@@ -28,6 +28,7 @@ class Reconnection {
  private:
   using Clock = std::chrono::steady_clock;
   Progress approach(Wakeups& wakeups);
+  Progress look_at_approaches();
   Progress look_for_sign(Wakeups& wakeups);
   void begin_round();
 
