@@ -51,7 +51,7 @@ class Connection {
   // It hands on more when the kernel has room.
   [[nodiscard]] bool has_output() const;
   // Too many heads wait for next_head(): nothing is read before some are gone.
-  [[nodiscard]] bool is_full() const { return waiting_bytes_ > waiting_bytes_max; }
+  [[nodiscard]] bool is_full() const { return is_up_ && waiting_bytes_ > waiting_bytes_max; }
   [[nodiscard]] std::optional<std::vector<std::byte>> next_head();
   [[nodiscard]] bool has_begun() const { return has_begun_; }
   // Both sides know what the other one has received.
