@@ -327,7 +327,12 @@ NodeProgress Exchange::own_progress(const SharedOutput& output) const {
   NodeProgress mine = progress_of(pool_, output.key.slot);
   if (output.sums_are != SharedOutput::SumsAre::there) mine.part_durable = 0;
   if (output.publisher != self_) mine.published = mine.removed = 0;
-  const pool::SlotNodes& known = pool_.slot(output.key.slot).nodes;
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const pool::SlotNodes& known = slot.nodes;
+  // It is published only when this node knows that it was opened: recovery goes by that.
+  const pool::AtStagers at_stagers = known.at_stagers.load(std::memory_order_acquire);
+  const bool is_asked_for = at_stagers == pool::AtStagers::asked || at_stagers == pool::AtStagers::asked_for_new_file;
+  if (is_asked_for && slot.error.load(std::memory_order_acquire) == 0) mine.closed = 0;
   if (tree_.is_stager(self_) && known.job_closed.load(std::memory_order_acquire) == closed_and_at_stagers) {
     mine.steps_ended = known.job_steps_ended.load(std::memory_order_acquire);   // its clients may have left, and say it no more
     mine.steps_begun = known.job_steps_begun.load(std::memory_order_acquire);

@@ -25,12 +25,10 @@ void Exchange::serve(Openings& openings) {
 // --- of a client
 
 void Exchange::ask_stagers(const SharedOutput& output) {
-  auto& at_stagers = pool_.slot(output.key.slot).nodes.at_stagers;
-  const pool::AtStagers now = at_stagers.load(std::memory_order_acquire);
+  const pool::AtStagers now = pool_.slot(output.key.slot).nodes.at_stagers.load(std::memory_order_acquire);
   if (now != pool::AtStagers::asked && now != pool::AtStagers::asked_for_new_file) return;
   const OpeningHead head{.refuses_existing = now == pool::AtStagers::asked_for_new_file ? 1U : 0U, .job_output = output.job_output,
                          .client = static_cast<std::uint32_t>(self_)};
-  at_stagers.store(pool::AtStagers::sent, std::memory_order_release);
   send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(pool::read_description(pool_, output.key).bytes));
 }
 
@@ -127,9 +125,13 @@ bool Exchange::open_next() {
   return moved;
 }
 
-// False: not now.
+// False: not now. In recovery the stager may have it open from before.
 bool Exchange::open(const OpeningHead& head, const std::vector<std::byte>& description) {
-  Openings::Asked asked{description, head.refuses_existing != 0, !parent_};
+  if (const SharedOutput* known = find(head.job_output)) {
+    tell_stagers_below(head, pool::read_description(pool_, known->key).bytes);
+    return true;
+  }
+  Openings::Asked asked{description, head.refuses_existing != 0, !parent_, head.job_output};
   try {
     const auto key = openings_->open(asked, recorder_);
     if (!key) return false;

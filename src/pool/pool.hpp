@@ -77,8 +77,10 @@ class Pool {
 
   // How the node is drained.
   [[nodiscard]] plan::NodePlan plan() const;
-  // A free slot becomes an open output's, with everything at zero. Nothing if another process was faster.
+  // A free slot becomes an open output's, with everything at zero. Nothing if another process was faster. A slot that is only claimed is
+  // not looked at before its state is `open`.
   [[nodiscard]] std::optional<OutputKey> open_slot(std::uint32_t index);
+  [[nodiscard]] std::optional<OutputKey> claim_slot(std::uint32_t index);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] PoolHeader& header() const { return *reinterpret_cast<PoolHeader*>(base_); }

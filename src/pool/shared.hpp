@@ -173,9 +173,8 @@ struct SlotWrites {
 // Whether stagers have the output open, as its node 0 knows.
 enum class AtStagers : std::uint32_t {
   no,
-  asked, asked_for_new_file,   // by a rank of that node, to be sent by its exchange; new: one that is there is an error
-  sent,
-  open                         // on all of them, and recovery can go on with what they have
+  asked, asked_for_new_file,   // by a rank of that node, whose exchange asks them; new: one that is there is an error
+  open                         // on all of them
 };
 
 // Where several nodes write an output.

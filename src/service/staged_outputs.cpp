@@ -42,7 +42,7 @@ store::FileNames StagedOutputs::names_of(const std::string& path, base::Publish 
 
 std::optional<pool::OutputKey> StagedOutputs::claim_slot() {
   std::optional<pool::OutputKey> claimed;
-  for (std::uint32_t index = 0; !claimed && index < pool::output_slots; ++index) claimed = pool_.open_slot(index);
+  for (std::uint32_t index = 0; !claimed && index < pool::output_slots; ++index) claimed = pool_.claim_slot(index);
   return claimed;
 }
 
@@ -72,6 +72,8 @@ std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder&
   }
   asked.description = names;
   asked.description.insert(asked.description.end(), layout.begin(), layout.end());
+  if (prepare_) prepare_(key->slot, asked.job_output);
+  pool_.slot(key->slot).state.store(pool::OutputState::open, std::memory_order_release);
   engine_.adopt_now();
   return key;
 }

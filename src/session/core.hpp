@@ -122,7 +122,7 @@ class Core {
   void open_on_this_node(pool::OutputKey key);
   // Of mode staged, on the root's node: all stagers open the output, too, or it fails. Local, does not wait for them.
   void open_at_stagers(pool::OutputKey key, pool::AtStagers ask);
-  // Until they have, or it has failed: before then nothing of it could be recovered. Throws io when they are lost, timeout. Blocks.
+  // Until they have, or it has failed. Throws io when they are lost, timeout. Blocks.
   void wait_for_stagers(pool::OutputKey key);
   // The ranks of this session are on several nodes, or stagers write for them.
   [[nodiscard]] bool is_shared() const { return nodes_->count() + stagers_ > 1; }

@@ -27,6 +27,10 @@ constexpr std::uint64_t limit_ns = 60'000'000'000;
 
 class Staging : public testing::Test {
  protected:
+  ~Staging() override {
+    for (const auto& job : jobs_) job->end_soon();   // where the test has failed
+  }
+
   // The nodes; `ranks[n]` of each.
   void start(const std::vector<int>& ranks, int stagers, unsigned seed = 0) {
     clients_ = static_cast<int>(ranks.size());
@@ -222,6 +226,51 @@ TEST_F(Staging, WhatClientsHaveLeftIsRecoveredWithoutThem) {
   for (const std::string& pool : left) fs::remove("/dev/shm" + pool);
   EXPECT_EQ(content(file("out")), output.file());
   EXPECT_EQ(std::distance(fs::directory_iterator(directory()), {}), 1);
+}
+
+// All are killed when the ranks have put everything: before any stager has heard of the file, or when only the first one has it open.
+TEST_F(Staging, WhatNotAllStagersHaveOpenIsRecovered) {
+  constexpr int clients = 2, stagers = 2, nodes = clients + stagers;
+  for (const bool has_root : {false, true}) {
+    std::mt19937 random(7);
+    const std::string name = has_root ? "by_root" : "by_none";
+    network_ = std::make_unique<transport::LocalNetwork>(nodes, 0, stagers);
+    VirtualOutput output = VirtualOutput::random(random, clients, 4, file(name));
+    output.description.share = {.machine = plan::plain_machine(stagers), .nodes = stagers, .first = clients,
+                                .window_bytes = 4 * base::KiB, .request_bytes = 4 * base::KiB, .publisher = clients};
+    output.description.names = {file("." + name + ".part"), file(name)};
+    auto header = output.file();
+    header.resize(output.description.layout.header_bytes);
+    output.description.metadata = {{0, header}};
+    for (int n = 0; n < nodes; ++n) {
+      const pool::NodeShare share{name, nodes, n, stagers};
+      VirtualNode& node = *nodes_.emplace_back(
+          std::make_unique<VirtualNode>(pool::roomy_plan(), n < clients ? 1 : 0, n, share, *network_, calls_));
+      if (n > clients || (n == clients && !has_root)) continue;
+      pool::Recorder recorder(node.made.pool, 0, 60, [] { return "a rank"; });
+      node.keys.push_back(node.describe(recorder, output.description));
+      slot(node).nodes.at_stagers = n == 0 ? pool::AtStagers::asked : pool::AtStagers::no;
+      slot(node).nodes.job_output = 1;
+      node.engine.adopt_now();
+      if (n >= clients) continue;
+      for (std::uint64_t step = 0; step < output.steps; ++step) node.put_step(recorder, node.keys[0], 0, output, step);
+      node.close(recorder, node.keys[0], 0, output);
+    }
+    std::vector<std::string> left;
+    for (const auto& node : nodes_) {
+      node->engine.stop(drain::Engine::Unfinished::leave);
+      left.push_back(node->made.pool.name() + "1");
+      fs::create_hard_link("/dev/shm" + node->made.pool.name(), "/dev/shm" + left.back());
+    }
+    nodes_.clear();
+    for (const auto& recovered : service::recover_nodes(left, *service::no_companions(), calls_, [] {})) {
+      EXPECT_EQ(recovered.problem, "");
+      EXPECT_TRUE(recovered.recovered.pool_removed) << recovered.pool;
+    }
+    for (const std::string& pool : left) fs::remove("/dev/shm" + pool);
+    EXPECT_EQ(content(file(name)), output.file());
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory()), {}), 2);
 }
 
 // A stager has no ranks that could have it open: that none has is not that all have closed it.
