@@ -75,7 +75,7 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
   Wait wait(header.space, deadline_seconds_, pool_.is_shared() && node_rank_ == 0 ? nap_between_messages_ns : space_nap_ns);
   wait.restart_with([&] { return header.written_bytes.load() + header.job_written_bytes.load(); }).meanwhile([&] {
     if (header.lost_nodes.load() != 0) {
-      throw base::Error(base::Errc::io, std::string(what) + " is full, and other nodes cannot be reached any more");
+      throw base::Error(base::Errc::io, std::string(what) + " is full, and other nodes cannot be reached any more", lost_nodes_hint);
     }
     // On one node rank 0 would notice that the drain is gone, and go on with its work.
     const bool rank_0_would = !pool_.is_shared() && (node_rank_ == 0 || pool_.process_of_rank(0) != 0);

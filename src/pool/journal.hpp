@@ -22,6 +22,10 @@ namespace glean::pool {
   return {{start, count}, {count, count + record.dimensions}};
 }
 
+// The hint of every error that says that other nodes are lost: ranks of nodes that have not noticed it themselves know it by that.
+inline constexpr char lost_nodes_hint[] = "what was captured stays in the pools: when the job has ended, "
+                                          "`mpirun --map-by ppr:1:node glean recover` completes it";
+
 // Tells which ranks are missing when a wait for pool space passes its deadline.
 using WaitDiagnosis = std::function<std::string()>;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "pool/journal.hpp"
 #include "session/collective_calls.hpp"
 #include "session/pool_outputs.hpp"
 
@@ -20,15 +21,8 @@ bool PoolOutputs::has_lost_a_rank(const PoolOutput& output) const {
   return root_is_gone() || drain_is_lost() || calls_.is_broken();
 }
 
-namespace {
-
-constexpr char lost_hint[] = "what was captured stays in the pools: when the job has ended, `mpirun --map-by ppr:1:node glean recover` "
-                             "completes it";
-
-}  // namespace
-
 void PoolOutputs::hear_of_loss(const base::Error& error) {
-  if (pool_.is_shared() && error.hint() == lost_hint) pool_.header().lost_nodes.store(1, std::memory_order_release);
+  if (pool_.is_shared() && error.hint() == pool::lost_nodes_hint) pool_.header().lost_nodes.store(1, std::memory_order_release);
 }
 
 std::optional<base::Error> PoolOutputs::drain_is_lost() const {
@@ -37,7 +31,7 @@ std::optional<base::Error> PoolOutputs::drain_is_lost() const {
   if (!are_apart && pool_.drainer() != 0) return std::nullopt;
   const std::string gone = fmt::format("the rank that drains node {} is gone", pool_.header().node);
   const char* const apart = pool_.is_staged() ? "the stagers cannot be reached any more" : "other nodes cannot be reached any more";
-  return base::Error(base::Errc::io, are_apart ? apart : gone, lost_hint);
+  return base::Error(base::Errc::io, are_apart ? apart : gone, pool::lost_nodes_hint);
 }
 
 bool PoolOutputs::has_lost_a_rank() const {

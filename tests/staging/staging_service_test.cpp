@@ -15,6 +15,8 @@
 #include "pool/pool.hpp"
 #include "staging/control_client.hpp"
 #include "store/posix/temporary_directory.hpp"
+#include "transport/tcp/handshake.hpp"
+#include "transport/tcp/test_proxy.hpp"
 #include "virtual_nodes.hpp"
 
 namespace glean::tests {
@@ -78,9 +80,11 @@ class Staged : public testing::Test {
     for (std::size_t service = 0; service < services_.size(); ++service) begin(session, doors, service);
     std::vector<std::future<std::unique_ptr<transport::Messages>>> connecting;
     for (int client = 0; client < clients; ++client) {
-      connecting.push_back(std::async(std::launch::async, [&, client] {
-        const int stager = *tree.parent_of(client);
-        return transport::make_tcp_messages(transport::TcpDoor(), client, tree, {{stager, doors[stager]}},
+      const int stager = *tree.parent_of(client);
+      std::string door = doors[stager];
+      if (fate_of_) door = proxies_.emplace_back(std::make_unique<transport::Proxy>(door, fate_of_))->addresses();
+      connecting.push_back(std::async(std::launch::async, [&, client, stager, door] {
+        return transport::make_tcp_messages(transport::TcpDoor(), client, tree, {{stager, door}},
                                             staging::key_of_job(options_.key, session), limit_seconds);
       }));
     }
@@ -157,6 +161,8 @@ class Staged : public testing::Test {
   plan::FileShare share_;
   std::vector<std::unique_ptr<cli::StagingService>> services_;
   std::vector<std::unique_ptr<staging::ControlClient>> asking_;
+  std::function<transport::Fate(int)> fate_of_;   // of connections of clients to stagers; none: there is no proxy between them
+  std::vector<std::unique_ptr<transport::Proxy>> proxies_;
   std::vector<std::unique_ptr<VirtualNode>> nodes_;
 };
 
@@ -204,6 +210,18 @@ TEST_F(Staged, JobsGetTheirFilesAndTheServiceItsMemoryBack) {
 TEST_F(Staged, SeveralServicesAreTheStagersOfAJob) {
   start_services(2);
   run_jobs(2);
+}
+
+// All of them break again and again while the job runs.
+TEST_F(Staged, ConnectionsThatBreakDoNotChangeTheFiles) {
+  const std::uint64_t handshake_bytes = 2 * sizeof(transport::Hello) + 2 * sizeof(wire::Proof);
+  fate_of_ = [&](int connection) -> transport::Fate {
+    const auto how = connection % 2 == 0 ? transport::Fate::Is::closed : transport::Fate::Is::reset;
+    return {how, handshake_bytes + 1000 + 377 * static_cast<std::uint64_t>(connection)};
+  };
+  start_services(2);
+  run_jobs(2);
+  for (const auto& proxy : proxies_) EXPECT_GT(proxy->connections(), 1);
 }
 
 TEST_F(Staged, RequestsThatCannotBeAreRefused) {

@@ -21,14 +21,22 @@ struct Rogue {
       return make_tcp_messages(std::move(other_door), 1, 2, {{0, addresses}}, key, long_enough);
     });
     Wakeups wakeups;
-    Meeting meeting(std::move(door), Party{0, 2, key}, wakeups);
+    Meeting meeting(std::move(door), Party{.self = 0, .peers = 2, .key = key}, wakeups);
     meeting.expect(1, reached, long_enough);
-    socket = std::move(meeting.hold().at(1));
+    socket = std::move(meeting.hold().at(1).socket);
     messages = other.get();
   }
-  void say(const FrameHeader& header, std::span<const std::byte> rest = {}) const {
-    ASSERT_EQ(send(socket, std::as_bytes(std::span(&header, 1)), rest).bytes, sizeof header + rest.size());
+  // Numbers the frame, and sums it up.
+  void say(FrameHeader header, std::span<const std::byte> payload = {}) {
+    if (header.kind != FrameHeader::Kind::received) header.sequence = sequence++;
+    say_as_it_is(header, payload);
   }
+  void say_as_it_is(const FrameHeader& header, std::span<const std::byte> payload = {}) {
+    writer.begin(header, payload);
+    while (writer.is_busy()) ASSERT_EQ(writer.write_to(socket).error, 0);
+  }
+  std::uint64_t sequence = 0;
+  FrameWriter writer;
   Socket socket;
   std::unique_ptr<Messages> messages;
 };
@@ -47,9 +55,12 @@ TEST(TcpConnection, EndsAtWhatCannotBeUnderstood) {
       {.kind = Kind::go, .body_bytes = 1},                    // nothing was offered
       {.kind = Kind::body, .body_bytes = 1},                  // nothing was asked for
       {.kind = Kind::body, .body_bytes = ~0ull},
+      {.kind = Kind::head, .received = 1},                    // nothing was sent
+      {.kind = Kind::received, .head_bytes = 1},
+      {.kind = Kind::farewell, .body_bytes = 1},
   };
   for (const FrameHeader& header : wrong) {
-    const Rogue rogue;
+    Rogue rogue;
     rogue.say({.kind = Kind::head, .head_bytes = 4}, bytes_of("good"));
     rogue.say(header);
 
@@ -60,7 +71,7 @@ TEST(TcpConnection, EndsAtWhatCannotBeUnderstood) {
 }
 
 TEST(TcpConnection, EndsAtBodiesOfAnotherLengthThanExpected) {
-  const Rogue rogue;
+  Rogue rogue;
   rogue.say({.kind = FrameHeader::Kind::head, .body_bytes = ~0ull});
   static_cast<void>(next_arrival(*rogue.messages));
   std::vector<std::byte> target(100);
@@ -72,7 +83,7 @@ TEST(TcpConnection, EndsAtBodiesOfAnotherLengthThanExpected) {
 }
 
 TEST(TcpConnection, EndsAtBodiesThatAreNotAsOffered) {
-  const Rogue rogue;
+  Rogue rogue;
   rogue.say({.kind = FrameHeader::Kind::head, .body_bytes = 100});
   static_cast<void>(next_arrival(*rogue.messages));
   std::vector<std::byte> target(100);
@@ -83,7 +94,7 @@ TEST(TcpConnection, EndsAtBodiesThatAreNotAsOffered) {
 }
 
 TEST(TcpConnection, EndsWhenItIsAskedForAnotherLength) {
-  const Rogue rogue;
+  Rogue rogue;
   const std::vector<std::byte> body(100);
   rogue.messages->send(0, bytes_of("body"), body, 1);
   rogue.say({.kind = FrameHeader::Kind::go, .body_bytes = 99});
@@ -93,23 +104,23 @@ TEST(TcpConnection, EndsWhenItIsAskedForAnotherLength) {
 }
 
 TEST(TcpConnection, LeavesHeadsThatAreNotTakenWithTheSender) {
-  const Rogue rogue;
+  Rogue rogue;
   const std::vector<std::byte> head(64 * base::KiB);
-  const FrameHeader header{.kind = FrameHeader::Kind::head, .head_bytes = static_cast<std::uint32_t>(head.size())};
-  std::vector<std::byte> frame(sizeof header + head.size());
-  std::copy_n(reinterpret_cast<const std::byte*>(&header), sizeof header, frame.begin());
-
-  std::size_t sent = 0, stuck = 0;
-  while (stuck < 1000 && sent < base::GiB) {   // far more than the kernel and 16 MiB of the library take
-    const Moved moved = send(rogue.socket, std::span(frame).subspan(sent % frame.size()));
+  std::size_t frames = 0, stuck = 0;
+  while (stuck < 1000 && frames < base::GiB / head.size()) {   // far more than the kernel and 16 MiB of the library take
+    if (!rogue.writer.is_busy()) {
+      const auto bytes = static_cast<std::uint32_t>(head.size());
+      rogue.writer.begin({.kind = FrameHeader::Kind::head, .head_bytes = bytes, .sequence = rogue.sequence++}, head);
+    }
+    const Moved moved = rogue.writer.write_to(rogue.socket);
     ASSERT_EQ(moved.error, 0);
-    sent += moved.bytes;
+    if (!rogue.writer.is_busy()) ++frames;
     stuck = moved.bytes == 0 ? stuck + 1 : 0;
     static_cast<void>(rogue.messages->completed());
   }
 
-  EXPECT_LT(sent, base::GiB);
-  for (std::size_t i = 0; i < sent / frame.size(); ++i) EXPECT_EQ(next_arrival(*rogue.messages).head.size(), head.size());
+  EXPECT_LT(frames, base::GiB / head.size());
+  for (std::size_t i = 0; i < frames; ++i) EXPECT_EQ(next_arrival(*rogue.messages).head.size(), head.size());
 }
 
 }  // namespace

@@ -11,11 +11,12 @@ namespace {
 static_assert(std::endian::native == std::endian::little);   // records go as they lie in memory
 
 constexpr std::array<char, 8> magic = {'G', 'L', 'E', 'A', 'N', 't', 'c', 'p'};
-constexpr std::uint32_t version = 2;
+constexpr std::uint32_t version = 3;
 
 Hello make_hello(const Party& party, int to) {
-  return {magic, version, static_cast<std::uint32_t>(party.self), static_cast<std::uint32_t>(to), static_cast<std::uint32_t>(party.peers),
-          wire::make_nonce()};
+  return {.magic = magic, .version = version, .from = static_cast<std::uint32_t>(party.self), .to = static_cast<std::uint32_t>(to),
+          .peers = static_cast<std::uint32_t>(party.peers), .nonce = wire::make_nonce(), .incarnation = party.incarnation,
+          .port = party.port};
 }
 
 wire::Hellos hellos_of(const Hello& connecting, const Hello& accepting) {
@@ -43,10 +44,27 @@ Progress Handshake::receive(Awaited<Record>& record) {
   return record.is_there() ? Progress::done : Progress::waits;
 }
 
-Approach::Approach(const Party& party, int peer, const Address& address) : Handshake(party, Socket()), own_(make_hello(party, peer)) {
-  Started started = start_connecting(address);
-  if (started.error != 0) fail(words_of(started.error));
-  else socket_ = std::move(started.socket);
+Approach::Approach(const Party& party, int peer, const Address& address)
+    : Handshake(party, Socket()), address_(address), own_(make_hello(party, peer)) {
+  start();
+}
+
+Approach::Approach(const Party& party, int peer, const Address& address, const Counterpart& met_before)
+    : Handshake(party, Socket()), address_(address), own_(make_hello(party, peer)) {
+  own_.met_before = met_before.incarnation;
+  own_.attempt = met_before.attempt;
+  start();
+}
+
+void Approach::start() {
+  Started started = start_connecting(address_);
+  if (started.error == 0) socket_ = std::move(started.socket);
+  else static_cast<void>(connected(started.error));
+}
+
+Progress Approach::find_none(const std::string& problem) {
+  finds_none_ = true;
+  return fail(problem);
 }
 
 Progress Approach::progress() {
@@ -54,20 +72,33 @@ Progress Approach::progress() {
   if (is_connecting_) {
     const int error = connecting_error(socket_);
     if (error == EINPROGRESS) return Progress::waits;
-    if (error != 0) return fail(words_of(error));
-    is_connecting_ = false;
-    if (!send_at_once(socket_, std::as_bytes(std::span(&own_, 1)))) return fail("the connection was closed");
+    if (connected(error) == Progress::failed) return Progress::failed;
   }
   const Progress received = receive(answer_);
-  if (received != Progress::done) return received;
+  return received == Progress::done ? answered() : received;
+}
+
+Progress Approach::connected(int error) {
+  if (error == ECONNREFUSED) return find_none(words_of(error));
+  if (error != 0) return fail(words_of(error));
+  is_connecting_ = false;
+  own_.host = host_of(own_address(socket_));
+  const bool is_sent = send_at_once(socket_, std::as_bytes(std::span(&own_, 1)));
+  return is_sent ? Progress::waits : fail("the connection was closed");
+}
+
+Progress Approach::answered() {
   const Hello& other = answer_->hello;
   if (other.magic != magic || other.version != version || other.from != own_.to || other.to != own_.from || other.peers != own_.peers) {
     return fail("another process answers");
   }
-  if (wire::is_proved(answer_->proof, wire::Side::accepts, hellos_of(own_, other), party_->key)) return Progress::done;
-  has_other_key_ = true;
-  static_cast<void>(send_at_once(socket_, wire::Proof{}));   // so that it need not wait to hear the same
-  return fail("it has another key");
+  if (!wire::is_proved(answer_->proof, wire::Side::accepts, hellos_of(own_, other), party_->key)) {
+    has_other_key_ = true;
+    static_cast<void>(send_at_once(socket_, wire::Proof{}));   // so that it need not wait to hear the same
+    return fail("it has another key");
+  }
+  const bool is_the_same = own_.met_before == Incarnation{} || own_.met_before == other.incarnation;
+  return is_the_same ? Progress::done : find_none("another process has its place");
 }
 
 Socket Approach::confirm() {
@@ -101,6 +132,13 @@ Progress Reception::answer() {
   own_ = make_hello(*party_, peer_);
   const Answer answer{own_, wire::prove(wire::Side::accepts, hellos_of(*hello_, own_), party_->key)};
   return send_at_once(socket_, std::as_bytes(std::span(&answer, 1))) ? Progress::waits : fail("the connection was closed");
+}
+
+// Where something in between translates addresses, the far end is not where that process listens.
+Counterpart Reception::counterpart() const {
+  const bool is_seen = host_of(far_) == hello_->host && hello_->port <= 0xffff;
+  return {hello_->incarnation, hello_->attempt,
+          is_seen ? std::optional(with_port(far_, static_cast<std::uint16_t>(hello_->port))) : std::nullopt};
 }
 
 }  // namespace glean::transport

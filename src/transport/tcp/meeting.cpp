@@ -16,20 +16,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// An address may be of an interface that is not connected to this node, or lead to some other process: the next one is tried
-// soon, whatever becomes of it.
-constexpr milliseconds between_addresses{250};
 constexpr milliseconds before_the_next_round{200};
 // Strangers that are in the door at once; the longest there goes first.
 constexpr std::size_t receptions_at_once = 128;
 constexpr int look_again_ms = 20;   // whether another address is to be tried
-// A handshake is looked at whenever something has happened at its socket.
-constexpr std::uint32_t meetings = Wakeups::meetings, once = EPOLLIN | EPOLLOUT | EPOLLET;
+constexpr std::uint32_t meetings = Wakeups::meetings;
 
 }  // namespace
 
 Meeting::Meeting(TcpDoor door, const Party& party, Wakeups& wakeups) : door_(std::move(door)), party_(party), wakeups_(wakeups) {
   wire::require_random_numbers();
+  party_.incarnation = wire::make_nonce();
+  party_.port = port_of(own_address(door_.socket()));
   wakeups_.add(door_.socket(), meetings, EPOLLIN);
 }
 
@@ -49,20 +47,22 @@ void Meeting::expect(int peer, const std::string& addresses, double deadline_sec
   }
 }
 
-std::map<int, Socket> Meeting::progress() {
+std::map<int, Met> Meeting::progress() {
   for (auto& [peer, search] : searches_) look_for(peer, search);
   let_in();
   receive();
-  for (const auto& [peer, socket] : met_) {
+  look_again();
+  for (const auto& [peer, met] : met_) {
     searches_.erase(peer);
     awaited_.erase(peer);
+    reconnections_.erase(peer);
   }
   if (expects_any()) require_in_time();
   return std::exchange(met_, {});
 }
 
-std::map<int, Socket> Meeting::hold() {
-  std::map<int, Socket> all;
+std::map<int, Met> Meeting::hold() {
+  std::map<int, Met> all;
   for (;;) {
     all.merge(progress());
     if (!expects_any()) return all;
@@ -84,7 +84,8 @@ void Meeting::look_for(int peer, Search& search) {
   for (auto approach = search.approaches.begin(); approach != search.approaches.end();) {
     const Progress progress = approach->progress();
     if (progress == Progress::done) {
-      met_[peer] = approach->confirm();
+      met_before_.insert_or_assign(peer, MetBefore{approach->counterpart(), search.addresses});
+      met_[peer] = {approach->confirm(), true};
       return;
     }
     if (progress == Progress::failed) {
@@ -106,7 +107,7 @@ void Meeting::look_for(int peer, Search& search) {
 
 void Meeting::approach_next(int peer, Search& search) {
   const Approach& next = search.approaches.emplace_back(party_, peer, search.addresses[search.next++]);
-  wakeups_.add(next.socket(), meetings, once);
+  wakeups_.add(next.socket(), meetings, Wakeups::changes);
   search.next_at = Clock::now() + between_addresses;
 }
 
@@ -120,7 +121,7 @@ void Meeting::let_in() {
       receptions_.pop_front();
     } else if (started.error == 0) {
       if (receptions_.size() >= receptions_at_once + awaited_.size()) receptions_.pop_front();
-      wakeups_.add(receptions_.emplace_back(party_, std::move(started.socket)).socket(), meetings, once);
+      wakeups_.add(receptions_.emplace_back(party_, std::move(started.socket)).socket(), meetings, Wakeups::changes);
     }   // else: that one was gone before it was let in
   }
 }
@@ -129,12 +130,45 @@ void Meeting::receive() {
   for (auto reception = receptions_.begin(); reception != receptions_.end();) {
     const Progress progress = reception->progress();
     if (progress == Progress::failed) {
-      base::log(base::LogLevel::info, "a connection from {} comes to nothing: {}", reception->from(), reception->problem());
+      base::log(base::LogLevel::info, "a connection from {} comes to nothing: {}", text_of(reception->from()), reception->problem());
       note(reception->peer(), *reception);
-    } else if (progress == Progress::done && awaited_.erase(reception->peer()) != 0) {
-      met_[reception->peer()] = reception->take();
+    } else if (progress == Progress::done && is_expected(*reception)) {
+      awaited_.erase(reception->peer());
+      met_before_[reception->peer()].counterpart = reception->counterpart();
+      const bool is_first = reception->met_before() == Incarnation{};
+      met_[reception->peer()] = {reception->take(), is_first};
     }
     reception = progress == Progress::waits ? std::next(reception) : receptions_.erase(reception);
+  }
+}
+
+// One that has been met before is the same process, looks for this one, and has not connected again since: what comes late over a
+// connection that it has given up is out of order.
+bool Meeting::is_expected(const Reception& reception) const {
+  const bool looks_for_another = reception.met_before() != Incarnation{} && reception.met_before() != party_.incarnation;
+  const auto known = met_before_.find(reception.peer());
+  if (known == met_before_.end()) return awaited_.contains(reception.peer()) && !looks_for_another;
+  const Counterpart now = reception.counterpart();
+  const Counterpart& last = known->second.counterpart;
+  return reception.met_before() == party_.incarnation && now.incarnation == last.incarnation && now.attempt > last.attempt;
+}
+
+void Meeting::expect_again(int peer, milliseconds delay) {
+  MetBefore& known = met_before_.at(peer);
+  reconnections_.try_emplace(peer, party_, peer, known.counterpart, known.addresses, delay);
+}
+
+void Meeting::forget(int peer) {
+  reconnections_.erase(peer);
+  met_before_.erase(peer);
+}
+
+void Meeting::look_again() {
+  for (auto each = reconnections_.begin(); each != reconnections_.end();) {
+    const Progress progress = each->second.progress(wakeups_);
+    if (progress == Progress::done) met_[each->first] = {each->second.take(), false};
+    if (progress == Progress::failed) gone_.insert(each->first);
+    each = progress == Progress::waits ? std::next(each) : reconnections_.erase(each);
   }
 }
 

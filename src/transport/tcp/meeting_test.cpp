@@ -36,10 +36,11 @@ TEST(TcpMeeting, IsNotDisturbedByStrangers) {
   std::vector<Socket> strangers;
   for (int i = 0; i < 300; ++i) {   // more than are let in at once; some say nothing, some too little, some too much, some lie
     strangers.push_back(stranger(door));
-    std::vector<std::byte> said(static_cast<std::size_t>(i % 4) * 40, static_cast<std::byte>(i));
+    std::vector<std::byte> said(static_cast<std::size_t>(i % 4) * 60, static_cast<std::byte>(i));
     if (i % 4 == 3) {
-      Hello hello{{'G', 'L', 'E', 'A', 'N', 't', 'c', 'p'}, 2, 0, 1, 2, {}};
+      const Hello hello{.magic = {'G', 'L', 'E', 'A', 'N', 't', 'c', 'p'}, .version = 3, .from = 0, .to = 1, .peers = 2};
       const auto lie = std::as_bytes(std::span(&hello, 1));
+      said.resize(sizeof hello);
       std::copy(lie.begin(), lie.end(), said.begin());
     }
     if (!said.empty()) static_cast<void>(send(strangers.back(), said));

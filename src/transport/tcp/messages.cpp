@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "transport/tcp/connection.hpp"
 #include "transport/tcp/meeting.hpp"
 #include "transport/tcp/wakeups.hpp"
@@ -16,16 +18,23 @@
 namespace glean::transport {
 namespace {
 
-constexpr std::chrono::seconds last_words{1};
-constexpr std::chrono::seconds between_looks{1};
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds, std::chrono::seconds;
+
+constexpr seconds last_words{1};
+constexpr milliseconds last_answers{100};      // for an answer of the process on the other side, and not just of its kernel
+constexpr seconds between_looks{1};
+constexpr milliseconds before_next_attempt{50};   // after a new connection that came to nothing
+constexpr milliseconds before_warning{250};    // that a connection is broken: its process may just be found to be gone
 
 class TcpMessages final : public Messages {
  public:
   TcpMessages(TcpDoor door, const Party& party, const Tree& tree, const std::map<int, std::string>& neighbours, double deadline_seconds,
-              double later_deadline_seconds)
-      : self_(party.self), tree_(tree), deadline_seconds_(later_deadline_seconds), meeting_(std::move(door), party, wakeups_) {
+              double later_deadline_seconds, double silence_seconds)
+      : self_(party.self), tree_(tree), deadline_seconds_(later_deadline_seconds), silence_seconds_(silence_seconds),
+        meeting_(std::move(door), party, wakeups_) {
     for (const auto& [peer, addresses] : neighbours) meeting_.expect(peer, addresses, deadline_seconds);
-    for (auto& [peer, socket] : meeting_.hold()) begin(peer, std::move(socket));
+    for (auto& [peer, met] : meeting_.hold()) begin(peer, std::move(met));
   }
   ~TcpMessages() override;
   TcpMessages(const TcpMessages&) = delete;
@@ -66,9 +75,12 @@ class TcpMessages final : public Messages {
 
  private:
   struct Link {
-    explicit Link(std::vector<Token>& completed) : connection(completed) {}
+    Link(std::vector<Token>& completed, double silence_seconds) : connection(completed, silence_seconds) {}
     Connection connection;
     std::uint32_t watched_for = 0;
+    std::optional<Clock::time_point> broken_since;
+    std::string problem;              // why it broke
+    bool has_warned = false;
   };
 
   // One that there is no connection to yet is looked for; what is sent waits meanwhile.
@@ -80,7 +92,7 @@ class TcpMessages final : public Messages {
       throw base::Error(base::Errc::invalid_argument, fmt::format("no way leads from node {} to a node {}", self_, peer));
     }
     introduce(peer);
-    return links_.try_emplace(peer, completed_).first->second;
+    return links_.try_emplace(peer, completed_, silence_seconds_).first->second;
   }
 
   // This node to another one, along the tree: the one of them with the lower number then connects.
@@ -103,17 +115,19 @@ class TcpMessages final : public Messages {
     if (!is_known) throw base::Error(base::Errc::io, "a message of another node cannot be understood");
     if (to != self_) return pass_on(introduction);
     const auto known = links_.find(from);
-    if (known != links_.end() && known->second.connection.socket().is_open()) return;
-    links_.try_emplace(from, completed_);
+    if (known != links_.end() && known->second.connection.has_begun()) return;
+    links_.try_emplace(from, completed_, silence_seconds_);
     if (from < self_) introduce(from);
     else meeting_.expect(from, introduction.addresses, deadline_seconds_);
   }
 
-  void begin(int peer, Socket socket) {
-    Link& link = links_.try_emplace(peer, completed_).first->second;
+  void begin(int peer, Met met) {
+    Link& link = links_.try_emplace(peer, completed_, silence_seconds_).first->second;
+    if (!link.connection.loss().empty()) return;
+    if (link.connection.is_up()) is_broken(link, "the other side has connected again");
     link.watched_for = EPOLLIN;
-    wakeups_.change(socket, static_cast<std::uint32_t>(peer), EPOLLIN);
-    link.connection.begin(std::move(socket));
+    wakeups_.change(met.socket, static_cast<std::uint32_t>(peer), EPOLLIN);
+    link.connection.begin(std::move(met.socket), met.is_first);
     watch(peer, link);
   }
 
@@ -125,9 +139,10 @@ class TcpMessages final : public Messages {
   }
 
   // Asks the kernel once for all where something has happened: most of the time it is nowhere.
-  void progress() {
-    bool anyone_comes = meeting_.expects_any();
-    for (const Wakeups::Event& event : wakeups_.wait(0)) {
+  void progress(int timeout_ms = 0) {
+    for (auto& [peer, link] : links_) link.connection.acknowledge();
+    bool anyone_comes = meeting_.expects_any() || meeting_.expects_any_again();
+    for (const Wakeups::Event& event : wakeups_.wait(timeout_ms)) {
       if (event.whose == Wakeups::meetings) {
         anyone_comes = true;
         continue;
@@ -137,14 +152,67 @@ class TcpMessages final : public Messages {
       link.connection.write();
       while (const auto introduction = link.connection.next_introduction()) on_introduction(*introduction);
     }
+    const auto now = Clock::now();
+    for (auto& [peer, link] : links_) anyone_comes = mend(peer, link, now) || anyone_comes;
     if (anyone_comes) {
-      for (auto& [peer, socket] : meeting_.progress()) begin(peer, std::move(socket));
+      for (auto& [peer, met] : meeting_.progress()) begin(peer, std::move(met));
+      for (const int peer : meeting_.take_gone()) lose(peer, links_.at(peer).problem);
     }
     for (auto& [peer, link] : links_) watch(peer, link);
-    const auto now = std::chrono::steady_clock::now();
     if (now < silence_looked_for_ + between_looks) return;
     silence_looked_for_ = now;
     for (auto& [peer, link] : links_) link.connection.notice_silence();
+  }
+
+  // Sees to it that a connection that is broken is made again. True: it is looked for from now on.
+  bool mend(int peer, Link& link, Clock::time_point now) {
+    const Connection& connection = link.connection;
+    if (!connection.has_begun() || !connection.loss().empty()) return false;
+    if (connection.is_up()) {
+      if (link.broken_since) is_mended(peer, link);
+      return false;
+    }
+    const bool is_first = !link.broken_since;
+    if (is_first) is_broken(link, connection.problem());
+    const double seconds_at_most = deadline_seconds_ / 2;   // calls that wait hear of it before they are over
+    if (std::chrono::duration<double>(now - *link.broken_since).count() > seconds_at_most) {
+      lose(peer, fmt::format("{}, and for {:g} s there was no way to it", link.problem, seconds_at_most));
+      return false;
+    }
+    if (now > *link.broken_since + before_warning) warn(peer, link);
+    if (connection.socket().is_open() || meeting_.expects_again(peer)) return false;
+    meeting_.expect_again(peer, is_first ? milliseconds(0) : before_next_attempt);
+    return true;
+  }
+
+  static void is_broken(Link& link, const std::string& problem) {
+    link.broken_since = Clock::now();
+    link.problem = problem;
+    link.has_warned = false;
+  }
+
+  void warn(int peer, Link& link) {
+    if (std::exchange(link.has_warned, true)) return;
+    base::log(base::LogLevel::warning, "node {}: the connection to node {} ({}) is broken: {}; it is tried again for {:g} s", self_, peer,
+              place_of(peer), link.problem, deadline_seconds_ / 2);
+  }
+
+  void is_mended(int peer, Link& link) {
+    warn(peer, link);
+    const std::chrono::duration<double> took = Clock::now() - *link.broken_since;
+    base::log(base::LogLevel::warning, "node {}: the connection to node {} ({}) is back after {:.1f} s", self_, peer, place_of(peer),
+              took.count());
+    link.broken_since.reset();
+  }
+
+  [[nodiscard]] std::string place_of(int peer) const {
+    const auto& door = meeting_.counterpart(peer).door;
+    return door ? text_of(*door) : "no known address";
+  }
+
+  void lose(int peer, const std::string& why) {
+    links_.at(peer).connection.lose(why);
+    meeting_.forget(peer);
   }
 
   // In turn, so that a peer that says much does not keep the others from being heard.
@@ -160,7 +228,7 @@ class TcpMessages final : public Messages {
   int self_;
   Tree tree_;
   std::set<int> may_end_;
-  double deadline_seconds_;
+  double deadline_seconds_, silence_seconds_;
   std::vector<Token> completed_;
   Wakeups wakeups_;
   Meeting meeting_;
@@ -171,12 +239,16 @@ class TcpMessages final : public Messages {
 
 // Memory that bodies lie in, or shall, may be gone already: the caller that wanted them has not waited.
 TcpMessages::~TcpMessages() {
-  for (auto& [peer, link] : links_) link.connection.give_up_bodies();
-  const auto deadline = std::chrono::steady_clock::now() + last_words;
-  for (bool done = false; !done && std::chrono::steady_clock::now() < deadline;) {
-    done = true;
-    for (auto& [peer, link] : links_) done = link.connection.finish() && done;
-    if (!done) static_cast<void>(wakeups_.wait(1));   // an acknowledgement is no event
+  for (auto& [peer, link] : links_) link.connection.end();
+  const auto begin = Clock::now();
+  for (auto waited = Clock::duration(0); waited < last_words; waited = Clock::now() - begin) {
+    const bool is_patient = waited < last_answers;
+    if (std::all_of(links_.begin(), links_.end(), [&](const auto& each) { return each.second.connection.has_ended(is_patient); })) return;
+    try {
+      progress(1);
+    } catch (const base::Error&) {
+      // Of nodes that have not come: they do not matter any more.
+    }
   }
 }
 
@@ -188,9 +260,9 @@ TcpDoor::TcpDoor() : socket_(listen_anywhere()), addresses_(addresses_of(socket_
 
 std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, const Tree& tree,
                                             const std::map<int, std::string>& neighbours, const TcpKey& key, double deadline_seconds,
-                                            double later_deadline_seconds) {
-  return std::make_unique<TcpMessages>(std::move(door), Party{self, tree.nodes(), key}, tree, neighbours, deadline_seconds,
-                                       later_deadline_seconds);
+                                            double later_deadline_seconds, double silence_seconds) {
+  return std::make_unique<TcpMessages>(std::move(door), Party{.self = self, .peers = tree.nodes(), .key = key}, tree, neighbours,
+                                       deadline_seconds, later_deadline_seconds, silence_seconds);
 }
 
 }  // namespace glean::transport

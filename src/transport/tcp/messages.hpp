@@ -39,11 +39,18 @@ class TcpDoor {
 //
 // Messages may go to others, too, where the neighbours are those of the tree (transport/tree.hpp): the two nodes are introduced to
 // each other along it, and connect; what is sent waits meanwhile. send() throws invalid_argument where no way leads, as it does for
-// heads above 64 KiB. When a connection is lost, or cannot be made in `later_deadline_seconds`, arrival() throws io or timeout, naming the
-// node, as soon as all heads that have come are given out; what is sent to that node is dropped, and complete. The destructor blocks
-// for a second at most, until heads that were sent are on the other side; bodies and targets that are not complete it does not touch.
+// heads above 64 KiB.
+//
+// A connection that breaks, or whose other end has been silent for `silence_seconds`, is made again by the same two processes, and
+// nothing is lost or taken twice. A node is lost when its process is gone or has closed its messages, or when it could not be reached
+// again for half of `later_deadline_seconds`. arrival() throws io then, or timeout if a connection to another node cannot be made in
+// all of it, naming the node, as soon as all heads that have come are given out. What is sent to that node is dropped, and complete.
+//
+// The destructor blocks for a second at most, until heads that were sent are on the other side; bodies and targets that are not complete
+// it does not touch.
 [[nodiscard]] std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, const Tree& tree,
                                                           const std::map<int, std::string>& neighbours, const TcpKey& key,
-                                                          double deadline_seconds, double later_deadline_seconds = 300);
+                                                          double deadline_seconds, double later_deadline_seconds = 300,
+                                                          double silence_seconds = 30);
 
 }  // namespace glean::transport

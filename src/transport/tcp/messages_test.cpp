@@ -2,11 +2,8 @@
 #include "transport/tcp/messages.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 
 #include "transport/contract.hpp"
 #include "transport/tcp/connection.hpp"
@@ -146,39 +143,6 @@ TEST(TcpMessages, OfAPeerThatGoesAwayAllArriveBeforeItIsReported) {
   EXPECT_EQ(peers[1]->completed(), std::vector<Messages::Token>{7});
   peers[1]->send(2, bytes_of("still there"));
   EXPECT_EQ(text_of(next_arrival(*peers[2]).head), "still there");
-}
-
-TEST(TcpMessages, NoticeThatAProcessIsKilled) {
-  const auto key = make_tcp_key();
-  int from_child[2];
-  ASSERT_EQ(::pipe(from_child), 0);
-  TcpDoor door;
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    const std::string reached = door.addresses();
-    { const TcpDoor not_mine = std::move(door); }
-    TcpDoor own;
-    const std::string addresses = own.addresses() + '\n';
-    if (::write(from_child[1], addresses.data(), addresses.size()) < 0) ::_exit(1);
-    const auto messages = make_tcp_messages(std::move(own), 1, 2, {{0, reached}}, key, long_enough);
-    messages->send(0, bytes_of("here"));
-    for (;;) static_cast<void>(messages->completed());
-  }
-  ::close(from_child[1]);
-  std::string addresses;
-  for (char next = 0; ::read(from_child[0], &next, 1) == 1 && next != '\n';) addresses += next;
-  ::close(from_child[0]);
-  const auto messages = make_tcp_messages(std::move(door), 0, 2, {{1, addresses}}, key, long_enough);
-  EXPECT_EQ(text_of(next_arrival(*messages).head), "here");
-  const std::vector<std::byte> body(base::MiB);
-  messages->send(1, bytes_of("never taken"), body, 1);
-
-  ASSERT_EQ(::kill(child, SIGKILL), 0);
-
-  EXPECT_TRUE(std::string(next_error(*messages).what()).starts_with("the connection to node 1 is lost: "));
-  EXPECT_EQ(messages->completed(), std::vector<Messages::Token>{1});   // its memory is free
-  ::waitpid(child, nullptr, 0);
 }
 
 TEST(TcpMessages, LeaveBodiesAloneWhenTheyEnd) {

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -22,13 +23,10 @@
 namespace glean::transport {
 namespace {
 
-// A node that dies without a word is noticed in about a minute: by probes where nothing is on its way, otherwise by is_silent().
-// The kernel would take hours and a quarter of one. Its TCP_USER_TIMEOUT does not tell a dead node from a process that is stopped
-// while data for it wait: it gives up both.
-constexpr int idle_seconds = 20;
-constexpr int probe_seconds = 10;
+// A node that cannot be reached any more is noticed by probes where nothing is on its way, otherwise by is_silent(). The kernel would
+// take hours and a quarter of one. Its TCP_USER_TIMEOUT does not tell a dead node from a process that is stopped while data for it wait:
+// it gives up both.
 constexpr int probes = 4;
-constexpr unsigned silence_ms = 60'000;
 constexpr unsigned repetitions = 3;
 
 void set(int descriptor, int level, int option, int value) {
@@ -37,10 +35,6 @@ void set(int descriptor, int level, int option, int value) {
 
 void set_up_connection(int descriptor) {
   set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
-  set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, idle_seconds);
-  set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, probe_seconds);
-  set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, probes);
 }
 
 sockaddr* as_sockaddr(Address& address) { return reinterpret_cast<sockaddr*>(&address.storage); }
@@ -53,18 +47,9 @@ Address any_address(int family) {
   return any;
 }
 
-Address own_address(const Socket& socket) {
-  Address own;
-  own.bytes = sizeof own.storage;
-  if (::getsockname(socket.descriptor(), as_sockaddr(own), &own.bytes) != 0) {
-    throw base::system_error(errno, "cannot listen for other nodes");
-  }
-  return own;
-}
-
-std::uint16_t port_of(const Address& address) {
-  return ntohs(address.storage.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_port
-                                                     : reinterpret_cast<const sockaddr_in&>(address.storage).sin_port);
+std::uint16_t& port_in(Address& address) {
+  return address.storage.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address.storage).sin6_port
+                                               : reinterpret_cast<sockaddr_in&>(address.storage).sin_port;
 }
 
 Address address_of(const std::string& host, std::uint16_t port) {
@@ -91,6 +76,47 @@ Moved moved(ssize_t result) {
 
 }  // namespace
 
+std::uint16_t port_of(const Address& address) {
+  Address copy = address;
+  return ntohs(port_in(copy));
+}
+
+Address with_port(const Address& address, std::uint16_t port) {
+  Address changed = address;
+  port_in(changed) = htons(port);
+  return changed;
+}
+
+HostAddress host_of(const Address& address) {
+  HostAddress host{};
+  if (address.storage.ss_family == AF_INET6) {
+    std::memcpy(host.data(), &reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_addr, host.size());
+  } else {
+    host[10] = host[11] = 0xff;
+    std::memcpy(host.data() + 12, &reinterpret_cast<const sockaddr_in&>(address.storage).sin_addr, 4);
+  }
+  return host;
+}
+
+std::string text_of(const Address& address) {
+  if (address.bytes == 0) return "somewhere";
+  const std::string host = base::numeric_host(*as_sockaddr(address));
+  const std::string of_ipv4 = "::ffff:";
+  return (host.starts_with(of_ipv4) ? host.substr(of_ipv4.size()) : host) + " port " + std::to_string(port_of(address));
+}
+
+Address own_address(const Socket& socket) {
+  Address own;
+  own.bytes = sizeof own.storage;
+  return ::getsockname(socket.descriptor(), as_sockaddr(own), &own.bytes) == 0 ? own : Address{};
+}
+
+Address far_address(const Socket& socket) {
+  Address far;
+  far.bytes = sizeof far.storage;
+  return ::getpeername(socket.descriptor(), as_sockaddr(far), &far.bytes) == 0 ? far : Address{};
+}
+
 void Socket::close() {
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
@@ -113,6 +139,7 @@ Socket listen_anywhere() {
 
 std::string addresses_of(const Socket& listening, std::size_t most_bytes) {
   const Address own = own_address(listening);
+  if (own.bytes == 0) throw base::system_error(errno, "cannot listen for other nodes");
   std::string text = std::to_string(port_of(own));
   for (const std::string& host : base::interface_addresses(true, own.storage.ss_family == AF_INET6)) {
     if (text.size() + 1 + host.size() <= most_bytes) text += ' ' + host;
@@ -151,7 +178,11 @@ int connecting_error(const Socket& socket) {
   if (::poll(&one, 1, 0) <= 0) return EINPROGRESS;
   int error = 0;
   socklen_t bytes = sizeof error;
-  return ::getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
+  if (::getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) return errno;
+  if (error != 0) return error;
+  const Address own = own_address(socket), far = far_address(socket);
+  const bool is_itself = own.bytes != 0 && own.bytes == far.bytes && std::memcmp(&own.storage, &far.storage, own.bytes) == 0;
+  return is_itself ? ECONNREFUSED : 0;
 }
 
 Started accept_one(const Socket& listening) {
@@ -161,35 +192,42 @@ Started accept_one(const Socket& listening) {
   return started;
 }
 
-std::string far_end(const Socket& socket) {
-  Address far;
-  far.bytes = sizeof far.storage;
-  if (::getpeername(socket.descriptor(), as_sockaddr(far), &far.bytes) != 0) return "somewhere";
-  return base::numeric_host(*as_sockaddr(far)) + " port " + std::to_string(port_of(far));
-}
-
-Moved receive(const Socket& socket, std::span<std::byte> target) {
-  const ssize_t result = ::recv(socket.descriptor(), target.data(), target.size(), 0);
+Moved receive(const Socket& socket, std::span<std::byte> first, std::span<std::byte> second) {
+  std::array<iovec, 2> parts{iovec{first.data(), first.size()}, iovec{second.data(), second.size()}};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = second.empty() ? 1 : 2;
+  const ssize_t result = ::recvmsg(socket.descriptor(), &message, 0);
   if (result == 0) return {.is_end = true};
   return moved(result);
 }
 
-Moved send(const Socket& socket, std::span<const std::byte> first, std::span<const std::byte> second) {
-  std::array<iovec, 2> parts{};
-  parts[0] = {const_cast<std::byte*>(first.data()), first.size()};
-  parts[1] = {const_cast<std::byte*>(second.data()), second.size()};
+Moved send(const Socket& socket, std::span<const std::byte> first, std::span<const std::byte> second, std::span<const std::byte> third) {
+  std::array<iovec, 3> parts{};
+  std::size_t count = 0;
+  for (const auto part : {first, second, third}) {
+    if (!part.empty()) parts[count++] = {const_cast<std::byte*>(part.data()), part.size()};
+  }
   msghdr message{};
   message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
+  message.msg_iovlen = count;
   return moved(::sendmsg(socket.descriptor(), &message, MSG_NOSIGNAL));
 }
 
-bool is_silent(const Socket& socket) {
+void watch_for_silence(const Socket& socket, double seconds) {
+  const auto part = [&](int of) { return std::max(1, static_cast<int>(seconds / of)); };
+  set(socket.descriptor(), SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket.descriptor(), IPPROTO_TCP, TCP_KEEPIDLE, part(3));
+  set(socket.descriptor(), IPPROTO_TCP, TCP_KEEPINTVL, part(6));
+  set(socket.descriptor(), IPPROTO_TCP, TCP_KEEPCNT, probes);
+}
+
+bool is_silent(const Socket& socket, double seconds) {
   tcp_info info{};
   socklen_t bytes = sizeof info;
   if (::getsockopt(socket.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return false;
   const bool is_asked = info.tcpi_retransmits >= repetitions || info.tcpi_probes >= repetitions;
-  return is_asked && info.tcpi_last_ack_recv > silence_ms;
+  return is_asked && info.tcpi_last_ack_recv > seconds * 1000;
 }
 
 std::size_t unacknowledged_bytes(const Socket& socket) {

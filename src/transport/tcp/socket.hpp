@@ -5,6 +5,7 @@
 
 #include <sys/socket.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -43,6 +44,12 @@ struct Address {
   socklen_t bytes = 0;
 };
 
+// A host's address, whatever the socket is of: IPv4 as ::ffff:a.b.c.d.
+using HostAddress = std::array<std::uint8_t, 16>;
+[[nodiscard]] HostAddress host_of(const Address& address);
+[[nodiscard]] Address with_port(const Address& address, std::uint16_t port);
+[[nodiscard]] std::string text_of(const Address& address);   // for people
+
 // What a call has moved. An error is an errno.
 struct Moved {
   std::size_t bytes = 0;   // 0 without the others: nothing at present
@@ -63,18 +70,25 @@ struct Started {
 };
 // A connection on its way; it is there, or has failed, when the socket can be written to.
 [[nodiscard]] Started start_connecting(const Address& to);
-// Whether it is there: an errno, EINPROGRESS while it is on its way.
+// Whether it is there: an errno, EINPROGRESS while it is on its way. A socket that has met itself, as the kernel allows at a port that no
+// process listens at, counts as refused.
 [[nodiscard]] int connecting_error(const Socket& socket);
 // The next connection that has come. EAGAIN: none.
 [[nodiscard]] Started accept_one(const Socket& listening);
-[[nodiscard]] std::string far_end(const Socket& socket);   // for people
+// Of the two ends of a connection. Zeros: it has none any more.
+[[nodiscard]] Address own_address(const Socket& socket);
+[[nodiscard]] Address far_address(const Socket& socket);
+[[nodiscard]] std::uint16_t port_of(const Address& address);
 
-// `target` is not empty.
-[[nodiscard]] Moved receive(const Socket& socket, std::span<std::byte> target);
-[[nodiscard]] Moved send(const Socket& socket, std::span<const std::byte> first, std::span<const std::byte> second = {});
-// The other side's kernel has been asked again and again, and has said nothing for a minute: that node is gone. The kernel of a
-// process that is only stopped does answer.
-[[nodiscard]] bool is_silent(const Socket& socket);
+// `first` is not empty; one goes on where the one before ends.
+[[nodiscard]] Moved receive(const Socket& socket, std::span<std::byte> first, std::span<std::byte> second = {});
+[[nodiscard]] Moved send(const Socket& socket, std::span<const std::byte> first, std::span<const std::byte> second = {},
+                         std::span<const std::byte> third = {});
+// Has the kernel ask the other side's kernel again and again when nothing is on its way, so that is_silent() can tell.
+void watch_for_silence(const Socket& socket, double seconds);
+// The other side's kernel has been asked again and again, and has said nothing for so long: there is no way to that node, or it is gone.
+// The kernel of a process that is only stopped does answer.
+[[nodiscard]] bool is_silent(const Socket& socket, double seconds);
 // How much of what was sent the other side's kernel does not have yet.
 [[nodiscard]] std::size_t unacknowledged_bytes(const Socket& socket);
 

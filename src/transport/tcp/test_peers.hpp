@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -40,8 +41,14 @@ inline Neighbours all_neighbours(int peers) {
   return neighbours;
 }
 
+struct Making {
+  // Where one peer looks for another one that is at these addresses.
+  std::function<std::string(int from, int to, const std::string& addresses)> way = [](int, int, const std::string& there) { return there; };
+  double later_deadline_seconds = 300, silence_seconds = 30;
+};
+
 // Peers of this process, each made by a thread of its own.
-inline std::vector<std::unique_ptr<Messages>> make_peers(const Neighbours& neighbours) {
+inline std::vector<std::unique_ptr<Messages>> make_peers(const Neighbours& neighbours, const Making& how = {}) {
   const auto key = make_tcp_key();
   const int peers = static_cast<int>(neighbours.size());
   std::vector<TcpDoor> doors(neighbours.size());
@@ -50,14 +57,22 @@ inline std::vector<std::unique_ptr<Messages>> make_peers(const Neighbours& neigh
   std::vector<std::future<std::unique_ptr<Messages>>> making;
   for (const auto& [peer, others] : neighbours) {
     std::map<int, std::string> reached;
-    for (const int other : others) reached[other] = addresses[static_cast<std::size_t>(other)];
+    for (const int other : others) reached[other] = how.way(peer, other, addresses[static_cast<std::size_t>(other)]);
     making.push_back(std::async(std::launch::async, [&, reached, self = peer] {
-      return make_tcp_messages(std::move(doors[static_cast<std::size_t>(self)]), self, peers, reached, key, long_enough);
+      return make_tcp_messages(std::move(doors[static_cast<std::size_t>(self)]), self, peers, reached, key, long_enough,
+                               how.later_deadline_seconds, how.silence_seconds);
     }));
   }
   std::vector<std::unique_ptr<Messages>> made;
   for (auto& each : making) made.push_back(each.get());
   return made;
+}
+
+// At the same time, so that none waits for the answer of another one.
+inline void end_peers(std::vector<std::unique_ptr<Messages>>& peers) {
+  std::vector<std::thread> ending;
+  for (auto& peer : peers) ending.emplace_back([&peer] { peer.reset(); });
+  for (auto& each : ending) each.join();
 }
 
 template <class Condition>

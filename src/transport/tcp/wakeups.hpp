@@ -16,6 +16,7 @@ namespace glean::transport {
 class Wakeups {
  public:
   static constexpr std::uint32_t meetings = ~std::uint32_t{0};   // whose: of processes that have not proved themselves
+  static constexpr std::uint32_t changes = EPOLLIN | EPOLLOUT | EPOLLET;   // events: whenever something has happened
   Wakeups();   // throws base::Error
   // `whose`: what an event says. `events`: of epoll, such as EPOLLIN. A socket that is closed is no more among them.
   void add(const Socket& socket, std::uint32_t whose, std::uint32_t events) { control(EPOLL_CTL_ADD, socket, whose, events); }
