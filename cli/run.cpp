@@ -190,6 +190,9 @@ std::vector<std::string> read_unpublished(const std::string& directory) {
   return lines;
 }
 
+constexpr int exited(int code) { return W_EXITCODE(code, 0); }
+
+// The status of the command as waitpid() gives it, or what stands for it.
 int run(const RunOptions& options) {
   const std::string library = find_library();
   check_can_be_preloaded(library);
@@ -204,7 +207,7 @@ int run(const RunOptions& options) {
   if (options.check) {
     if (programs.empty()) throw base::Error(base::Errc::not_found, "the command has no program that is there and can be run");
     if (known.empty()) std::cout << fmt::format("LD_PRELOAD={}\n", std::getenv("LD_PRELOAD"));
-    return known.empty() ? success : found_a_failure;
+    return exited(known.empty() ? success : found_a_failure);
   }
   restore_what_is_hidden();
   int status = 0;
@@ -228,23 +231,18 @@ int run(const RunOptions& options) {
     unpublished = read_unpublished(directory.path());
     for (const std::string& line : unpublished) std::cerr << "glean: " << line << '\n';
   }
-  if (WIFSIGNALED(status)) end_by(WTERMSIG(status));
-  return WEXITSTATUS(status) == 0 && !unpublished.empty() ? found_a_failure : WEXITSTATUS(status);
+  return status == 0 && !unpublished.empty() ? exited(found_a_failure) : status;
 }
 
-// Programs that use the library; what others write is not staged as yet, and nothing is preloaded.
-int run_with_stagers(const RunOptions& options) {
+int run_with_stagers(RunOptions options) {
   if (!options.mode.empty() && options.mode != "staged") {
     throw base::Error(base::Errc::invalid_argument, "--stagers are for mode staged, not " + options.mode);
   }
-  if (!options.config.empty()) setenv("GLEAN_CONFIG", std::filesystem::absolute(options.config).c_str(), 1);
+  options.mode.clear();   // the stagers set it
   const RunDirectory directory(may_reach_other_hosts(options.command));
   PrivateStagers stagers(options.stagers, directory.path());
-  static_cast<void>(base::load_configuration({}, base::process_environment()));   // wrong settings are found now, once
-  const int status = run_and_wait(options.command);
-  const bool is_all_done = stagers.finish();
-  if (WIFSIGNALED(status)) end_by(WTERMSIG(status));
-  return WEXITSTATUS(status) == 0 && !is_all_done ? found_a_failure : WEXITSTATUS(status);
+  const int status = run(options);
+  return !stagers.finish() && status == 0 ? exited(found_a_failure) : status;
 }
 
 // Without -- the command begins with the first word that is no option.
@@ -265,7 +263,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_c
   CLI::App* verb = app.add_subcommand("run", "Run a command so that the MPI-IO of its programs is captured");
   verb->add_option("--mode", options->mode, "As the setting mode: threaded, dedicated, passthrough, …");
   verb->add_option("--config", options->config, "The configuration file");
-  verb->add_option("--stagers", options->stagers, "Start so many stagers on this host, which write for programs that use the library")
+  verb->add_option("--stagers", options->stagers, "Start so many stagers on this host, which write for the programs")
       ->check(CLI::Range(1, 1024));
   verb->add_flag("--check", options->check, "Do not run it: only say what would not be captured, and why");
   verb->prefix_command();
@@ -278,7 +276,9 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_c
     if (options->command.empty()) {
       throw base::Error(base::Errc::invalid_argument, "no command to run", "glean run -- mpirun -n 8 ./program");
     }
-    exit_code = options->stagers != 0 ? run_with_stagers(*options) : run(*options);
+    const int status = options->stagers != 0 ? run_with_stagers(*options) : run(*options);
+    if (WIFSIGNALED(status)) end_by(WTERMSIG(status));
+    exit_code = WEXITSTATUS(status);
   });
 }
 

@@ -45,7 +45,10 @@ bool is_working_file(const std::string& filename) {
 // How long the part of a name is that says which file system is meant.
 std::size_t prefix_of(const std::string& filename) { return filename.substr(0, filename.find('/')).find(':') + 1; }
 
-bool is_special(const std::string& filename) { return filename.empty() || is_working_file(filename) || prefix_of(filename) != 0; }
+// No file that a program keeps: such as the header that the library has PnetCDF make in memory.
+bool is_special(const std::string& filename) {
+  return filename.empty() || filename.starts_with("/proc/") || is_working_file(filename) || prefix_of(filename) != 0;
+}
 
 bool can_be_captured(Session& session, MPI_Comm comm, const std::string& filename, int amode) {
   if ((amode & (MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_SEQUENTIAL)) != 0) return false;

@@ -46,15 +46,6 @@ bool Settings::any_drains_here() const {
 
 bool Settings::any_stages() const { return output.mode == Mode::staged || any_rule_says(rules, "mode", "staged"); }
 
-void Settings::do_without_stagers() {
-  if (output.mode == Mode::staged) output.mode = Mode::threaded;
-  for (Rule& rule : rules) {
-    for (auto& [key, value] : rule.values) {
-      if (key == "mode" && value == "staged") value = "threaded";
-    }
-  }
-}
-
 bool Settings::any_needs_writers() const {
   return output.mode == Mode::dedicated || any_rule_says(rules, "mode", "dedicated");
 }

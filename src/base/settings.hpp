@@ -119,8 +119,6 @@ struct Settings {
   [[nodiscard]] bool any_stages() const;
   // An output may be written by the nodes of the job in the background.
   [[nodiscard]] bool any_drains_here() const;
-  // What stagers would write is written by the nodes of the job.
-  void do_without_stagers();
   [[nodiscard]] bool any_writes_collectively() const;
   [[nodiscard]] bool any_spills() const;
   // An output may do what one of several files cannot.

@@ -368,7 +368,7 @@ void Engine::finish_job(const Job& job, const base::Error* error) {
   } else if (!output.life().has_failed()) {
     if (job.kind == Job::Kind::window) output.window_done(*job.window);
     if (job.kind == Job::Kind::read && output.life().is_writing()) has_read(job);
-    if (job.kind == Job::Kind::synchronize) output.synchronized(job.steps);
+    if (job.kind == Job::Kind::synchronize) output.synchronized(job);
     if (job.kind == Job::Kind::publish) output.published();
   }
   after_change(output);
@@ -390,6 +390,7 @@ void Engine::perform(Job job) {
       records = job.output->records();
       end = job.output->highest_end();
       job.steps = job.output->about().steps.written;
+      job.tick = job.output->about().slot.writes.written_tick.load(std::memory_order_relaxed);
       steps = job.output->about().steps.written;
     }
     if (job.output->about().is_elsewhere()) return finish_job(job, nullptr);   // it has been sent

@@ -112,7 +112,7 @@ void Engine::look_behind_what_waits() {
 // Its writes from that number on that are in journals. Throws io when one is damaged.
 std::vector<pool::WriteStamp> Engine::recorded(pool::OutputKey output, std::uint64_t from) const {
   std::vector<pool::WriteStamp> writes;
-  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
+  for (int rank = 0; rank < static_cast<int>(pool_.header().journals); ++rank) {
     pool::JournalReader journal(pool_, rank, pool::JournalReader::Purpose::look);
     for (; const pool::Record* record = journal.peek(); journal.advance()) {
       if (record->slot != output.slot || record->generation != output.generation) continue;

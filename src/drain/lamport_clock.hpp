@@ -25,6 +25,8 @@ class LamportClock {
   void took(const pool::WriteStamp& write);
   // Writes with lower numbers than `written` are in the file, and those below `taken` were taken.
   void tell_written(std::uint64_t written, std::uint64_t taken);
+  // Of a stager: a rank wants it on the storage up to a tick that is written.
+  [[nodiscard]] bool wants_synchronized() const;
 
  private:
   DrainedOutput& output_;

@@ -47,7 +47,7 @@ void NodeShare::hand_over(PendingPiece& pending, std::uint64_t window, Extent by
     if (is_spilled) block.spilled_by = pending.journal->rank();
     queue.push_back(std::move(block));
     if (is_spilled) blocks_.to_read.push_back(std::prev(queue.end()));
-    ++unsent_[record.step];
+    ++unsent_[step_of(record.step)];
   }
   ExchangeBlock& block = queue.back();
   block.elements = end - block.first_element;
@@ -72,9 +72,9 @@ bool NodeShare::has_come_before(const pool::Record& record, const mesh::Box& box
 }
 
 void NodeShare::arrived(const ExchangeBlock& block) {
-  --unsent_[block.step];
+  --unsent_[step_of(block.step)];
   output_.pool.header().written_bytes.fetch_add(block.file_bytes, std::memory_order_relaxed);
-  if (!output_.is_elsewhere()) return;
+  if (!output_.is_sent()) return;
   output_.trace.bytes += block.file_bytes;
   output_.trace.written_ns = base::now_ns();
 }
@@ -94,7 +94,8 @@ void NodeShare::look(const pool::RanksOfOutput& ranks) {
   output_.steps.begun = std::max(output_.steps.begun, steps_begun());
 }
 
-void NodeShare::tell_sent() {
+void NodeShare::tell_sent(bool has_taken_all) {
+  if (output_.is_sent() && !has_taken_all) return;
   while (!unsent_.empty() && unsent_.begin()->second == 0) unsent_.erase(unsent_.begin());
   const std::uint64_t sent = unsent_.empty() ? output_.steps.ended : std::min(unsent_.begin()->first, output_.steps.ended);
   if (output_.slot.nodes.steps_sent.exchange(sent) != sent) wake_exchange(output_);

@@ -22,7 +22,7 @@ class NodeShare {
  public:
   NodeShare(DrainedOutput& output, ExchangeBlocks& blocks) : output_(output), blocks_(blocks) {}
 
-  // From now on each node writes its file domains; before, and of a raw output, each writes what its own ranks have put.
+  // From now on each node writes its file domains; before, and of a raw output without stagers, each writes what its own ranks have put.
   void divide(plan::FileWriters writers) { writers_ = std::move(writers); }
   [[nodiscard]] bool is_mine(std::uint64_t window);
   // Sends what another node writes there. `bytes`: of the piece, in the window.
@@ -34,8 +34,8 @@ class NodeShare {
 
   // How far all nodes are. What the ranks of this one have done since the last look is told to the others.
   void look(const pool::RanksOfOutput& ranks);
-  // How far this node is: the records of the steps that its ranks have ended have been read.
-  void tell_sent();
+  // How far this node is: the records of the steps that its ranks have ended have been read, of a raw output if it `has_taken_all`.
+  void tell_sent(bool has_taken_all);
   [[nodiscard]] bool have_all_closed() const { return output_.slot.nodes.job_closed.load(std::memory_order_acquire) != 0; }
   [[nodiscard]] std::uint64_t steps_ended() const;   // by all ranks of all nodes
   [[nodiscard]] std::uint64_t steps_begun() const { return output_.slot.nodes.job_steps_begun.load(std::memory_order_acquire); }   // by any
@@ -44,6 +44,7 @@ class NodeShare {
 
  private:
   [[nodiscard]] bool is_first_to(const ExchangeBlock& block);
+  [[nodiscard]] std::uint64_t step_of(std::uint64_t step) const { return output_.description.is_bytes ? 0 : step; }
 
   DrainedOutput& output_;
   ExchangeBlocks& blocks_;

@@ -59,10 +59,13 @@ struct DrainedOutput {
   [[nodiscard]] bool is_left_at_close() const { return description.is_bytes; }
   // The header is this node's to write, and the file to publish.
   [[nodiscard]] bool publishes() const { return description.share.publisher == static_cast<std::int64_t>(pool.header().node); }
-  // Stagers write it, and this node only sends them what it has: the file is nowhere to be seen here.
-  [[nodiscard]] bool is_elsewhere() const { return static_cast<std::int64_t>(pool.header().node) < description.share.first; }
-  // This node is a stager: no rank is on it, and it goes on when all of them have ended.
-  [[nodiscard]] bool is_of_stager() const { return pool.header().stagers != 0 && !pool.is_staged(); }
+  // Stagers write it, and this node only sends them what it has.
+  [[nodiscard]] bool is_sent() const { return static_cast<std::int64_t>(pool.header().node) < description.share.first; }
+  // And the file need not be seen here. That of a raw output is made and published here, under the eyes of the program.
+  [[nodiscard]] bool is_elsewhere() const { return is_sent() && !description.is_bytes; }
+  // This node is a stager, whose clients may have ended before the file is written. Those of a raw output have not: one of them publishes
+  // it.
+  [[nodiscard]] bool outlives_clients() const { return pool.is_stager() && !description.is_bytes; }
   void retire(const TakenRecord& taken) {
     spill.retire(*taken.record, *taken.journal);
     space_returned = true;

@@ -8,6 +8,7 @@
 #include "drain/consumers.hpp"
 #include "drain/steps.hpp"
 #include "pool/futex.hpp"
+#include "pool/lamport_clock.hpp"
 #include "store/windows/range_error.hpp"
 
 namespace glean::drain {
@@ -140,9 +141,10 @@ void OutputDrain::arrived(const ExchangeBlock& block) {
   if (PendingPiece* const pending = work_.find(block.record)) part_written(*pending, block.file_bytes);
 }
 
-void OutputDrain::synchronized(std::uint64_t steps) {
+void OutputDrain::synchronized(const Job& job) {
   is_synchronizing_ = false;
-  output_.steps.synchronized = std::max(output_.steps.synchronized, steps);
+  output_.steps.synchronized = std::max(output_.steps.synchronized, job.steps);
+  pool::raise(output_.slot.writes.durable_tick, job.tick);
   output_.slot.steps.synchronized.store(output_.steps.synchronized, std::memory_order_release);
   pool::futex_signal(output_.pool.header().progress);
 }
@@ -193,13 +195,14 @@ void OutputDrain::write() {
   // A rank that asks for fewer steps than another must not wait for steps that it has not ended itself.
   const bool caught_up = steps.written == steps.staged && steps.written > steps.synchronized;
   const bool may_synchronize = !is_synchronizing_ && life_.now() != Life::publishing;
-  if (may_synchronize && wanted > steps.synchronized && (steps.written >= wanted || caught_up)) {
+  const bool wants_steps = wanted > steps.synchronized && (steps.written >= wanted || caught_up);
+  if (may_synchronize && (wants_steps || (stream_ != nullptr && stream_->wants_synchronized()))) {
     is_synchronizing_ = true;
     work_.queue(Job::Kind::synchronize);
   }
   if (nodes_) {
     order_->tell_nodes();
-    nodes_->tell_sent();
+    nodes_->tell_sent(!order_->lacks_writes());
   }
   const std::uint64_t all_steps = nodes_ ? nodes_->steps_ended() : steps.complete;
   const bool is_whole = steps.written == steps.staged && steps.staged == steps.complete && steps.complete == all_steps;

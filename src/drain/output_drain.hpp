@@ -33,7 +33,7 @@ class OutputDrain {
 
   // -- results of jobs
   void window_done(const store::Window& window);
-  void synchronized(std::uint64_t steps);
+  void synchronized(const Job& job);
   void published();
   void arrived(const ExchangeBlock& block);   // where it is written
   void discard_file() noexcept;         // without the lock

@@ -5,9 +5,21 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.hpp"
 #include "drain/node_share.hpp"
 
 namespace glean::drain {
+
+void OutputWork::divide() {
+  const plan::FileShare& share = output_.description.share;
+  if (share.first + share.nodes != static_cast<std::int64_t>(output_.pool.header().nodes) || share.request_bytes > request_bytes_) {
+    throw base::Error(base::Errc::io, "what the pool says of which node writes '" + output_.trace.path + "' is damaged");
+  }
+  if (share.request_bytes != 0) request_bytes_ = share.request_bytes;
+  output_.trace.request_bytes = request_bytes_;
+  output_.trace.aggregators = share.aggregators;
+  if (output_.nodes != nullptr) output_.nodes->divide(output_.description.writers());
+}
 
 void OutputWork::keep(std::unique_ptr<PendingPiece> pending) {
   const pool::Record* const record = pending->record;

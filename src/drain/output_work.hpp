@@ -21,7 +21,8 @@ class OutputWork {
  public:
   OutputWork(DrainedOutput& output, OutputDrain& owner, Bytes request_bytes, Jobs& jobs, ExchangeBlocks& blocks)
       : output_(output), owner_(owner), request_bytes_(request_bytes), jobs_(jobs), blocks_(blocks) {}
-  void set_request_bytes(Bytes request_bytes) { request_bytes_ = request_bytes; }
+  // As the output's description says which node writes what, in requests of which length. Throws io when that is damaged.
+  void divide();
   [[nodiscard]] Bytes request_bytes() const { return request_bytes_; }
   // Pieces may lie over each other, and the latest wins: at most one request of a window is on its way.
   void let_overlap() { may_overlap_ = true; }

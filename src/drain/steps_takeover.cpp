@@ -11,14 +11,7 @@ namespace glean::drain {
 
 void Steps::take_over() {
   const store::OutputDescription& description = output_.description;
-  const plan::FileShare& share = description.share;
-  if (share.first + share.nodes != static_cast<std::int64_t>(output_.pool.header().nodes) || share.request_bytes > work_.request_bytes()) {
-    throw base::Error(base::Errc::io, "what the pool says of which node writes '" + output_.trace.path + "' is damaged");
-  }
-  if (share.request_bytes != 0) work_.set_request_bytes(share.request_bytes);
-  output_.trace.request_bytes = work_.request_bytes();
-  output_.trace.aggregators = share.aggregators;
-  if (output_.nodes != nullptr) output_.nodes->divide(description.writers());
+  work_.divide();
   if (output_.inherited) output_.checksums.lose();   // of what was written before they are gone
   const auto& variables = description.layout.variables;
   if (output_.slot.steps.records_given_up.load(std::memory_order_acquire) != 0 &&

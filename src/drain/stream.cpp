@@ -43,6 +43,7 @@ void Stream::take_over() {
   output_.checksums.lose();                                // of what was written before they are gone
   next_write_ = writes_written_ = told_written_ = output_.slot.writes.written.load(std::memory_order_acquire);
   done_up_to_ = writes_written_;
+  if (output_.description.share.first != 0) work_.divide();   // among stagers
   // All of earlier counts were in the file. Of several nodes the clock says so instead.
   const auto before = pool::WriteStamp::of(output_.slot.writes.written_before.load(std::memory_order_acquire));
   open_count_ = clock_ ? pool::WriteStamp::last_order : before.order;
@@ -71,7 +72,9 @@ void Stream::on_put(const TakenRecord& taken) {
   if (stamp.number < next_write_) return output_.retire(taken);
   const auto pattern = mesh::Pattern::decode({record.box(), 2 * std::size_t{record.dimensions}});
   const bool in_file = record.place == pool::PayloadPlace::file;
-  if (!pattern || record.memory_type != static_cast<std::uint8_t>(mesh::Type::uint8) || record.state != pool::RecordState::live ||
+  const Bytes bytes = pattern ? pattern->bytes() : 0;
+  const bool is_of_pattern = record.elements <= bytes && record.first_element <= bytes - record.elements;
+  if (!is_of_pattern || record.memory_type != static_cast<std::uint8_t>(mesh::Type::uint8) || record.state != pool::RecordState::live ||
       (!in_file && record.payload_bytes < record.elements)) {
     throw base::Error(base::Errc::io, "damaged journal record of '" + output_.trace.path + "'");
   }
@@ -191,7 +194,8 @@ void Stream::drop() {
 void Stream::look(const pool::RanksOfOutput& ranks) {
   look_at_counts();
   const bool is_whole = output_.ranks == Ranks::gone || !lacks_writes();
-  closed_here_ = is_whole && (output_.ranks == Ranks::gone || ranks.all_closed);
+  const bool have_closed = output_.pool.header().ranks == 0 ? output_.all_closed : ranks.all_closed;
+  closed_here_ = is_whole && (output_.ranks == Ranks::gone || have_closed);
   output_.all_closed = output_.all_closed && is_whole;
 }
 

@@ -53,6 +53,9 @@ class Stream final : public WriteOrder {
   [[nodiscard]] bool may_wait_unseen() const { return lacks_writes() && !clock_->keeps_waiting(next_write_); }
   void found_waiting(const pool::WriteStamp& write) { clock_->found_waiting(write); }
 
+  // -- on a stager: a rank wants what was written before some tick to be on the storage, and it may not be
+  [[nodiscard]] bool wants_synchronized() const { return clock_ && clock_->wants_synchronized(); }
+
   // -- ranks that wait. As the slot has it now; any thread.
   [[nodiscard]] bool is_waited_for() const { return output_.slot.writes.waiting.load() != 0; }
   // A rank waits for a write that another rank is just recording, without a word to the drain.

@@ -92,6 +92,7 @@ void Exchange::take_up(std::uint64_t job_output, pool::OutputKey key) {
   output.publisher = publisher_of(pool_, key);
   for (const int child : children_) output.children.emplace(child, std::nullopt);
   outputs_.push_back(std::move(output));
+  if (tree_.stagers() != 0 && !tree_.is_stager(self_)) ask_stagers(outputs_.back());
   for (auto& early : std::exchange(early_, {})) on_message(all_, early.peer, std::move(early.head));
 }
 
@@ -306,8 +307,10 @@ void Exchange::commit(const Receiving& received) {
   const bool taken = received.held && output != nullptr;
   if (taken) {
     const mesh::Box box = box_of(head, received.incoming.head);
+    const bool is_raw = pool_.slot(output->key.slot).is_bytes.load(std::memory_order_relaxed) != 0;
+    const std::uint64_t step = is_raw ? recorder_.number_arrival(output->key, pool::WriteStamp::of(head.step).order).word() : head.step;
     recorder_.commit_held(*received.held,
-                          {output->key, head.step, head.variable, static_cast<mesh::Type>(head.memory_type), &box,
+                          {output->key, step, head.variable, static_cast<mesh::Type>(head.memory_type), &box,
                            head.first_element, head.elements,
                            head.first != 0 ? pool::Origin::node_first : pool::Origin::node,
                            static_cast<int>(head.job_rank)});
@@ -324,7 +327,12 @@ NodeProgress Exchange::own_progress(const SharedOutput& output) const {
   NodeProgress mine = progress_of(pool_, output.key.slot);
   if (output.sums_are != SharedOutput::SumsAre::there) mine.part_durable = 0;
   if (output.publisher != self_) mine.published = mine.removed = 0;
-  const pool::SlotNodes& known = pool_.slot(output.key.slot).nodes;
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const pool::SlotNodes& known = slot.nodes;
+  // It is published only when this node knows that it was opened: recovery goes by that.
+  const pool::AtStagers at_stagers = known.at_stagers.load(std::memory_order_acquire);
+  const bool is_asked_for = at_stagers == pool::AtStagers::asked || at_stagers == pool::AtStagers::asked_for_new_file;
+  if (is_asked_for && slot.error.load(std::memory_order_acquire) == 0) mine.closed = 0;
   if (tree_.is_stager(self_) && known.job_closed.load(std::memory_order_acquire) == closed_and_at_stagers) {
     mine.steps_ended = known.job_steps_ended.load(std::memory_order_acquire);   // its clients may have left, and say it no more
     mine.steps_begun = known.job_steps_begun.load(std::memory_order_acquire);
@@ -344,7 +352,6 @@ bool Exchange::tell_progress() {
     output.over = known && (!open || pool::postponed(slot) == pool::Postponed::yes);
     if (!output.over) continue;
     over_[output.job_output % pool::output_slots] = (output.job_output >> 32) + 1;
-    at_stagers_.erase(output.job_output);
     if (open) continue;   // postponed: the process that tries again has to know which it is
     slot.nodes.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
     const bool is_nobodys = slot.is_bytes.load(std::memory_order_acquire) != 0 || openings_ != nullptr;   // no rank comes to see its end
@@ -361,7 +368,8 @@ bool Exchange::tell_progress(SharedOutput& output) {
   for (const auto& [child, said] : output.children) {
     if (!said) return false;
     NodeProgress theirs = *said;
-    if (tree_.is_stager(self_) && !tree_.is_stager(child)) theirs.agreed = 1;   // stagers keep it without their clients
+    const bool is_client = tree_.is_stager(self_) && !tree_.is_stager(child);
+    if (is_client && pool_.slot(output.key.slot).is_bytes == 0) theirs.agreed = 1;   // stagers keep it without their clients
     progress.join(theirs);
   }
   if (!parent_ && progress.agreed != 0) progress.postponed = 1;   // all have

@@ -54,11 +54,8 @@ class Exchange {
   // -- exchange_staging.cpp; where there are stagers
   // This node is one: outputs of its clients are opened so. Before anything comes; `openings` must outlive the exchange.
   void serve(Openings& openings);
-  // This node is a client, and its output, which takes part already, is opened at the stagers. If it cannot be, the output fails on all
-  // nodes. Local, does not block.
-  void open_at_stagers(std::uint64_t job_output, std::vector<std::byte> description, bool refuses_existing);
-  // All stagers have that output of this client open, and recovery can go on with what they have. Local.
-  [[nodiscard]] bool is_at_stagers(std::uint64_t job_output) const;
+  // On a client an output that takes part is opened at the stagers when its slot asks for that (pool::AtStagers). If it cannot be, it fails
+  // on all nodes.
   // The stagers have all that this client has captured of outputs that were closed, and know it. Local.
   [[nodiscard]] bool may_leave();
   // This client ends, and the stagers go on without it. After it nothing moves. Local, does not block.
@@ -148,6 +145,7 @@ class Exchange {
     int client = 0;
     std::set<int> lacks;   // stagers below that have not said that they have it
   };
+  void ask_stagers(const SharedOutput& output);
   void tell_if_opened(std::uint64_t job_output);
   void on_opened(int peer, const OpenedHead& head);
   void send_opening(int peer, OpeningHead head, const Description& description);
@@ -186,7 +184,6 @@ class Exchange {
   Openings* openings_ = nullptr;                   // of a stager
   std::deque<std::pair<OpeningHead, std::vector<std::byte>>> to_open_;   // that wait for room
   std::map<std::uint64_t, Opening> opening_;       // by job_output
-  std::set<std::uint64_t> at_stagers_;             // outputs of this client's, by job_output
   std::map<std::uint64_t, Description> openings_on_their_way_;   // by token
   std::set<int> gone_;                             // children that have left
   bool has_told_parent_ = false, ends_ = false, has_said_farewell_ = false;

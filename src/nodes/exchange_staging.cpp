@@ -6,6 +6,7 @@
 
 #include "nodes/exchange.hpp"
 #include "nodes/openings.hpp"
+#include "pool/description.hpp"
 #include "pool/futex.hpp"
 
 namespace glean::nodes {
@@ -23,17 +24,12 @@ void Exchange::serve(Openings& openings) {
 
 // --- of a client
 
-void Exchange::open_at_stagers(std::uint64_t job_output, std::vector<std::byte> description, bool refuses_existing) {
-  const std::lock_guard lock(mutex_);
-  if (stopped_) return;   // and the pool says so
-  const OpeningHead head{.refuses_existing = refuses_existing ? 1U : 0U, .job_output = job_output,
+void Exchange::ask_stagers(const SharedOutput& output) {
+  const pool::AtStagers now = pool_.slot(output.key.slot).nodes.at_stagers.load(std::memory_order_acquire);
+  if (now != pool::AtStagers::asked && now != pool::AtStagers::asked_for_new_file) return;
+  const OpeningHead head{.refuses_existing = now == pool::AtStagers::asked_for_new_file ? 1U : 0U, .job_output = output.job_output,
                          .client = static_cast<std::uint32_t>(self_)};
-  send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(std::move(description)));
-}
-
-bool Exchange::is_at_stagers(std::uint64_t job_output) const {
-  const std::lock_guard lock(mutex_);
-  return at_stagers_.contains(job_output);
+  send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(pool::read_description(pool_, output.key).bytes));
 }
 
 bool Exchange::may_leave() {
@@ -44,8 +40,10 @@ bool Exchange::may_leave() {
   return is_sent && std::all_of(outputs_.begin(), outputs_.end(), [&](const SharedOutput& output) {
     if (!output.said || output.said->closed == 0) return false;
     if (output.told_of_failure == SharedOutput::Failure::failed) return true;
-    const bool is_at_stagers = pool_.slot(output.key.slot).nodes.job_closed.load(std::memory_order_acquire) == closed_and_at_stagers;
-    return is_at_stagers && output.said->part_durable != 0;
+    const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+    const bool is_at_stagers = slot.nodes.job_closed.load(std::memory_order_acquire) == closed_and_at_stagers;
+    const bool is_published_here = slot.is_bytes.load(std::memory_order_acquire) != 0;
+    return is_at_stagers && !is_published_here && output.said->part_durable != 0;
   });
 }
 
@@ -127,9 +125,13 @@ bool Exchange::open_next() {
   return moved;
 }
 
-// False: not now.
+// False: not now. In recovery the stager may have it open from before.
 bool Exchange::open(const OpeningHead& head, const std::vector<std::byte>& description) {
-  Openings::Asked asked{description, head.refuses_existing != 0, !parent_};
+  if (const SharedOutput* known = find(head.job_output)) {
+    tell_stagers_below(head, pool::read_description(pool_, known->key).bytes);
+    return true;
+  }
+  Openings::Asked asked{description, head.refuses_existing != 0, !parent_, head.job_output};
   try {
     const auto key = openings_->open(asked, recorder_);
     if (!key) return false;
@@ -169,7 +171,9 @@ void Exchange::on_opened(int peer, const OpenedHead& head) {
   const auto client = static_cast<int>(head.client);
   if (client < 0 || client >= tree_.clients()) throw base::Error(base::Errc::io, "a message of another node cannot be understood");
   if (client == self_) {
-    at_stagers_.insert(head.job_output);
+    if (const SharedOutput* output = find(head.job_output)) {
+      pool_.slot(output->key.slot).nodes.at_stagers.store(pool::AtStagers::open, std::memory_order_release);
+    }
     pool::futex_signal(pool_.header().progress);
   } else if (parent_ && peer == *parent_) {
     all_.messages.send(tree_.way_to(client, self_), bytes_of(head));

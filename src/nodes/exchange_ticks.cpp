@@ -13,6 +13,9 @@ void Exchange::apply_ticks(pool::OutputSlot& slot, const NodeProgress& of_all) {
   pool::raise_tick(pool_, of_all.latest_tick);
   pool_.header().job_written_bytes.store(of_all.written_bytes, std::memory_order_relaxed);
   pool::raise(slot.writes.job_written_tick, of_all.written_tick);
+  pool::raise(slot.writes.job_sent_tick, of_all.sent_tick);
+  pool::raise(slot.writes.wanted_durable_tick, of_all.wanted_durable_tick);
+  pool::raise(slot.writes.job_durable_tick, of_all.durable_tick);
   if (of_all.others_somewhere != 0 && !pool::have_others(slot)) pool::tell_of_others(slot);
   if (of_all.others_everywhere != 0) slot.other_handles.fetch_or(pool::all_nodes_know);
   pool::SlotWrites& writes = slot.writes;

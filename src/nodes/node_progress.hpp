@@ -25,6 +25,8 @@ struct NodeProgress {
   // For raw outputs, by ticks (drain/lamport_clock.hpp): all writes of earlier ones are in the file; a rank wants them there; the latest
   // that a node is in.
   std::uint64_t written_tick = 0, wanted_tick = 0, latest_tick = 0;
+  // With stagers: what was written before it is all with them; is on the storage; and a rank wants it there.
+  std::uint64_t sent_tick = 0, durable_tick = 0, wanted_durable_tick = 0;
   std::uint64_t written_bytes = 0;        // of all outputs; no news by itself
   std::uint32_t closed = 0;
   std::uint32_t part_durable = 0;
@@ -59,6 +61,9 @@ struct NodeProgress {
     written_bytes += other.written_bytes;
     all(written_tick, other.written_tick);
     any(wanted_tick, other.wanted_tick);
+    all(sent_tick, other.sent_tick);
+    all(durable_tick, other.durable_tick);
+    any(wanted_durable_tick, other.wanted_durable_tick);
     any(latest_tick, other.latest_tick);
     all(closed, other.closed);
     all(part_durable, other.part_durable);

@@ -19,6 +19,7 @@ class Openings {
     std::vector<std::byte> description;   // store::OutputDescription; the root of the tree puts the names into it that the file has got
     bool refuses_existing = false;
     bool makes_file = false;              // this stager is the root: it chooses the names, and makes the file
+    std::uint64_t job_output = 0;
   };
   // Opens the output on this stager: describes it in its pool, and has the drain open the file; a slot with an error says that it could
   // not. Nothing: there is no room for it now. Throws base::Error when it cannot be opened. Blocks for the storage.

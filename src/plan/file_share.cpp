@@ -24,6 +24,11 @@ topology::Machine plain_machine(std::int64_t nodes) {
           .way_out = {.nodes_per_group = 1}};
 }
 
+FileShare share_in_turn(std::int64_t stagers, std::int64_t clients, Bytes request_bytes) {
+  return {.machine = plain_machine(stagers), .nodes = stagers, .first = clients, .window_bytes = request_bytes,
+          .request_bytes = request_bytes};
+}
+
 Bytes request_of_window(Bytes window_bytes, Bytes request_bytes) {
   for (Bytes parts = std::max<Bytes>(1, (window_bytes + request_bytes - 1) / request_bytes);; ++parts) {
     const Bytes part = window_bytes / parts;

@@ -32,6 +32,9 @@ struct FileShare {
 // As if nothing were known of a machine but how many nodes it has: each is a group of its own.
 [[nodiscard]] topology::Machine plain_machine(std::int64_t nodes);
 
+// For a file of which nothing is known but that these stagers write it, for so many clients: they take turns, a request each.
+[[nodiscard]] FileShare share_in_turn(std::int64_t stagers, std::int64_t clients, Bytes request_bytes);
+
 // The largest request that whole ones of make a window, not above `request_bytes`, and whole pages. `window_bytes` is whole pages.
 [[nodiscard]] Bytes request_of_window(Bytes window_bytes, Bytes request_bytes);
 

@@ -159,6 +159,15 @@ WriteStamp Recorder::take_number(const OutputKey& output, std::size_t dimensions
   return stamp;
 }
 
+WriteStamp Recorder::number_arrival(const OutputKey& output, std::uint64_t tick) {
+  Atomic<std::uint64_t>& begun = pool_.slot(output.slot).writes.begun;
+  std::uint64_t word = begun.load();
+  for (;;) {
+    const WriteStamp next = WriteStamp::of(word);
+    if (begun.compare_exchange_weak(word, WriteStamp{std::max(next.order, tick), next.number + 1}.word())) return {tick, next.number};
+  }
+}
+
 std::optional<Recorder::Held> Recorder::try_hold(Bytes payload_bytes, std::size_t dimensions) {
   const Record record = record_of_size(dimensions, Origin::node);
   require_fits_journal(record);

@@ -67,6 +67,8 @@ class Recorder {
   // dimensions: a rank that holds one waits no more. From a moment before until the record is committed it is seen that this rank holds
   // it: those that come later wait for it, and need not if the rank is killed. Commit it, or what stands for it, before another is taken.
   [[nodiscard]] WriteStamp take_number(const OutputKey& output, std::size_t dimensions, std::uint32_t collective_count = 0);
+  // The next number of a write of another node, which was made in that tick. Its record is to be committed next.
+  [[nodiscard]] WriteStamp number_arrival(const OutputKey& output, std::uint64_t tick);
   // A put in two parts, for a payload that takes its time to come and is put by another node: other room can be taken in
   // between. Nothing when there is no room for the payload or for a record of so many dimensions: a caller that waits for that
   // has to be among those that wait for space. Then commit or drop, in any order; neither waits. Throws unsupported.

@@ -138,6 +138,14 @@ TEST(ClosedBefore, AreOutputsThatAreClosedAndNotDurable) {
   EXPECT_TRUE(another.closed_before(2).is_empty());
 }
 
+TEST(ClosedBefore, WhatARankHasGivenUpDoesNotCount) {
+  TestPool made(2);
+  const OutputKey key = made.claim_slot();
+  for (int rank = 0; rank < 2; ++rank) made.pool.rank_progress(key.slot, rank) = 1 | rank_closed | rank_abandoned;
+  fail(made.pool.slot(key.slot), 0, "it could not be opened on another node", "");
+  EXPECT_TRUE(Draining(made.pool, 0).closed_before(1).is_empty());
+}
+
 TEST(ClosedBefore, FailuresCountUntilTheProgramIsTold) {
   TestPool made(1);
   const OutputKey key = made.claim_slot();

@@ -290,6 +290,12 @@ void clear(SlotNodes& nodes) {
 }  // namespace
 
 std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
+  const auto key = claim_slot(index);
+  if (key) slot(index).state.store(OutputState::open, std::memory_order_release);
+  return key;
+}
+
+std::optional<OutputKey> Pool::claim_slot(std::uint32_t index) {
   OutputSlot& slot = this->slot(index);
   OutputState expected = OutputState::free;
   if (!slot.state.compare_exchange_strong(expected, OutputState::opening)) return std::nullopt;
@@ -303,7 +309,6 @@ std::optional<OutputKey> Pool::open_slot(std::uint32_t index) {
     rank_progress(index, rank) = rank_begun(index, rank) = collective_count(index, rank) = 0;
   }
   header().outputs_opened.fetch_add(1, std::memory_order_relaxed);
-  slot.state.store(OutputState::open, std::memory_order_release);
   return OutputKey{index, slot.generation};
 }
 

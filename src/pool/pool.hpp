@@ -77,8 +77,10 @@ class Pool {
 
   // How the node is drained.
   [[nodiscard]] plan::NodePlan plan() const;
-  // A free slot becomes an open output's, with everything at zero. Nothing if another process was faster.
+  // A free slot becomes an open output's, with everything at zero. Nothing if another process was faster. A slot that is only claimed is
+  // not looked at before its state is `open`.
   [[nodiscard]] std::optional<OutputKey> open_slot(std::uint32_t index);
+  [[nodiscard]] std::optional<OutputKey> claim_slot(std::uint32_t index);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] PoolHeader& header() const { return *reinterpret_cast<PoolHeader*>(base_); }
@@ -96,6 +98,8 @@ class Pool {
   [[nodiscard]] bool is_shared() const { return header().nodes > 1; }
   // Stagers write for this node: the files are not to be seen here.
   [[nodiscard]] bool is_staged() const { return header().stagers != 0 && header().node < header().nodes - header().stagers; }
+  // This node is a stager.
+  [[nodiscard]] bool is_stager() const { return header().stagers != 0 && !is_staged(); }
   // The number in the session of a rank of the node.
   [[nodiscard]] int job_rank(int node_rank) const { return static_cast<int>(journal(node_rank).job_rank); }
   // The number of the rank that has put what a record in that journal says.

@@ -161,7 +161,7 @@ Draining::ClosedBefore Draining::closed_before(std::uint64_t device, std::uint32
   for (std::uint32_t index = 0; index < output_slots; ++index) {
     const OutputSlot& slot = pool_.slot(index);
     if (index == except || slot.state.load(std::memory_order_acquire) != OutputState::open || !is_closed(index)) continue;
-    if (slot.is_renamed.load(std::memory_order_acquire) == is_removed_output) continue;
+    if (slot.is_renamed.load(std::memory_order_acquire) == is_removed_output || ranks_of_output(pool_, index).any_abandoned) continue;
     const std::uint64_t its_device = slot.working_device.load(std::memory_order_acquire);
     if (its_device != 0 && its_device != device) continue;   // 0: the drain has not opened it yet
     const bool has_failed = slot.error.load(std::memory_order_acquire) != 0;

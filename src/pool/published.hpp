@@ -77,7 +77,7 @@ class Draining {
     bool has_failed = false;
     [[nodiscard]] bool is_empty() const noexcept { return !has_failed && pool::is_empty(fence); }
   };
-  // But for the output of slot `except`.
+  // But for the output of slot `except`, and those that a rank has given up.
   [[nodiscard]] ClosedBefore closed_before(std::uint64_t device, std::uint32_t except = output_slots) const noexcept;
   // Those of `outputs` that become the file with that mark, or a file in the directory with it.
   enum class Names { files, directories_too };

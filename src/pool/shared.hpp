@@ -16,7 +16,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 18;
+inline constexpr std::uint32_t pool_version = 19;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -160,10 +160,21 @@ struct SlotWrites {
   // On several nodes by ticks (drain/lamport_clock.hpp). Of this node: its next write when its tick was raised last; the tick before which
   // all writes are in the file; the one up to which a rank of this node wants them there. And of all nodes: the least written_tick.
   Atomic<std::uint64_t> raised_at_write, written_tick, wanted_tick, job_written_tick;
+  // Where stagers write it, a node's written_tick is the tick before which all its writes are at stagers, and the least of those is:
+  Atomic<std::uint64_t> job_sent_tick;
+  // The tick before which a rank wants all writes on the storage; before which all are that a stager writes; and all stagers.
+  Atomic<std::uint64_t> wanted_durable_tick, durable_tick, job_durable_tick;
   // What the variables are whose elements the bytes are (store/meaning.hpp), as newest DescriptionPart, 0: not known; and how often a rank
   // has begun to say so.
   Atomic<std::uint64_t> meaning;
   Atomic<std::uint32_t> meanings_claimed;
+};
+
+// Whether stagers have the output open, as its node 0 knows.
+enum class AtStagers : std::uint32_t {
+  no,
+  asked, asked_for_new_file,   // by a rank of that node, whose exchange asks them; new: one that is there is an error
+  open                         // on all of them
 };
 
 // Where several nodes write an output.
@@ -183,6 +194,7 @@ struct SlotNodes {
   Atomic<std::uint32_t> job_parts_durable; // 1: of all nodes
   Atomic<std::uint32_t> job_published;     // 1: by the node that does, or the program has removed the file
   Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp
+  Atomic<AtStagers> at_stagers;
   Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;
   Atomic<std::uint32_t> job_open_rank;     // ~0: not known
 };

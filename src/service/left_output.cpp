@@ -46,7 +46,7 @@ std::optional<std::string> find_renamed(const store::FileNames& names, const poo
 }
 
 bool is_refused(const pool::Pool& pool, const pool::OutputSlot& slot) {
-  const bool is_at_stagers = pool.is_staged() && slot.nodes.job_closed == nodes::closed_and_at_stagers;
+  const bool is_at_stagers = pool.is_staged() && slot.is_bytes == 0 && slot.nodes.job_closed == nodes::closed_and_at_stagers;
   return is_at_stagers || pool::is_kept(slot) || pool::is_undecided(slot);
 }
 
@@ -58,18 +58,21 @@ struct Head {
   nodes::NodeProgress progress;
   std::uint64_t inode = 0, synchronized_writes = 0;
   std::uint32_t error_bytes = 0, path_bytes = 0, working_path_bytes = 0, nodes = 0;
-  bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false, is_at_stagers = false, has_stager = false;
+  bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false, is_at_stagers = false, has_stager = false,
+       is_to_be_opened = false;
 };
 
-// A stager speaks for its clients: those that have left have no pool any more.
+// A stager speaks for its clients: those that have left have no pool any more. Those of a raw output leave when it is published.
 void add_staging(const pool::Pool& pool, const pool::OutputSlot& slot, LeftOutput& left) {
   const auto all = static_cast<int>(pool.header().nodes), stagers = static_cast<int>(pool.header().stagers);
   if (stagers == 0) return;
   left.is_at_stagers = slot.nodes.job_closed == nodes::closed_and_at_stagers;
+  const pool::AtStagers asked = slot.nodes.at_stagers;
+  left.is_to_be_opened = slot.is_bytes == 0 && (asked == pool::AtStagers::asked || asked == pool::AtStagers::asked_for_new_file);
   if (pool.is_staged()) return;
   left.has_stager = true;
   left.progress.steps_begun = slot.nodes.job_steps_begun;
-  if (!left.is_at_stagers) return;
+  if (!left.is_at_stagers || slot.is_bytes != 0) return;
   left.progress.steps_ended = slot.nodes.job_steps_ended;
   for (int client = 0; client < all - stagers; ++client) left.nodes.insert(client);
 }
@@ -115,6 +118,7 @@ void LeftOutput::join(const LeftOutput& other) {
   is_removed = is_removed || other.is_removed;
   is_at_stagers = is_at_stagers || other.is_at_stagers;
   has_stager = has_stager || other.has_stager;
+  is_to_be_opened = is_to_be_opened || other.is_to_be_opened;
   if (error.empty()) error = other.error;
   if (other.new_path.empty()) return;
   new_path = other.new_path;
@@ -122,8 +126,9 @@ void LeftOutput::join(const LeftOutput& other) {
 }
 
 bool LeftOutput::is_published() const {
+  if (has_publisher || is_to_be_opened || !error.empty()) return false;
   const bool is_of_stagers = is_at_stagers && !has_stager;
-  return !has_publisher && error.empty() && (is_of_stagers || is_renamed || (is_in_place && progress.part_durable != 0));
+  return is_of_stagers || is_renamed || (is_in_place && progress.part_durable != 0);
 }
 
 bool LeftOutput::needs(const std::vector<int>& missing) const {
@@ -162,6 +167,7 @@ std::string encode(const LeftOutputs& outputs) {
     head.is_removed = left.is_removed;
     head.is_at_stagers = left.is_at_stagers;
     head.has_stager = left.has_stager;
+    head.is_to_be_opened = left.is_to_be_opened;
     bytes.append(reinterpret_cast<const char*>(&head), sizeof head);
     bytes += left.error + left.new_path + left.new_working_path;
     for (const int node : left.nodes) bytes.append(reinterpret_cast<const char*>(&node), sizeof node);
@@ -183,6 +189,7 @@ LeftOutputs decode(std::string_view bytes) {
     LeftOutput left{.progress = head.progress, .nodes = {}, .inode = head.inode, .synchronized_writes = head.synchronized_writes,
                     .has_publisher = head.has_publisher, .is_in_place = head.is_in_place, .is_renamed = head.is_renamed,
                     .is_removed = head.is_removed, .is_at_stagers = head.is_at_stagers, .has_stager = head.has_stager,
+                    .is_to_be_opened = head.is_to_be_opened,
                     .error = std::string(take(head.error_bytes)),
                     .new_path = std::string(take(head.path_bytes)), .new_working_path = std::string(take(head.working_path_bytes))};
     for (std::uint32_t i = 0; i < head.nodes; ++i) {

@@ -26,6 +26,7 @@ struct LeftOutput {
   bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false;
   bool is_at_stagers = false;              // all of it, and closed
   bool has_stager = false;                 // among the nodes that have it open
+  bool is_to_be_opened = false;            // by stagers, some of which may have it open; none has written what they do not all have
   std::string error, new_path, new_working_path;
 
   void join(const LeftOutput& other);

@@ -29,6 +29,7 @@
 #include "service/left_output.hpp"
 #include "service/node.hpp"
 #include "service/relocation.hpp"
+#include "service/staged_outputs.hpp"
 #include "store/posix/unclosed.hpp"
 #include "transport/local_messages.hpp"
 
@@ -68,6 +69,7 @@ struct Part {
   std::optional<pool::Pool> own{};                      // where no other process has claimed it
   pool::Pool* pool = nullptr;
   std::unique_ptr<drain::Engine, LeaveUnfinished> engine{};
+  std::unique_ptr<StagedOutputs> openings{};            // of a stager
   std::unique_ptr<Node> node{};
   std::vector<drain::OutputTrace> published_before{};   // this node was only to hear of it
 };
@@ -102,17 +104,22 @@ void rename(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left)
 }
 
 // All that is left to do for an output, by all nodes or by this one, is in its slot.
-void prepare(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left, int nodes) {
+// An output that stagers are to open is open on all their clients at least.
+void prepare(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left) {
   pool::OutputSlot& slot = pool.slot(index);
   const auto fail = [&](const char* why) { pool::fail(slot, static_cast<std::uint32_t>(base::Errc::io), why, ""); };
   if (is_refused(pool, slot)) slot.error = slot.error_claimed = slot.discarded = 0;
   rename(pool, index, left);
-  const bool everywhere = slot.nodes.job_output != 0 && static_cast<int>(left.nodes.size()) == nodes;
-  if (slot.nodes.job_output == 0 || (left.has_publisher && !everywhere)) {
+  const int nodes = static_cast<int>(pool.header().nodes), clients = nodes - static_cast<int>(pool.header().stagers);
+  const bool on_all_clients = std::count_if(left.nodes.begin(), left.nodes.end(), [&](int node) { return node < clients; }) == clients;
+  const bool is_everywhere = left.is_to_be_opened ? on_all_clients : static_cast<int>(left.nodes.size()) == nodes;
+  const bool everywhere = slot.nodes.job_output != 0 && is_everywhere;
+  const bool is_needed_everywhere = left.has_publisher || left.is_to_be_opened;
+  if (slot.nodes.job_output == 0 || (is_needed_everywhere && !everywhere)) {
     fail("it was just being opened when the job ended");
   } else if (!left.error.empty()) {
     fail(left.error.c_str());
-  } else if (!left.has_publisher) {
+  } else if (!is_needed_everywhere) {
     fail("it had failed when the job ended");
   }
   slot.nodes.job_steps_ended = everywhere ? left.progress.steps_ended : 0;
@@ -146,7 +153,7 @@ void begin(Part& part, store::SystemCalls& calls, std::unique_ptr<transport::Mes
 }
 
 // Prepares the part of one of several nodes.
-void prepare(Part& part, const LeftOutputs& all, int nodes) {
+void prepare(Part& part, const LeftOutputs& all) {
   pool::Pool& pool = *part.pool;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     pool::OutputSlot& slot = pool.slot(index);
@@ -157,7 +164,7 @@ void prepare(Part& part, const LeftOutputs& all, int nodes) {
       slot.state = pool::OutputState::published;
       continue;
     }
-    prepare(pool, index, left, nodes);
+    prepare(pool, index, left);
     const bool is_given_up = slot.error != 0 || slot.is_renamed == pool::is_removed_output;
     if (is_given_up) slot.nodes.job_output = 0;   // each node removes what is left by itself
   }
@@ -165,6 +172,17 @@ void prepare(Part& part, const LeftOutputs& all, int nodes) {
   // Ranks that were killed wait no more.
   pool.header().waiting_for_space = 0;
   for (int journal = 0; journal < static_cast<int>(pool.header().journals); ++journal) pool.journal(journal).is_full = 0;
+}
+
+// What a client had asked for when the job ended, and this stager does not have open yet.
+void open_for_clients(Part& part, const LeftOutputs& all) {
+  pool::Pool& pool = *part.pool;
+  part.openings = std::make_unique<StagedOutputs>(pool, *part.engine, std::vector<std::string>{"/"},
+                                                  [&pool, &all](std::uint32_t index, std::uint64_t job_output) {
+    pool.slot(index).nodes.job_output = job_output;
+    prepare(pool, index, all.at(job_output));
+  });
+  part.node->exchange().serve(*part.openings);
 }
 
 bool any_postponed(const pool::Pool& pool) {
@@ -272,7 +290,7 @@ void settle_with_stagers(LeftOutputs& all, const Session& session, const std::ve
   if (session.stagers == 0 || std::any_of(missing.begin(), missing.end(), [&](int node) { return node >= first; })) return;
   for (auto& [output, left] : all) {
     const bool was_opened = left.progress.steps_begun != 0 || left.progress.closed != 0;
-    if (!left.has_stager && was_opened) left.is_at_stagers = true;
+    if (!left.has_stager && !left.is_to_be_opened && was_opened) left.is_at_stagers = true;
   }
 }
 
@@ -299,8 +317,9 @@ void recover_session(const Session& session, Companions& companions, store::Syst
     auto messages = companions.messages(nodes, division.process_of);
     auto next = messages.begin();
     problem = on_all(parts, companions, [&](Part& part) {
-      prepare(part, all, session.nodes);
+      prepare(part, all);
       begin(part, calls, std::move(*next++));
+      if (part.pool->is_stager()) open_for_clients(part, all);
       part.node->exchange().do_without({missing.begin(), missing.end()});
     });
   }

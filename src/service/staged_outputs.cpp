@@ -23,14 +23,18 @@ bool is_below(const std::string& path, const std::string& directory) {
 
 }  // namespace
 
-store::FileNames StagedOutputs::names_of(const std::string& path, base::Publish publish, bool refuses_existing) const {
-  const std::string final_path = store::resolved_path(path);
+void StagedOutputs::require_allowed(const std::string& final_path) const {
   const auto is_above = [&](const std::string& each) { return is_below(final_path, each); };
   if (std::none_of(directories_.begin(), directories_.end(), is_above)) {
     throw base::Error(base::Errc::permission, fmt::format("the stager writes below {} only, and '{}' is not there",
                                                           fmt::join(directories_, ", "), final_path),
                       "`glean stage --directory` says where it may write");
   }
+}
+
+store::FileNames StagedOutputs::names_of(const std::string& path, base::Publish publish, bool refuses_existing) const {
+  const std::string final_path = store::resolved_path(path);
+  require_allowed(final_path);
   if (publish == base::Publish::rename && !refuses_existing && store::why_written_in_place(final_path)) publish = base::Publish::in_place;
   const std::string unique = std::to_string(getpid()) + "-" + std::to_string(base::now_ns());
   return store::choose_names(final_path, publish, refuses_existing, unique);
@@ -38,13 +42,15 @@ store::FileNames StagedOutputs::names_of(const std::string& path, base::Publish 
 
 std::optional<pool::OutputKey> StagedOutputs::claim_slot() {
   std::optional<pool::OutputKey> claimed;
-  for (std::uint32_t index = 0; !claimed && index < pool::output_slots; ++index) claimed = pool_.open_slot(index);
+  for (std::uint32_t index = 0; !claimed && index < pool::output_slots; ++index) claimed = pool_.claim_slot(index);
   return claimed;
 }
 
 std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder& recorder) {
   auto description = store::OutputDescription::decode(asked.description);
-  if (asked.makes_file) {
+  if (description.is_bytes) {   // a client has made it, and publishes it
+    require_allowed(store::resolved_path(description.names.working_path));
+  } else if (asked.makes_file) {
     const bool in_place = description.names.working_path == description.names.final_path;
     description.names = names_of(description.names.final_path, in_place ? base::Publish::in_place : base::Publish::rename,
                                  asked.refuses_existing);
@@ -53,6 +59,7 @@ std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder&
   const auto key = claim_slot();
   if (!key) return std::nullopt;
   const auto names = description.encode_names(), layout = description.encode_layout();
+  pool_.slot(key->slot).is_bytes = description.is_bytes ? 1 : 0;
   pool::mark_path(pool_.slot(key->slot), description.names.final_path);
   try {
     recorder.describe(*key, names, pool::Recorder::More::follow);
@@ -65,6 +72,8 @@ std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder&
   }
   asked.description = names;
   asked.description.insert(asked.description.end(), layout.begin(), layout.end());
+  if (prepare_) prepare_(key->slot, asked.job_output);
+  pool_.slot(key->slot).state.store(pool::OutputState::open, std::memory_order_release);
   engine_.adopt_now();
   return key;
 }

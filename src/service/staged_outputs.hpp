@@ -3,6 +3,7 @@
 // The outputs that the clients of a stager open, in the pool that the stager has for their job.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,11 @@ namespace glean::service {
 
 class StagedOutputs final : public nodes::Openings {
  public:
+  // Called with the slot of an output, and what all nodes call it, before the drain sees it.
+  using Prepare = std::function<void(std::uint32_t index, std::uint64_t job_output)>;
   // Files are made below `directories`, absolute and without symbolic links, and nowhere else. Everything must outlive it.
-  StagedOutputs(pool::Pool& pool, drain::Engine& engine, std::vector<std::string> directories)
-      : pool_(pool), engine_(engine), directories_(std::move(directories)) {}
+  StagedOutputs(pool::Pool& pool, drain::Engine& engine, std::vector<std::string> directories, Prepare prepare = nullptr)
+      : pool_(pool), engine_(engine), directories_(std::move(directories)), prepare_(std::move(prepare)) {}
 
   // Where the file of `path` is made. A symbolic link is followed. Throws permission when that is not below one of the directories,
   // not_found, exists. Asks the file system.
@@ -24,11 +27,14 @@ class StagedOutputs final : public nodes::Openings {
   [[nodiscard]] std::optional<pool::OutputKey> open(Asked& asked, pool::Recorder& recorder) override;
 
  private:
+  // Throws permission.
+  void require_allowed(const std::string& final_path) const;
   [[nodiscard]] std::optional<pool::OutputKey> claim_slot();
 
   pool::Pool& pool_;
   drain::Engine& engine_;
   std::vector<std::string> directories_;
+  Prepare prepare_;
   store::SystemCalls calls_;
 };
 

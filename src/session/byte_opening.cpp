@@ -164,6 +164,10 @@ store::OutputDescription description_of(Core& core, const std::string& path) {
   description.is_bytes = true;
   description.checksums = core.settings().for_output(path).checksums;
   description.direct_io = core.settings().drain.direct_io;
+  const pool::PoolHeader& header = core.pool().header();
+  if (core.pool().is_staged()) {
+    description.share = plan::share_in_turn(header.stagers, header.nodes - header.stagers, header.request_bytes);
+  }
   return description;
 }
 
@@ -373,7 +377,7 @@ pool::OutputKey join_output(Core& core, const Members& members, const std::strin
 }
 
 MadeOutput open_output(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing) {
-  if (core.nodes().count() > 1) return open_on_all_nodes(core, comm, path, existing);
+  if (core.is_shared()) return open_on_all_nodes(core, comm, path, existing);
   const auto made = on_root<pool::OutputKey>(comm, [&](pool::OutputKey& key) {
     Proposed proposed;
     make_output(core, members_of(core, comm), path, existing, proposed);

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "pool/futex.hpp"
 #include "pool/lamport_clock.hpp"
+#include "pool/published.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 
@@ -49,10 +50,24 @@ void abandon(Core& core, const Members& members, pool::OutputKey key) {
 // Ranks of this node write it from now on, in a tick that all nodes have reached.
 void begin(Core& core, pool::OutputKey key, const Proposed& made, std::uint64_t tick) {
   pool::OutputSlot& slot = core.pool().slot(key.slot);
-  slot.writes.job_written_tick = tick;
+  slot.writes.job_written_tick = slot.writes.job_sent_tick = tick;
   slot.writes.begun = pool::WriteStamp{tick, 0}.word();
   pool::raise_tick(core.pool(), core.pool().header().lamport_tick.load());   // another rank may have gone on
   core.share(job_output(made), key);
+}
+
+// All stagers have the file open then. Stagers know nothing of what was closed before: bytes that are there change when that is durable.
+void open_at_stagers(Core& core, pool::OutputKey key, const Proposed& made) {
+  const pool::OutputSlot& slot = core.pool().slot(key.slot);
+  const auto before = [&] { return pool::what_is_before(core.pool(), key.slot); };
+  if (made.is_in_place) wait_until(core, [&] { return before() != pool::Before::draining; }, "what was closed before it");
+  if (made.is_in_place && before() == pool::Before::kept) {
+    throw base::Error(base::Errc::io, "what was closed before it is not durable, because the storage has refused it");
+  }
+  core.open_at_stagers(key, pool::AtStagers::asked);
+  core.wait_for_stagers(key);
+  const std::uint32_t error = slot.error.load(std::memory_order_acquire);
+  if (error != 0) throw base::Error(static_cast<base::Errc>(error - 1), pool::message_of(slot), slot.hint.data());
 }
 
 // What another rank of this node has begun, and no rank has closed.
@@ -80,6 +95,7 @@ MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path,
     if (rank == root) key = {static_cast<std::uint32_t>(made.slot), static_cast<std::uint32_t>(made.generation)};
     else key = join_output(core, members, path, made);
     core.open_on_this_node(*key);
+    if (rank == root && core.pool().is_staged()) open_at_stagers(core, *key, made);
   });
   const auto of_any = caught([&] { agree(comm, failed); });
   if (of_any) {

@@ -20,6 +20,7 @@
 #include "pool/ranks_of_output.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
+#include "session/captured_so_far.hpp"
 #include "session/core.hpp"
 #include "store/posix/file_space.hpp"
 
@@ -31,52 +32,6 @@ void tell_drain(Core& core) {
 }
 
 namespace {
-
-// The drain tells this rank, among others, when more is written.
-class WaitsForWrites {
- public:
-  explicit WaitsForWrites(pool::OutputSlot& slot) : slot_(slot), generation_(slot.generation) { slot_.writes.waiting.fetch_add(1); }
-  ~WaitsForWrites() {
-    if (slot_.generation == generation_) slot_.writes.waiting.fetch_sub(1);
-  }
-  WaitsForWrites(const WaitsForWrites&) = delete;
-  WaitsForWrites& operator=(const WaitsForWrites&) = delete;
-
- private:
-  pool::OutputSlot& slot_;
-  std::uint32_t generation_;   // it may have failed, and the slot be another's
-};
-
-// What any rank of the node has captured of an output before now, up to a collective count, and on several nodes what others have captured
-// in earlier ticks of the Lamport clock.
-class CapturedSoFar {
- public:
-  CapturedSoFar(const Core& core, pool::OutputKey key, std::uint32_t collective_count)
-      : slot_(core.pool().slot(key.slot)), generation_(key.generation), by_all_nodes_(core.pool().is_shared()),
-        next_(pool::WriteStamp::of(slot_.writes.begun.load())) {
-    if (!by_all_nodes_) next_.order = collective_count;
-  }
-  // The drain writes it, before it would do so by itself.
-  void want_written() const {
-    if (by_all_nodes_) pool::raise(slot_.writes.wanted_tick, next_.order);
-    pool::raise(slot_.writes.write_up_to, next_.number);
-  }
-  // The drain writes through the page cache up to there.
-  void want_to_read() const { pool::raise(slot_.writes.read_up_to, next_.number); }
-  // It is in the file, or never will be.
-  [[nodiscard]] bool is_written() const {
-    if (!is_open(slot_) || slot_.generation.load(std::memory_order_acquire) != generation_ || slot_.error.load() != 0) return true;
-    const bool all = slot_.writes.written.load(std::memory_order_acquire) >= next_.number;
-    if (by_all_nodes_) return all && slot_.writes.job_written_tick.load(std::memory_order_acquire) >= next_.order;
-    return all || slot_.writes.written_before.load(std::memory_order_acquire) >= next_.word();
-  }
-
- private:
-  pool::OutputSlot& slot_;
-  std::uint32_t generation_;
-  bool by_all_nodes_;
-  pool::WriteStamp next_;
-};
 
 // That all its ranks have closed, is not written in place, and has not yet been published.
 std::optional<FoundOutput> find_unpublished(const Core& core, const std::string& path) {
@@ -351,7 +306,17 @@ int ByteOutput::change_working_file(Change change) const {
   return error;
 }
 
+// What was flushed before is in earlier ticks.
+void ByteOutput::synchronize_at_stagers() {
+  const std::uint64_t tick = pool::tick_of(slot_);
+  pool::raise(slot_.writes.wanted_durable_tick, tick);
+  tell_drain(*core_);
+  wait_for_drain([&] { return slot_.writes.job_durable_tick.load(std::memory_order_acquire) >= tick; }, "' on the stagers' storage");
+  throw_failure();
+}
+
 void ByteOutput::synchronize() {
+  if (core_->pool().is_staged()) synchronize_at_stagers();
   const int error = change_working_file([](int file) { return fsync(file) == 0 ? 0 : errno; });
   if (error != 0) throw base::system_error(error, "cannot synchronize '" + path_ + "'");
 }

@@ -204,6 +204,7 @@ class ByteOutput {
   ByteOutput(std::shared_ptr<Core> core, pool::OutputKey key, std::string path, std::string working_path, bool is_in_place);
   void check_reach(base::Bytes end);
   void set_box(const mesh::Pattern& place);
+  void synchronize_at_stagers();
   void leave(std::uint32_t flags);
   [[nodiscard]] std::uint32_t collective_count() const;
   template <class Condition> void wait_for_drain(Condition holds, const char* what);

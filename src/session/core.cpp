@@ -124,7 +124,6 @@ void Core::join(const std::map<std::string, std::string>& settings) {
   };
   const auto shared = on_root<Shared>(comm_, [&](Shared& value) {
     configuration_ = base::load_configuration(settings, base::process_environment());
-    do_without_stagers();
     const auto& loaded = configuration_.settings;
     value = {loaded.pool.deadline_seconds, loaded.log_level, loaded.any_captures(),
              program_ == Program::knows && loaded.any_needs_writers(),
@@ -160,7 +159,6 @@ void Core::bring_settings(const std::map<std::string, std::string>& settings) {
   agree(comm_, caught([&] {
     const bool needs_them = nodes_->is_aggregator() || program_ == Program::unmodified;
     if (needs_them && !is_root()) configuration_ = base::load_configuration(program, environment);
-    do_without_stagers();
   }));
 }
 
@@ -435,7 +433,11 @@ void Core::write_report() {
   report.datasets = datasets_;
   if (file_plans_) report.tuning = file_plans_->changes();
   if (settings().report.table) fmt::print(stderr, "{}", report::to_table(report));
-  if (const std::string& file = settings().report.file; !file.empty()) {
+  // What a program writes with the library comes first, also under `glean run`.
+  static std::string reported;   // by another session of this process
+  const bool says_nothing = report.drain.outputs.empty() && report.passthrough.empty();
+  if (const std::string& file = settings().report.file; !file.empty() && !(says_nothing && reported == file)) {
+    reported = file;
     errno = 0;
     std::ofstream out(file);
     out << report::to_json(report);

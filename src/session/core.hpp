@@ -120,9 +120,9 @@ class Core {
   // Waits until the drain of this node has made the file, or opened it: it stays open, whatever becomes of its name. Throws what that
   // fails with. Blocks.
   void open_on_this_node(pool::OutputKey key);
-  // Of mode staged, on the root: all stagers open the output, too, or it fails. Local, does not wait for them.
-  void open_at_stagers(pool::OutputKey key, const std::vector<std::byte>& description, bool refuses_existing);
-  // Until they have, or it has failed: before then nothing of it could be recovered. Throws io when they are lost, timeout. Blocks.
+  // Of mode staged, on the root's node: all stagers open the output, too, or it fails. Local, does not wait for them.
+  void open_at_stagers(pool::OutputKey key, pool::AtStagers ask);
+  // Until they have, or it has failed. Throws io when they are lost, timeout. Blocks.
   void wait_for_stagers(pool::OutputKey key);
   // The ranks of this session are on several nodes, or stagers write for them.
   [[nodiscard]] bool is_shared() const { return nodes_->count() + stagers_ > 1; }
@@ -180,7 +180,6 @@ class Core {
   void join_nodes();
   void ask_stagers(const std::string& session);
   void join_stagers();
-  void do_without_stagers();
   void watch_calls();
   void call_without_pool();
   [[nodiscard]] bool is_alone_on_node() const { return collective_ && collective_->has_places() && nodes_->count() == 1; }

@@ -3,7 +3,6 @@
 // What a session does besides where stagers write for it.
 #include <cerrno>
 #include <string>
-#include <vector>
 
 #include "base/log.hpp"
 #include "pool/futex.hpp"
@@ -18,16 +17,6 @@ namespace {
 constexpr std::uint64_t opening_nap_ns = 100'000'000;
 
 }  // namespace
-
-// Unmodified programs are not staged as yet.
-void Core::do_without_stagers() {
-  base::Settings& settings = configuration_.settings;
-  if (program_ != Program::unmodified || !settings.any_stages()) return;
-  if (rank_ == 0) {
-    warn_once("mode = \"staged\" is for the library's own interface as yet: what this program writes its nodes drain (threaded)");
-  }
-  settings.do_without_stagers();
-}
 
 // The root asks the stagers whether they take the job, before there are pools: what a node sends must find room in a chunk of a stager.
 void Core::ask_stagers(const std::string& session) {
@@ -55,19 +44,17 @@ void Core::join_stagers() {
   if (rank_ == 0) base::log(base::LogLevel::info, "stagers that write for this session: {}", stagers_);
 }
 
-void Core::open_at_stagers(pool::OutputKey key, const std::vector<std::byte>& description, bool refuses_existing) {
-  const std::uint64_t job_output = std::uint64_t{key.generation} << 32 | key.slot;
-  share(job_output, key);
-  exchange_->exchange().open_at_stagers(job_output, description, refuses_existing);
-  pool::futex_signal(pool_->header().progress);
+void Core::open_at_stagers(pool::OutputKey key, pool::AtStagers ask) {
+  pool_->slot(key.slot).nodes.at_stagers.store(ask, std::memory_order_release);
+  share(std::uint64_t{key.generation} << 32 | key.slot, key);
 }
 
 void Core::wait_for_stagers(pool::OutputKey key) {
-  const std::uint64_t job_output = std::uint64_t{key.generation} << 32 | key.slot;
   const pool::OutputSlot& slot = pool_->slot(key.slot);
   pool::Wait wait(pool_->header().progress, deadline_seconds_, opening_nap_ns);
   const bool is_known = wait.until([&] {
-    if (exchange_->exchange().is_at_stagers(job_output) || slot.error.load(std::memory_order_acquire) != 0) return true;
+    const bool is_open = slot.nodes.at_stagers.load(std::memory_order_acquire) == pool::AtStagers::open;
+    if (is_open || slot.error.load(std::memory_order_acquire) != 0) return true;
     if (const auto lost = outputs_->drain_is_lost()) throw base::Error(*lost);
     return false;
   });

@@ -37,7 +37,9 @@ class ThreadedBackend final : public Backend {
         const pool::OutputKey key = describe(definitions);
         word = as_word(key);   // from now on the drain has it
         core_->open_on_this_node(key);
-        if (core_->pool().is_staged()) core_->open_at_stagers(key, described_, opening_.refuses_existing);
+        if (core_->pool().is_staged()) {
+          core_->open_at_stagers(key, opening_.refuses_existing ? pool::AtStagers::asked_for_new_file : pool::AtStagers::asked);
+        }
       });
       if (mine.error) described_.clear();   // nothing for other nodes to open
     }
@@ -95,7 +97,6 @@ class ThreadedBackend final : public Backend {
 
   void end_step(std::uint64_t /*step*/) override {
     if (!keeps_step_) return;
-    wait_for_stagers();
     core_->outputs().end_step(*output_, steps_kept_++);
     core_->keep_draining();
     core_->recorder().ring_the_drain();
@@ -119,7 +120,6 @@ class ThreadedBackend final : public Backend {
   void close() override {
     tell_of_drops();
     output_->all_dropped = steps_kept_ == 0 && output_->steps_dropped != 0;
-    wait_for_stagers();
     core_->outputs().close(*output_);
     core_->full_pool_policy().leave(output_->key);
     core_->recorder().ring_the_drain();
@@ -150,12 +150,6 @@ class ThreadedBackend final : public Backend {
   [[nodiscard]] bool is_part() const { return core_->parts().count > 1; }
   [[nodiscard]] bool may_drop() const { return opening_.settings.full == base::WhenFull::drop; }
   [[nodiscard]] bool keeps_first_step() const { return has_fixed_ && has_records_; }
-
-  // A step is not complete before rank 0 has ended it, and so before all stagers can be asked for what they have of it.
-  void wait_for_stagers() {
-    if (std::exchange(is_at_stagers_, true) || !core_->pool().is_staged() || !core_->is_root()) return;
-    core_->wait_for_stagers(output_->key);
-  }
 
   void prepare_to_drop(const mesh::Definitions& definitions) {
     base::Bytes fixed_bytes = 0;
@@ -245,7 +239,6 @@ class ThreadedBackend final : public Backend {
   base::Bytes step_bytes_ = 0;      // about
   std::vector<bool> is_record_;     // of each variable
   bool has_fixed_ = false, has_records_ = false;
-  bool is_at_stagers_ = false;      // or need not be
   bool keeps_step_ = true;          // that is open
   std::uint64_t steps_kept_ = 0;    // ended: the numbers of steps in the file have no gaps
 };

@@ -217,7 +217,7 @@ plan::FileDomains extents_of(const FileLayout& layout) {
 
 plan::FileWriters OutputDescription::writers() const {
   plan::FileDomains domains = extents_of(layout);
-  domains.in_turn = is_part;
+  domains.in_turn = is_part || is_bytes;
   return plan::FileWriters(share, domains);
 }
 

@@ -44,8 +44,9 @@ def ranks(name="kill_writer"):
 
 
 def everything(trial, name="kill_writer"):
+    """The ranks first: those of an unmodified program that has lost its stagers write past them."""
     job = _start(trial, name)
-    trial.kill([*job.stagers.processes, *job.ranks], "everything")
+    trial.kill([*job.ranks, *job.stagers.processes], "everything")
     _end(trial, job)
 
 
@@ -116,8 +117,15 @@ def nothing(trial, name="kill_writer"):
 
 def recovery(trial, name="kill_writer"):
     job = _start(trial, name)
-    trial.kill([*job.stagers.processes, *job.ranks], "everything")
+    trial.kill([*job.ranks, *job.stagers.processes], "everything")
     kill_recoveries(trial, job)
+
+
+BYTES = "files_writer"
+
+
+def _of_bytes(kind):
+    return lambda trial: kind(trial, BYTES)
 
 
 KINDS = {
@@ -131,4 +139,9 @@ KINDS = {
     "staged: sedov: all ranks": (1, ranks("sedov")),
     "staged: sedov: one stager": (1, stagers("sedov")),
     "staged: nothing": (1, nothing),
+    "staged: bytes: all ranks": (4, ranks(BYTES)),
+    "staged: bytes: one node": (3, _of_bytes(one_node)),
+    "staged: bytes: everything": (4, _of_bytes(everything)),
+    "staged: bytes: recovery half-way": (3, _of_bytes(recovery)),
+    "staged: bytes: nothing": (1, _of_bytes(nothing)),
 }

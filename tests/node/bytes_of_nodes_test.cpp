@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Raw outputs that ranks of several nodes write over one another, in rounds: what was written last is in the file.
+// Raw outputs that ranks of several nodes write over one another, in rounds: what was written last is in the file, whether the nodes write
+// it or stagers do.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <barrier>
+#include <filesystem>
 #include <fstream>
+#include <future>
 #include <random>
 #include <thread>
 
 #include "base/clock.hpp"
 #include "pool/lamport_clock.hpp"
-#include "raw_output.hpp"
-#include "virtual_nodes.hpp"
 #include "pool/futex.hpp"
+#include "raw_output.hpp"
+#include "service/staged_job.hpp"
 #include "store/posix/temporary_directory.hpp"
+#include "virtual_nodes.hpp"
 
 namespace glean::tests {
 namespace {
@@ -28,12 +32,19 @@ struct Rank {
   pool::OutputKey key;
 };
 
-class BytesOfNodes : public testing::TestWithParam<unsigned> {
+// A seed, and how many stagers there are.
+class BytesOfNodes : public testing::TestWithParam<std::tuple<unsigned, int>> {
  protected:
   BytesOfNodes() {
     int first = 0;
+    const auto clients = static_cast<int>(ranks_.size());
+    for (int stager = 0; stager < stagers_; ++stager) {
+      const service::StagedJob::Options options{"bytes", "a test", pool::small_plan(), {std::filesystem::canonical(directory_ / ".")}};
+      jobs_.push_back(std::make_unique<service::StagedJob>(options, network_.messages(clients + stager)));
+      over_.push_back(std::async(std::launch::async, [job = jobs_.back().get()] { return job->run(); }));
+    }
     for (std::size_t n = 0; n < ranks_.size(); ++n) {
-      const pool::NodeShare share{"bytes", static_cast<int>(ranks_.size()), static_cast<int>(n)};
+      const pool::NodeShare share{"bytes", clients + stagers_, static_cast<int>(n), stagers_};
       nodes_.push_back(std::make_unique<VirtualNode>(pool::small_plan(), ranks_[n], first, share, network_, calls_));
       const pool::OutputKey key = open(*nodes_.back());
       for (int rank = 0; rank < ranks_[n]; ++rank) members_.push_back({nodes_.back().get(), first + rank, rank, key});
@@ -52,13 +63,15 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
 
   [[nodiscard]] pool::OutputKey open(VirtualNode& node) const {
     const bool is_first = nodes_.size() == 1;
-    const auto description = raw_output(directory_ / ".file.part", directory_ / "file");
+    auto description = raw_output(directory_ / ".file.part", directory_ / "file");
+    if (stagers_ != 0) description.share = plan::share_in_turn(stagers_, static_cast<int>(ranks_.size()), pool::small_plan().request_bytes);
     if (is_first) store::write_text(description.names.working_path, "");
     pool::Recorder recorder(node.made.pool, 0, 30, [] { return "opening"; });
     const pool::OutputKey key = node.describe(recorder, description);
     pool::OutputSlot& slot = node.made.pool.slot(key.slot);
     slot.is_bytes = 1;
     node.engine.adopt_now();
+    if (is_first && stagers_ != 0) slot.nodes.at_stagers = pool::AtStagers::asked;
     slot.nodes.job_output = 1;
     return key;
   }
@@ -76,6 +89,7 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
   // What this rank has to see is in the file.
   void flush(const Rank& rank) {
     pool::OutputSlot& slot = rank.node->made.pool.slot(rank.key.slot);
+    if (stagers_ != 0) pool::raise_tick(rank.node->made.pool, pool::proposed_tick(rank.node->made.pool));
     const auto next = pool::WriteStamp::of(slot.writes.begun.load());
     pool::raise(slot.writes.wanted_tick, next.order);
     pool::raise(slot.writes.write_up_to, next.number);
@@ -119,14 +133,14 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
   }
   // Nodes may have nothing to write for long.
   [[nodiscard]] bool writes(int rank, std::size_t round) const {
-    return (static_cast<std::size_t>(rank) * 5 + round + GetParam()) % 4 != 0;
+    return (static_cast<std::size_t>(rank) * 5 + round + seed_) % 4 != 0;
   }
 
   void run_rank(const Rank& rank, std::size_t rounds, base::WhenFull full) {
     pool::Recorder recorder(rank.node->made.pool, rank.node_rank, 30, [] { return "a rank"; });
     store::SystemCalls calls;
     capture::FullPoolPolicy policy(rank.node->made.pool, recorder, rank.node_rank, calls);
-    std::mt19937 random(GetParam() * 100 + static_cast<unsigned>(rank.self));
+    std::mt19937 random(seed_ * 100 + static_cast<unsigned>(rank.self));
     for (std::size_t round = 0; round < rounds; ++round) {
       if (writes(rank.self, round)) write(policy, rank, full, place(rank.self, round), value(rank.self, round));
       if (random() % 4 == 0) usleep(static_cast<unsigned>(random() % 3000));
@@ -175,17 +189,23 @@ class BytesOfNodes : public testing::TestWithParam<unsigned> {
     }
     return true;
   }
-  void expect_finished() const {
+  void expect_finished() {
     for (int i = 0; i < 30'000 && !all_are_finished(); ++i) usleep(1000);
     EXPECT_TRUE(all_are_finished());
+    for (auto& node : nodes_) node->exchange.leave();
+    for (auto& over : over_) EXPECT_TRUE(over.get());
   }
 
+  const unsigned seed_ = std::get<0>(GetParam());
+  const int stagers_ = std::get<1>(GetParam());
   std::vector<int> ranks_{2, 1, 2};
   store::TemporaryDirectory directory_;
   store::SystemCalls calls_;
-  transport::LocalNetwork network_{3, GetParam()};
+  transport::LocalNetwork network_{3 + stagers_, seed_, stagers_};
   std::array<std::atomic<std::uint64_t>, 200> ticks_{};
   std::barrier<> all_{5};
+  std::vector<std::unique_ptr<service::StagedJob>> jobs_;
+  std::vector<std::future<bool>> over_;
   std::vector<std::unique_ptr<VirtualNode>> nodes_;
   std::vector<Rank> members_;
   std::atomic<bool> ends_{false};
@@ -219,7 +239,7 @@ TEST_P(BytesOfNodes, AFailureIsKnownEverywhere) {
   EXPECT_NE(access((directory_ / ".file.part").c_str(), F_OK), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Delays, BytesOfNodes, testing::Range(1U, 7U));
+INSTANTIATE_TEST_SUITE_P(Delays, BytesOfNodes, testing::Combine(testing::Range(1U, 5U), testing::Values(0, 2)));
 
 }  // namespace
 }  // namespace glean::tests

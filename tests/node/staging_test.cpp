@@ -33,6 +33,10 @@ constexpr std::uint64_t limit_ns = 60'000'000'000;
 
 class Staging : public testing::Test {
  protected:
+  ~Staging() override {
+    for (const auto& job : jobs_) job->end_soon();   // where the test has failed
+  }
+
   // The nodes; `ranks[n]` of each.
   void start(const std::vector<int>& ranks, int stagers, unsigned seed = 0) {
     clients_ = static_cast<int>(ranks.size());
@@ -67,14 +71,10 @@ class Staging : public testing::Test {
       header.resize(description.layout.header_bytes);
       description.metadata = {{0, header}};
       node->keys.push_back(node->describe(recorder, description));
-      node->made.pool.slot(node->keys.back().slot).nodes.job_output = job_output;
+      pool::SlotNodes& known = node->made.pool.slot(node->keys.back().slot).nodes;
+      if (node == nodes_.front()) known.at_stagers = pool::AtStagers::asked;
+      known.job_output = job_output;
       node->engine.adopt_now();
-      if (node != nodes_.front()) continue;
-      auto bytes = description.encode_names();
-      const auto layout = description.encode_layout();
-      bytes.insert(bytes.end(), layout.begin(), layout.end());
-      node->exchange.progress();
-      node->exchange.open_at_stagers(job_output, std::move(bytes), false);
     }
   }
   [[nodiscard]] pool::OutputSlot& slot(VirtualNode& node, std::size_t output = 0) { return node.made.pool.slot(node.keys[output].slot); }
@@ -292,6 +292,51 @@ TEST_F(PlayedStagers, WhatClientsHaveOpenFailsWhereTheStorageRefusesIt) {
   EXPECT_TRUE(fs::is_empty(directory()));
 }
 
+// All are killed when the ranks have put everything: before any stager has heard of the file, or when only the first one has it open.
+TEST_F(Staging, WhatNotAllStagersHaveOpenIsRecovered) {
+  constexpr int clients = 2, stagers = 2, nodes = clients + stagers;
+  for (const bool has_root : {false, true}) {
+    std::mt19937 random(7);
+    const std::string name = has_root ? "by_root" : "by_none";
+    network_ = std::make_unique<transport::LocalNetwork>(nodes, 0, stagers);
+    VirtualOutput output = VirtualOutput::random(random, clients, 4, file(name));
+    output.description.share = {.machine = plan::plain_machine(stagers), .nodes = stagers, .first = clients,
+                                .window_bytes = 4 * base::KiB, .request_bytes = 4 * base::KiB, .publisher = clients};
+    output.description.names = {file("." + name + ".part"), file(name)};
+    auto header = output.file();
+    header.resize(output.description.layout.header_bytes);
+    output.description.metadata = {{0, header}};
+    for (int n = 0; n < nodes; ++n) {
+      const pool::NodeShare share{name, nodes, n, stagers};
+      VirtualNode& node = *nodes_.emplace_back(
+          std::make_unique<VirtualNode>(pool::roomy_plan(), n < clients ? 1 : 0, n, share, *network_, calls_));
+      if (n > clients || (n == clients && !has_root)) continue;
+      pool::Recorder recorder(node.made.pool, 0, 60, [] { return "a rank"; });
+      node.keys.push_back(node.describe(recorder, output.description));
+      slot(node).nodes.at_stagers = n == 0 ? pool::AtStagers::asked : pool::AtStagers::no;
+      slot(node).nodes.job_output = 1;
+      node.engine.adopt_now();
+      if (n >= clients) continue;
+      for (std::uint64_t step = 0; step < output.steps; ++step) node.put_step(recorder, node.keys[0], 0, output, step);
+      node.close(recorder, node.keys[0], 0, output);
+    }
+    std::vector<std::string> left;
+    for (const auto& node : nodes_) {
+      node->engine.stop(drain::Engine::Unfinished::leave);
+      left.push_back(node->made.pool.name() + "1");
+      fs::create_hard_link("/dev/shm" + node->made.pool.name(), "/dev/shm" + left.back());
+    }
+    nodes_.clear();
+    for (const auto& recovered : service::recover_nodes(left, *service::no_companions(), calls_, [] {})) {
+      EXPECT_EQ(recovered.problem, "");
+      EXPECT_TRUE(recovered.recovered.pool_removed) << recovered.pool;
+    }
+    for (const std::string& pool : left) fs::remove("/dev/shm" + pool);
+    EXPECT_EQ(content(file(name)), output.file());
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory()), {}), 2);
+}
+
 // A stager has no ranks that could have it open: that none has is not that all have closed it.
 TEST_F(Staging, AnOutputThatTheNodesDoNotKnowYetIsNotClosed) {
   std::mt19937 random(2);
@@ -311,16 +356,6 @@ TEST_F(Staging, AnOutputThatTheNodesDoNotKnowYetIsNotClosed) {
   pool::futex_signal(stager.made.pool.header().work);
   ASSERT_TRUE(comes([&] { return closed.nodes.part_durable != 0; }));   // by the one thread, which has looked at the other before
   EXPECT_EQ(stager.made.pool.slot(stager.keys[0].slot).nodes.part_durable, 0U);
-}
-
-// A rank may open an output just when the stagers are lost.
-TEST_F(Staging, AfterTheExchangeHasStoppedNothingIsSent) {
-  std::mt19937 random(1);
-  transport::LocalNetwork network(2, 0, 1);
-  VirtualNode client(pool::roomy_plan(), 1, 0, pool::NodeShare{"staged", 2, 0, 1}, network, calls_);
-  client.exchange.stop();
-  client.exchange.open_at_stagers(1, std::vector<std::byte>(100), false);
-  EXPECT_FALSE(network.messages(1)->arrival());
 }
 
 // Of what was opened and put, a rank gives an output up: no stager keeps anything of it.

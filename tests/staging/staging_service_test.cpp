@@ -100,14 +100,10 @@ class Staged : public testing::Test {
       header.resize(description.layout.header_bytes);
       description.metadata = {{0, header}};
       node->keys.push_back(node->describe(recorder, description));
-      node->made.pool.slot(node->keys.back().slot).nodes.job_output = 1;
+      pool::SlotNodes& known = node->made.pool.slot(node->keys.back().slot).nodes;
+      if (node == nodes_.front()) known.at_stagers = pool::AtStagers::asked;
+      known.job_output = 1;
       node->engine.adopt_now();
-      if (node != nodes_.front()) continue;
-      auto bytes = description.encode_names();
-      const auto layout = description.encode_layout();
-      bytes.insert(bytes.end(), layout.begin(), layout.end());
-      node->exchange.progress();
-      node->exchange.open_at_stagers(1, std::move(bytes), false);
     }
     return comes([&] {
       const json jobs = status().at("jobs");
