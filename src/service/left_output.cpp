@@ -62,7 +62,7 @@ struct Head {
        is_to_be_opened = false;
 };
 
-// A stager speaks for its clients: those that have left have no pool any more.
+// A stager speaks for its clients: those that have left have no pool any more. Those of a raw output leave when it is published.
 void add_staging(const pool::Pool& pool, const pool::OutputSlot& slot, LeftOutput& left) {
   const auto all = static_cast<int>(pool.header().nodes), stagers = static_cast<int>(pool.header().stagers);
   if (stagers == 0) return;
@@ -72,7 +72,7 @@ void add_staging(const pool::Pool& pool, const pool::OutputSlot& slot, LeftOutpu
   if (pool.is_staged()) return;
   left.has_stager = true;
   left.progress.steps_begun = slot.nodes.job_steps_begun;
-  if (!left.is_at_stagers) return;
+  if (!left.is_at_stagers || slot.is_bytes != 0) return;
   left.progress.steps_ended = slot.nodes.job_steps_ended;
   for (int client = 0; client < all - stagers; ++client) left.nodes.insert(client);
 }

@@ -62,9 +62,16 @@ bool StagedJob::run() {
   engine_->stop(is_over ? drain::Engine::Unfinished::discard : drain::Engine::Unfinished::leave);
   if (!is_over) return false;
   problem_ = what_is_kept();
-  only_lacks_storage_ = !problem_.empty();
-  if (!only_lacks_storage_) pool_.remove();
-  return !only_lacks_storage_;
+  if (problem_.empty()) {
+    pool_.remove();
+    return true;
+  }
+  only_lacks_storage_ = true;
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool_.slot(index);
+    if (slot.state == pool::OutputState::open && slot.is_bytes != 0) only_lacks_storage_ = false;   // a client publishes that
+  }
+  return false;
 }
 
 // By all stagers of the job, for another try. Empty: nothing.

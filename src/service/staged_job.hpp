@@ -39,7 +39,7 @@ class StagedJob {
   // Nothing more is taken: run() returns when all that has come is done, or nothing moves any more. Any thread.
   void end_soon();
   [[nodiscard]] const std::string& problem() const { return problem_; }
-  // After run(): the clients need nothing more, and all that is left in the pool is what the storage of some stager refuses.
+  // After run(): all that is left in the pool is what the storage of some stager refuses, and the stagers complete it without the clients.
   [[nodiscard]] bool only_lacks_storage() const { return only_lacks_storage_; }
   // What has become of the outputs so far. Any thread.
   [[nodiscard]] drain::DrainTrace trace() const { return engine_->trace(); }
