@@ -58,8 +58,8 @@ struct Head {
   nodes::NodeProgress progress;
   std::uint64_t inode = 0, synchronized_writes = 0;
   std::uint32_t error_bytes = 0, path_bytes = 0, working_path_bytes = 0, nodes = 0;
-  bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false, is_at_stagers = false, has_stager = false,
-       is_to_be_opened = false;
+  bool has_publisher = false, is_in_place = false, is_raw = false, is_renamed = false, is_removed = false, is_at_stagers = false;
+  bool has_stager = false, is_to_be_opened = false;
 };
 
 // A stager speaks for its clients: those that have left have no pool any more. Those of a raw output leave when it is published.
@@ -88,6 +88,7 @@ LeftOutput left_of(const pool::Pool& pool, std::uint32_t index) {
   left.inode = slot.publishing_inode;
   left.synchronized_writes = slot.synchronized_writes;
   left.is_in_place = is_in_place(description.names);
+  left.is_raw = slot.is_bytes != 0;
   left.is_renamed = find_renamed(description.names, slot).has_value();
   left.is_removed = slot.is_renamed == pool::is_removed_output;
   add_staging(pool, slot, left);
@@ -114,6 +115,7 @@ void LeftOutput::join(const LeftOutput& other) {
   synchronized_writes = std::max(synchronized_writes, other.synchronized_writes);
   has_publisher = has_publisher || other.has_publisher;
   is_in_place = is_in_place || other.is_in_place;
+  is_raw = is_raw || other.is_raw;
   is_renamed = is_renamed || other.is_renamed;
   is_removed = is_removed || other.is_removed;
   is_at_stagers = is_at_stagers || other.is_at_stagers;
@@ -128,7 +130,7 @@ void LeftOutput::join(const LeftOutput& other) {
 bool LeftOutput::is_published() const {
   if (has_publisher || is_to_be_opened || !error.empty()) return false;
   const bool is_of_stagers = is_at_stagers && !has_stager;
-  return is_of_stagers || is_renamed || (is_in_place && progress.part_durable != 0);
+  return is_of_stagers || is_renamed || ((is_in_place || is_raw) && progress.part_durable != 0);
 }
 
 bool LeftOutput::needs(const std::vector<int>& missing) const {
@@ -163,6 +165,7 @@ std::string encode(const LeftOutputs& outputs) {
     head.nodes = static_cast<std::uint32_t>(left.nodes.size());
     head.has_publisher = left.has_publisher;
     head.is_in_place = left.is_in_place;
+    head.is_raw = left.is_raw;
     head.is_renamed = left.is_renamed;
     head.is_removed = left.is_removed;
     head.is_at_stagers = left.is_at_stagers;
@@ -187,9 +190,9 @@ LeftOutputs decode(std::string_view bytes) {
     Head head;
     std::memcpy(&head, take(sizeof head).data(), sizeof head);
     LeftOutput left{.progress = head.progress, .nodes = {}, .inode = head.inode, .synchronized_writes = head.synchronized_writes,
-                    .has_publisher = head.has_publisher, .is_in_place = head.is_in_place, .is_renamed = head.is_renamed,
-                    .is_removed = head.is_removed, .is_at_stagers = head.is_at_stagers, .has_stager = head.has_stager,
-                    .is_to_be_opened = head.is_to_be_opened,
+                    .has_publisher = head.has_publisher, .is_in_place = head.is_in_place, .is_raw = head.is_raw,
+                    .is_renamed = head.is_renamed, .is_removed = head.is_removed, .is_at_stagers = head.is_at_stagers,
+                    .has_stager = head.has_stager, .is_to_be_opened = head.is_to_be_opened,
                     .error = std::string(take(head.error_bytes)),
                     .new_path = std::string(take(head.path_bytes)), .new_working_path = std::string(take(head.working_path_bytes))};
     for (std::uint32_t i = 0; i < head.nodes; ++i) {

@@ -23,14 +23,15 @@ struct LeftOutput {
   std::set<int> nodes;                     // that have it open
   std::uint64_t inode = 0;                 // of the publisher's file, which it was about to rename
   std::uint64_t synchronized_writes = 0;   // of any node: what died with the others may have been told
-  bool has_publisher = false, is_in_place = false, is_renamed = false, is_removed = false;
+  bool has_publisher = false, is_in_place = false, is_raw = false, is_renamed = false, is_removed = false;
   bool is_at_stagers = false;              // all of it, and closed
   bool has_stager = false;                 // among the nodes that have it open
   bool is_to_be_opened = false;            // by stagers, some of which may have it open; none has written what they do not all have
   std::string error, new_path, new_working_path;
 
   void join(const LeftOutput& other);
-  // By the publisher: what that has open no more it has published, or it has failed there. What stagers had all of and have open no more
+  // By the publisher: what that has open no more it has published, or it has failed there; not a raw output of which all nodes had made
+  // their parts durable, which it would keep. The program may have removed it since. What stagers had all of and have open no more
   // is theirs: they have published it, or have said why not.
   [[nodiscard]] bool is_published() const;
   // What has failed, what the program has removed, and what the publisher has published and forgotten, each node ends by itself. Clients

@@ -71,6 +71,12 @@ class KilledJob {
     for (int node = 0; node < node_count; ++node) pools_[index(node)]->pool.slot(keys_[node][file].slot).working_inode = status.st_ino;
     pools_[0]->pool.slot(keys_[0][file].slot).state = pool::OutputState::published;
   }
+  // Node 0 has published it when all had closed it, and has forgotten it; then the program has removed it.
+  void publish_and_remove(File file) {
+    std::filesystem::remove(path(file) + ".part");
+    pools_[0]->pool.slot(keys_[0][file].slot).state = pool::OutputState::free;
+    pools_[1]->pool.slot(keys_[1][file].slot).nodes.part_durable = 1;
+  }
   void close() { progress_ = 1 | pool::rank_closed; }
   // As the drains of the job have done.
   void open_files() {
@@ -222,6 +228,14 @@ TEST(RecoveryOfBytes, WhatOneNodeWasToldIsSynchronizedIsPublishedWithWhatAllHave
   EXPECT_EQ(job.byte(x, 0, ".unclosed"), 4);
   EXPECT_EQ(job.byte(x, 5000, ".unclosed"), 2);
   EXPECT_EQ(job.byte(y, 0), -1);
+}
+
+TEST(RecoveryOfBytes, WhatTheProgramHasRemovedSinceItWasPublishedHasNotFailed) {
+  KilledJob job(Place::new_file);
+  job.close();
+  job.publish_and_remove(x);
+  for (const drain::OutputTrace& output : job.recover()) EXPECT_EQ(output.state, "published") << output.path << ": " << output.note;
+  EXPECT_EQ(job.byte(x, 0), -1);
 }
 
 TEST(RecoveryOfBytes, AnotherNodeFindsWhatTheFirstHasPublishedUnclosed) {
