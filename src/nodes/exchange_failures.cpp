@@ -38,8 +38,7 @@ std::vector<std::byte> Exchange::failure_message(FailureHead head, const std::st
 }
 
 // Along the tree, away from where it was heard of. What the storage of a stager refuses goes up to the root first, and the root's word down
-// to all: clients that have been told that the stagers have all of it may have left, and then the stagers keep it. Clients of a raw output
-// are there, and all nodes decide.
+// to all: clients that have been told that the stagers have all of it may have left, and then the stagers keep it.
 void Exchange::tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except) {
   pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const bool stager_refuses = failure == SharedOutput::Failure::refused && is_kept_by_stagers(output);
