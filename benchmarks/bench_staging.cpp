@@ -3,6 +3,7 @@
 // One file of several large steps in mode staged, or in another one to compare with: what the ranks wait for, when the stagers have all of
 // it, when it is durable. `benchmarks/staging.py` starts the stagers, and what else is to be compared, in turns.
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +19,7 @@ struct Options : BenchmarkOptions {
   int steps = 4;
   double compute_seconds = 0;
   std::uint64_t step_mib = 64;   // of each rank
+  std::uint64_t budget_mib = 0;  // of a node's pool; 0: room for everything
   std::string mode = "staged";
   std::string path;              // of the file
 };
@@ -33,7 +35,8 @@ struct Outcome {
 Outcome write(const Ranks& ranks, const Options& options) {
   const std::uint64_t per_rank = options.step_mib * MiB / sizeof(double);
   const auto count = static_cast<std::uint64_t>(ranks.count()), rank = static_cast<std::uint64_t>(ranks.rank());
-  const std::uint64_t budget = options.step_mib * static_cast<std::uint64_t>(options.steps + 1) * count * 5 / 4 + 64;
+  const std::uint64_t of_all = options.step_mib * static_cast<std::uint64_t>(options.steps + 1) * count * 5 / 4 + 64;
+  const std::uint64_t budget = options.budget_mib != 0 ? options.budget_mib : of_all;
   glean::Session session(MPI_COMM_WORLD, {{"mode", options.mode}, {"pool.budget", std::to_string(budget) + "MiB"}});
   glean::Output out = session.open(options.path, glean::Format::cdf5);
   const glean::Dimension dimensions[] = {out.define_unlimited("t"), out.define_dimension("x", per_rank * count)};
@@ -67,7 +70,9 @@ Outcome write(const Ranks& ranks, const Options& options) {
   outcome.durable_seconds = now_seconds() - begin;
   session.close();
   for (double& blocked : outcome.blocked) blocked = ranks.max(blocked);
-  for (double* each : {&outcome.first_seconds, &outcome.close_seconds, &outcome.staged_seconds, &outcome.durable_seconds}) *each = ranks.max(*each);
+  for (double* each : {&outcome.first_seconds, &outcome.close_seconds, &outcome.staged_seconds, &outcome.durable_seconds}) {
+    *each = ranks.max(*each);
+  }
   return outcome;
 }
 
@@ -77,6 +82,7 @@ int run(int argc, char** argv) {
   command_line.add_option("--steps", options.steps)->check(CLI::PositiveNumber);
   command_line.add_option("--compute", options.compute_seconds, "seconds after each step");
   command_line.add_option("--step-mib", options.step_mib, "of each rank")->check(CLI::PositiveNumber);
+  command_line.add_option("--budget-mib", options.budget_mib, "of a node's pool (default: room for everything)");
   command_line.add_option("--mode", options.mode);
   command_line.add_option("--path", options.path, "of the file, which stays")->required();
   return command_line.run(argc, argv, [&](const Ranks& ranks) {
@@ -85,7 +91,8 @@ int run(int argc, char** argv) {
     if (!ranks.root()) return 0;
     double blocked = outcome.close_seconds;
     for (const double each : outcome.blocked) blocked += each;
-    write_json({{"mode", options.mode},
+    write_json({{"recipe", recipe(ranks, std::filesystem::path(options.path).parent_path(), 1)},
+                {"mode", options.mode},
                 {"ranks", ranks.count()},
                 {"bytes", options.step_mib * MiB * static_cast<std::uint64_t>(options.steps * ranks.count())},
                 {"first_blocked_seconds", outcome.first_seconds},

@@ -25,6 +25,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -41,7 +42,7 @@ def mpirun(ranks):
 
 
 def spread(values):
-    return {"median": statistics.median(values), "least": min(values), "most": max(values)}
+    return {"median": statistics.median(values), "least": min(values), "most": max(values), "each": values}
 
 
 def cpus():
@@ -54,6 +55,7 @@ class Bench:
     def __init__(self, options):
         self.build, self.repetitions, self.quick = options.build.resolve(), options.repetitions, options.quick
         self.place = pathlib.Path(tempfile.mkdtemp(prefix="bench-staging-", dir=self.build))
+        self.recipe = None   # of the first program that has run
         self.key = self.place / "stage.key"
         self.key.touch(mode=0o600)
         self.key.write_text(os.urandom(32).hex() + "\n")
@@ -93,14 +95,22 @@ class Bench:
         if any(ended):
             raise RuntimeError(f"the stagers ended with {ended}:\n" + self.file("stage.log").read_text())
 
-    def write(self, path, mode="staged", ranks=1, step_mib=256, steps=4, compute=0.0, launch=None, **variables):
+    def write(self, path, mode="staged", ranks=1, step_mib=256, steps=4, compute=0.0, budget_mib=0, launch=None):
+        """What bench_staging says, and what the library has said meanwhile."""
         target = self.file("result.json")
         target.unlink(missing_ok=True)
         before = cpus()
+        if self.quick:
+            step_mib, compute, budget_mib = 1, min(compute, 0.1), 0
         command = [*(launch or mpirun(ranks)), self.build / "bin" / "bench_staging", "--mode", mode, "--path", path, "--json", target,
-                   "--step-mib", 1 if self.quick else step_mib, "--steps", steps, "--compute", min(compute, 0.1) if self.quick else compute]
-        subprocess.run([str(word) for word in command], env=self.environment(**variables), check=True, timeout=SECONDS_MAX)
-        return json.loads(target.read_text()) | {"cpu_seconds": cpus() - before}
+                   "--step-mib", step_mib, "--steps", steps, "--compute", compute, "--budget-mib", budget_mib]
+        ran = subprocess.run([str(word) for word in command], env=self.environment(), capture_output=True, text=True,
+                             timeout=SECONDS_MAX, check=False)
+        if ran.returncode != 0:
+            raise RuntimeError(f"bench_staging ended with {ran.returncode}: {ran.stderr}")
+        said = json.loads(target.read_text())
+        self.recipe = self.recipe or said.pop("recipe")
+        return said | {"cpu_seconds": cpus() - before, "said": ran.stderr}
 
     def iperf(self, streams):
         """Bytes per second over loopback."""
@@ -108,8 +118,8 @@ class Bench:
         server = subprocess.Popen(["iperf3", "-s", "-1", "-p", port], stdout=subprocess.DEVNULL)
         time.sleep(0.3)
         seconds = "1" if self.quick else "3"
-        said = subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-P", str(streams), "-t", seconds, "-J"], capture_output=True, text=True,
-                              check=True, timeout=SECONDS_MAX)
+        said = subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-P", str(streams), "-t", seconds, "-J"],
+                              capture_output=True, text=True, check=True, timeout=SECONDS_MAX)
         server.wait(30)
         return json.loads(said.stdout)["end"]["sum_received"]["bits_per_second"] / 8
 
@@ -139,7 +149,8 @@ class Bench:
                     (self.memory / "out.nc").unlink()
             results.append({"stagers": stagers, "staged_bytes_per_second": spread(staged), "iperf3_bytes_per_second": spread(iperf),
                             "staged_to_iperf3": statistics.median(staged) / statistics.median(iperf),
-                            "blocked_seconds": spread(blocked), "captured_bytes_per_second": spread(puts), "first_blocked_seconds": spread(first)})
+                            "blocked_seconds": spread(blocked), "captured_bytes_per_second": spread(puts),
+                            "first_blocked_seconds": spread(first)})
         return results
 
     def disk(self):
@@ -234,26 +245,39 @@ class Bench:
         return results
 
     def stopped(self):
-        """A job of steps with a pause between them; the stager is stopped when the third begins, and goes on after a minute."""
+        """A job of steps with a pause between them; the stager is stopped after some of them, and goes on after a minute. Once more
+        with a pool that has room for three steps."""
         seconds = 2 if self.quick else 60
-        results, steps = {}, 10
+        results, steps = {"undisturbed": [], "stopped": [], "stopped, small pool": []}, 10
         files = self.file("files")
         files.mkdir(exist_ok=True)
         with self.stagers(1, files, 1024) as (stager,):
-            for case in ("undisturbed", "stopped"):
-                path = files / f"{case}.nc"
-                waker = None
-                if case == "stopped":
-                    waker = subprocess.Popen(["bash", "-c", f"sleep 3; kill -STOP {stager.pid}; sleep {seconds}; kill -CONT {stager.pid}"])
-                begin = time.monotonic()
-                out = self.write(path, ranks=2, step_mib=32, steps=steps, compute=1)
-                results[case] = {"blocked_seconds": out["blocked_seconds"], "longest_step_seconds": max(out["each_blocked_seconds"]),
-                                 "staged_seconds": out["staged_seconds"], "whole_seconds": time.monotonic() - begin}
-                if waker:
-                    waker.wait()
-            self.same(files / "undisturbed.nc", files / "stopped.nc")
+            for _ in range(1 if self.quick else min(3, self.repetitions)):
+                for case, each in results.items():
+                    stopping = threading.Thread(target=self.stop, args=(stager.pid, files, seconds))
+                    if case != "undisturbed":
+                        stopping.start()
+                    out = self.write(files / f"{case}.nc", ranks=2, step_mib=32, steps=steps, compute=1,
+                                     budget_mib=200 if "small" in case else 0)
+                    each.append({"blocked_seconds": out["blocked_seconds"], "longest_step_seconds": max(out["each_blocked_seconds"]),
+                                 "staged_seconds": out["staged_seconds"], "said": out["said"]})
+                    if case != "undisturbed":
+                        stopping.join()
+                    self.same(files / "undisturbed.nc", files / f"{case}.nc")
         shutil.rmtree(files)
-        return {"stopped_seconds": seconds, "steps": steps, "identical_files": True} | results
+        of = {case: {key: spread([one[key] for one in each]) for key in ("blocked_seconds", "longest_step_seconds", "staged_seconds")}
+              | {"said": sorted({one["said"] for one in each})} for case, each in results.items()}
+        return {"stopped_seconds": seconds, "steps": steps, "identical_files": True} | of
+
+    @staticmethod
+    def stop(process, files, seconds):
+        """For so long, once it has made a file, and some steps are there."""
+        while not any(name.endswith(".part") for name in os.listdir(files)):
+            time.sleep(0.01)
+        time.sleep(3 if seconds > 10 else 0.3)
+        os.kill(process, signal.SIGSTOP)
+        time.sleep(seconds)
+        os.kill(process, signal.SIGCONT)
 
     def sst(self):
         python = os.environ.get("ADIOS2_PYTHON", sys.executable)
@@ -263,8 +287,8 @@ class Bench:
         step_mib, steps = (1, 4) if self.quick else (256, 4)
         with self.stagers(1, self.memory, 1792):
             for _ in range(self.repetitions):
-                said = subprocess.run([python, HERE / "sst.py", self.file("stream"), str(step_mib), str(steps)], capture_output=True, text=True,
-                                      check=True, timeout=SECONDS_MAX)
+                said = subprocess.run([python, HERE / "sst.py", self.file("stream"), str(step_mib), str(steps)],
+                                      capture_output=True, text=True, check=True, timeout=SECONDS_MAX)
                 sst.append(json.loads(said.stdout))
                 staged.append(self.write(self.memory / "out.nc", step_mib=step_mib, steps=steps))
                 (self.memory / "out.nc").unlink()
@@ -293,6 +317,7 @@ def main():
             result[kind] = getattr(bench, kind)()
     finally:
         bench.close()
+    result["recipe"] = bench.recipe
     text = json.dumps(result, indent=1) + "\n"
     if options.json:
         options.json.write_text(text)
