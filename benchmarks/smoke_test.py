@@ -108,6 +108,20 @@ class Benchmarks(unittest.TestCase):
         self.assertEqual([each["exchange"] for each in result["results"]], ["tcp", "mpi"])
         self.assertTrue(result["identical_files"])
 
+    def test_staging_is_reported_beside_what_it_competes_with(self):
+        result = self.results("staging")
+        self.assertEqual(set(result["recipe"]), RECIPE)
+        self.assertTrue(result["quick"])
+        self.assertTrue(result["stopped"]["identical_files"])
+        for case in ("undisturbed", "stopped", "stopped, small pool"):
+            self.assertGreater(result["stopped"][case]["staged_seconds"]["median"], 0)
+        for each in result["connections"]:
+            self.assertEqual(each["connections"], 64)
+            self.assertGreater(each["beside"]["connect_and_status"]["median_seconds"], 0)
+        for kind in ("loopback", "hosts"):
+            for each in result[kind] if "left_out" not in result[kind] else ():
+                self.assertGreater(each["staged_bytes_per_second"]["median"], 0)
+
     def test_transfers_are_reported_two_sided_and_one_sided(self):
         result = self.results("transfer")
         self.check_head(result, 2)

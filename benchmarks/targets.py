@@ -165,6 +165,29 @@ def exchange_rows(rows, exchange):
             result["identical_files"])
 
 
+def staging_rows(rows, staging):
+    def parts(kind):   # none where it was left out, or not asked for
+        found = (staging or {}).get(kind, [])
+        return [] if "left_out" in found else found
+
+    for each in parts("loopback"):
+        ratio = each["staged_to_iperf3"]
+        at_least(rows, f"into the pools of {each['stagers']} stager(s): beside iperf3", 0.6, ratio, f"{ratio:.2f}")
+    for store in parts("disk"):
+        each = staging["disk"][store]
+        ratio = each["staged_to_threaded"]
+        target = f"staged until durable, {store}: beside threaded"
+        if store == "plain disk":   # there the processors are the limit
+            row(rows, target, "", f"{ratio:.2f}", None)
+        else:
+            at_least(rows, target, 0.9, ratio, f"{ratio:.2f}")
+        blocked = [each[mode]["blocked_seconds"]["median"] for mode in ("staged", "threaded")]
+        row(rows, f"blocked staged and threaded, {store}", "", "{:.3f} s, {:.3f} s".format(*blocked), None)
+    for each in parts("hosts"):
+        ratio = each["efficiency"]
+        at_least(rows, f"{each['compute_hosts']} hosts to {each['staging_hosts']} stagers: of the links", 0.9, ratio, f"{ratio:.2f}")
+
+
 def nodes_rows(rows, nodes):
     for result in nodes.values():
         if not result:

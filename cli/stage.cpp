@@ -153,10 +153,14 @@ void end_jobs(StagingService& service, const EndSignals& signals, double grace_s
 int say_end(StagingService& service) {
   const auto done = service.status().at("finished");
   const auto left = service.left_in_memory();
+  const auto memory = service.status().at("memory");
   say_line(fmt::format("{:<22}{}", "jobs", done.at("jobs").get<std::uint64_t>()));
   say_line(fmt::format("{:<22}{}", "  that had a problem", done.at("incomplete").get<std::uint64_t>()));
   say_line(fmt::format("{:<22}{}", "files published", done.at("files").at("published").get<std::uint64_t>()));
   say_line(fmt::format("{:<22}{}", "files that failed", done.at("files").at("failed").get<std::uint64_t>()));
+  if (const auto kept = memory.at("kept_files").get<std::uint64_t>(); kept != 0) {
+    say_line(fmt::format("{:<22}{}", "files kept in memory", kept));
+  }
   say_line(fmt::format("{:<22}{}", "written", base::readable_bytes(done.at("written_bytes").get<Bytes>())));
   for (const std::string& pool : left) say_line(fmt::format("{:<22}{}", "left in memory", pool.substr(1)));
   if (!left.empty()) say_line("`glean recover` on this host completes what is left");
@@ -178,6 +182,7 @@ int stage(const StageOptions& options) {
   }
   end_jobs(service, signals, *base::parse_seconds(options.grace), entry);
   entry.remove();
+  service.try_what_is_kept();
   return say_end(service);
 }
 

@@ -104,6 +104,7 @@ Row row_of(const json& job) {
   const json& files = job.at("files");
   std::string of_files = fmt::format("{} done, {} open", number_in(files, "published"), number_in(files, "open"));
   if (number_in(files, "failed") != 0) of_files += fmt::format(", {} failed", number_in(files, "failed"));
+  if (number_in(files, "kept") != 0) of_files += fmt::format(", {} kept", number_in(files, "kept"));
   return {printable(job.at("label").get<std::string>()),
           job.at("state").get<std::string>(),
           time_text(job.at("seconds").get<double>()),
@@ -151,7 +152,10 @@ void print(const Asked& asked) {
             << fmt::format("  memory  {} of {} in use, {} at most so far", bytes_in(memory, "used_bytes"), bytes_in(memory, "budget_bytes"),
                            bytes_in(memory, "high_water_bytes"));
   if (number_in(memory, "left_bytes") != 0) {
-    std::cout << fmt::format("; {} of it left by jobs, which `glean recover` on {} completes", bytes_in(memory, "left_bytes"), stager.host);
+    const auto kept = number_in(memory, "kept_files");
+    std::cout << fmt::format("; {} of it left by {}, which `glean recover` on {} completes", bytes_in(memory, "left_bytes"),
+                             number_of(number_in(memory, "left_jobs"), "job"), stager.host);
+    if (kept != 0) std::cout << fmt::format("\n  kept    {} that the storage refuses, until there is room", number_of(kept, "file"));
   }
   std::cout << '\n';
   print_jobs(status.at("jobs"));

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/signals_blocked.hpp"
 #include "base/units.hpp"
+#include "service/recovery.hpp"
 #include "topology/discover/discover.hpp"
 #include "transport/tcp/socket.hpp"
 #include "transport/tree.hpp"
@@ -198,6 +199,7 @@ void StagingService::run(Job& job) {
   } catch (const std::exception& error) {
     ended.problem = error.what();
   }
+  if (ended.problem.empty()) try_what_is_kept();   // of jobs before it: the storage takes files
   has_ended(job, std::move(ended));
 }
 
@@ -215,6 +217,7 @@ void StagingService::run_connected(Job& job, Ended& ended) {
     if (ends_soon_) running.end_soon();
   }
   if (!running.run()) ended.problem = running.problem().empty() ? "not all of it is done" : running.problem();
+  ended.only_lacks_storage = running.only_lacks_storage();
 }
 
 // The job is gone when this returns, and the thread that is in it has nothing more to do.
@@ -240,9 +243,12 @@ void StagingService::has_ended(Job& job, Ended ended) {
                                  ended.problem.empty() ? "is over" : "did not end well", files(ended.files.published),
                                  base::readable_bytes(ended.written_bytes), ended.seconds);
   if (ended.files.failed != 0) line += fmt::format("; {} failed", files(ended.files.failed));
+  if (ended.files.kept != 0) line += fmt::format("; {} kept", files(ended.files.kept));
   if (!ended.problem.empty()) line += "; " + ended.problem;
   if (!ended.left_pool.empty()) {
-    line += fmt::format("; {} is left in memory: `glean recover` on {} completes it", ended.left_pool.substr(1), host_);
+    const std::string others = job.asked.stagers > 1 ? fmt::format(", and with it where the other {} stagers of the job run,",
+                                                                   job.asked.stagers - 1) : "";
+    line += fmt::format("; {} is left in memory: `glean recover` on {}{} completes it", ended.left_pool.substr(1), host_, others);
   }
   options_.tell(line, ended.problem.empty() && ended.files.failed == 0 ? Tone::plain : Tone::problem);
 
@@ -251,8 +257,11 @@ void StagingService::has_ended(Job& job, Ended ended) {
   incomplete_ += ended.problem.empty() ? 0 : 1;
   files_.published += ended.files.published;
   files_.failed += ended.files.failed;
+  files_.kept += ended.files.kept;
   written_bytes_ += ended.written_bytes;
-  if (!ended.left_pool.empty()) left_.push_back({ended.left_pool, job.plan.pool_bytes});
+  if (!ended.left_pool.empty()) {
+    left_.push_back({ended.left_pool, job.plan.pool_bytes, ended.files.kept, job.asked.stagers, ended.only_lacks_storage});
+  }
   ended_threads_.push_back(std::move(job.thread));
   jobs_.erase(ended.session);
   last_.push_back(std::move(ended));
@@ -266,6 +275,7 @@ StagingService::Files StagingService::files_of(const drain::DrainTrace& trace) {
     if (output.state == "published") ++files.published;
     else if (output.state == "failed") ++files.failed;
     else if (output.state == "open") ++files.open;
+    else if (output.state == "postponed") ++files.kept;
   }
   return files;
 }
@@ -317,6 +327,33 @@ std::vector<std::string> StagingService::left_in_memory() {
   return names;
 }
 
+// With other stagers it takes `glean recover` on all of their hosts together.
+void StagingService::try_what_is_kept() {
+  const std::scoped_lock trying(trying_);
+  std::vector<std::string> names;
+  {
+    const std::scoped_lock lock(mutex_);
+    forget_completed_pools();
+    for (const LeftPool& pool : left_) {
+      if (pool.only_lacks_storage && pool.stagers == 1) names.push_back(pool.name);
+    }
+  }
+  if (names.empty()) return;
+  try {
+    store::SystemCalls calls;
+    for (const auto& tried : service::recover_nodes(names, *service::no_companions(), calls, [] {})) {
+      for (const drain::OutputTrace& output : tried.recovered.outputs) {
+        if (output.state != "published") continue;   // it is said already
+        options_.tell(fmt::format("'{}', which the storage had refused, is published", output.path), Tone::plain);
+        const std::scoped_lock lock(mutex_);
+        ++files_.published;
+      }
+    }
+  } catch (const std::exception& error) {
+    options_.tell(fmt::format("what the storage has refused was tried again: {}", error.what()), Tone::problem);
+  }
+}
+
 nlohmann::json StagingService::to_json(const Job& job) const {
   constexpr std::array names{"joined", "connecting", "running", "ending"};
   const Files files = job.staged ? files_of(job.staged->trace()) : Files{};
@@ -327,7 +364,7 @@ nlohmann::json StagingService::to_json(const Job& job) const {
           {"clients", job.asked.clients},
           {"state", names[static_cast<std::size_t>(job.state)]},
           {"seconds", seconds_since(job.since)},
-          {"files", {{"published", files.published}, {"open", files.open}, {"failed", files.failed}}},
+          {"files", {{"published", files.published}, {"open", files.open}, {"failed", files.failed}, {"kept", files.kept}}},
           {"written_bytes", job.staged ? job.staged->pool().header().written_bytes.load() : 0},
           {"pool_bytes", job.plan.pool_bytes},
           {"pool_used_bytes", job.staged ? job.staged->pool().used_bytes() : 0}};
@@ -337,7 +374,7 @@ nlohmann::json StagingService::to_json(const Ended& ended) const {
   return {{"session", ended.session},
           {"label", ended.label},
           {"seconds", ended.seconds},
-          {"files", {{"published", ended.files.published}, {"failed", ended.files.failed}}},
+          {"files", {{"published", ended.files.published}, {"failed", ended.files.failed}, {"kept", ended.files.kept}}},
           {"written_bytes", ended.written_bytes},
           {"problem", ended.problem},
           {"left_pool", ended.left_pool}};
@@ -350,7 +387,11 @@ nlohmann::json StagingService::status() {
   forget_late_joins();
   const Bytes used = used_bytes();   // and forgets what is completed
   Bytes left = 0;
-  for (const LeftPool& pool : left_) left += pool.bytes;
+  std::uint64_t kept_files = 0;
+  for (const LeftPool& pool : left_) {
+    left += pool.bytes;
+    kept_files += pool.kept_files;
+  }
   nlohmann::json jobs = nlohmann::json::array(), last = nlohmann::json::array();
   for (const auto& [session, job] : jobs_) jobs.push_back(to_json(*job));
   for (const Ended& ended : last_) last.push_back(to_json(ended));
@@ -365,13 +406,15 @@ nlohmann::json StagingService::status() {
             {"job_bytes", options_.job_memory_bytes},
             {"used_bytes", used},
             {"left_bytes", left},
+            {"left_jobs", left_.size()},
+            {"kept_files", kept_files},
             {"high_water_bytes", high_water_bytes_}}},
           {"connections", connections},
           {"jobs", jobs},
           {"finished",
            {{"jobs", over_},
             {"incomplete", incomplete_},
-            {"files", {{"published", files_.published}, {"failed", files_.failed}}},
+            {"files", {{"published", files_.published}, {"failed", files_.failed}, {"kept", files_.kept}}},
             {"written_bytes", written_bytes_},
             {"last", last}}}};
 }

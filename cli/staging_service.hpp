@@ -64,6 +64,8 @@ class StagingService {
   [[nodiscard]] std::uint64_t jobs_over();
   // Pools of jobs that are over which hold data, until `glean recover` has completed them.
   [[nodiscard]] std::vector<std::string> left_in_memory();
+  // Tries what the storage has refused once more, of jobs that had no other stager. Blocks.
+  void try_what_is_kept();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -82,6 +84,7 @@ class StagingService {
   };
   struct Files {
     std::uint64_t published = 0, failed = 0, open = 0;
+    std::uint64_t kept = 0;   // in memory, because the storage of a stager refuses them
   };
   struct Ended {
     std::string session, label;
@@ -90,10 +93,14 @@ class StagingService {
     Bytes written_bytes = 0;
     std::string problem;     // empty: all is done
     std::string left_pool;   // with what could not be completed; empty: nothing is left
+    bool only_lacks_storage = false;   // what is there
   };
   struct LeftPool {
     std::string name;
     Bytes bytes = 0;
+    std::uint64_t kept_files = 0;   // that the storage refuses
+    int stagers = 1;                // of its job, which have a pool each
+    bool only_lacks_storage = false;
   };
 
   nlohmann::json handle(const nlohmann::json& request);
@@ -120,7 +127,8 @@ class StagingService {
   const std::string host_;
   const Clock::time_point started_ = Clock::now();
 
-  std::mutex mutex_;   // everything below
+  std::mutex trying_;   // before the other one
+  std::mutex mutex_;    // everything below
   std::condition_variable job_gone_;
   std::map<std::string, std::unique_ptr<Job>> jobs_;   // by session
   std::vector<std::thread> ended_threads_;

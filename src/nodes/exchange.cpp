@@ -367,7 +367,9 @@ bool Exchange::tell_progress(SharedOutput& output) {
   NodeProgress progress = own_progress(output);
   for (const auto& [child, said] : output.children) {
     if (!said) return false;
-    progress.join(*said);
+    NodeProgress theirs = *said;
+    if (is_kept_by_stagers(output) && !tree_.is_stager(child)) theirs.agreed = 1;
+    progress.join(theirs);
   }
   if (!parent_ && progress.agreed != 0) progress.postponed = 1;   // all have
   const std::uint64_t now = base::now_ns();
@@ -401,7 +403,8 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   set(slot.nodes.job_open_rank, of_all.open_rank);
   set(slot.nodes.job_published, std::max(of_all.published, of_all.removed));
   apply_ticks(slot, of_all);
-  if (of_all.postponed != 0) pool::set_postponed(slot, pool::Postponed::yes);   // this node may just have put it off
+  const bool has_failed = output.told_of_failure == SharedOutput::Failure::failed;   // on a client, whose stagers keep it
+  if (of_all.postponed != 0 && !has_failed) pool::set_postponed(slot, pool::Postponed::yes);   // this node may just have put it off
   std::uint64_t wanted = slot.steps.synchronize_up_to.load(std::memory_order_relaxed);
   while (wanted < of_all.synchronize_up_to && !slot.steps.synchronize_up_to.compare_exchange_weak(wanted, of_all.synchronize_up_to)) {}
   pool::futex_signal(pool_.header().work);

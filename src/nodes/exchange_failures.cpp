@@ -8,6 +8,11 @@
 #include "pool/postponed.hpp"
 
 namespace glean::nodes {
+namespace {
+
+constexpr char kept_by_stagers[] = "the stagers have all of it in memory: when that is mended, `glean recover` where they run completes it";
+
+}  // namespace
 
 // In this order: what is refused says so before it has an error.
 Exchange::SharedOutput::Failure Exchange::failure_of(const pool::OutputSlot& slot) {
@@ -15,6 +20,11 @@ Exchange::SharedOutput::Failure Exchange::failure_of(const pool::OutputSlot& slo
   if (slot.error.load(std::memory_order_acquire) == 0) return Failure::none;
   const pool::Postponed postponed = pool::postponed(slot);
   return postponed == pool::Postponed::no || postponed == pool::Postponed::failed ? Failure::failed : Failure::refused;
+}
+
+// This node is a stager, and what the storage refuses the stagers keep without their clients; a raw output all nodes keep.
+bool Exchange::is_kept_by_stagers(const SharedOutput& output) const {
+  return tree_.is_stager(self_) && pool_.slot(output.key.slot).is_bytes.load(std::memory_order_acquire) == 0;
 }
 
 std::vector<std::byte> Exchange::failure_message(FailureHead head, const std::string& what, const std::string& hint) {
@@ -27,16 +37,24 @@ std::vector<std::byte> Exchange::failure_message(FailureHead head, const std::st
   return bytes;
 }
 
-// Along the tree, away from where it was heard of.
+// Along the tree, away from where it was heard of. What the storage of a stager refuses goes up to the root first, and the root's word down
+// to all: clients that have been told that the stagers have all of it may have left, and then the stagers keep it.
 void Exchange::tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except) {
+  pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const bool stager_refuses = failure == SharedOutput::Failure::refused && is_kept_by_stagers(output);
+  if (stager_refuses && !parent_ && slot.nodes.job_closed.load(std::memory_order_acquire) != closed_and_at_stagers) {
+    pool::set_postponed(slot, pool::Postponed::failed);
+    return tell_of_failure(output, SharedOutput::Failure::failed, -1);
+  }
   output.told_of_failure = failure;
-  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const std::string what = pool::message_of(slot), hint = slot.hint.data();
   const auto bytes = failure_message({.error = slot.error.load(std::memory_order_acquire) - 1, .job_output = output.job_output,
                                       .may_be_kept = failure == SharedOutput::Failure::refused ? 1U : 0U}, what, hint);
-  if (parent_ && *parent_ != except) all_.messages.send(*parent_, bytes);
+  const bool goes_up = parent_ && *parent_ != except;
+  if (goes_up) all_.messages.send(*parent_, bytes);
+  if (goes_up && stager_refuses) return;
   for (const int child : children_) {
-    if (child != except) all_.messages.send(child, bytes);
+    if (child != except || stager_refuses) all_.messages.send(child, bytes);
   }
 }
 
@@ -51,14 +69,21 @@ void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
   }
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   pool::OutputSlot& slot = pool_.slot(output->key.slot);
+  const bool are_stagers_to_keep_it = tree_.stagers() != 0 && slot.is_bytes == 0;
+  if (head.may_be_kept != 0 && are_stagers_to_keep_it && !tree_.is_stager(self_)) {   // a client needs nothing more of it
+    pool::fail(slot, head.error, {text, head.what_bytes}, kept_by_stagers);
+    output->told_of_failure = SharedOutput::Failure::failed;
+    return pool::futex_signal(pool_.header().work);
+  }
   const bool has_failed_here = slot.error_claimed.load() != 0;   // for another reason, where it has not been refused
   if (head.may_be_kept != 0 && !has_failed_here) pool::move_on(slot, pool::Postponed::no, pool::Postponed::refused);
-  if (head.may_be_kept == 0 && slot.is_bytes != 0) pool::set_postponed(slot, pool::Postponed::failed);
+  if (head.may_be_kept == 0 && (slot.is_bytes != 0 || tree_.is_stager(self_))) pool::set_postponed(slot, pool::Postponed::failed);
   pool::fail(slot, head.error, {text, head.what_bytes}, {text + head.what_bytes, head.hint_bytes});
   // None where the drain just fails it, too, and has not said yet why: then that is told.
   const auto failure = failure_of(slot);
   const bool is_worse = failure == SharedOutput::Failure::failed && head.may_be_kept != 0;   // than the peer knows
-  if (failure > output->told_of_failure) tell_of_failure(*output, failure, is_worse ? -1 : peer);
+  const bool is_word_of_root = failure == SharedOutput::Failure::refused && is_kept_by_stagers(*output) && peer == parent_;
+  if (failure > output->told_of_failure || is_word_of_root) tell_of_failure(*output, failure, is_worse ? -1 : peer);
   pool::futex_signal(pool_.header().work);
 }
 

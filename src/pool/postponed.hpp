@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Of several nodes: whether an output that the storage refuses is kept in their pools for another try. They decide it together: it
-// is kept if all ranks of all nodes had closed it without having been told. What stands in OutputSlot::nodes.job_postponed.
+// is kept if all ranks of all nodes had closed it without having been told. Of stagers the first one decides: it is kept if that one had
+// told the clients that it is closed and at the stagers. What stands in OutputSlot::nodes.job_postponed.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ enum class Postponed : std::uint32_t {
   no,
   yes,       // by all nodes: it stays in their pools
   refused,   // the storage of some node refuses it; this node has not looked yet whether its ranks have closed it
-  agreed,    // they have: this node keeps it if all do
+  agreed,    // they have, or there are none: this node keeps it if all do
   failed,    // some node does not, or it has failed for another reason: nothing of it is kept
 };
 

@@ -45,7 +45,10 @@ std::optional<std::string> find_renamed(const store::FileNames& names, const poo
   return is_in_place(names) ? std::nullopt : store::find_unclosed(names.final_path, slot.working_inode);
 }
 
-bool is_refused(const pool::OutputSlot& slot) { return pool::is_kept(slot) || pool::is_undecided(slot); }
+bool is_refused(const pool::Pool& pool, const pool::OutputSlot& slot) {
+  const bool is_at_stagers = pool.is_staged() && slot.is_bytes == 0 && slot.nodes.job_closed == nodes::closed_and_at_stagers;
+  return is_at_stagers || pool::is_kept(slot) || pool::is_undecided(slot);
+}
 
 namespace {
 
@@ -88,7 +91,7 @@ LeftOutput left_of(const pool::Pool& pool, std::uint32_t index) {
   left.is_renamed = find_renamed(description.names, slot).has_value();
   left.is_removed = slot.is_renamed == pool::is_removed_output;
   add_staging(pool, slot, left);
-  if (slot.error != 0 && !is_refused(slot)) left.error = pool::message_of(slot);
+  if (slot.error != 0 && !is_refused(pool, slot)) left.error = pool::message_of(slot);
   // What the program has made of its name since it was closed is known on the node of the rank that has renamed it.
   if (const auto now = pool::new_name_of(pool, key); now && !now->is_removed) {
     left.new_path = now->final_path;

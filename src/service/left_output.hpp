@@ -51,7 +51,8 @@ void join(LeftOutputs& all, const LeftOutputs& more);
 [[nodiscard]] store::OutputDescription names_of(const pool::Pool& pool, std::uint32_t index);
 // Where the file is that this node has written into, if it has got its final name, or that of one that was not closed. Local.
 [[nodiscard]] std::optional<std::string> find_renamed(const store::FileNames& names, const pool::OutputSlot& slot);
-// The storage refuses it, and all ranks of the node had closed it: it is tried again. Local.
-[[nodiscard]] bool is_refused(const pool::OutputSlot& slot);
+// The storage refuses it, and all ranks of the node had closed it; or the stagers had all of it, and what they say of it counts: it is
+// tried again. Local.
+[[nodiscard]] bool is_refused(const pool::Pool& pool, const pool::OutputSlot& slot);
 
 }  // namespace glean::service

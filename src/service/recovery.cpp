@@ -108,7 +108,7 @@ void rename(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left)
 void prepare(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left) {
   pool::OutputSlot& slot = pool.slot(index);
   const auto fail = [&](const char* why) { pool::fail(slot, static_cast<std::uint32_t>(base::Errc::io), why, ""); };
-  if (is_refused(slot)) slot.error = slot.error_claimed = slot.discarded = 0;
+  if (is_refused(pool, slot)) slot.error = slot.error_claimed = slot.discarded = 0;
   rename(pool, index, left);
   const int nodes = static_cast<int>(pool.header().nodes), clients = nodes - static_cast<int>(pool.header().stagers);
   const bool on_all_clients = std::count_if(left.nodes.begin(), left.nodes.end(), [&](int node) { return node < clients; }) == clients;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "service/staged_job.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,8 +60,20 @@ bool StagedJob::run() {
   }
   node_->part();
   engine_->stop(is_over ? drain::Engine::Unfinished::discard : drain::Engine::Unfinished::leave);
-  if (is_over) pool_.remove();
-  return is_over;
+  if (!is_over) return false;
+  problem_ = what_is_kept();
+  only_lacks_storage_ = !problem_.empty();
+  if (!only_lacks_storage_) pool_.remove();
+  return !only_lacks_storage_;
+}
+
+// By all stagers of the job, for another try. Empty: nothing.
+std::string StagedJob::what_is_kept() const {
+  std::string text;
+  for (const drain::OutputTrace& output : engine_->trace().outputs) {
+    if (output.state == "postponed") text += fmt::format("{}'{}' is not published: {}", text.empty() ? "" : "; ", output.path, output.note);
+  }
+  return text;
 }
 
 }  // namespace glean::service

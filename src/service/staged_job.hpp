@@ -34,16 +34,20 @@ class StagedJob {
   StagedJob& operator=(const StagedJob&) = delete;
 
   // Receives, writes and publishes until all clients have left and everything is done. False: what clients had sent of it is left in the
-  // pool, because another node is lost or `end_soon` was called; `problem()` says why. Blocks.
+  // pool, because another node is lost, `end_soon` was called, or the storage of some stager refuses a file; `problem()` says why. Blocks.
   [[nodiscard]] bool run();
   // Nothing more is taken: run() returns when all that has come is done, or nothing moves any more. Any thread.
   void end_soon();
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  // After run(): the clients need nothing more, and all that is left in the pool is what the storage of some stager refuses.
+  [[nodiscard]] bool only_lacks_storage() const { return only_lacks_storage_; }
   // What has become of the outputs so far. Any thread.
   [[nodiscard]] drain::DrainTrace trace() const { return engine_->trace(); }
   [[nodiscard]] const pool::Pool& pool() const { return pool_; }
 
  private:
+  [[nodiscard]] std::string what_is_kept() const;
+
   pool::Pool pool_;
   store::SystemCalls calls_;
   std::unique_ptr<drain::Engine> engine_;
@@ -51,6 +55,7 @@ class StagedJob {
   std::unique_ptr<Node> node_;
   std::atomic<bool> ends_soon_{false};
   std::string problem_;
+  bool only_lacks_storage_ = false;
 };
 
 }  // namespace glean::service

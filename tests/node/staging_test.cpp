@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -13,8 +16,11 @@
 #include "base/clock.hpp"
 #include "nodes/node_progress.hpp"
 #include "pool/futex.hpp"
+#include "pool/postponed.hpp"
+#include "pool/published.hpp"
 #include "service/recovery.hpp"
 #include "service/staged_job.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "virtual_nodes.hpp"
 
@@ -176,56 +182,114 @@ TEST_F(Staging, AFileThatCannotBeMadeFailsOnAllNodes) {
   EXPECT_TRUE(fs::is_empty(directory()));
 }
 
+// Nodes of which some are stagers, all of them played here.
+class PlayedStagers : public Staging {
+ public:
+  static constexpr int clients = 3, stagers = 4, nodes = clients + stagers;
+
+ protected:
+  PlayedStagers() : output_(VirtualOutput::random(random_, clients, 5, file("out"))) {
+    network_ = std::make_unique<transport::LocalNetwork>(nodes, 0, stagers);
+    output_.description.share = {.machine = plan::plain_machine(stagers), .nodes = stagers, .first = clients,
+                                 .window_bytes = 4 * base::KiB, .request_bytes = 4 * base::KiB, .publisher = clients};
+    auto header = output_.file();
+    header.resize(output_.description.layout.header_bytes);
+    output_.description.metadata = {{0, header}};
+    for (int n = 0; n < nodes; ++n) {
+      const pool::NodeShare share{"kept", nodes, n, stagers};
+      nodes_.push_back(std::make_unique<VirtualNode>(pool::roomy_plan(), n < clients ? 1 : 0, n, share, *network_, disks_[at(n)]));
+    }
+    for (int n = nodes - 1; n >= 0; --n) {   // the publisher makes the file
+      VirtualNode& each = node(n == nodes - 1 ? clients : n == clients ? nodes - 1 : n);
+      pool::Recorder recorder(each.made.pool, 0, 60, [] { return "a rank"; });
+      each.keys.push_back(each.describe(recorder, output_.description));
+      each.engine.adopt_now();
+      slot(each).nodes.job_output = 1;
+    }
+  }
+  ~PlayedStagers() override {
+    for (const std::string& pool : left_) fs::remove("/dev/shm" + pool);
+  }
+  static std::size_t at(int n) { return static_cast<std::size_t>(n); }
+  [[nodiscard]] VirtualNode& node(int n) { return *nodes_[at(n)]; }
+  enum class Close { no, yes };
+  void put(Close close) {
+    for (int rank = 0; rank < clients; ++rank) {
+      pool::Recorder recorder(node(rank).made.pool, 0, 60, [] { return "a rank"; },
+                              [&] { for (const auto& each : nodes_) each->exchange.progress(); });
+      for (std::uint64_t step = 0; step < output_.steps; ++step) node(rank).put_step(recorder, node(rank).keys[0], 0, output_, step);
+      if (close == Close::yes) node(rank).close(recorder, node(rank).keys[0], 0, output_);
+    }
+  }
+  template <class Condition>
+  [[nodiscard]] bool comes_on(int first, int end, Condition condition) {
+    return comes([&] {
+      for (int n = first; n < end; ++n) {
+        if (!condition(slot(node(n)))) return false;
+      }
+      return true;
+    });
+  }
+  // By one process that sees the pools of the stagers.
+  void recover(drain::Engine::Unfinished unfinished) {
+    for (int stager = clients; stager < nodes; ++stager) {
+      node(stager).engine.stop(unfinished);
+      left_.push_back(node(stager).made.pool.name() + "1");
+      fs::create_hard_link("/dev/shm" + node(stager).made.pool.name(), "/dev/shm" + left_.back());   // stays when the node goes
+    }
+    nodes_.clear();
+    for (const auto& recovered : service::recover_nodes(left_, *service::no_companions(), calls_, [] {})) {
+      EXPECT_EQ(recovered.problem, "");
+      ASSERT_EQ(recovered.recovered.outputs.size(), 1U);
+      EXPECT_EQ(recovered.recovered.outputs[0].state, "published") << recovered.recovered.outputs[0].note;
+    }
+    EXPECT_EQ(content(file("out")), output_.file());
+    EXPECT_EQ(std::distance(fs::directory_iterator(directory()), {}), 1);
+  }
+
+  std::mt19937 random_{5};
+  VirtualOutput output_;
+  std::array<store::FaultyCalls, nodes> disks_;
+  std::vector<std::string> left_;
+};
+
 // The stagers are killed when the clients have left: their pools are all there is, and recovery has all of the file.
-TEST_F(Staging, WhatClientsHaveLeftIsRecoveredWithoutThem) {
-  std::mt19937 random(5);
-  constexpr int clients = 3, stagers = 2, nodes = clients + stagers;
-  network_ = std::make_unique<transport::LocalNetwork>(nodes, 0, stagers);
-  VirtualOutput output = VirtualOutput::random(random, clients, 5, file("out"));
-  output.description.share = {.machine = plan::plain_machine(stagers), .nodes = stagers, .first = clients, .window_bytes = 4 * base::KiB,
-                              .request_bytes = 4 * base::KiB, .publisher = clients};
-  auto header = output.file();
-  header.resize(output.description.layout.header_bytes);
-  output.description.metadata = {{0, header}};
-  for (int node = 0; node < nodes; ++node) {
-    const pool::NodeShare share{"left", nodes, node, stagers};
-    nodes_.push_back(std::make_unique<VirtualNode>(pool::roomy_plan(), node < clients ? 1 : 0, node, share, *network_, calls_));
-  }
-  for (int node = nodes - 1; node >= 0; --node) {   // the publisher makes the file
-    const auto& each = nodes_[static_cast<std::size_t>(node == nodes - 1 ? clients : node == clients ? nodes - 1 : node)];
-    pool::Recorder recorder(each->made.pool, 0, 60, [] { return "a rank"; });
-    each->keys.push_back(each->describe(recorder, output.description));
-    each->engine.adopt_now();
-    slot(*each).nodes.job_output = 1;
-  }
-  for (int rank = 0; rank < clients; ++rank) {
-    VirtualNode& node = *nodes_[static_cast<std::size_t>(rank)];
-    pool::Recorder recorder(node.made.pool, 0, 60, [] { return "a rank"; },
-                            [&] { for (const auto& each : nodes_) each->exchange.progress(); });
-    for (std::uint64_t step = 0; step < output.steps; ++step) node.put_step(recorder, node.keys[0], 0, output, step);
-    node.close(recorder, node.keys[0], 0, output);
-  }
+TEST_F(PlayedStagers, WhatClientsHaveLeftIsRecoveredWithoutThem) {
+  put(Close::yes);
   ASSERT_TRUE(comes([&] {
     return std::all_of(nodes_.begin(), nodes_.begin() + clients, [](const auto& node) { return node->exchange.may_leave(); });
   }));
-
   for (const auto& node : nodes_) EXPECT_EQ(pool::message_of(slot(*node)), "") << node->made.pool.header().node;
-  std::vector<std::string> left;
-  for (int stager = clients; stager < nodes; ++stager) {
-    VirtualNode& node = *nodes_[static_cast<std::size_t>(stager)];
-    node.engine.stop(drain::Engine::Unfinished::leave);
-    left.push_back(node.made.pool.name() + "1");
-    fs::create_hard_link("/dev/shm" + node.made.pool.name(), "/dev/shm" + left.back());   // stays when the node goes
+  recover(drain::Engine::Unfinished::leave);
+}
+
+TEST_F(PlayedStagers, WhatClientsHaveClosedIsKeptWhereTheStorageRefusesIt) {
+  disks_[at(clients)].follow({store::on("rename").fails(EIO)});
+  put(Close::yes);
+  ASSERT_TRUE(comes_on(clients, nodes, [](const auto& slot) { return pool::is_kept(slot); }));
+  EXPECT_FALSE(fs::exists(file("out")));
+  ASSERT_TRUE(comes_on(0, clients, [](const auto& slot) { return slot.state == pool::OutputState::failed; }));
+  for (int client = 0; client < clients; ++client) {
+    EXPECT_TRUE(node(client).exchange.may_leave());
+    EXPECT_NE(std::string(slot(node(client)).hint.data()).find("glean recover"), std::string::npos);
+    EXPECT_EQ(node(client).made.pool.header().used_chunks, 0U);
   }
-  nodes_.clear();
-  for (const auto& recovered : service::recover_nodes(left, *service::no_companions(), calls_, [] {})) {
-    EXPECT_EQ(recovered.problem, "");
-    ASSERT_EQ(recovered.recovered.outputs.size(), 1U);
-    EXPECT_EQ(recovered.recovered.outputs[0].state, "published") << recovered.recovered.outputs[0].note;
+  const auto holds_any = [](const auto& each) { return each->exchange.holds_any(); };
+  EXPECT_TRUE(comes([&] { return std::none_of(nodes_.begin(), nodes_.end(), holds_any); }));
+  recover(drain::Engine::Unfinished::discard);
+}
+
+TEST_F(PlayedStagers, WhatClientsHaveOpenFailsWhereTheStorageRefusesIt) {
+  for (int stager = clients; stager < nodes; ++stager) disks_[at(stager)].follow(store::full_disk());
+  put(Close::no);
+  ASSERT_TRUE(comes_on(0, nodes, [](const auto& slot) { return slot.error != 0 && !pool::is_undecided(slot); }));
+  for (int client = 0; client < clients; ++client) {
+    EXPECT_EQ(std::string(slot(node(client)).hint.data()).find("glean recover"), std::string::npos);
+    pool::Recorder recorder(node(client).made.pool, 0, 60, [] { return "a rank"; });
+    node(client).close(recorder, node(client).keys[0], 0, output_);
   }
-  for (const std::string& pool : left) fs::remove("/dev/shm" + pool);
-  EXPECT_EQ(content(file("out")), output.file());
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory()), {}), 1);
+  ASSERT_TRUE(comes_on(0, nodes, [](const auto& slot) { return slot.state != pool::OutputState::open; }));
+  EXPECT_TRUE(fs::is_empty(directory()));
 }
 
 // All are killed when the ranks have put everything: before any stager has heard of the file, or when only the first one has it open.

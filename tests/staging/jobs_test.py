@@ -60,7 +60,7 @@ class Jobs(StageTest):
         wait_for(lambda: "incomplete\": 1" in self.run_stage("status", "--json").stdout, "end of the job")
         run = self.run_stage("status")
         self.assertEqual(run.returncode, 0)
-        self.assertIn("64 MiB of it left by jobs", run.stdout)
+        self.assertIn("64 MiB of it left by 1 job,", run.stdout)
         self.assertRegex(run.stdout, r"job 'left, 2 ranks': .*; glean\.\S+ was left in memory")
         said, status = service.end()
         self.assert_left(said, status, "the connection to node 0 is lost")

@@ -36,7 +36,7 @@ class Stage(StageTest):
         self.assertEqual((said["pid"], said["state"], said["directories"], said["jobs"], said["connections"]),
                          (service.process.pid, "running", [str(self.directory)], [], 1))
         self.assertEqual(said["memory"], {"budget_bytes": 8 << 20, "job_bytes": 8 << 20, "used_bytes": 0, "left_bytes": 0,
-                                          "high_water_bytes": 0})
+                                          "left_jobs": 0, "kept_files": 0, "high_water_bytes": 0})
         self.assertEqual((said["finished"]["jobs"], said["finished"]["files"]["published"]), (0, 0))
 
         run = self.run_stage("status")
