@@ -66,6 +66,7 @@ struct TopologySettings {
 
 struct PlanSettings {
   int aggregators = 0;             // of an I/O group; 0: as the cost model finds
+  int writers = 0;                 // nodes or stagers that write a file at once, at most; 0: as many as the machine has storage targets
   bool tune = true;                // between files, by what was measured
   int files = 1;                   // that an output becomes, to be joined; 0: one for each I/O group
 };

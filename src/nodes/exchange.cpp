@@ -368,8 +368,7 @@ bool Exchange::tell_progress(SharedOutput& output) {
   for (const auto& [child, said] : output.children) {
     if (!said) return false;
     NodeProgress theirs = *said;
-    const bool is_client = tree_.is_stager(self_) && !tree_.is_stager(child);
-    if (is_client && pool_.slot(output.key.slot).is_bytes == 0) theirs.agreed = 1;   // stagers keep it without their clients
+    if (is_kept_by_stagers(output) && !tree_.is_stager(child)) theirs.agreed = 1;
     progress.join(theirs);
   }
   if (!parent_ && progress.agreed != 0) progress.postponed = 1;   // all have

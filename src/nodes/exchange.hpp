@@ -136,6 +136,7 @@ class Exchange {
   void on_answer(const AnswerHead& answer);
   // -- exchange_failures.cpp
   [[nodiscard]] static SharedOutput::Failure failure_of(const pool::OutputSlot& slot);
+  [[nodiscard]] bool is_kept_by_stagers(const SharedOutput& output) const;
   [[nodiscard]] static std::vector<std::byte> failure_message(FailureHead head, const std::string& what, const std::string& hint);
   void tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except);
   void on_failure(int peer, std::span<const std::byte> head);

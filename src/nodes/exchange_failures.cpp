@@ -22,6 +22,11 @@ Exchange::SharedOutput::Failure Exchange::failure_of(const pool::OutputSlot& slo
   return postponed == pool::Postponed::no || postponed == pool::Postponed::failed ? Failure::failed : Failure::refused;
 }
 
+// This node is a stager, and what the storage refuses the stagers keep without their clients; a raw output all nodes keep.
+bool Exchange::is_kept_by_stagers(const SharedOutput& output) const {
+  return tree_.is_stager(self_) && pool_.slot(output.key.slot).is_bytes.load(std::memory_order_acquire) == 0;
+}
+
 std::vector<std::byte> Exchange::failure_message(FailureHead head, const std::string& what, const std::string& hint) {
   head.what_bytes = static_cast<std::uint32_t>(what.size());
   head.hint_bytes = static_cast<std::uint32_t>(hint.size());
@@ -33,11 +38,10 @@ std::vector<std::byte> Exchange::failure_message(FailureHead head, const std::st
 }
 
 // Along the tree, away from where it was heard of. What the storage of a stager refuses goes up to the root first, and the root's word down
-// to all: clients that have been told that the stagers have all of it may have left, and then the stagers keep it. Clients of a raw output
-// are there, and all nodes decide.
+// to all: clients that have been told that the stagers have all of it may have left, and then the stagers keep it.
 void Exchange::tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except) {
   pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  const bool stager_refuses = failure == SharedOutput::Failure::refused && tree_.is_stager(self_) && slot.is_bytes == 0;
+  const bool stager_refuses = failure == SharedOutput::Failure::refused && is_kept_by_stagers(output);
   if (stager_refuses && !parent_ && slot.nodes.job_closed.load(std::memory_order_acquire) != closed_and_at_stagers) {
     pool::set_postponed(slot, pool::Postponed::failed);
     return tell_of_failure(output, SharedOutput::Failure::failed, -1);
@@ -65,7 +69,8 @@ void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
   }
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   pool::OutputSlot& slot = pool_.slot(output->key.slot);
-  if (head.may_be_kept != 0 && pool_.is_staged() && slot.is_bytes == 0) {   // a client needs nothing more of it
+  const bool are_stagers_to_keep_it = tree_.stagers() != 0 && slot.is_bytes == 0;
+  if (head.may_be_kept != 0 && are_stagers_to_keep_it && !tree_.is_stager(self_)) {   // a client needs nothing more of it
     pool::fail(slot, head.error, {text, head.what_bytes}, kept_by_stagers);
     output->told_of_failure = SharedOutput::Failure::failed;
     return pool::futex_signal(pool_.header().work);
@@ -77,7 +82,7 @@ void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
   // None where the drain just fails it, too, and has not said yet why: then that is told.
   const auto failure = failure_of(slot);
   const bool is_worse = failure == SharedOutput::Failure::failed && head.may_be_kept != 0;   // than the peer knows
-  const bool is_word_of_root = failure == SharedOutput::Failure::refused && tree_.is_stager(self_) && slot.is_bytes == 0 && peer == parent_;
+  const bool is_word_of_root = failure == SharedOutput::Failure::refused && is_kept_by_stagers(*output) && peer == parent_;
   if (failure > output->told_of_failure || is_word_of_root) tell_of_failure(*output, failure, is_worse ? -1 : peer);
   pool::futex_signal(pool_.header().work);
 }

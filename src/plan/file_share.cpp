@@ -18,15 +18,15 @@ topology::Placement one_rank_of_each_node(const FileShare& share) {
 
 }  // namespace
 
-topology::Machine plain_machine(std::int64_t nodes) {
+topology::Machine plain_machine(std::int64_t nodes, std::int64_t nodes_per_group) {
   return {.name = "plain",
           .network = topology::FatTree{.nodes = nodes, .levels = {{.down = static_cast<int>(nodes)}}},
-          .way_out = {.nodes_per_group = 1}};
+          .way_out = {.nodes_per_group = nodes_per_group}};
 }
 
-FileShare share_in_turn(std::int64_t stagers, std::int64_t clients, Bytes request_bytes) {
-  return {.machine = plain_machine(stagers), .nodes = stagers, .first = clients, .window_bytes = request_bytes,
-          .request_bytes = request_bytes};
+FileShare share_in_turn(std::int64_t stagers, std::int64_t clients, Bytes request_bytes, std::int64_t writers) {
+  return {.machine = plain_machine(stagers, stagers), .nodes = stagers, .first = clients,
+          .aggregators = static_cast<int>(std::min(stagers, writers)), .window_bytes = request_bytes, .request_bytes = request_bytes};
 }
 
 Bytes request_of_window(Bytes window_bytes, Bytes request_bytes) {

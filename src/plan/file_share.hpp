@@ -29,11 +29,11 @@ struct FileShare {
   friend bool operator==(const FileShare&, const FileShare&) = default;
 };
 
-// As if nothing were known of a machine but how many nodes it has: each is a group of its own.
-[[nodiscard]] topology::Machine plain_machine(std::int64_t nodes);
+// As if nothing were known of a machine but how many nodes it has: each is a group of its own, or so many of them are a group.
+[[nodiscard]] topology::Machine plain_machine(std::int64_t nodes, std::int64_t nodes_per_group = 1);
 
-// For a file of which nothing is known but that these stagers write it, for so many clients: they take turns, a request each.
-[[nodiscard]] FileShare share_in_turn(std::int64_t stagers, std::int64_t clients, Bytes request_bytes);
+// For a file of which nothing is known but that these stagers write it, for so many clients: `writers` of them take turns, a request each.
+[[nodiscard]] FileShare share_in_turn(std::int64_t stagers, std::int64_t clients, Bytes request_bytes, std::int64_t writers);
 
 // The largest request that whole ones of make a window, not above `request_bytes`, and whole pages. `window_bytes` is whole pages.
 [[nodiscard]] Bytes request_of_window(Bytes window_bytes, Bytes request_bytes);

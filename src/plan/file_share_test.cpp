@@ -21,6 +21,21 @@ TEST(FileWriters, AreAllNodesOfAPlainMachine) {
   EXPECT_EQ(of_requests, (std::vector<std::int64_t>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}));
 }
 
+TEST(FileWriters, AreNoMoreThanMayWrite) {
+  const FileShare group{.machine = plain_machine(8, 8), .nodes = 8, .aggregators = 3, .window_bytes = 4 * KiB, .request_bytes = 4 * KiB};
+  const FileShare stagers = share_in_turn(4, 100, 4 * KiB, 2);
+  const auto nodes_of = [](const FileShare& share, FileDomains extents) {
+    FileWriters writers(share, std::move(extents));
+    std::set<std::int64_t> nodes;
+    for (std::uint64_t request = 0; request < 64; ++request) nodes.insert(writers.node_of(request));
+    return nodes;
+  };
+  EXPECT_EQ(nodes_of(group, {.fixed_begin = 0, .fixed_end = 256 * KiB}).size(), 3U);
+  const auto of_stagers = nodes_of(stagers, {.in_turn = true});
+  EXPECT_EQ(of_stagers.size(), 2U);
+  EXPECT_GE(*of_stagers.begin(), 100);
+}
+
 TEST(FileWriters, AreTheGatewaysThatAggregatorsAreReassignedTo) {
   // A group of eight nodes in a line, all of them assigned to node 0, though the last is another gateway.
   topology::Machine machine{.name = "line",

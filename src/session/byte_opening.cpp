@@ -166,7 +166,9 @@ store::OutputDescription description_of(Core& core, const std::string& path) {
   description.direct_io = core.settings().drain.direct_io;
   const pool::PoolHeader& header = core.pool().header();
   if (core.pool().is_staged()) {
-    description.share = plan::share_in_turn(header.stagers, header.nodes - header.stagers, header.request_bytes);
+    const int writers = core.settings().plan.writers;
+    description.share = plan::share_in_turn(header.stagers, header.nodes - header.stagers, header.request_bytes,
+                                            writers == 0 ? header.stagers : writers);
   }
   return description;
 }

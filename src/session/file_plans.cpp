@@ -22,16 +22,30 @@ constexpr base::Bytes request_min = 256 * base::KiB;   // that is tried
 constexpr int requests_to_tune = 8;                    // a file of fewer says little
 constexpr std::size_t measured_at_once = 64;
 
-// The nodes of an I/O group that has as many in use as any.
-int most_in_a_group(const plan::FileShare& share) {
-  return static_cast<int>(std::min<std::int64_t>(share.nodes, share.machine.group_size(0)));
+// The nodes of an I/O group that may write, of one that has as many in use as any. `writers`: of all groups; each has one at least.
+int most_in_a_group(const plan::FileShare& share, std::int64_t writers) {
+  const std::int64_t size = share.machine.group_size(0), groups = (share.nodes + size - 1) / size;
+  return static_cast<int>(std::min({share.nodes, size, std::max<std::int64_t>(1, writers / groups)}));
+}
+
+// At most so many nodes or stagers write a file: storage gets slower when more clients want it than it can serve (seed 004, section 1.3).
+std::int64_t writers_of(const base::Settings& settings, const topology::Machine& machine, std::int64_t nodes) {
+  const int targets = machine.file_system.targets;   // 1: not known
+  if (settings.plan.writers != 0) return std::min<std::int64_t>(settings.plan.writers, nodes);
+  return targets > 1 ? std::min<std::int64_t>(targets, nodes) : nodes;
+}
+
+// Of a machine of which nothing is known each node is a group, which has to write; if fewer may, all of them are one.
+topology::Machine plain_machine_of(const base::Settings& settings, std::int64_t nodes) {
+  const topology::Machine machine = plan::plain_machine(nodes);
+  return writers_of(settings, machine, nodes) < nodes ? plan::plain_machine(nodes, nodes) : machine;
 }
 
 }  // namespace
 
 topology::Machine machine_of(const base::Settings& settings, int nodes) {
   const std::string& name = settings.topology.machine;
-  if (name.empty()) return plan::plain_machine(nodes);
+  if (name.empty()) return plain_machine_of(settings, nodes);
   const topology::Machine machine = topology::load_machine(name);
   if (nodes > machine.nodes()) {
     throw base::Error(base::Errc::invalid_config,
@@ -44,17 +58,22 @@ FilePlans::FilePlans(const base::Settings& settings, int nodes, const Parts& par
     : whole_{.machine = parts.count > 1 ? parts.machine : machine_of(settings, nodes), .machine_nodes = parts.nodes, .nodes = nodes},
       parts_(parts.count),
       tunes_(settings.plan.tune && settings.drain.place == base::DrainPlace::threads),
-      tuner_({most_in_a_group(whole_), std::min(request_min, node.request_bytes)}) {
+      writers_(most_in_a_group(whole_, writers_of(settings, whole_.machine, whole_.nodes))),
+      tuner_({writers_, std::min(request_min, node.request_bytes)}) {
   limit(settings, node);
 }
 
 FilePlans::FilePlans(const base::Settings& settings, int stagers, int clients, const plan::NodePlan& node)
-    : whole_{.machine = plan::plain_machine(stagers), .nodes = stagers, .first = clients, .publisher = clients},
-      parts_(1), tunes_(false), tuner_({1, std::min(request_min, node.request_bytes)}) {
+    : whole_{.machine = plain_machine_of(settings, stagers), .nodes = stagers, .first = clients, .publisher = clients},
+      parts_(1), tunes_(false), writers_(most_in_a_group(whole_, writers_of(settings, whole_.machine, stagers))),
+      tuner_({1, std::min(request_min, node.request_bytes)}) {
   limit(settings, node);
 }
 
 void FilePlans::limit(const base::Settings& settings, const plan::NodePlan& node) {
+  limits_.aggregators_max = std::min(limits_.aggregators_max, writers_);
+  // Where nothing is known of the machine, as many as may.
+  if (settings.topology.machine.empty() && writers_ > 1) limits_.aggregators_min = limits_.aggregators_max = writers_;
   if (settings.plan.aggregators != 0) limits_.aggregators_min = limits_.aggregators_max = settings.plan.aggregators;
   limits_.memory_bytes = node.pool_bytes;
   limits_.request_bytes = node.request_bytes;

@@ -52,6 +52,7 @@ class FilePlans {
   int parts_;
   plan::Limits limits_;
   bool tunes_;
+  int writers_;             // of an I/O group, at most
   plan::Tuner tuner_;
   std::deque<Written> on_their_way_;
   std::uint64_t learned_ns_ = 0;   // files that were durable by then are known

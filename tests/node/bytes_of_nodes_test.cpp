@@ -64,7 +64,9 @@ class BytesOfNodes : public testing::TestWithParam<std::tuple<unsigned, int>> {
   [[nodiscard]] pool::OutputKey open(VirtualNode& node) const {
     const bool is_first = nodes_.size() == 1;
     auto description = raw_output(directory_ / ".file.part", directory_ / "file");
-    if (stagers_ != 0) description.share = plan::share_in_turn(stagers_, static_cast<int>(ranks_.size()), pool::small_plan().request_bytes);
+    if (stagers_ != 0) {
+      description.share = plan::share_in_turn(stagers_, static_cast<int>(ranks_.size()), pool::small_plan().request_bytes, stagers_);
+    }
     if (is_first) store::write_text(description.names.working_path, "");
     pool::Recorder recorder(node.made.pool, 0, 30, [] { return "opening"; });
     const pool::OutputKey key = node.describe(recorder, description);

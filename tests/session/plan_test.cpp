@@ -59,6 +59,18 @@ TEST_F(Plans, MakeTheSameFileWhicheverNodesWrite) {
   }
 }
 
+TEST_F(Plans, LetNoMoreNodesWriteThanASettingAllows) {
+  if (size_ < 3) GTEST_SKIP() << "needs three nodes";
+  Session session(MPI_COMM_WORLD, with({{"topology.ranks_per_node", "1"}, {"plan.writers", "2"}, {"plan.tune", "false"},
+                                        {"drain.request", "128KiB"}, {"report.file", path("report.json")}}));
+  write(session, "a.nc");
+  session.close();
+  expect_same_files("a.nc", "expected.nc");
+  if (rank_ == 0) {
+    EXPECT_EQ(report()["outputs"][0]["aggregators_per_group"], 2);   // all nodes are one
+  }
+}
+
 // The last but one node aggregates for the far end of the line, and the gateway there is closer to it than its own: it writes.
 TEST_F(Plans, LetAGatewayWriteOnBehalfOfTheNodesNearIt) {
   if (size_ / ranks_per_node_ < 4) GTEST_SKIP() << "needs four nodes";
