@@ -63,6 +63,9 @@ struct DrainedOutput {
   [[nodiscard]] bool is_sent() const { return static_cast<std::int64_t>(pool.header().node) < description.share.first; }
   // And the file need not be seen here. That of a raw output is made and published here, under the eyes of the program.
   [[nodiscard]] bool is_elsewhere() const { return is_sent() && !description.is_bytes; }
+  // This node is a stager, whose clients may have ended before the file is written. Those of a raw output have not: one of them publishes
+  // it.
+  [[nodiscard]] bool outlives_clients() const { return pool.is_stager() && !description.is_bytes; }
   void retire(const TakenRecord& taken) {
     spill.retire(*taken.record, *taken.journal);
     space_returned = true;

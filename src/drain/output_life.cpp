@@ -61,12 +61,12 @@ void OutputLife::fail(const base::Error& error, Failure why) {
   failure_ = why;
   pool::OutputSlot& slot = output_.slot;
   std::string& note = output_.trace.note;
-  const bool is_left = output_.is_left_at_close(), is_working = output_.ranks == Ranks::working, is_of_stager = output_.pool.is_stager();
-  if ((is_left || is_of_stager) && output_.nodes != nullptr) pool::set_postponed(slot, pool::Postponed::failed);   // before the error
+  const bool is_left = output_.is_left_at_close(), is_working = output_.ranks == Ranks::working, outlives = output_.outlives_clients();
+  if ((is_left || outlives) && output_.nodes != nullptr) pool::set_postponed(slot, pool::Postponed::failed);   // before the error
   // The first reason stays: another node may have removed the file for it.
   note = slot.error.load(std::memory_order_acquire) != 0 ? pool::message_of(slot) : error.what();
   // Ranks that have written it may be done with it, and not ask any more.
-  if ((is_left || is_of_stager) && is_working && why != Failure::elsewhere) base::log(base::LogLevel::error, "{}", note);
+  if ((is_left || outlives) && is_working && why != Failure::elsewhere) base::log(base::LogLevel::error, "{}", note);
   pool::fail(slot, static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
   // Ranks that had closed it by then have been told that all is well.
   if (is_left && is_working && slot.told.load() == 0 && pool::ranks_of_output(output_.pool, output_.key.slot).all_closed) {
@@ -132,7 +132,7 @@ void OutputLife::hand_out(Relief relief) {
 // last one finds the failure, and tells the program.
 bool OutputLife::may_be_kept() const {
   if (output_.ranks == Ranks::gone) return true;
-  if (output_.pool.is_stager()) return true;   // the first stager knows what the clients have been told, and decides (nodes::Exchange)
+  if (output_.outlives_clients()) return true;   // the first stager knows what the clients have been told, and decides (nodes::Exchange)
   if (!output_.is_left_at_close() || file_.is_removed()) return false;
   if (is_retried_) return true;   // the program may have been told since
   const pool::RanksOfOutput ranks = pool::ranks_of_output(output_.pool, output_.key.slot);
@@ -166,7 +166,7 @@ void OutputLife::put_off(const base::Error& error, Life life) {
 void OutputLife::refuse(const base::Error& error) {
   pool::OutputSlot& slot = output_.slot;
   const bool has_failed = slot.error_claimed.load() != 0 && !pool::is_undecided(slot);   // for another reason
-  const bool may_be_put_off = output_.is_left_at_close() || output_.pool.is_stager();
+  const bool may_be_put_off = output_.is_left_at_close() || output_.outlives_clients();
   if (has_failed || !may_be_put_off || slot.nodes.job_output.load(std::memory_order_acquire) == 0) return fail(error);
   if (slot.error_claimed.load() == 0) base::log(base::LogLevel::error, "{}", error.what());
   pool::move_on(slot, pool::Postponed::no, pool::Postponed::refused);
