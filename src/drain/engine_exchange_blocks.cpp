@@ -78,7 +78,9 @@ void Engine::read_spilled(const Job& job) {
     block.payload = payload_of(block, spill_.read(*block.record, *block.spilled_by, block.buffer));
   } catch (const DamagedSpill& error) {
     const auto& description = job.output->about().description;
-    damage = lost_payload(error, description.layout.variables[block.variable].name, description.display_path, block.step);
+    const bool is_raw = job.output->stream() != nullptr;
+    damage = lost_payload(error, is_raw ? "bytes" : description.layout.variables[block.variable].name, description.display_path,
+                          is_raw ? 0 : block.step);
   } catch (const base::Error& error) {
     return finish_job(job, &error);
   }

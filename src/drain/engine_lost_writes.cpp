@@ -59,6 +59,11 @@ bool Engine::pass_over_unrecorded_writes() {
     const bool waits_for_other_nodes = blocked != blocked_.end() && blocked->second == output->stream()->next_write();
     if (!waits_for_other_nodes && output->stream()->waits_for_write_before(begun)) waiting.emplace(output.get(), begun);
   }
+  // What has come from another node just now is recorded next. In this order: its number was seen.
+  for (std::uint32_t journal = pool_.header().ranks; journal < pool_.header().journals; ++journal) {
+    const std::uint64_t word = pool_.journal(static_cast<int>(journal)).held_write.load(std::memory_order_acquire);
+    if (word != 0) std::erase_if(waiting, [&](const auto& each) { return each.first->about().key.slot == pool::HeldWrite::of(word).slot; });
+  }
   return pass_over_gaps(waiting);
 }
 

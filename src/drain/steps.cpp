@@ -210,9 +210,11 @@ void Steps::drop() {
 // An output of several files has no promised steps: they are joined as far as all have steps. The word has no checksum: what cannot be was
 // not promised.
 bool Steps::has_promise() const {
+  if (output_.description.is_part) return false;
+  // No rank of a stager's says what it was told: what all stagers have made durable may have been promised.
+  if (output_.pool.is_stager() && output_.ranks == Ranks::working) return output_.slot.nodes.job_steps_synchronized.load() != 0;
   const std::uint64_t promised = output_.slot.synchronized_writes.load(std::memory_order_acquire);
-  if (output_.description.is_part || promised == 0) return false;
-  return promised - 1 != 0 && promised - 1 <= output_.slot.steps.synchronized.load(std::memory_order_acquire);
+  return promised > 1 && promised - 1 <= output_.slot.steps.synchronized.load(std::memory_order_acquire);
 }
 
 }  // namespace glean::drain

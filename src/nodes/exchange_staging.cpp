@@ -161,6 +161,11 @@ void Exchange::tell_stagers_below(const OpeningHead& head, std::vector<std::byte
 void Exchange::tell_if_opened(std::uint64_t job_output) {
   const auto found = opening_.find(job_output);
   if (found == opening_.end() || !found->second.lacks.empty()) return;
+  const SharedOutput* output = find(job_output);
+  if (output == nullptr || pool_.slot(output->key.slot).error.load(std::memory_order_acquire) != 0) {   // which all nodes are told instead
+    opening_.erase(found);
+    return;
+  }
   const OpenedHead head{.client = static_cast<std::uint32_t>(found->second.client), .job_output = job_output};
   all_.messages.send(parent_ ? *parent_ : tree_.way_to(found->second.client, self_), bytes_of(head));
   opening_.erase(found);

@@ -161,6 +161,7 @@ WriteStamp Recorder::take_number(const OutputKey& output, std::size_t dimensions
 
 WriteStamp Recorder::number_arrival(const OutputKey& output, std::uint64_t tick) {
   Atomic<std::uint64_t>& begun = pool_.slot(output.slot).writes.begun;
+  pool_.journal(node_rank_).held_write.store(HeldWrite{output.slot}.word());   // before: what sees later numbers sees this
   std::uint64_t word = begun.load();
   for (;;) {
     const WriteStamp next = WriteStamp::of(word);

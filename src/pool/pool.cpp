@@ -276,6 +276,7 @@ void clear(SlotSteps& steps) {
 void clear(SlotWrites& writes) {
   writes.begun = writes.size = writes.written = writes.written_before = writes.write_up_to = writes.read_up_to = 0;
   writes.raised_at_write = writes.written_tick = writes.wanted_tick = writes.job_written_tick = 0;
+  writes.job_sent_tick = writes.wanted_durable_tick = writes.durable_tick = writes.job_durable_tick = 0;
   writes.shared_position = writes.meaning = 0;
   writes.waiting = writes.meanings_claimed = 0;
 }
@@ -284,6 +285,7 @@ void clear(SlotNodes& nodes) {
   nodes.steps_sent = nodes.job_output = nodes.job_steps = nodes.job_steps_ended = nodes.job_steps_begun = 0;
   nodes.job_steps_synchronized = nodes.job_records = nodes.job_highest_end = 0;
   nodes.part_durable = nodes.job_closed = nodes.job_parts_durable = nodes.job_published = nodes.job_postponed = 0;
+  nodes.at_stagers = AtStagers::no;
   nodes.job_last_rank = nodes.job_open_rank = ~std::uint32_t{0};
 }
 

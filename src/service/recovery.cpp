@@ -171,7 +171,10 @@ void prepare(Part& part, const LeftOutputs& all) {
   pool::free_leaked_chunks(pool);
   // Ranks that were killed wait no more.
   pool.header().waiting_for_space = 0;
-  for (int journal = 0; journal < static_cast<int>(pool.header().journals); ++journal) pool.journal(journal).is_full = 0;
+  for (int journal = 0; journal < static_cast<int>(pool.header().journals); ++journal) {
+    pool.journal(journal).is_full = 0;
+    pool.journal(journal).held_write = 0;
+  }
 }
 
 // What a client had asked for when the job ended, and this stager does not have open yet.

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "pool/futex.hpp"
+#include "service/left_output.hpp"
 
 namespace glean::service {
 namespace {
@@ -69,7 +70,10 @@ bool StagedJob::run() {
   only_lacks_storage_ = true;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool_.slot(index);
-    if (slot.state == pool::OutputState::open && slot.is_bytes != 0) only_lacks_storage_ = false;   // a client publishes that
+    if (slot.state != pool::OutputState::open) continue;
+    const store::FileNames names = names_of(pool_, index).names;
+    // A client publishes a raw output; and one in place may have been written again by another job.
+    if (slot.is_bytes != 0 || names.working_path == names.final_path) only_lacks_storage_ = false;
   }
   return false;
 }

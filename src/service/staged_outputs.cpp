@@ -48,8 +48,14 @@ std::optional<pool::OutputKey> StagedOutputs::claim_slot() {
 
 std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder& recorder) {
   auto description = store::OutputDescription::decode(asked.description);
+  std::optional<base::Error> refused;   // the first stager has it open, so the others do not throw
   if (description.is_bytes) {   // a client has made it, and publishes it
-    require_allowed(store::resolved_path(description.names.working_path));
+    try {
+      require_allowed(store::resolved_path(description.names.working_path));
+    } catch (const base::Error& error) {
+      if (asked.makes_file) throw;
+      refused.emplace(error);
+    }
   } else if (asked.makes_file) {
     const bool in_place = description.names.working_path == description.names.final_path;
     description.names = names_of(description.names.final_path, in_place ? base::Publish::in_place : base::Publish::rename,
@@ -72,6 +78,7 @@ std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder&
   }
   asked.description = names;
   asked.description.insert(asked.description.end(), layout.begin(), layout.end());
+  if (refused) pool::fail(pool_.slot(key->slot), static_cast<std::uint32_t>(refused->code()), refused->what(), refused->hint());
   if (prepare_) prepare_(key->slot, asked.job_output);
   pool_.slot(key->slot).state.store(pool::OutputState::open, std::memory_order_release);
   engine_.adopt_now();

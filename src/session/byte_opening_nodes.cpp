@@ -56,14 +56,17 @@ void begin(Core& core, pool::OutputKey key, const Proposed& made, std::uint64_t 
   core.share(job_output(made), key);
 }
 
-// All stagers have the file open then. Stagers know nothing of what was closed before: bytes that are there change when that is durable.
-void open_at_stagers(Core& core, pool::OutputKey key, const Proposed& made) {
-  const pool::OutputSlot& slot = core.pool().slot(key.slot);
+// Stagers know nothing of what was closed before: bytes that are there change when that is durable.
+void wait_for_what_is_before(Core& core, pool::OutputKey key) {
   const auto before = [&] { return pool::what_is_before(core.pool(), key.slot); };
-  if (made.is_in_place) wait_until(core, [&] { return before() != pool::Before::draining; }, "what was closed before it");
-  if (made.is_in_place && before() == pool::Before::kept) {
-    throw base::Error(base::Errc::io, "what was closed before it is not durable, because the storage has refused it");
-  }
+  wait_until(core, [&] { return before() != pool::Before::draining; }, "what was closed before it");
+  if (before() != pool::Before::kept) return;
+  throw base::Error(base::Errc::io, "what was closed before it is not durable, because the storage has refused it");
+}
+
+// All stagers have the file open then.
+void open_at_stagers(Core& core, pool::OutputKey key) {
+  const pool::OutputSlot& slot = core.pool().slot(key.slot);
   core.open_at_stagers(key, pool::AtStagers::asked);
   core.wait_for_stagers(key);
   const std::uint32_t error = slot.error.load(std::memory_order_acquire);
@@ -95,9 +98,13 @@ MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path,
     if (rank == root) key = {static_cast<std::uint32_t>(made.slot), static_cast<std::uint32_t>(made.generation)};
     else key = join_output(core, members, path, made);
     core.open_on_this_node(*key);
-    if (rank == root && core.pool().is_staged()) open_at_stagers(core, *key, made);
+    if (rank == root && core.pool().is_staged() && made.is_in_place) wait_for_what_is_before(core, *key);
   });
-  const auto of_any = caught([&] { agree(comm, failed); });
+  auto of_any = caught([&] { agree(comm, failed); });
+  if (!of_any && core.pool().is_staged()) {   // all nodes hear what becomes of it there
+    if (key && rank != root) core.share(job_output(made), *key);
+    of_any = caught([&] { agree(comm, rank == root ? caught([&] { open_at_stagers(core, *key); }) : std::nullopt); });
+  }
   if (of_any) {
     if (key) abandon(core, members, *key);
     throw base::Error(*of_any);

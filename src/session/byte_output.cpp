@@ -309,6 +309,7 @@ int ByteOutput::change_working_file(Change change) const {
 // What was flushed before is in earlier ticks.
 void ByteOutput::synchronize_at_stagers() {
   const std::uint64_t tick = pool::tick_of(slot_);
+  pool::raise(slot_.writes.wanted_tick, tick);   // it may be a later one than what was flushed
   pool::raise(slot_.writes.wanted_durable_tick, tick);
   tell_drain(*core_);
   wait_for_drain([&] { return slot_.writes.job_durable_tick.load(std::memory_order_acquire) >= tick; }, "' on the stagers' storage");

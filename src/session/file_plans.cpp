@@ -74,7 +74,7 @@ void FilePlans::limit(const base::Settings& settings, const plan::NodePlan& node
   limits_.aggregators_max = std::min(limits_.aggregators_max, writers_);
   // Where nothing is known of the machine, as many as may.
   if (settings.topology.machine.empty() && writers_ > 1) limits_.aggregators_min = limits_.aggregators_max = writers_;
-  if (settings.plan.aggregators != 0) limits_.aggregators_min = limits_.aggregators_max = settings.plan.aggregators;
+  if (settings.plan.aggregators != 0) limits_.aggregators_min = limits_.aggregators_max = std::min(settings.plan.aggregators, writers_);
   limits_.memory_bytes = node.pool_bytes;
   limits_.request_bytes = node.request_bytes;
   limits_.piece_bytes = node.chunk_bytes;

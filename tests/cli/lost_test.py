@@ -34,27 +34,25 @@ int listen(int descriptor, int backlog) {
 """
 
 
-def connections_of(process):
-    """(own port, the other side's) → descriptor, of the TCP connections of a process."""
+LISTENS, IS_CONNECTED = "0A", "01"   # states in /proc/net/tcp
+
+
+def sockets_of(process, wanted):
+    """(own port, the other side's) → descriptor, of the TCP sockets of a process in that state."""
     sockets = {}
     for descriptor in pathlib.Path(f"/proc/{process}/fd").iterdir():
         if found := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(descriptor)):
             sockets[found[1]] = int(descriptor.name)
-    connections = {}
+    found = {}
     for table in ("tcp", "tcp6"):
         for line in pathlib.Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
-            _, here, there, _, *rest = line.split()
-            if rest[5] in sockets:
-                connections[here.rpartition(":")[2], there.rpartition(":")[2]] = sockets[rest[5]]
-    return connections
+            _, here, there, state, *rest = line.split()
+            if state == wanted and rest[5] in sockets:
+                found[here.rpartition(":")[2], there.rpartition(":")[2]] = sockets[rest[5]]
+    return found
 
 
-def cut_a_connection_between(processes):
-    """As if the network had: both ends notice."""
-    of_each = {process: connections_of(process) for process in processes}
-    all_ends = {ends for connections in of_each.values() for ends in connections}
-    process, descriptor = next((process, descriptor) for process, connections in of_each.items()
-                               for (here, there), descriptor in connections.items() if (there, here) in all_ends)
+def shut_down(process, descriptor):
     pidfd_getfd = 438
     handle = os.pidfd_open(process)
     copy = ctypes.CDLL(None, use_errno=True).syscall(pidfd_getfd, handle, descriptor, 0)
@@ -63,6 +61,18 @@ def cut_a_connection_between(processes):
         raise OSError(ctypes.get_errno(), "pidfd_getfd")
     with socket.socket(fileno=copy) as connection:
         connection.shutdown(socket.SHUT_RDWR)
+
+
+def cut_a_connection_between(processes, is_for_good=False):
+    """As if the network had: both ends notice. For good: the side that was connected to cannot be, either, any more."""
+    of_each = {process: sockets_of(process, IS_CONNECTED) for process in processes}
+    all_ends = {ends for connections in of_each.values() for ends in connections}
+    process, ends = next((process, ends) for process, connections in of_each.items() for ends in connections if ends[::-1] in all_ends)
+    for each in processes if is_for_good else ():
+        for (port, _), descriptor in sockets_of(each, LISTENS).items():
+            if port in ends:
+                shut_down(each, descriptor)
+    shut_down(process, of_each[process][ends])
 
 
 @unittest.skipUnless(OWN_MOUNTS, "this user may not mount")
@@ -89,15 +99,28 @@ class LostNodes(CommandTest):
     def pools(self):
         return list(SHARED_MEMORY.glob("glean.*"))
 
-    def test_what_was_captured_is_completed_by_recovery_when_a_connection_is_lost(self):
+    def test_the_files_are_there_when_a_connection_was_cut(self):
         (self.data / "hold").touch()
         program = self.start()
         cut_a_connection_between(self.processes())
         (self.data / "hold").unlink()
         text, errors = program.communicate(timeout=100)
 
+        self.assertEqual(program.returncode, 0, errors)
+        self.assertNotIn("cannot read", text)
+        for name in ("first", "second"):
+            self.assertEqual((self.data / name).read_text(), CONTENT)
+        self.assertEqual(self.pools(), [])
+
+    def test_what_was_captured_is_completed_by_recovery_when_nodes_are_lost(self):
+        (self.data / "hold").touch()
+        program = self.start()
+        cut_a_connection_between(self.processes(), is_for_good=True)
+        (self.data / "hold").unlink()
+        text, errors = program.communicate(timeout=100)
+
         self.assertEqual(program.returncode, 0, errors)   # what it makes of errors is the program's own
-        self.assertIn("the other side has closed it", errors)
+        self.assertIn("is lost", errors)
         self.assertIn("glean recover", errors)
         self.assertEqual(len(re.findall(r"rank \d cannot read: MPI_ERR_IO", text)), RANKS, text)
         self.assertFalse((self.data / "first").exists())
