@@ -82,10 +82,10 @@ class LostNodes(CommandTest):
         self.data = self.directory / "data"
         self.data.mkdir()
 
-    def start(self, *libraries):
+    def start(self, *libraries, **settings):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
         environment |= {"LD_PRELOAD": ":".join([*libraries, os.environ["LIBRARY"]]), "GLEAN_POOL_BUDGET": "16MiB",
-                        "GLEAN_TOPOLOGY_RANKS_PER_NODE": str(RANKS_PER_NODE)}
+                        "GLEAN_TOPOLOGY_RANKS_PER_NODE": str(RANKS_PER_NODE), **settings}
         program = subprocess.Popen([*MPIRUN, str(RANKS), os.environ["LOST_WRITER"], self.data], env=environment, cwd=self.directory,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(program.kill)
@@ -114,7 +114,7 @@ class LostNodes(CommandTest):
 
     def test_what_was_captured_is_completed_by_recovery_when_nodes_are_lost(self):
         (self.data / "hold").touch()
-        program = self.start()
+        program = self.start(GLEAN_POOL_DEADLINE="6s")
         cut_a_connection_between(self.processes(), is_for_good=True)
         (self.data / "hold").unlink()
         text, errors = program.communicate(timeout=100)

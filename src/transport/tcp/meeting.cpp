@@ -114,7 +114,7 @@ void Meeting::approach_next(int peer, Search& search) {
 void Meeting::let_in() {
   for (;;) {
     Started started = accept_one(door_.socket());
-    if (started.error == EAGAIN) return;
+    if (started.error == EAGAIN || started.error == EINVAL) return;   // EINVAL: the socket listens no more
     if (started.error == EMFILE || started.error == ENFILE || started.error == ENOBUFS || started.error == ENOMEM) {
       if (receptions_.empty() && awaited_.empty()) return;
       if (receptions_.empty()) throw base::system_error(started.error, "cannot accept connections of other nodes");
