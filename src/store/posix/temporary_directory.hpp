@@ -13,8 +13,8 @@ namespace glean::store {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "glean-store-XXXXXX").string();
+  explicit TemporaryDirectory(const std::filesystem::path& below = std::filesystem::temp_directory_path()) {
+    std::string name = (below / "glean-store-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
     path_ = std::filesystem::canonical(name);
   }
