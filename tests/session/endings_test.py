@@ -20,7 +20,7 @@ def pools():
 
 class Endings(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
+        scratch = tempfile.TemporaryDirectory(dir="/dev/shm", prefix="endings.")   # a busy disk would be later than what is waited for
         self.addCleanup(scratch.cleanup)
         self.directory = pathlib.Path(scratch.name)
 
@@ -115,7 +115,7 @@ class Endings(unittest.TestCase):
         expected = self.whole()
         for way in ("unclosed", "apart"):
             with self.subTest(way):
-                done, left = self.launch(4, way, GLEAN_TOPOLOGY_RANKS_PER_NODE="2", GLEAN_POOL_DEADLINE="5s", GLEAN_EXCHANGE="tcp")
+                done, left = self.launch(4, way, GLEAN_TOPOLOGY_RANKS_PER_NODE="2", GLEAN_POOL_DEADLINE="60s", GLEAN_EXCHANGE="tcp")
                 self.assertEqual(left, set(), done.stderr)
                 self.assertEqual((self.directory / "out.nc").read_bytes(), expected)
                 (self.directory / "out.nc").unlink()
@@ -139,7 +139,7 @@ class Endings(unittest.TestCase):
 
     def test_writers_complete_together_what_ranks_have_closed_that_leave_apart(self):
         expected = self.whole()
-        done, left = self.launch(6, "apart", **self.WRITERS)
+        done, left = self.launch(6, "apart", **self.WRITERS | {"GLEAN_POOL_DEADLINE": "60s"})
         self.assertEqual(left, set(), done.stderr)
         self.assertEqual((self.directory / "out.nc").read_bytes(), expected)
 
