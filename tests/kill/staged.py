@@ -91,8 +91,8 @@ def stagers_started_again(name="kill_writer"):
     """The job does not notice. A stager that starts may be killed, too."""
     def kind(trial):
         job = _start(trial, name, trial.random.choice((moment.anywhere, moment.publishing)), restart="30s")
-        # Before that the job ends with an error: there is no stager that it could wait for.
-        eventually("all stagers have joined", lambda: len(job.pools()) > len(job.stagers.started) or job.mpirun.poll() is not None)
+        # Before that the job ends with an error: there is no stager yet that it could wait for.
+        eventually("all ranks are in the session", lambda: job.witness().phase >= Witness.IN_SESSION or job.mpirun.poll() is not None)
         for _ in range(trial.random.randint(1, 3)):
             there = job.stagers.processes
             some = trial.random.sample(there, trial.random.randint(1, len(there)))

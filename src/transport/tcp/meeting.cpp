@@ -153,10 +153,11 @@ bool Meeting::is_expected(const Reception& reception) const {
   return reception.met_before() == party_.incarnation && now.incarnation == last.incarnation && now.attempt > last.attempt;
 }
 
-// Where a process is looked for that has been met before: it is gone, and this one, which has met none, has its place. It will come again.
+// Where a process is looked for that has been met before: it is gone, and this one has its place. It will come again.
 bool Meeting::is_another(const Reception& reception) const {
   const auto known = met_before_.find(reception.peer());
-  return known != met_before_.end() && reconnections_.contains(reception.peer()) && reception.met_before() == Incarnation{} &&
+  const bool looks_for_this = reception.met_before() == Incarnation{} || reception.met_before() == party_.incarnation;
+  return known != met_before_.end() && reconnections_.contains(reception.peer()) && looks_for_this &&
          reception.counterpart().incarnation != known->second.counterpart.incarnation;
 }
 

@@ -113,6 +113,13 @@ class TcpMessages final : public Messages {
     watch(next, found->second);
   }
 
+  // To those that have not come: a stager that was to pass it on may have been killed.
+  void introduce_again() {
+    for (const auto& [peer, link] : links_) {
+      if (!link.connection.has_begun() && link.connection.loss().empty() && !neighbours_.contains(peer)) introduce(peer);
+    }
+  }
+
   void on_introduction(const Introduction& introduction) {
     const int from = static_cast<int>(introduction.from), to = static_cast<int>(introduction.to);
     const bool is_known = from >= 0 && from < peers() && to >= 0 && to < peers() && from != to && from != self_;
@@ -167,6 +174,7 @@ class TcpMessages final : public Messages {
     if (now < silence_looked_for_ + between_looks) return;
     silence_looked_for_ = now;
     for (auto& [peer, link] : links_) link.connection.notice_silence();
+    if (patience_.replaced_seconds != 0) introduce_again();
   }
 
   // Sees to it that a connection that is broken is made again. True: it is looked for from now on.
