@@ -66,7 +66,8 @@ void StagingService::go_on_with_left_jobs() {
     const std::string name = pool.name();
     try {
       auto job = job_of(std::move(pool));
-      options_.tell(fmt::format("{} goes on: its stager here was killed", job->name()), Tone::plain);
+      options_.tell(fmt::format("{} goes on here as stager {} of {}: the process before was killed", job->name(), job->asked.index + 1,
+                                job->asked.stagers), Tone::plain);
       const std::scoped_lock lock(mutex_);
       start(*(jobs_[job->asked.session] = std::move(job)));
     } catch (const std::exception& error) {

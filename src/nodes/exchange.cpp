@@ -122,8 +122,8 @@ bool Exchange::progress() {
   const std::lock_guard lock(mutex_);
   if (stopped_) return false;
   take_up_outputs();
-  for (const int peer : all_.messages.take_replaced()) on_replaced(peer);
   bool moved = move(all_);
+  for (const int peer : all_.messages.take_replaced()) on_replaced(peer);   // before a block goes to the process that has the place now
   if (!apart_) moved = send_blocks() || moved;
   moved = ask() || moved;
   moved = open_next() || moved;

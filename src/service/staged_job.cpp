@@ -25,6 +25,7 @@ std::string new_pool_name() {
 StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages> messages)
     : pool_(pool::Pool::create(new_pool_name(), options.plan, 0,
                                {options.session, messages->peers(), messages->self(), messages->tree().stagers()})) {
+  note(pool_, options.place);
   options.label.copy(pool_.header().job.data(), pool_.header().job.size() - 1);
   try {
     pool_.fault_in(0, 1);   // other jobs are in this process: memory that is not there is an error of this one, not a signal
@@ -36,11 +37,11 @@ StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages
     pool_.remove();
     throw;
   }
-  note(pool_, options.place);
 }
 
 StagedJob::StagedJob(pool::Pool left, const std::vector<std::string>& directories, std::unique_ptr<transport::Messages> messages)
     : pool_(std::move(left)) {
+  pool_.fault_in(0, 1);
   take_place(pool_);
   const std::set<int> left_clients = nodes::Exchange::clients_that_have_left(pool_);
   begin(pool_.plan(), directories, std::move(messages));

@@ -92,7 +92,8 @@ def stagers_started_again(name="kill_writer"):
     def kind(trial):
         job = _start(trial, name, trial.random.choice((moment.anywhere, moment.publishing)), restart="30s")
         # Before that the job ends with an error: there is no stager yet that it could wait for.
-        eventually("all ranks are in the session", lambda: job.witness().phase >= Witness.IN_SESSION or job.mpirun.poll() is not None)
+        eventually("all are in the session", lambda: (job.witness().phase >= Witness.IN_SESSION and
+                                                      len(job.pools()) > len(job.stagers.started)) or job.mpirun.poll() is not None)
         for _ in range(trial.random.randint(1, 3)):
             there = job.stagers.processes
             some = trial.random.sample(there, trial.random.randint(1, len(there)))
@@ -110,7 +111,8 @@ def stagers_started_again(name="kill_writer"):
             trial.blame("hangs", f"the application did not end within {DEADLINE} s after its stagers were started again")
             job.mpirun.kill()
             return
-        eventually("the stagers have done all", lambda: not job.pools())
+        if status == 0:
+            eventually("the stagers have done all", lambda: not job.pools())
         codes = job.stagers.end()
         if status != 0 or any(code not in (0, -signal.SIGTERM) for code in codes):   # one may just have been started
             trial.blame("lost", f"the application ended with {status}, the stagers with {codes}")

@@ -61,11 +61,11 @@ class Stagers:
         return [Process(stager.pid) for stager in self.started]
 
     def end(self):
-        """As a user tells them to. The exit codes of those that lived; a stager that does not end is a TimeoutExpired."""
-        alive = [stager for stager in self.started if stager.poll() is None]
-        for stager in alive:
+        """As a user tells them to. The exit codes of those that were not killed; a stager that does not end is a TimeoutExpired."""
+        left = [stager for stager in self.started if stager.poll() != -signal.SIGKILL]
+        for stager in left:
             stager.send_signal(signal.SIGTERM)
-        return [stager.wait(timeout=DEADLINE) for stager in alive]
+        return [stager.wait(timeout=DEADLINE) for stager in left]
 
     def kill(self):
         for stager in self.started:

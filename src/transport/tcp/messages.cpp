@@ -113,10 +113,10 @@ class TcpMessages final : public Messages {
     watch(next, found->second);
   }
 
-  // To those that have not come: a stager that was to pass it on may have been killed.
+  // To those that do not come: a stager that was to pass it on may have been killed, or the one that was introduced.
   void introduce_again() {
     for (const auto& [peer, link] : links_) {
-      if (!link.connection.has_begun() && link.connection.loss().empty() && !neighbours_.contains(peer)) introduce(peer);
+      if (!link.connection.is_up() && link.connection.loss().empty() && !neighbours_.contains(peer)) introduce(peer);
     }
   }
 
