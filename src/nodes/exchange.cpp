@@ -94,6 +94,7 @@ void Exchange::take_up(std::uint64_t job_output, pool::OutputKey key) {
   output.job_output = job_output;
   output.key = key;
   output.publisher = publisher_of(pool_, key);
+  output.told_of_end = output.was_published = pool_.slot(key.slot).nodes.job_published.load(std::memory_order_acquire) != 0;
   for (const int child : children_) output.children.emplace(child, std::nullopt);
   outputs_.push_back(std::move(output));
   if (tree_.stagers() != 0 && !tree_.is_stager(self_)) ask_stagers(outputs_.back());
@@ -121,9 +122,10 @@ bool Exchange::wants(std::uint64_t job_output) {
 bool Exchange::progress() {
   const std::lock_guard lock(mutex_);
   if (stopped_) return false;
-  take_up_outputs();
+  if (!leaves_) take_up_outputs();
   bool moved = move(all_);
   for (const int peer : all_.messages.take_replaced()) on_replaced(peer);   // before a block goes to the process that has the place now
+  if (leaves_) return moved;
   if (!apart_) moved = send_blocks() || moved;
   moved = ask() || moved;
   moved = open_next() || moved;
@@ -334,6 +336,7 @@ NodeProgress Exchange::own_progress(const SharedOutput& output) const {
   NodeProgress mine = progress_of(pool_, output.key.slot);
   if (output.sums_are != SharedOutput::SumsAre::there) mine.part_durable = 0;
   if (output.publisher != self_) mine.published = mine.removed = 0;
+  if (output.was_published) mine.published = 1;   // its publisher may have left
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const pool::SlotNodes& known = slot.nodes;
   // It is published only when this node knows that it was opened: recovery goes by that.
@@ -373,6 +376,7 @@ bool Exchange::tell_progress() {
 bool Exchange::tell_progress(SharedOutput& output) {
   NodeProgress progress = own_progress(output);
   for (const auto& [child, said] : output.children) {
+    if (!said && gone_.contains(child)) continue;   // it had no need of the output any more
     if (!said) return false;
     NodeProgress theirs = *said;
     if (is_kept_by_stagers(output) && !tree_.is_stager(child)) theirs.agreed = 1;
@@ -396,7 +400,7 @@ bool Exchange::tell_progress(SharedOutput& output) {
 // What is true of all nodes, here and below.
 void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   output.heard = of_all;
-  output.told_of_end = of_all.published != 0 || of_all.removed != 0 || of_all.postponed != 0;
+  output.told_of_end = output.was_published || of_all.published != 0 || of_all.removed != 0 || of_all.postponed != 0;
   pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const auto set = [](auto& word, auto value) { word.store(value, std::memory_order_release); };
   set(slot.nodes.job_steps, of_all.steps_sent);

@@ -58,8 +58,10 @@ class Exchange {
   // on all nodes.
   // The stagers have all that this client has captured of outputs that were closed, and know it. Local.
   [[nodiscard]] bool may_leave();
-  // This client ends, and the stagers go on without it. After it nothing moves. Local, does not block.
+  // This client ends, and the stagers go on without it: they are told, and nothing else moves. Local, does not block.
   void leave();
+  // The stager has noted that, or cannot be told any more. Local.
+  [[nodiscard]] bool has_left() const;
   // These clients have left before, or are lost: they are not waited for. Before anything comes.
   void do_without(const std::set<int>& clients);
   // All clients have left this stager and the others, and nothing is to be done any more. Local.
@@ -91,6 +93,7 @@ class Exchange {
     // That it has failed, or may have: the storage of a node refuses it.
     enum class Failure { none, refused, failed } told_of_failure = Failure::none;
     bool told_of_end = false;               // that it is published, or postponed
+    bool was_published = false;             // the process before this one was told that
     bool is_nowhere_else = false;           // of a client: no stager has it open, because it cannot be
     bool over = false;                      // all nodes that have to know of its end have been told
   };
@@ -209,6 +212,7 @@ class Exchange {
   std::map<std::uint64_t, Description> openings_on_their_way_;   // by token
   std::set<int> gone_;                             // children that have left
   bool has_told_parent_ = false, ends_ = false, has_said_farewell_ = false;
+  bool leaves_ = false;                            // of a client: it waits for its stager to note that
   std::vector<std::uint64_t> asked_;               // by rank of the node: the number of its last question that has left
   std::uint64_t tokens_ = 0;
   bool waits_for_space_ = false;

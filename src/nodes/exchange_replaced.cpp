@@ -28,7 +28,7 @@ void Exchange::on_replaced(int peer) {
   if (parent_ == peer) {
     for (const int child : children_) all_.messages.send(child, bytes_of(FarewellHead{.kind = MessageKind::again}));
     if (openings_ == nullptr) ask_again();
-    if (has_told_parent_) all_.messages.send(peer, bytes_of(FarewellHead{.kind = MessageKind::leaves}));
+    if (has_told_parent_ || leaves_) all_.messages.send(peer, bytes_of(FarewellHead{.kind = MessageKind::leaves}));
   } else {
     gone_.erase(peer);
     const bool is_child = std::find(children_.begin(), children_.end(), peer) != children_.end();
@@ -138,6 +138,7 @@ void Exchange::tell_end(int peer, const ProgressHead& said) {
   }
   ProgressHead answer = said;
   answer.progress.closed = answer.progress.part_durable = answer.progress.published = 1;
+  answer.progress.steps_sent = answer.progress.steps_ended;   // what the peer says itself is not of clients that have left
   if (parent_ == peer) return;   // it says so itself
   answer.kind = MessageKind::job_progress;
   all_.messages.send(peer, bytes_of(answer));

@@ -52,10 +52,14 @@ void Exchange::leave() {
   const std::lock_guard lock(mutex_);
   if (stopped_ || !parent_) return;
   all_.messages.send(*parent_, bytes_of(FarewellHead{.kind = MessageKind::leaves}));
-  all_.messages.let_go(*parent_);
   outputs_.clear();   // the stagers do the rest
   early_.clear();
-  stopped_ = true;
+  leaves_ = true;
+}
+
+bool Exchange::has_left() const {
+  const std::lock_guard lock(mutex_);
+  return stopped_;
 }
 
 // Never less than before: recovery begins anew with what is sent.
@@ -206,13 +210,15 @@ void Exchange::pass_on_failure(int from, std::uint64_t job_output, std::span<con
 void Exchange::on_farewell(int peer, MessageKind kind) {
   all_.messages.let_go(peer);
   if (kind == MessageKind::end) {
-    ends_ = true;
-    return;
+    if (openings_ == nullptr) stopped_ = true;
+    else ends_ = true;
+    return pool::futex_signal(pool_.header().progress);
   }
   gone_.insert(peer);
   auto& left = pool_.header().place.left_clients;
   const auto number = static_cast<std::size_t>(peer);
   if (!tree_.is_stager(peer) && number < 64 * left.size()) left[number / 64].fetch_or(std::uint64_t{1} << number % 64);
+  if (!tree_.is_stager(peer)) all_.messages.send(peer, bytes_of(FarewellHead{.kind = MessageKind::end}));
 }
 
 // True: something was said.

@@ -108,7 +108,8 @@ struct OpenedHead {
   std::uint64_t job_output = 0;
 };
 
-// leaves: a client needs nothing more, and is about to end; a stager: all clients below it have left. end: from the root, all have.
+// leaves: a client needs nothing more, and is about to end; a stager: all clients below it have left. end: to a client, its stager has
+// noted that; from the root, all have.
 // again: a stager above has been replaced, and what was asked of it is to be asked again.
 struct FarewellHead {
   MessageKind kind = MessageKind::leaves;

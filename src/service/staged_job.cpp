@@ -75,15 +75,15 @@ bool StagedJob::run() {
     problem_ = error.what();
     tell_of_loss(pool_, error);
   }
-  give_up_place(pool_);
   node_->part();
   engine_->stop(is_over ? drain::Engine::Unfinished::discard : drain::Engine::Unfinished::leave);
-  if (!is_over) return false;
-  problem_ = what_is_kept();
-  if (problem_.empty()) {
+  if (is_over && what_is_kept().empty()) {
     pool_.remove();
     return true;
   }
+  give_up_place(pool_);
+  if (!is_over) return false;
+  problem_ = what_is_kept();
   only_lacks_storage_ = true;
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool_.slot(index);

@@ -67,7 +67,10 @@ void Core::finish_exchange(const std::optional<base::Error>& failed) {
     if (!leaves && any_is_open(*pool_)) throw base::Error(base::Errc::io, "other nodes cannot be reached any more");
   });
   exchange_->let_others_end();
-  if (pool_->is_staged() && !late) exchange_->exchange().leave();
+  if (pool_->is_staged() && !late) {
+    exchange_->exchange().leave();
+    static_cast<void>(caught([&] { wait_until(*this, [&] { return exchange_->exchange().has_left(); }, "the stagers"); }));
+  }
   agree(nodes_->aggregators(), std::nullopt);
   if (late) throw base::Error(*late);
 }
