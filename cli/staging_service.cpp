@@ -14,6 +14,7 @@
 #include "base/units.hpp"
 #include "nodes/exchange.hpp"
 #include "service/recovery.hpp"
+#include "service/remains.hpp"
 #include "topology/discover/discover.hpp"
 #include "transport/tcp/socket.hpp"
 #include "transport/tree.hpp"
@@ -62,6 +63,7 @@ void StagingService::go_on_with_left_jobs() {
     if (jobs_.contains(session) || refuses_) return std::nullopt;
     return staging::mark_of_key(options_.key, session);
   };
+  for (const std::string& pool : service::pool_names()) static_cast<void>(service::remove_if_finished(pool));
   for (pool::Pool& pool : service::claim_left_stagers(mark_of)) {
     const std::string name = pool.name();
     try {

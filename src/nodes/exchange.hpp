@@ -66,6 +66,8 @@ class Exchange {
   void do_without(const std::set<int>& clients);
   // All clients have left this stager and the others, and nothing is to be done any more. Local.
   [[nodiscard]] bool is_over() const;
+  // Those below this stager have. Local.
+  [[nodiscard]] bool have_clients_left() const;
   // This stager has the place of one that was killed: the stagers below it may not have heard all that it had to say. After serve().
   void go_on();
   // Which clients had said to that one that they leave. Local.

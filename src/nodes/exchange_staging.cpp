@@ -81,6 +81,11 @@ bool Exchange::is_over() const {
   return ends_ && outputs_.empty() && !all_.is_moving();
 }
 
+bool Exchange::have_clients_left() const {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(children_.begin(), children_.end(), [&](int child) { return tree_.is_stager(child) || gone_.contains(child); });
+}
+
 void Exchange::send_opening(int peer, OpeningHead head, const Description& description) {
   if (description->size() <= bytes_in_head_max) {
     head.body_bytes = 0;
@@ -227,6 +232,7 @@ bool Exchange::tell_farewell() {
   const bool have_all_left = std::all_of(children_.begin(), children_.end(), [&](int child) { return gone_.contains(child); });
   if (parent_ ? ends_ : have_all_left && outputs_.empty() && early_.empty() && to_open_.empty()) {   // and down the tree
     ends_ = has_said_farewell_ = true;
+    if (outputs_.empty()) pool_.header().place.port = 0;   // there is nothing to go on with
     for (const int child : children_) {
       if (tree_.is_stager(child)) all_.messages.send(child, bytes_of(FarewellHead{.kind = MessageKind::end}));
     }

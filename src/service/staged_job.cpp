@@ -73,7 +73,9 @@ bool StagedJob::run() {
     if (!is_over) problem_ = "the stager was told to end before all clients had left";
   } catch (const base::Error& error) {
     problem_ = error.what();
-    tell_of_loss(pool_, error);
+    is_over = node_->exchange().have_clients_left() && !holds_any(pool_);   // those that are gone needed nothing more of it
+    if (is_over) problem_.clear();
+    else tell_of_loss(pool_, error);
   }
   node_->part();
   engine_->stop(is_over ? drain::Engine::Unfinished::discard : drain::Engine::Unfinished::leave);

@@ -92,8 +92,9 @@ def stagers_started_again(name="kill_writer"):
     def kind(trial):
         job = _start(trial, name, trial.random.choice((moment.anywhere, moment.publishing)), restart="30s")
         # Before that the job ends with an error: there is no stager yet that it could wait for.
-        eventually("all are in the session", lambda: (job.witness().phase >= Witness.IN_SESSION and
-                                                      len(job.pools()) > len(job.stagers.started)) or job.mpirun.poll() is not None)
+        pools = -(-len(job.ranks) // job.ranks_per_node) + len(job.stagers.started)
+        eventually("all are in the session", lambda: (job.witness().phase >= Witness.IN_SESSION and len(job.pools()) == pools) or
+                   job.witness().phase > Witness.IN_SESSION or job.mpirun.poll() is not None)
         for _ in range(trial.random.randint(1, 3)):
             there = job.stagers.processes
             some = trial.random.sample(there, trial.random.randint(1, len(there)))
