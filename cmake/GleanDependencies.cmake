@@ -16,6 +16,15 @@ target_include_directories(asio::asio SYSTEM INTERFACE "${ASIO_INCLUDE_DIR}")
 target_compile_definitions(asio::asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
 target_link_libraries(asio::asio INTERFACE Threads::Threads)
 
+# HDF5 without MPI makes the metadata of HDF5 files: the variable is the target to link, or empty.
+set(GLEAN_HDF5 "")
+if(GLEAN_WITH_HDF5)
+  pkg_search_module(hdf5_serial QUIET IMPORTED_TARGET hdf5-serial hdf5)
+  if(hdf5_serial_FOUND)
+    set(GLEAN_HDF5 PkgConfig::hdf5_serial)
+  endif()
+endif()
+
 if(GLEAN_WITH_MPI)
   # The library needs C only; C++ programs that link it include mpi.h.
   set(MPI_CXX_SKIP_MPICXX TRUE)
