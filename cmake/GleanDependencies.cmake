@@ -20,8 +20,10 @@ target_link_libraries(asio::asio INTERFACE Threads::Threads)
 set(GLEAN_HDF5 "")
 if(GLEAN_WITH_HDF5)
   pkg_search_module(hdf5_serial QUIET IMPORTED_TARGET hdf5-serial hdf5)
-  if(hdf5_serial_FOUND)
-    set(GLEAN_HDF5 PkgConfig::hdf5_serial)
+  find_library(HDF5_HL_LIBRARY NAMES hdf5_hl HINTS ${hdf5_serial_LIBRARY_DIRS})   # no pkg-config file has it
+  mark_as_advanced(HDF5_HL_LIBRARY)
+  if(hdf5_serial_FOUND AND HDF5_HL_LIBRARY)
+    set(GLEAN_HDF5 ${HDF5_HL_LIBRARY} PkgConfig::hdf5_serial)
   endif()
 endif()
 

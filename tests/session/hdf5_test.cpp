@@ -6,6 +6,10 @@
 
 #include "ranks.hpp"
 
+#if GLEAN_HAVE_PARALLEL_HDF5
+#include <hdf5.h>
+#endif
+
 namespace glean::test {
 
 namespace {
@@ -111,6 +115,32 @@ TEST_F(Hdf5, CanBeReadAsFarAsItIsDurable) {
   flow.out.close(Level::durable);
   EXPECT_EQ(checked("same", "a.h5", 6), "good\n");
 }
+
+#if GLEAN_HAVE_PARALLEL_HDF5
+// Which is another one than that of the module, and has a file open meanwhile.
+TEST_F(Hdf5, IsReadByTheLibraryThatTheProgramHas) {
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
+  const hid_t own = H5Fcreate(path("own.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  {
+    Session session(MPI_COMM_WORLD, with({}));
+    Flow flow(session, path("a.h5"));
+    for (int step = 0; step < 3; ++step) flow.step();
+    flow.out.close(Level::durable);
+    session.close();
+  }
+  EXPECT_GE(H5Fclose(own), 0);
+  const hid_t file = H5Fopen(path("a.h5").c_str(), H5F_ACC_RDONLY, access);
+  const hid_t dataset = H5Dopen2(file, "fluid/density", H5P_DEFAULT);
+  std::vector<double> values(3 * 2 * static_cast<std::size_t>(size_) * Flow::columns);
+  EXPECT_GE(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
+  EXPECT_EQ(values[4], 4);
+  EXPECT_EQ(values[2 * values.size() / 3 + 4], 2004);
+  H5Dclose(dataset);
+  H5Fclose(file);
+  H5Pclose(access);
+}
+#endif
 
 TEST_F(Hdf5, SaysWhatItCannotHold) {
   Session session(MPI_COMM_WORLD, with({}));

@@ -13,6 +13,7 @@
 #include "store/hdf5/define.hpp"
 #include "store/hdf5/memory_driver.hpp"
 #include "store/hdf5/object_header.hpp"
+#include "store/hdf5/scales.hpp"
 
 namespace glean::store {
 namespace {
@@ -111,6 +112,7 @@ Made make_metadata(const MemoryDriver& driver, const mesh::Definitions& definiti
   Handle file(H5Fcreate("glean", H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose, what);
   Made made;
   made.headers = define(file.id(), memory, definitions, places);
+  attach_scales(file.id(), definitions);
   file.close(what);
   made.metadata = memory.metadata();
   return made;

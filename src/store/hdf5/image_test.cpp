@@ -4,6 +4,8 @@
 #include "store/hdf5/image.hpp"
 
 #include <gtest/gtest.h>
+#include <hdf5_hl.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -71,6 +73,34 @@ std::vector<std::byte> read_record(const std::string& path, const std::string& n
   return values;
 }
 
+// Sparse: its elements are zeros.
+void write_file(const std::string& path, const FileImage& image, const Written& written) {
+  const Finished finished = make_hdf5_format()->finish(image, written);
+  std::ofstream file(path, std::ios::binary);
+  for (const std::vector<Patch>& patches : {image.metadata, finished.patches}) {
+    for (const Patch& patch : patches) {
+      file.seekp(static_cast<std::streamoff>(patch.offset));
+      file.write(reinterpret_cast<const char*>(patch.bytes.data()), static_cast<std::streamsize>(patch.bytes.size()));
+    }
+  }
+  file.close();
+  std::filesystem::resize_file(path, written.goes_on ? std::max(written.highest_end, image.layout.header_bytes) : finished.size);
+}
+
+// With one record variable "v".
+FileImage make_file(const std::string& path, mesh::Type type, const mesh::Shape& shape, const Written& written) {
+  mesh::Definitions definitions;
+  definitions.dimensions.push_back({"step", 0, true});
+  mesh::VariableDefinition& variable = definitions.variables.emplace_back(mesh::VariableDefinition{"v", type, {0}});
+  for (const std::uint64_t length : shape) {
+    variable.dimensions.push_back(static_cast<int>(definitions.dimensions.size()));
+    definitions.dimensions.push_back({"d" + std::to_string(variable.dimensions.back()), length, false});
+  }
+  FileImage image = make_hdf5_image(definitions, base::RangeRule::error);
+  write_file(path, image, written);
+  return image;
+}
+
 std::string play(const mesh::Definitions& definitions) {
   const TemporaryDirectory directory;
   const auto format = make_hdf5_format(make_hdf5_image);
@@ -95,12 +125,40 @@ TEST(Hdf5, KeepsTheContractOfFormats) {
   }
 }
 
+// With coordinates along two of three dimensions.
+mesh::Definitions with_coordinates() {
+  mesh::Definitions definitions = all_types({3, 4});
+  definitions.variables.push_back({"step", mesh::Type::float64, {0}});
+  definitions.variables.push_back({"d1", mesh::Type::float32, {2}});
+  return definitions;
+}
+
+TEST(Hdf5, CoordinatesAreDimensionScales) {
+  const mesh::Definitions definitions = with_coordinates();
+  EXPECT_EQ(play(definitions), "");
+
+  const TemporaryDirectory directory;
+  write_file(directory / "a.h5", make_hdf5_image(definitions, base::RangeRule::error), {2, 0});
+  const Handle file(H5Fopen((directory / "a.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "a.h5");
+  const auto is_attached = [&](const char* scale, const std::string& name, unsigned dimension) {
+    const Handle along(H5Dopen2(file.id(), scale, H5P_DEFAULT), H5Dclose, scale);
+    const Handle dataset(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose, name);
+    return H5DSis_scale(along.id()) == 1 && H5DSis_attached(dataset.id(), along.id(), dimension) == 1;
+  };
+  EXPECT_TRUE(is_attached("step", "fluid/steps/int8", 0));
+  EXPECT_TRUE(is_attached("d1", "fluid/steps/int8", 2));
+  EXPECT_FALSE(is_attached("d1", "fluid/steps/int8", 1));
+  EXPECT_TRUE(is_attached("d1", "fluid/int8", 1));
+}
+
 TEST(Hdf5, OfNothingIsAFile) { EXPECT_EQ(play({}), ""); }
 
 TEST(Hdf5, MetadataDependOnTheDefinitionsOnly) {
-  const mesh::Definitions definitions = all_types({3, 4});
+  const mesh::Definitions definitions = with_coordinates();
   const FileImage image = make_hdf5_image(definitions, base::RangeRule::error);
+  mallopt(M_PERTURB, 0x5a);   // what comes from memory that was not set is something else
   EXPECT_EQ(make_hdf5_image(definitions, base::RangeRule::error), image);
+  mallopt(M_PERTURB, 0);
 }
 
 TEST(Hdf5, LargeDatasetsAndRecordsBeginWithABlock) {
@@ -111,29 +169,6 @@ TEST(Hdf5, LargeDatasetsAndRecordsBeginWithABlock) {
       EXPECT_EQ(variable.record_stride_bytes % 4096, 0U) << variable.name;
     }
   }
-}
-
-// A sparse file of one record variable "v", whose bytes are zeros.
-FileImage make_file(const std::string& path, mesh::Type type, const mesh::Shape& shape, const Written& written) {
-  mesh::Definitions definitions;
-  definitions.dimensions.push_back({"step", 0, true});
-  mesh::VariableDefinition& variable = definitions.variables.emplace_back(mesh::VariableDefinition{"v", type, {0}});
-  for (const std::uint64_t length : shape) {
-    variable.dimensions.push_back(static_cast<int>(definitions.dimensions.size()));
-    definitions.dimensions.push_back({"d" + std::to_string(variable.dimensions.back()), length, false});
-  }
-  FileImage image = make_hdf5_image(definitions, base::RangeRule::error);
-  const Finished finished = make_hdf5_format()->finish(image, written);
-  std::ofstream file(path, std::ios::binary);
-  for (const std::vector<Patch>& patches : {image.metadata, finished.patches}) {
-    for (const Patch& patch : patches) {
-      file.seekp(static_cast<std::streamoff>(patch.offset));
-      file.write(reinterpret_cast<const char*>(patch.bytes.data()), static_cast<std::streamsize>(patch.bytes.size()));
-    }
-  }
-  file.close();
-  std::filesystem::resize_file(path, written.goes_on ? std::max(written.highest_end, image.layout.header_bytes) : finished.size);
-  return image;
 }
 
 std::uint64_t records_of(hid_t dataset) {

@@ -37,7 +37,7 @@ class QuietErrors {
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
-  Handle(hid_t id, Close close, const std::string& what) : id_(check(id, what)), close_(close) {}
+  Handle(hid_t id, Close how, const std::string& what) : id_(check(id, what)), close_(how) {}
   Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
   Handle& operator=(Handle&&) = delete;
   Handle(const Handle&) = delete;

@@ -80,7 +80,8 @@ herr_t query(const H5FD_t* /*open*/, unsigned long* features) {
 // No exception passes the library, which is in C.
 haddr_t allocate(H5FD_t* open, H5FD_mem_t type, hid_t /*transfer*/, hsize_t size) {
   try {
-    if (type != H5FD_MEM_DRAW) return file_of(open).allocate_metadata(size);
+    // Global heaps, which have the references of dimension scales, are asked for as if they were data.
+    if (type != H5FD_MEM_DRAW || file_of(open).has_been_taken()) return file_of(open).allocate_metadata(size);
     return file_of(open).allocate_data(size).value_or(HADDR_UNDEF);
   } catch (const std::bad_alloc&) {
     return HADDR_UNDEF;
@@ -106,8 +107,8 @@ herr_t read(H5FD_t* open, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t addre
   return 0;
 }
 
-herr_t write(H5FD_t* open, H5FD_mem_t type, hid_t /*transfer*/, haddr_t address, size_t size, const void* buffer) {
-  if (type != H5FD_MEM_DRAW) file_of(open).write(address, static_cast<const std::byte*>(buffer), size);
+herr_t write(H5FD_t* open, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t address, size_t size, const void* buffer) {
+  file_of(open).write(address, static_cast<const std::byte*>(buffer), size);
   return 0;
 }
 

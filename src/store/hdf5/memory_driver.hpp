@@ -30,6 +30,7 @@ class MetadataFile {
   [[nodiscard]] Bytes allocate_metadata(Bytes bytes);
   void reserve(Bytes end);
   [[nodiscard]] Bytes end() const { return end_; }
+  // What lies behind the metadata is dropped.
   void write(Bytes offset, const std::byte* bytes, std::size_t size);
   void read(Bytes offset, std::byte* bytes, std::size_t size) const;   // zeros where there is no metadata
 
