@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -60,7 +61,13 @@ Bytes ChunkIndex::bytes(std::uint64_t records) const {
 }
 
 ChunkIndex::Written ChunkIndex::in_header(Bytes begin, std::uint64_t records) const {
-  return written({begin + node_bytes(), begin}, records);
+  Patch room{begin, std::vector<std::byte>(bytes_in_header())};
+  if (records == 0) return {no_hdf5_address, {std::move(room)}};
+  const Written index = written({begin + node_bytes(), begin}, records);
+  for (const Patch& nodes : index.nodes) {
+    std::copy(nodes.bytes.begin(), nodes.bytes.end(), room.bytes.begin() + static_cast<std::ptrdiff_t>(nodes.offset - begin));
+  }
+  return {index.root, {std::move(room)}};
 }
 
 ChunkIndex::Written ChunkIndex::behind_data(Bytes begin, std::uint64_t records) const {

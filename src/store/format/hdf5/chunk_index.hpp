@@ -34,8 +34,9 @@ class ChunkIndex {
     Bytes root = 0;
     std::vector<Patch> nodes;
   };
-  // Of at least one record. The nodes of one leaf and of those above it keep their places in the header while records are added.
+  // All of the room, with zeros where no node is; each node keeps its place while records are added.
   [[nodiscard]] Written in_header(Bytes begin, std::uint64_t records) const;
+  // Of at least one record.
   [[nodiscard]] Written behind_data(Bytes begin, std::uint64_t records) const;
 
  private:

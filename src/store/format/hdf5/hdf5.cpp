@@ -92,7 +92,7 @@ class Hdf5Format final : public Format {
     if (written.goes_on) {   // what would lie behind the data would lie where data are still to come
       for (const Recorded& variable : variables) records = std::min(records, variable.index.records_in_header());
     }
-    const Bytes end = std::max(hdf5_data_end(image.layout, variables, records), std::min(written.highest_end, largest_hdf5_file));
+    const Bytes end = hdf5_data_end(image.layout, variables, records);   // whatever was put of it
     if (end >= largest_hdf5_file - 2 * hdf5_index_most) return {{}, largest_hdf5_file};
 
     Finished finished;
@@ -100,9 +100,10 @@ class Hdf5Format final : public Format {
     const bool in_header = fits_header || written.goes_on;
     if (!in_header) check_index_size(variables, records);
     for (const Recorded& variable : variables) {
-      ChunkIndex::Written index{no_hdf5_address, {}};
-      if (records != 0 && in_header) index = variable.index.in_header(variable.places->nodes_begin, records);
-      if (records != 0 && !in_header) {
+      // What an earlier call has left there goes: the bytes of a file do not depend on how often it was made durable.
+      ChunkIndex::Written index = variable.index.in_header(variable.places->nodes_begin, in_header ? records : 0);
+      if (!in_header) {
+        finished.patches.push_back(std::move(index.nodes.front()));
         index = variable.index.behind_data(behind, records);
         behind += variable.index.bytes(records);
       }

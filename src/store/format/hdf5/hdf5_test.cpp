@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "base/error.hpp"
 #include "store/format/hdf5/note.hpp"
@@ -48,6 +49,24 @@ TEST(Hdf5, IndexOfManyRecordsLiesBehindTheDataOnceAllAreThere) {
   EXPECT_TRUE(is_behind(format->finish(image, {257, 0}), 257));
   EXPECT_GT(format->finish(image, {257, 0}).size, 65536U + 257 * 256);
   for (const Patch& patch : format->finish(image, {257, 65536 + 256 * 256, true}).patches) EXPECT_LE(patch.extent().end, 65536U);
+}
+
+TEST(Hdf5, BytesDoNotDependOnHowOftenAFileWasMadeDurable) {
+  const auto format = make_hdf5_format();
+  const FileImage image = image_of_one();
+  const auto header_after = [&](std::initializer_list<Written> calls) {
+    std::vector<std::byte> header(image.layout.header_bytes);
+    for (const Written& written : calls) {
+      for (const Patch& patch : format->finish(image, written).patches) {
+        if (patch.offset >= header.size()) continue;
+        std::copy(patch.bytes.begin(), patch.bytes.end(), header.begin() + static_cast<std::ptrdiff_t>(patch.offset));
+      }
+    }
+    return header;
+  };
+  for (const std::uint64_t records : {1, 70, 300}) {
+    EXPECT_EQ(header_after({{5, 0, true}, {90, 0, true}, {records, 0}}), header_after({{records, 0}})) << records;
+  }
 }
 
 TEST(Hdf5, TakesNothingForANoteThatDoesNotFitTheLayout) {
