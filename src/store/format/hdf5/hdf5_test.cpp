@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <random>
 
 #include "base/error.hpp"
 #include "store/format/hdf5/note.hpp"
@@ -97,6 +98,25 @@ TEST(Hdf5, TakesNothingForANoteThatDoesNotFitTheLayout) {
     image.metadata[1].bytes[byte + 7] = std::byte{0x7f};
     EXPECT_TRUE(fails(image)) << byte;
   }
+}
+
+TEST(Hdf5, DamagedNotesAreRefusedOrLeadToPatchesWithinTheFile) {
+  const auto format = make_hdf5_format();
+  std::mt19937 random(1);
+  int refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    FileImage image = image_of_one();
+    std::vector<std::byte>& note = image.metadata[1].bytes;
+    for (auto changes = 1 + random() % 3; changes > 0; --changes) note[random() % note.size()] = static_cast<std::byte>(random());
+    try {
+      const Finished finished = format->finish(image, {300, 0});
+      for (const Patch& patch : finished.patches) EXPECT_LE(patch.extent().end, finished.size);
+    } catch (const base::Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_LT(refused, 3000);
 }
 
 TEST(Hdf5, IsNotMadeLargerThanAnyFileOrMemory) {
