@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "staging/address_file.hpp"
 #include "wire/key.hpp"
 
@@ -24,6 +25,7 @@ namespace {
 
 constexpr std::chrono::seconds start_time{30};
 constexpr std::chrono::milliseconds look_again{20};
+constexpr int restarts_max = 100;   // of all of them
 constexpr const char* grace_seconds = "1000000";   // as long as it takes
 
 // None is of the launcher, and what the command is preloaded with is not for them.
@@ -77,10 +79,10 @@ PrivateStagers::PrivateStagers(int stagers, const std::string& directory) {
   setenv("GLEAN_MODE", "staged", 1);
   setenv("GLEAN_STAGING_ADDRESS", address_file.c_str(), 1);
   setenv("GLEAN_STAGING_KEY", key_file.c_str(), 1);
-  const std::vector<std::string> words = {"glean", "stage", "--directory", "/", "--address-file", address_file, "--key", key_file,
-                                          "--job-memory", "256MiB", "--grace", grace_seconds};
-  const auto environment = environment_of_stagers(stagers);
-  while (static_cast<int>(processes_.size()) < stagers) processes_.push_back(start(words, environment));
+  words_ = {"glean", "stage", "--directory", "/", "--address-file", address_file, "--key", key_file,
+            "--job-memory", "256MiB", "--grace", grace_seconds};
+  environment_ = environment_of_stagers(stagers);
+  while (static_cast<int>(processes_.size()) < stagers) processes_.push_back(start(words_, environment_));
   const auto deadline = std::chrono::steady_clock::now() + start_time;
   while (count_in(address_file) < processes_.size()) {
     const bool is_late = std::chrono::steady_clock::now() > deadline;
@@ -89,14 +91,45 @@ PrivateStagers::PrivateStagers(int stagers, const std::string& directory) {
     if (is_late || any_ended) throw base::Error(base::Errc::io, "the stagers of this command do not start", "see what they say above");
     std::this_thread::sleep_for(look_again);
   }
+  watcher_ = std::thread([this] { watch(); });
+}
+
+// A stager that ends before it is told to was killed, or is broken.
+void PrivateStagers::watch() {
+  int restarts = 0;
+  std::unique_lock lock(mutex_);
+  while (!ends_now_.wait_for(lock, look_again, [this] { return ends_; })) {
+    for (int& process : processes_) {
+      int status = 0;
+      if (process == 0 || waitpid(process, &status, WNOHANG) != process) continue;
+      const std::string how = WIFSIGNALED(status) ? fmt::format("was killed by signal {}", WTERMSIG(status))
+                                                  : fmt::format("has ended with exit code {}", WEXITSTATUS(status));
+      const bool starts_again = ++restarts <= restarts_max;
+      base::log(base::LogLevel::warning, "stager {} {}{}", process, how, starts_again ? ": it is started again" : "");
+      process = starts_again ? start(words_, environment_) : 0;
+    }
+  }
+}
+
+void PrivateStagers::stop_to_watch() {
+  if (!watcher_.joinable()) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    ends_ = true;
+  }
+  ends_now_.notify_all();
+  watcher_.join();
+  std::erase(processes_, 0);
 }
 
 PrivateStagers::~PrivateStagers() {
+  stop_to_watch();
   for (const int process : processes_) kill(process, SIGKILL);
   for (const int process : processes_) waitpid(process, nullptr, 0);
 }
 
 bool PrivateStagers::finish() {
+  stop_to_watch();
   bool is_all_done = true;
   for (const int process : processes_) kill(process, SIGTERM);
   for (const int process : processes_) {

@@ -3,7 +3,10 @@
 // Stagers of one command: processes of this host that end with it.
 #pragma once
 
+#include <condition_variable>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace glean::cli {
@@ -11,7 +14,7 @@ namespace glean::cli {
 class PrivateStagers {
  public:
   // Starts so many, and sets the environment so that sessions find them. Their address file and key are in `directory`; they may write
-  // wherever this user may. Throws base::Error when they do not start. Blocks.
+  // wherever this user may. One that is killed is started again, and goes on. Throws base::Error when they do not start. Blocks.
   PrivateStagers(int stagers, const std::string& directory);
   // Ends those that are still there.
   ~PrivateStagers();
@@ -22,7 +25,15 @@ class PrivateStagers {
   [[nodiscard]] bool finish();
 
  private:
+  void watch();
+  void stop_to_watch();
+
+  std::vector<std::string> words_, environment_;   // of a stager
   std::vector<int> processes_;
+  std::mutex mutex_;
+  std::condition_variable ends_now_;
+  bool ends_ = false;
+  std::thread watcher_;                            // uses processes_ until it ends
 };
 
 }  // namespace glean::cli

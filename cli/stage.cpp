@@ -34,6 +34,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::chrono::seconds just_started{5};
+
 // What is said while it runs goes to a file or a journal as often as to a terminal: every line at once. Problems go to standard error.
 void say_line(const std::string& line, StagingService::Tone tone = StagingService::Tone::plain) {
   static std::mutex mutex;
@@ -176,9 +178,13 @@ int stage(const StageOptions& options) {
   ServiceEntry entry(address_file, staging::this_stager(service.addresses()), made.key,
                      has_companions ? ServiceEntry::Others::of_this_service : ServiceEntry::Others::of_another);
   say_start(service, made, address_file);
-  const auto look_again = std::chrono::milliseconds(options.once ? 200 : 60'000);
-  while (!signals.comes_within(look_again)) {
-    if (options.once && service.jobs_over() != 0) break;
+  using Clock = std::chrono::steady_clock;
+  const auto started = Clock::now();
+  for (;;) {
+    const bool has_just_started = Clock::now() < started + just_started;   // the process before it may not be gone for good yet
+    if (has_just_started) service.go_on_with_left_jobs();
+    const auto look_again = std::chrono::milliseconds(has_just_started ? 100 : options.once ? 200 : 60'000);
+    if (signals.comes_within(look_again) || (options.once && service.jobs_over() != 0)) break;
   }
   end_jobs(service, signals, *base::parse_seconds(options.grace), entry);
   entry.remove();

@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <filesystem>
 
 #include "base/error.hpp"
 #include "base/signals_blocked.hpp"
 #include "base/units.hpp"
+#include "nodes/exchange.hpp"
 #include "service/recovery.hpp"
 #include "topology/discover/discover.hpp"
 #include "transport/tcp/socket.hpp"
@@ -52,6 +54,43 @@ StagingService::StagingService(Options options) : options_(std::move(options)), 
       of_server, [this](const nlohmann::json& request, const staging::Peer&) { return handle(request); });
   const std::scoped_lock lock(mutex_);   // a client may be faster
   server_ = std::move(server);
+}
+
+void StagingService::go_on_with_left_jobs() {
+  const auto mark_of = [&](const std::string& session) -> std::optional<service::StagerPlace::KeyMark> {
+    const std::scoped_lock lock(mutex_);
+    if (jobs_.contains(session) || refuses_) return std::nullopt;
+    return staging::mark_of_key(options_.key, session);
+  };
+  for (pool::Pool& pool : service::claim_left_stagers(mark_of)) {
+    const std::string name = pool.name();
+    try {
+      auto job = job_of(std::move(pool));
+      options_.tell(fmt::format("{} goes on: its stager here was killed", job->name()), Tone::plain);
+      const std::scoped_lock lock(mutex_);
+      start(*(jobs_[job->asked.session] = std::move(job)));
+    } catch (const std::exception& error) {
+      options_.tell(fmt::format("{} is left in memory, and does not go on: {}", name.substr(1), error.what()), Tone::problem);
+      const std::scoped_lock lock(mutex_);
+      left_.push_back({.name = name, .bytes = std::filesystem::file_size("/dev/shm" + name)});
+    }
+  }
+}
+
+std::unique_ptr<StagingService::Job> StagingService::job_of(pool::Pool left) const {
+  const pool::PoolHeader& header = left.header();
+  const auto text = [](const auto& chars) { return std::string(chars.data(), strnlen(chars.data(), chars.size())); };
+  const service::StagerPlace place = service::place_in(left);
+  auto job = std::make_unique<Job>();
+  job->asked = {.session = text(header.session), .label = text(header.job), .clients = static_cast<int>(header.nodes - header.stagers),
+                .stagers = static_cast<int>(header.stagers), .index = static_cast<int>(header.node - (header.nodes - header.stagers)),
+                .chunk_bytes = header.chunk_bytes, .request_bytes = header.request_bytes, .restart_seconds = place.restart_seconds};
+  job->plan = left.plan();
+  job->neighbours = neighbours_of(*job, place.doors);
+  for (const int client : nodes::Exchange::clients_that_have_left(left)) job->neighbours.erase(client);
+  job->door.emplace(place.port);
+  job->left.emplace(std::move(left));
+  return job;
 }
 
 StagingService::~StagingService() {
@@ -172,23 +211,31 @@ nlohmann::json StagingService::begin(const staging::BeginRequest& request) {
   if (job.state != State::joined) {
     throw base::Error(base::Errc::exists, fmt::format("the session {} has begun at this stager on {} already", request.session, host_));
   }
+  job.neighbours = neighbours_of(job, request.doors);
+  start(job);
+  return nlohmann::json::object();
+}
+
+std::map<int, std::string> StagingService::neighbours_of(const Job& job, const std::map<int, std::string>& doors) {
   std::map<int, std::string> neighbours;
-  for (const int node : transport::Tree(job.asked.clients + job.asked.stagers, job.asked.stagers).neighbours_of(job.self())) {
+  for (const int node : job.tree().neighbours_of(job.self())) {
     std::string& door = neighbours[node];
     if (node < job.self()) continue;   // that one connects
-    const auto given = request.doors.find(node);
-    if (given == request.doors.end()) {
+    const auto given = doors.find(node);
+    if (given == doors.end()) {
       throw base::Error(base::Errc::invalid_argument, fmt::format("the job does not say where its node {} is", node));
     }
     static_cast<void>(transport::parse_addresses(given->second));
     door = given->second;
   }
-  job.neighbours = std::move(neighbours);
+  return neighbours;
+}
+
+void StagingService::start(Job& job) {
   const base::SignalsBlocked blocked;
-  job.thread = std::thread([this, &job] { run(job); });
   job.state = State::connecting;
   job.since = Clock::now();
-  return nlohmann::json::object();
+  job.thread = std::thread([this, &job] { run(job); });
 }
 
 // In the thread of the job, which ends with it.
@@ -198,17 +245,26 @@ void StagingService::run(Job& job) {
     run_connected(job, ended);
   } catch (const std::exception& error) {
     ended.problem = error.what();
+    if (job.left) give_back(job, ended);
   }
   if (ended.problem.empty()) try_what_is_kept();   // of jobs before it: the storage takes files
   has_ended(job, std::move(ended));
 }
 
 void StagingService::run_connected(Job& job, Ended& ended) {
-  const transport::Tree tree(job.asked.clients + job.asked.stagers, job.asked.stagers);
-  auto messages = transport::make_tcp_messages(std::move(*job.door), job.self(), tree, job.neighbours,
-                                               staging::key_of_job(options_.key, job.asked.session), options_.connect_seconds);
-  auto staged = std::make_unique<service::StagedJob>(
-      service::StagedJob::Options{job.asked.session, job.asked.label, job.plan, options_.directories}, std::move(messages));
+  const std::string& session = job.asked.session;
+  service::StagerPlace place{.port = job.door->port(), .restart_seconds = job.asked.restart_seconds,
+                             .key_mark = staging::mark_of_key(options_.key, session), .doors = job.neighbours};
+  std::erase_if(place.doors, [&](const auto& each) { return each.first < job.self(); });
+  auto messages = transport::make_tcp_messages(std::move(*job.door), job.self(), job.tree(), job.neighbours,
+                                               staging::key_of_job(options_.key, session),
+                                               job.left ? job.asked.restart_seconds : options_.connect_seconds,
+                                               {.replaced_seconds = job.asked.restart_seconds});
+  auto staged = job.left ? std::make_unique<service::StagedJob>(std::move(*job.left), options_.directories, std::move(messages))
+                         : std::make_unique<service::StagedJob>(
+                               service::StagedJob::Options{session, job.asked.label, job.plan, options_.directories, place},
+                               std::move(messages));
+  job.left.reset();
   service::StagedJob& running = *staged;
   {
     const std::scoped_lock lock(mutex_);
@@ -220,6 +276,18 @@ void StagingService::run_connected(Job& job, Ended& ended) {
   ended.only_lacks_storage = running.only_lacks_storage();
 }
 
+// No node has looked for this one: the job has ended, or does without staging.
+void StagingService::give_back(Job& job, Ended& ended) {
+  if (service::holds_any(*job.left)) {
+    service::give_up_place(*job.left);
+    ended.left_pool = job.left->name();
+  } else {
+    job.left->remove();
+    ended.problem.clear();
+  }
+  job.left.reset();
+}
+
 // The job is gone when this returns, and the thread that is in it has nothing more to do.
 void StagingService::has_ended(Job& job, Ended ended) {
   std::unique_ptr<service::StagedJob> staged;
@@ -229,7 +297,7 @@ void StagingService::has_ended(Job& job, Ended ended) {
     staged = std::move(job.staged);
   }
   ended.seconds = seconds_since(job.since);
-  std::string pool;
+  std::string pool = ended.left_pool;
   if (staged) {
     pool = staged->pool().name();
     ended.files = files_of(staged->trace());

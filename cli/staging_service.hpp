@@ -52,6 +52,8 @@ class StagingService {
   StagingService& operator=(const StagingService&) = delete;
 
   [[nodiscard]] const std::vector<std::string>& addresses() const { return server_->addresses(); }
+  // Goes on with jobs of a service with the same key on this host whose process was killed, while their other nodes wait for that.
+  void go_on_with_left_jobs();
   // What `glean stage status` asks for. Any thread.
   [[nodiscard]] nlohmann::json status();
   // From now on no job is taken. Jobs that have joined and do not run yet are forgotten.
@@ -77,9 +79,11 @@ class StagingService {
     std::optional<transport::TcpDoor> door;   // until it begins
     std::map<int, std::string> neighbours;    // from then on
     Clock::time_point since = Clock::now();   // of the join; of the begin from then on
+    std::optional<pool::Pool> left;           // by a process that was killed, in whose place this one is; until it runs
     std::unique_ptr<service::StagedJob> staged;
     std::thread thread;
     [[nodiscard]] int self() const { return asked.clients + asked.index; }
+    [[nodiscard]] transport::Tree tree() const { return {asked.clients + asked.stagers, asked.stagers}; }
     [[nodiscard]] std::string name() const;
   };
   struct Files {
@@ -106,8 +110,12 @@ class StagingService {
   nlohmann::json handle(const nlohmann::json& request);
   nlohmann::json join(const staging::JoinRequest& request);
   nlohmann::json begin(const staging::BeginRequest& request);
+  [[nodiscard]] std::unique_ptr<Job> job_of(pool::Pool left) const;
+  [[nodiscard]] static std::map<int, std::string> neighbours_of(const Job& job, const std::map<int, std::string>& doors);
+  void start(Job& job);
   void run(Job& job);
   void run_connected(Job& job, Ended& ended);
+  static void give_back(Job& job, Ended& ended);
   void has_ended(Job& job, Ended ended);
 
   // -- with the lock held

@@ -42,6 +42,7 @@ constexpr Names<DirectIo, 3> direct_names{
 constexpr Names<DrainPlace, 2> place_names{{{"threads", DrainPlace::threads}, {"process", DrainPlace::process}}};
 constexpr Names<ExchangeOver, 3> exchange_names{
     {{"auto", ExchangeOver::automatic}, {"tcp", ExchangeOver::tcp}, {"mpi", ExchangeOver::mpi}}};
+constexpr double staging_restart_max = 3600;
 constexpr Names<StagingEnd, 2> staging_end_names{{{"staged", StagingEnd::staged}, {"durable", StagingEnd::durable}}};
 constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
                                           {"info", LogLevel::info},
@@ -85,6 +86,13 @@ bool assign_spill_budget(Settings& settings, std::string_view text) {
   const auto bytes = parse_bytes(text);
   if (!bytes || (*bytes != 0 && *bytes < budget_min)) return false;
   settings.spill.budget_bytes = *bytes;
+  return true;
+}
+
+bool assign_staging_restart(Settings& settings, std::string_view text) {
+  const auto seconds = parse_seconds(text);
+  if (!seconds || *seconds < 0 || *seconds > staging_restart_max) return false;
+  settings.staging.restart_seconds = *seconds;
   return true;
 }
 
@@ -217,6 +225,9 @@ constexpr auto table = std::to_array<Key>({
      "What the end of a session waits for: until the stagers have everything, or until it is in the files.",
      [](Settings& s, std::string_view text) { return assign_name(staging_end_names, s.staging.end, text); },
      [](const Settings& s) { return print_name(staging_end_names, s.staging.end); }},
+    {"staging.restart", Scope::session, "a time, at most 1h; 0: not at all",
+     "How long a job waits for a stager that was killed to be started again.",
+     assign_staging_restart, [](const Settings& s) { return exact_seconds(s.staging.restart_seconds); }},
     {"drain.threads", Scope::session, "1 to 64", "Threads per node that write in the background.",
      [](Settings& s, std::string_view text) { return assign_int(s.drain.threads, text, 1, 64); },
      [](const Settings& s) { return fmt::format("{}", s.drain.threads); }},

@@ -90,6 +90,7 @@ struct StagingSettings {
   std::string address = "glean-stage.json";   // the address file of the stagers
   std::string key;                            // the file with the key; empty: ~/.glean/stage.key
   StagingEnd end = StagingEnd::staged;
+  double restart_seconds = 30;                // for which a stager whose process has ended is waited for; 0: not at all
 };
 
 // `[[rule]]`: for outputs whose path or file name matches `pattern` (shell pattern) these settings

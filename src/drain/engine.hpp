@@ -50,6 +50,8 @@ class Engine {
   [[nodiscard]] std::optional<ExchangeBlock> next_block();
   enum class Answer { arrived, refused };
   void answered(const ExchangeBlock& block, Answer answer);
+  // Or this: it is to be sent again, before what next_block() would return next.
+  void take_back(ExchangeBlock block);
   // The checksums of what this node has written of an output, when that is durable, for the node that publishes it; nothing if
   // none are wanted. And those of another. From any thread. Local.
   struct Sums {

@@ -38,6 +38,14 @@ void Engine::answered(const ExchangeBlock& block, Answer answer) {
   after_change(*output);
 }
 
+void Engine::take_back(ExchangeBlock block) {
+  const std::lock_guard lock(mutex_);
+  if (block.spilled_by) --read_and_sent_;
+  if (find(block.output) == nullptr) return;
+  if (block.spilled_by) ++blocks_.read;
+  blocks_.queue.push_front(std::move(block));
+}
+
 std::optional<Engine::Sums> Engine::take_sums(pool::OutputKey key) {
   const std::lock_guard lock(mutex_);
   OutputDrain* output = find(key);

@@ -31,7 +31,7 @@ void Engine::pass_over_lost_writes() {
   looked_for_lost_writes_ns_ = now;
 
   std::set<std::uint32_t> lost;   // slots
-  for (int rank = 0; rank < static_cast<int>(pool_.header().ranks); ++rank) {
+  for (int rank = 0; rank < static_cast<int>(pool_.header().journals); ++rank) {   // the last is of what other nodes send
     const pool::Journal& journal = pool_.journal(rank);
     const std::uint64_t word = journal.held_write.load(std::memory_order_acquire);
     if (word == 0) continue;

@@ -65,7 +65,7 @@ bool NodeShare::is_first_to(const ExchangeBlock& block) {
 }
 
 bool NodeShare::has_come_before(const pool::Record& record, const mesh::Box& box) {
-  if (record.origin == pool::Origin::rank || output_.ranks == Ranks::working) return false;
+  if (record.origin == pool::Origin::rank || !output_.may_come_again()) return false;
   std::vector<std::uint64_t> words(box.start.begin(), box.start.end());
   words.insert(words.end(), box.count.begin(), box.count.end());
   return !came_before_.emplace(record.variable, record.step, std::move(words), record.first_element, record.elements).second;

@@ -46,6 +46,7 @@ struct DrainedOutput {
   Ranks ranks;
   bool inherited;   // another drain may have written some of it
   Consumers& consumers;
+  bool is_done_here = false;   // all that this node writes, by another drain: the file may have its name by now, and be replaced
   pool::OutputSlot& slot = pool.slot(key.slot);
   NodeShare* nodes = nullptr;   // where several nodes write it
   store::OutputDescription description{};
@@ -62,10 +63,12 @@ struct DrainedOutput {
   // Stagers write it, and this node only sends them what it has.
   [[nodiscard]] bool is_sent() const { return static_cast<std::int64_t>(pool.header().node) < description.share.first; }
   // And the file need not be seen here. That of a raw output is made and published here, under the eyes of the program.
-  [[nodiscard]] bool is_elsewhere() const { return is_sent() && !description.is_bytes; }
+  [[nodiscard]] bool is_elsewhere() const { return (is_sent() && !description.is_bytes) || is_done_here; }
   // This node is a stager, whose clients may have ended before the file is written. Those of a raw output have not: one of them publishes
   // it.
   [[nodiscard]] bool outlives_clients() const { return pool.is_stager() && !description.is_bytes; }
+  // What other nodes have sent they may send again: they have not heard of this drain that it has come, but perhaps of the one before.
+  [[nodiscard]] bool may_come_again() const { return ranks == Ranks::gone || (inherited && pool.is_stager()); }
   void retire(const TakenRecord& taken) {
     spill.retire(*taken.record, *taken.journal);
     space_returned = true;

@@ -72,6 +72,8 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
     }
     order_->take_over();
     check_notes(output_);
+    output_.is_done_here = output_.may_come_again() && output_.ranks == Ranks::working && !output_.publishes() &&
+                           slot.nodes.part_durable.load(std::memory_order_acquire) != 0;
   } catch (const base::Error& error) {
     return life_.fail(error);
   }
@@ -212,7 +214,7 @@ void OutputDrain::write() {
 // The file is published when all that ranks have put is in it. Of several nodes each makes its part durable, and when those of all are,
 // one of them publishes.
 void OutputDrain::complete() {
-  order_->finish();
+  if (!output_.is_done_here) order_->finish();
   if (!life_.is_writing() || work_.in_flight() != 0 || life_.now() == Life::publishing) return;
   pool::OutputSlot& slot = output_.slot;
   if (nodes_ && life_.now() == Life::writing) {

@@ -63,8 +63,8 @@ Coverage& Steps::coverage(std::uint32_t variable, std::uint64_t step) {
 void Steps::cover(const LoggedPut& put) {
   Coverage& covered = coverage(put.variable, put.step);
   const auto earlier = put.first == 0 ? covered.add(put.box, put.job_rank) : std::nullopt;
-  // What another node sent, and could not know that it had arrived, it sends again when the job is recovered.
-  const bool again = output_.ranks == Ranks::gone && !output_.pool.is_of_this_node(put.job_rank);
+  // What another node sent, and could not know that it had arrived, it sends again.
+  const bool again = output_.may_come_again() && !output_.pool.is_of_this_node(put.job_rank);
   if (earlier && again && earlier->rank == put.job_rank && earlier->box.contains(put.box)) return;
   covered.add_part(put.elements);
   if (earlier) throw overlap_error(output_.description.layout.variables[put.variable], put.step, put.box, put.job_rank, *earlier);

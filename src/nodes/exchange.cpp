@@ -57,6 +57,10 @@ Exchange::Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages&
       children_(tree_.children_of(self_)),
       recorder_(pool, static_cast<int>(pool.header().ranks), 0, [] { return std::string(); }) {
   if (blocks != nullptr) apart_.emplace(Lane{*blocks});
+  for (std::size_t slot = 0; slot < over_.size(); ++slot) {
+    const std::uint64_t word = pool.header().place.ended[slot].load(std::memory_order_acquire);
+    over_[slot] = {word & ended_generation, static_cast<pool::OutputEnd>(word >> ended_shift)};
+  }
 }
 
 Exchange::~Exchange() { wait_for_space(false); }
@@ -105,7 +109,7 @@ Exchange::SharedOutput* Exchange::find(std::uint64_t job_output) {
 
 // The output of a message: a node that is ahead speaks of outputs that this one is just opening.
 bool Exchange::is_to_come(std::uint64_t job_output) {
-  return find(job_output) == nullptr && over_[job_output % pool::output_slots] <= job_output >> 32;
+  return find(job_output) == nullptr && over_[job_output % pool::output_slots].first <= job_output >> 32;
 }
 
 // Not put off: what it has keeps its place in the pool then.
@@ -118,6 +122,7 @@ bool Exchange::progress() {
   const std::lock_guard lock(mutex_);
   if (stopped_) return false;
   take_up_outputs();
+  for (const int peer : all_.messages.take_replaced()) on_replaced(peer);
   bool moved = move(all_);
   if (!apart_) moved = send_blocks() || moved;
   moved = ask() || moved;
@@ -200,6 +205,7 @@ void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
       const auto said = head_of<ProgressHead>(head);
       if (SharedOutput* output = find(said.job_output)) output->children[peer] = said.progress;
       else if (is_to_come(said.job_output)) early_.push_back({peer, std::move(head)});
+      else tell_end(peer, said);
       return;
     }
     case MessageKind::job_progress: {
@@ -217,6 +223,7 @@ void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
     case MessageKind::question: return on_question(head_of<QuestionHead>(head));
     case MessageKind::answer: return on_answer(head_of<AnswerHead>(head));
     case MessageKind::opened: return on_opened(peer, head_of<OpenedHead>(head));
+    case MessageKind::again: return ask_again();
     case MessageKind::leaves:
     case MessageKind::end: return on_farewell(peer, head_of<MessageKind>(head));
   }
@@ -351,7 +358,7 @@ bool Exchange::tell_progress() {
     const bool known = output.told_of_failure == SharedOutput::Failure::failed || output.told_of_end;
     output.over = known && (!open || pool::postponed(slot) == pool::Postponed::yes);
     if (!output.over) continue;
-    over_[output.job_output % pool::output_slots] = (output.job_output >> 32) + 1;
+    has_ended(output.job_output, open ? nullptr : &slot);
     if (open) continue;   // postponed: the process that tries again has to know which it is
     slot.nodes.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
     const bool is_nobodys = slot.is_bytes.load(std::memory_order_acquire) != 0 || openings_ != nullptr;   // no rank comes to see its end
@@ -388,6 +395,7 @@ bool Exchange::tell_progress(SharedOutput& output) {
 
 // What is true of all nodes, here and below.
 void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
+  output.heard = of_all;
   output.told_of_end = of_all.published != 0 || of_all.removed != 0 || of_all.postponed != 0;
   pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const auto set = [](auto& word, auto value) { word.store(value, std::memory_order_release); };

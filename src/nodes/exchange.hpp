@@ -64,15 +64,25 @@ class Exchange {
   void do_without(const std::set<int>& clients);
   // All clients have left this stager and the others, and nothing is to be done any more. Local.
   [[nodiscard]] bool is_over() const;
+  // This stager has the place of one that was killed: the stagers below it may not have heard all that it had to say. After serve().
+  void go_on();
+  // Which clients had said to that one that they leave. Local.
+  [[nodiscard]] static std::set<int> clients_that_have_left(const pool::Pool& pool);
+  // And what has become of an output that it had finished, and perhaps not told of. Local.
+  static void note_end(pool::Pool& pool, std::uint64_t job_output, const pool::OutputSlot& slot);
   // What has not arrived, and which nodes are behind. Local.
   [[nodiscard]] std::string diagnose() const;
 
  private:
+  static constexpr int ended_shift = 40;   // pool::StagerPlace::ended
+  static constexpr std::uint64_t ended_generation = (std::uint64_t{1} << ended_shift) - 1;
+
   struct SharedOutput {
     std::uint64_t job_output = 0;
     pool::OutputKey key;
     int publisher = 0;
     std::map<int, std::optional<NodeProgress>> children;   // by node, as they have said last
+    std::optional<NodeProgress> heard;      // of all nodes
     std::optional<NodeProgress> said;       // to the parent; on the root of the tree to the children
     std::uint64_t said_ns = 0;
     // The checksums of this node's part, for the publisher: before it hears that the part is durable.
@@ -138,8 +148,17 @@ class Exchange {
   [[nodiscard]] static SharedOutput::Failure failure_of(const pool::OutputSlot& slot);
   [[nodiscard]] bool is_kept_by_stagers(const SharedOutput& output) const;
   [[nodiscard]] static std::vector<std::byte> failure_message(FailureHead head, const std::string& what, const std::string& hint);
+  [[nodiscard]] std::vector<std::byte> failure_message(const SharedOutput& output, SharedOutput::Failure failure) const;
   void tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except);
   void on_failure(int peer, std::span<const std::byte> head);
+  // -- exchange_replaced.cpp: stagers whose place another process has taken
+  void on_replaced(int peer);
+  void forget_what_came_from(int peer);
+  void send_again_to(int peer);
+  void tell_again(SharedOutput& output, int peer);
+  void ask_again();
+  void has_ended(std::uint64_t job_output, const pool::OutputSlot* slot);
+  void tell_end(int peer, const ProgressHead& said);
   // -- exchange_staging.cpp
   using Description = std::shared_ptr<const std::vector<std::byte>>;
   struct Opening {
@@ -179,7 +198,9 @@ class Exchange {
   std::vector<SharedOutput> outputs_;
   pool::Recorder recorder_;                        // of what other nodes send; it never waits
   std::deque<Incoming> early_;                     // about outputs that are to come; all but blocks
-  std::array<std::uint64_t, pool::output_slots> over_{};   // 1 + generation of the last output of each slot of the root that is
+  // By slot of node 0: 1 + generation of the last output that is over, and how it has ended. What stands in the pool is true when all that
+  // this node has of it is gone, too.
+  std::array<std::pair<std::uint64_t, pool::OutputEnd>, pool::output_slots> over_{};
   std::map<std::uint64_t, drain::ExchangeBlock> on_their_way_;   // by number
   std::map<std::uint64_t, SumsOnTheirWay> sums_on_their_way_;   // by number
   Openings* openings_ = nullptr;                   // of a stager

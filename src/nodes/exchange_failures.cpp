@@ -37,6 +37,12 @@ std::vector<std::byte> Exchange::failure_message(FailureHead head, const std::st
   return bytes;
 }
 
+std::vector<std::byte> Exchange::failure_message(const SharedOutput& output, SharedOutput::Failure failure) const {
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  return failure_message({.error = slot.error.load(std::memory_order_acquire) - 1, .job_output = output.job_output,
+                          .may_be_kept = failure == SharedOutput::Failure::refused ? 1U : 0U}, pool::message_of(slot), slot.hint.data());
+}
+
 // Along the tree, away from where it was heard of. What the storage of a stager refuses goes up to the root first, and the root's word down
 // to all: clients that have been told that the stagers have all of it may have left, and then the stagers keep it.
 void Exchange::tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except) {
@@ -47,9 +53,7 @@ void Exchange::tell_of_failure(SharedOutput& output, SharedOutput::Failure failu
     return tell_of_failure(output, SharedOutput::Failure::failed, -1);
   }
   output.told_of_failure = failure;
-  const std::string what = pool::message_of(slot), hint = slot.hint.data();
-  const auto bytes = failure_message({.error = slot.error.load(std::memory_order_acquire) - 1, .job_output = output.job_output,
-                                      .may_be_kept = failure == SharedOutput::Failure::refused ? 1U : 0U}, what, hint);
+  const auto bytes = failure_message(output, failure);
   const bool goes_up = parent_ && *parent_ != except;
   if (goes_up) all_.messages.send(*parent_, bytes);
   if (goes_up && stager_refuses) return;

@@ -35,6 +35,7 @@ void Exchange::ask_stagers(const SharedOutput& output) {
 bool Exchange::may_leave() {
   const std::lock_guard lock(mutex_);
   if (!stopped_) take_up_outputs();   // one that was opened and closed while the thread of the exchange slept
+  if (!stopped_ && !all_.messages.reaches(*parent_)) return false;   // what it says would not be heard
   const bool is_sent = on_their_way_.empty() && openings_on_their_way_.empty() && !all_.is_moving();
   // What it knows is noted in pools that stay: if the stagers are killed, recovery needs the pool of this node no more.
   return is_sent && std::all_of(outputs_.begin(), outputs_.end(), [&](const SharedOutput& output) {
@@ -195,7 +196,7 @@ void Exchange::refuse_opening(std::uint64_t job_output, const base::Error& error
 }
 
 void Exchange::pass_on_failure(int from, std::uint64_t job_output, std::span<const std::byte> message) {
-  over_[job_output % pool::output_slots] = (job_output >> 32) + 1;
+  has_ended(job_output, nullptr);
   std::erase_if(early_, [&](const Incoming& early) { return head_of<OutputHead>(early.head).job_output == job_output; });
   for (const int child : children_) {
     if (child != from) all_.messages.send(child, message);
@@ -204,8 +205,14 @@ void Exchange::pass_on_failure(int from, std::uint64_t job_output, std::span<con
 
 void Exchange::on_farewell(int peer, MessageKind kind) {
   all_.messages.let_go(peer);
-  if (kind == MessageKind::end) ends_ = true;
-  else gone_.insert(peer);
+  if (kind == MessageKind::end) {
+    ends_ = true;
+    return;
+  }
+  gone_.insert(peer);
+  auto& left = pool_.header().place.left_clients;
+  const auto number = static_cast<std::size_t>(peer);
+  if (!tree_.is_stager(peer) && number < 64 * left.size()) left[number / 64].fetch_or(std::uint64_t{1} << number % 64);
 }
 
 // True: something was said.

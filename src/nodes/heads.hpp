@@ -16,9 +16,9 @@ namespace glean::nodes {
 
 // The heads of messages. Nodes of one job are alike, so they go as they lie in memory.
 // progress: of a node and those below it, towards the root of the tree; job_progress: of all nodes, away from it.
-// opening, opened, leaves, end: between stagers and the nodes that they write for.
+// opening, opened, leaves, end, again: between stagers and the nodes that they write for.
 enum class MessageKind : std::uint32_t {
-  block = 1, receipt, progress, job_progress, failure, sums, question, answer, opening, opened, leaves, end
+  block = 1, receipt, progress, job_progress, failure, sums, question, answer, opening, opened, leaves, end, again
 };
 
 struct BlockHead {
@@ -109,6 +109,7 @@ struct OpenedHead {
 };
 
 // leaves: a client needs nothing more, and is about to end; a stager: all clients below it have left. end: from the root, all have.
+// again: a stager above has been replaced, and what was asked of it is to be asked again.
 struct FarewellHead {
   MessageKind kind = MessageKind::leaves;
   std::uint32_t unused = 0;

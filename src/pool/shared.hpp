@@ -16,7 +16,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 19;
+inline constexpr std::uint32_t pool_version = 20;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -55,6 +55,20 @@ struct SessionCalls {
 };
 
 // The start of the pool. `work`, `space` and `progress` are futex words.
+// How an output has ended, for nodes that have not heard of it.
+enum class OutputEnd : std::uint8_t { untold, published, failed };
+
+// Of a stager, for another process that takes its place when its own has ended.
+struct StagerPlace {
+  std::uint32_t port;                      // where the stager waits for other nodes; 0: no other process takes its place
+  std::uint32_t restart_ms;                // for which the other nodes wait
+  std::array<std::byte, 16> key_mark;      // follows from the key of the service
+  std::array<char, 2048> doors;            // of neighbours with higher numbers: a line of number and addresses for each
+  std::array<Atomic<std::uint64_t>, 64> left_clients;          // a bit for each of the first 4096 that have said that they leave
+  // By slot of node 0: end (OutputEnd) << 40 | 1 + generation of the last output that no node needs any more.
+  std::array<Atomic<std::uint64_t>, output_slots> ended;
+};
+
 struct PoolHeader {
   std::array<char, 8> magic;
   std::uint32_t version;
@@ -106,6 +120,7 @@ struct PoolHeader {
   // A Bloom filter of device and inode of the files that the session has written.
   std::array<Atomic<std::uint64_t>, 1024> written_files;
   std::array<PassedFile, 64> passed_files;
+  StagerPlace place;
   SessionCalls session_calls;
 };
 

@@ -31,14 +31,29 @@ StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages
     if (!pool_.claim_drain()) {
       throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
     }
-    engine_ = std::make_unique<drain::Engine>(pool_, options.plan, calls_);
-    outputs_ = std::make_unique<StagedOutputs>(pool_, *engine_, options.directories);
-    node_ = std::make_unique<Node>(pool_, *engine_, std::move(messages));
-    node_->exchange().serve(*outputs_);
+    begin(options.plan, options.directories, std::move(messages));
   } catch (...) {
     pool_.remove();
     throw;
   }
+  note(pool_, options.place);
+}
+
+StagedJob::StagedJob(pool::Pool left, const std::vector<std::string>& directories, std::unique_ptr<transport::Messages> messages)
+    : pool_(std::move(left)) {
+  take_place(pool_);
+  const std::set<int> left_clients = nodes::Exchange::clients_that_have_left(pool_);
+  begin(pool_.plan(), directories, std::move(messages));
+  node_->exchange().do_without(left_clients);
+  node_->exchange().go_on();
+}
+
+void StagedJob::begin(const plan::NodePlan& plan, const std::vector<std::string>& directories,
+                      std::unique_ptr<transport::Messages> messages) {
+  engine_ = std::make_unique<drain::Engine>(pool_, plan, calls_);
+  outputs_ = std::make_unique<StagedOutputs>(pool_, *engine_, directories);
+  node_ = std::make_unique<Node>(pool_, *engine_, std::move(messages));
+  node_->exchange().serve(*outputs_);
 }
 
 StagedJob::~StagedJob() = default;
@@ -59,6 +74,7 @@ bool StagedJob::run() {
     problem_ = error.what();
     tell_of_loss(pool_, error);
   }
+  give_up_place(pool_);
   node_->part();
   engine_->stop(is_over ? drain::Engine::Unfinished::discard : drain::Engine::Unfinished::leave);
   if (!is_over) return false;

@@ -14,6 +14,7 @@
 #include "pool/pool.hpp"
 #include "service/node.hpp"
 #include "service/staged_outputs.hpp"
+#include "service/stager_place.hpp"
 #include "store/posix/system_calls.hpp"
 #include "transport/messages.hpp"
 
@@ -26,9 +27,12 @@ class StagedJob {
     std::string label;                      // of the job, for people
     plan::NodePlan plan;
     std::vector<std::string> directories;   // where it may write
+    StagerPlace place;
   };
   // Makes the pool. The messages are connected: their tree has the stagers, and this one's place in it. Throws base::Error.
   StagedJob(const Options& options, std::unique_ptr<transport::Messages> messages);
+  // Goes on where a process has ended that had this pool (service/stager_place.hpp).
+  StagedJob(pool::Pool left, const std::vector<std::string>& directories, std::unique_ptr<transport::Messages> messages);
   ~StagedJob();
   StagedJob(const StagedJob&) = delete;
   StagedJob& operator=(const StagedJob&) = delete;
@@ -46,6 +50,7 @@ class StagedJob {
   [[nodiscard]] const pool::Pool& pool() const { return pool_; }
 
  private:
+  void begin(const plan::NodePlan& plan, const std::vector<std::string>& directories, std::unique_ptr<transport::Messages> messages);
   [[nodiscard]] std::string what_is_kept() const;
 
   pool::Pool pool_;

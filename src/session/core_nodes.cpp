@@ -62,7 +62,7 @@ void Core::finish_exchange(const std::optional<base::Error>& failed) {
   const auto late = failed ? failed : caught([&] {
     wait_until(*this, [&] {
       move_data();
-      return leaves ? exchange_->exchange().may_leave() : !exchange_->holds_any();
+      return (leaves || !exchange_->holds_any()) && (!pool_->is_staged() || exchange_->exchange().may_leave());
     }, "the end of the session");
     if (!leaves && any_is_open(*pool_)) throw base::Error(base::Errc::io, "other nodes cannot be reached any more");
   });

@@ -36,8 +36,8 @@ void Core::join_stagers() {
   agree(comm_, caught([&] {
     if (!nodes_->is_aggregator()) return;
     const WayToStagers way = way_to_stagers(nodes_->aggregators(), stagers_of_job_.get());
-    exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), connect_to_stagers(*nodes_, way, deadline_seconds_), nullptr,
-                                                 way.names);
+    auto messages = connect_to_stagers(*nodes_, way, deadline_seconds_, settings().staging.restart_seconds);
+    exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), std::move(messages), nullptr, way.names);
   }));
   stagers_of_job_.reset();
   if (exchange_) outputs_->set_exchange(&exchange_->exchange());

@@ -55,7 +55,7 @@ std::unique_ptr<transport::Messages> connect_nodes(MPI_Comm aggregators, double 
   std::unique_ptr<transport::Messages> messages;
   agree(aggregators, caught([&] {
     messages = transport::make_tcp_messages(std::move(*door), self, nodes, addresses, key, std::min(deadline_seconds, meeting_seconds),
-                                            deadline_seconds);
+                                            {.deadline_seconds = deadline_seconds});
   }));
   return messages;
 }

@@ -39,7 +39,8 @@ auto StagersOfJob::ask(std::size_t index, Call call) {
 }
 
 StagersOfJob::StagersOfJob(const base::StagingSettings& settings, double deadline_seconds)
-    : deadline_seconds_(std::min(deadline_seconds, meeting_seconds)), key_(wire::find_key(key_file(settings))),
+    : deadline_seconds_(std::min(deadline_seconds, meeting_seconds)), restart_seconds_(settings.restart_seconds),
+      key_(wire::find_key(key_file(settings))),
       stagers_(staging::read_address_file(settings.address)) {
   if (stagers_.empty()) throw base::Error(base::Errc::not_found, "'" + settings.address + "' names no stager", "`glean stage` starts one");
   for (std::size_t index = 0; index < stagers_.size(); ++index) {
@@ -55,7 +56,8 @@ base::Bytes StagersOfJob::join(const std::string& session, const std::string& la
   nodes_ = clients;
   key_of_job_ = staging::key_of_job(key_, session);
   for (std::size_t index = 0; index < clients_.size(); ++index) {
-    const staging::JoinRequest request{session, label, clients, count(), static_cast<int>(index), chunk_bytes, request_bytes};
+    const staging::JoinRequest request{session, label, clients, count(), static_cast<int>(index), chunk_bytes, request_bytes,
+                                       restart_seconds_};
     const auto answer =
         ask(index, [&] { return staging::join_answer_from(clients_[index]->ask(staging::to_json(request), deadline_seconds_)); });
     doors_.push_back(answer.door);
@@ -117,7 +119,8 @@ WayToStagers way_to_stagers(MPI_Comm aggregators, const StagersOfJob* of_root) {
   return way;
 }
 
-std::unique_ptr<transport::Messages> connect_to_stagers(const Nodes& nodes, const WayToStagers& way, double deadline_seconds) {
+std::unique_ptr<transport::Messages> connect_to_stagers(const Nodes& nodes, const WayToStagers& way, double deadline_seconds,
+                                                        double restart_seconds) {
   const auto stagers = static_cast<int>(way.doors.size());
   const transport::Tree tree(nodes.count() + stagers, stagers);
   std::unique_ptr<transport::Messages> messages;
@@ -125,7 +128,8 @@ std::unique_ptr<transport::Messages> connect_to_stagers(const Nodes& nodes, cons
     const int stager = *tree.parent_of(nodes.self());
     const std::map<int, std::string> neighbours = {{stager, way.doors[static_cast<std::size_t>(stager - tree.clients())]}};
     messages = transport::make_tcp_messages(transport::TcpDoor(), nodes.self(), tree, neighbours, way.key,
-                                            std::min(deadline_seconds, meeting_seconds), deadline_seconds);
+                                            std::min(deadline_seconds, meeting_seconds),
+                                            {.deadline_seconds = deadline_seconds, .replaced_seconds = restart_seconds});
   }));
   return messages;
 }

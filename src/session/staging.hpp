@@ -41,7 +41,7 @@ class StagersOfJob {
   template <class Call>
   auto ask(std::size_t index, Call call);
 
-  double deadline_seconds_;
+  double deadline_seconds_, restart_seconds_;
   wire::Key key_, key_of_job_{};
   std::vector<staging::Stager> stagers_;
   std::vector<std::unique_ptr<staging::ControlClient>> clients_;
@@ -60,6 +60,7 @@ struct WayToStagers {
 // What the root has of them, on all ranks of `aggregators`. Collective.
 [[nodiscard]] WayToStagers way_to_stagers(MPI_Comm aggregators, const StagersOfJob* of_root);
 // Connects this node to its stager. Throws on all aggregators or none. Collective over them, blocks at most for the deadline.
-[[nodiscard]] std::unique_ptr<transport::Messages> connect_to_stagers(const Nodes& nodes, const WayToStagers& way, double deadline_seconds);
+[[nodiscard]] std::unique_ptr<transport::Messages> connect_to_stagers(const Nodes& nodes, const WayToStagers& way, double deadline_seconds,
+                                                                      double restart_seconds);
 
 }  // namespace glean::session

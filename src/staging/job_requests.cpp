@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "staging/job_requests.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <span>
 
 #include "base/error.hpp"
 
@@ -9,8 +11,9 @@ namespace glean::staging {
 namespace {
 
 constexpr int nodes_max = 1 << 20, stagers_max = 4096;
+constexpr double restart_seconds_max = 3600;
 constexpr std::size_t text_max = 256;
-constexpr std::string_view context = "glean, key of a job";
+constexpr std::string_view context = "glean, key of a job", mark_context = "glean, mark of a job's stager";
 
 template <class Value>
 Value get(const nlohmann::json& json, const char* key) {
@@ -32,7 +35,7 @@ std::string text_in(const nlohmann::json& json, const char* key) {
 nlohmann::json to_json(const JoinRequest& request) {
   return {{"ask", "join"}, {"session", request.session}, {"label", request.label}, {"clients", request.clients},
           {"stagers", request.stagers}, {"index", request.index}, {"chunk_bytes", request.chunk_bytes},
-          {"request_bytes", request.request_bytes}};
+          {"request_bytes", request.request_bytes}, {"restart_seconds", request.restart_seconds}};
 }
 
 nlohmann::json to_json(const JoinAnswer& answer) { return {{"door", answer.door}, {"chunk_bytes", answer.chunk_bytes}}; }
@@ -46,9 +49,11 @@ nlohmann::json to_json(const BeginRequest& request) {
 JoinRequest join_request_from(const nlohmann::json& json) {
   JoinRequest request{.session = text_in(json, "session"), .label = text_in(json, "label"), .clients = get<int>(json, "clients"),
                       .stagers = get<int>(json, "stagers"), .index = get<int>(json, "index"),
-                      .chunk_bytes = get<std::uint64_t>(json, "chunk_bytes"), .request_bytes = get<std::uint64_t>(json, "request_bytes")};
+                      .chunk_bytes = get<std::uint64_t>(json, "chunk_bytes"), .request_bytes = get<std::uint64_t>(json, "request_bytes"),
+                      .restart_seconds = get<double>(json, "restart_seconds")};
   const bool is_possible = request.clients > 0 && request.clients <= nodes_max && request.stagers > 0 && request.stagers <= stagers_max &&
-                           request.index >= 0 && request.index < request.stagers && request.chunk_bytes > 0 && request.request_bytes > 0;
+                           request.index >= 0 && request.index < request.stagers && request.chunk_bytes > 0 && request.request_bytes > 0 &&
+                           request.restart_seconds >= 0 && request.restart_seconds <= restart_seconds_max;
   if (!is_possible || request.session.empty()) throw base::Error(base::Errc::invalid_argument, "there is no such job");
   return request;
 }
@@ -72,6 +77,13 @@ BeginRequest begin_request_from(const nlohmann::json& json) {
 
 wire::Key key_of_job(const wire::Key& of_service, const std::string& session) {
   return wire::derive_key(of_service, std::string(context) + session);
+}
+
+std::array<std::byte, 16> mark_of_key(const wire::Key& of_service, const std::string& session) {
+  const wire::Key derived = wire::derive_key(of_service, std::string(mark_context) + session);
+  std::array<std::byte, 16> mark{};
+  std::copy_n(std::as_bytes(std::span(derived)).begin(), mark.size(), mark.begin());
+  return mark;
 }
 
 }  // namespace glean::staging

@@ -3,6 +3,8 @@
 // What a job asks a staging service for, and the answers: docs/formats/staging-control.md, "Jobs".
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,6 +21,7 @@ struct JoinRequest {
   int clients = 0, stagers = 0, index = 0;
   std::uint64_t chunk_bytes = 0;     // of the clients' pools: no block is longer
   std::uint64_t request_bytes = 0;   // of a write
+  double restart_seconds = 0;        // for which nodes of the job wait for another process in the place of a stager that was killed
 };
 struct JoinAnswer {
   std::string door;                  // where the stager waits for its neighbours: transport::TcpDoor::addresses()
@@ -40,5 +43,7 @@ struct BeginRequest {
 
 // The key with which the nodes of a job prove themselves to each other: it follows from that of the service, and is not sent.
 [[nodiscard]] wire::Key key_of_job(const wire::Key& of_service, const std::string& session);
+// What a stager's pool has of the key: it says to a process whether its key is the same, and nothing else.
+[[nodiscard]] std::array<std::byte, 16> mark_of_key(const wire::Key& of_service, const std::string& session);
 
 }  // namespace glean::staging

@@ -45,6 +45,11 @@ class Messages {
   [[nodiscard]] virtual std::vector<Token> completed() = 0;
   // That peer has said its last: it is no loss that its connection ends, where there is one.
   virtual void let_go(int /*peer*/) {}
+  // Peers whose process has ended, where another one is to take the place: what was on the way to them and from them is gone, bodies too,
+  // and what is sent from now on the new process gets. Each time is returned once.
+  [[nodiscard]] virtual std::vector<int> take_replaced() { return {}; }
+  // As far as is known the process of that peer, which is a neighbour, gets what is sent now.
+  [[nodiscard]] virtual bool reaches(int /*peer*/) const { return true; }
   // A file that can be read when something may have come, or can go on, for a caller that would rather wait for that. None: it has to be
   // looked for.
   [[nodiscard]] virtual std::optional<int> descriptor() const { return std::nullopt; }

@@ -5,15 +5,15 @@ import signal
 import subprocess
 
 import moment
-from job import DEADLINE, Witness
+from job import DEADLINE, Witness, eventually
 from recoveries import kill_recoveries
 
 # Between what a node sends and what a stager has room for.
 BUDGETS = ("1280KiB", "4MiB", "32MiB")
 
 
-def _start(trial, name, draw=moment.anywhere):
-    job = trial.start(name, budgets=BUDGETS, nodes=True, stagers=trial.random.randint(1, 3))
+def _start(trial, name, draw=moment.anywhere, restart="0"):
+    job = trial.start(name, budgets=BUDGETS, nodes=True, stagers=trial.random.randint(1, 3), restart=restart)
     drawn = draw(trial.random, job.program)
     trial.tell(drawn.words)
     drawn.wait(job)
@@ -87,6 +87,38 @@ def stagers(name="kill_writer", all_of_them=False):
     return kind
 
 
+def stagers_started_again(name="kill_writer"):
+    """The job does not notice. A stager that starts may be killed, too."""
+    def kind(trial):
+        job = _start(trial, name, trial.random.choice((moment.anywhere, moment.publishing)), restart="30s")
+        # Before that the job ends with an error: there is no stager yet that it could wait for.
+        eventually("all ranks are in the session", lambda: job.witness().phase >= Witness.IN_SESSION or job.mpirun.poll() is not None)
+        for _ in range(trial.random.randint(1, 3)):
+            there = job.stagers.processes
+            some = trial.random.sample(there, trial.random.randint(1, len(there)))
+            trial.kill(some, f"{len(some)} of {len(there)} stagers")
+            seconds = trial.random.uniform(0, trial.random.choice((0.005, 0.2)))
+            moment.sleep_exactly(seconds)
+            job.stagers.start_again({each.pid for each in some})
+            job.pids |= job.stagers.were_started
+            trial.tell(f"started again {1000 * seconds:.2f} ms later")
+            moment.sleep_exactly(trial.random.uniform(0, trial.random.choice((0.02, 0.5))))
+        try:
+            status = job.mpirun.wait(timeout=DEADLINE)
+            trial.tell(f"the application ended with {status}")
+        except subprocess.TimeoutExpired:
+            trial.blame("hangs", f"the application did not end within {DEADLINE} s after its stagers were started again")
+            job.mpirun.kill()
+            return
+        eventually("the stagers have done all", lambda: not job.pools())
+        codes = job.stagers.end()
+        if status != 0 or any(code not in (0, -signal.SIGTERM) for code in codes):   # one may just have been started
+            trial.blame("lost", f"the application ended with {status}, the stagers with {codes}")
+        trial.look(job, job.program.bounds_of_whole(), "after stagers that were started again", recovered=True)
+        trial.nothing_is_left(job)
+    return kind
+
+
 def stagers_after_the_session(trial, name="kill_writer"):
     """The pools of the ranks are gone: the stagers' have all of it."""
     job = trial.start(name, budgets=BUDGETS, nodes=True, stagers=trial.random.randint(1, 3))
@@ -133,6 +165,8 @@ KINDS = {
     "staged: one node": (3, one_node),
     "staged: one stager": (4, stagers()),
     "staged: all stagers": (3, stagers(all_of_them=True)),
+    "staged: stagers, started again": (6, stagers_started_again()),
+    "staged: bytes: stagers, started again": (6, stagers_started_again(BYTES)),
     "staged: stagers, after the session": (2, stagers_after_the_session),
     "staged: everything": (4, everything),
     "staged: recovery half-way": (3, recovery),

@@ -12,7 +12,8 @@ GRACE = "2s"   # for jobs that run when a stager is told to end
 
 
 class Stagers:
-    def __init__(self, count, directory, job_memory):
+    def __init__(self, count, directory, job_memory, restart="0"):
+        """`restart`: for how long the job waits for a stager that was killed."""
         self.count = count
         beside = [directory.with_name(f"{directory.name}.{each}") for each in ("stage.json", "key", "stagers")]
         self.address_file, key, self.log_path = beside
@@ -20,13 +21,24 @@ class Stagers:
         key.write_text(os.urandom(32).hex() + "\n")
         self.command = [str(program("glean")), "stage", "--listen", "127.0.0.1:0", "--directory", str(directory), "--grace", GRACE,
                         "--address-file", str(self.address_file), "--key", str(key), "--memory", "256MiB", "--job-memory", job_memory]
-        self.settings = {"GLEAN_MODE": "staged", "GLEAN_STAGING_ADDRESS": str(self.address_file), "GLEAN_STAGING_KEY": str(key)}
+        self.settings = {"GLEAN_MODE": "staged", "GLEAN_STAGING_ADDRESS": str(self.address_file), "GLEAN_STAGING_KEY": str(key),
+                         "GLEAN_STAGING_RESTART": restart}
         # As under a launcher: they share the address file.
-        environment = {**os.environ, "OMPI_COMM_WORLD_SIZE": str(count), MARK: "stagers"}
-        with self.log_path.open("w") as log:
-            self.started = [subprocess.Popen(self.command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                             cwd=directory.parent, start_new_session=True) for _ in range(count)]
+        self.environment = {**os.environ, "OMPI_COMM_WORLD_SIZE": str(count), MARK: "stagers"}
+        self.log_path.write_text("")
+        self.started = [self._start() for _ in range(count)]
+        self.were_started = set(self.pids)
         eventually("all stagers are there", self._are_there)
+
+    def _start(self):
+        with self.log_path.open("a") as log:
+            return subprocess.Popen(self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                    cwd=self.log_path.parent, start_new_session=True)
+
+    def start_again(self, killed):
+        """Those of these processes, which may not be gone for good yet."""
+        self.started = [self._start() if stager.pid in killed else stager for stager in self.started]
+        self.were_started |= self.pids
 
     def _are_there(self):
         if any(stager.poll() is not None for stager in self.started):

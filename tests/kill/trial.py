@@ -53,7 +53,7 @@ class Trial:
     # --- what is done to a job
 
     def start(self, name="kill_writer", place="threads", budgets=("1280KiB", "2MiB", "4MiB", "32MiB"), nodes=False,
-              stagers=0):
+              stagers=0, restart="0"):
         """A job, of which all ranks are there."""
         draw = self.random
         storage = draw.choice(sorted(self.places))
@@ -80,8 +80,8 @@ class Trial:
             settings["GLEAN_TOPOLOGY_RANKS_PER_NODE"] = draw.choice(("1", "2"))
         service = None
         if stagers != 0:
-            service = Stagers(stagers, directory, draw.choice(("8MiB", "16MiB", "64MiB")))
-            settings |= service.settings | {"GLEAN_POOL_DEADLINE": "20s"}
+            service = Stagers(stagers, directory, draw.choice(("8MiB", "16MiB", "64MiB")), restart)
+            settings |= service.settings | {"GLEAN_POOL_DEADLINE": "20s" if restart == "0" else "60s"}
             self.services.append(service)
         self.tell(f"{which.ranks} ranks of {which.name} {which.seed}, drained by {place}, {stagers} stagers, on {storage}, {settings}")
         witness = directory.with_name(directory.name + ".witness")

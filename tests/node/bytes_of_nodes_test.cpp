@@ -40,7 +40,7 @@ class BytesOfNodes : public testing::TestWithParam<std::tuple<unsigned, int>> {
     int first = 0;
     const auto clients = static_cast<int>(ranks_.size());
     for (int stager = 0; stager < stagers_; ++stager) {
-      const service::StagedJob::Options options{"bytes", "a test", pool::small_plan(), {std::filesystem::canonical(directory_ / ".")}};
+      const service::StagedJob::Options options{"bytes", "a test", pool::small_plan(), {std::filesystem::canonical(directory_ / ".")}, {}};
       jobs_.push_back(std::make_unique<service::StagedJob>(options, network_.messages(clients + stager)));
       over_.push_back(std::async(std::launch::async, [job = jobs_.back().get()] { return job->run(); }));
     }

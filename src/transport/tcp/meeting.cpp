@@ -31,20 +31,17 @@ Meeting::Meeting(TcpDoor door, const Party& party, Wakeups& wakeups) : door_(std
   wakeups_.add(door_.socket(), meetings, EPOLLIN);
 }
 
+Meeting::Deadline::Deadline(double after_seconds) : seconds(after_seconds) {
+  const std::chrono::duration<double> at_most(std::min(after_seconds, 1e9));
+  at = Clock::now() + std::chrono::duration_cast<Clock::duration>(at_most);
+}
+
 void Meeting::expect(int peer, const std::string& addresses, double deadline_seconds) {
   if (peer < 0 || peer >= party_.peers || peer == party_.self) {
     throw base::Error(base::Errc::invalid_argument, fmt::format("node {} has no neighbour {} among {}", party_.self, peer, party_.peers));
   }
-  const std::chrono::duration<double> at_most(std::min(deadline_seconds, 1e9));
-  const Deadline deadline{Clock::now() + std::chrono::duration_cast<Clock::duration>(at_most), deadline_seconds};
-  if (peer < party_.self) {
-    awaited_.try_emplace(peer, deadline);
-  } else if (!searches_.contains(peer)) {
-    auto there = parse_addresses(addresses);
-    Search& search = searches_[peer];
-    search.deadline = deadline;
-    search.addresses = std::move(there);
-  }
+  if (peer < party_.self) awaited_.try_emplace(peer, deadline_seconds);
+  else if (!searches_.contains(peer)) searches_.try_emplace(peer, Deadline(deadline_seconds), parse_addresses(addresses));
 }
 
 std::map<int, Met> Meeting::progress() {
@@ -137,6 +134,9 @@ void Meeting::receive() {
       met_before_[reception->peer()].counterpart = reception->counterpart();
       const bool is_first = reception->met_before() == Incarnation{};
       met_[reception->peer()] = {reception->take(), is_first};
+    } else if (progress == Progress::done && is_another(*reception)) {
+      reconnections_.erase(reception->peer());
+      gone_.insert(reception->peer());
     }
     reception = progress == Progress::waits ? std::next(reception) : receptions_.erase(reception);
   }
@@ -153,9 +153,30 @@ bool Meeting::is_expected(const Reception& reception) const {
   return reception.met_before() == party_.incarnation && now.incarnation == last.incarnation && now.attempt > last.attempt;
 }
 
+// Where a process is looked for that has been met before: it is gone, and this one has its place. It will come again.
+bool Meeting::is_another(const Reception& reception) const {
+  const auto known = met_before_.find(reception.peer());
+  const bool looks_for_this = reception.met_before() == Incarnation{} || reception.met_before() == party_.incarnation;
+  return known != met_before_.end() && reconnections_.contains(reception.peer()) && looks_for_this &&
+         reception.counterpart().incarnation != known->second.counterpart.incarnation;
+}
+
 void Meeting::expect_again(int peer, milliseconds delay) {
   MetBefore& known = met_before_.at(peer);
   reconnections_.try_emplace(peer, party_, peer, known.counterpart, known.addresses, delay);
+}
+
+void Meeting::expect_another(int peer, double deadline_seconds) {
+  const auto known = met_before_.extract(peer);
+  reconnections_.erase(peer);
+  if (peer < party_.self) {
+    awaited_.try_emplace(peer, deadline_seconds);
+    return;
+  }
+  const auto& [counterpart, given] = known.mapped();
+  std::vector<Address> addresses = given;
+  if (counterpart.door) addresses.insert(addresses.begin(), *counterpart.door);
+  searches_.try_emplace(peer, Deadline(deadline_seconds), std::move(addresses));
 }
 
 void Meeting::forget(int peer) {

@@ -41,6 +41,8 @@ class Meeting {
   // That peer has come, and is to come again: the same process, over another connection; not before `delay`. progress() returns it.
   void expect_again(int peer, std::chrono::milliseconds delay);
   [[nodiscard]] bool expects_again(int peer) const { return reconnections_.contains(peer); }
+  // The process of that peer has ended: another one is to come until the deadline, as by expect(), at the same addresses.
+  void expect_another(int peer, double deadline_seconds);
   // That peer may not come again.
   void forget(int peer);
   // Peers that were to come again, and whose process is gone. Each is returned once.
@@ -56,11 +58,13 @@ class Meeting {
  private:
   using Clock = std::chrono::steady_clock;
   struct Deadline {
+    explicit Deadline(double after_seconds);
     Clock::time_point at;
-    double seconds = 0;
+    double seconds;
   };
   // For a peer with a higher number.
   struct Search {
+    Search(const Deadline& until, std::vector<Address> there) : deadline(until), addresses(std::move(there)) {}
     Deadline deadline;
     std::vector<Address> addresses;
     std::size_t next = 0;
@@ -78,6 +82,7 @@ class Meeting {
   void let_in();
   void receive();
   [[nodiscard]] bool is_expected(const Reception& reception) const;
+  [[nodiscard]] bool is_another(const Reception& reception) const;
   void look_again();
   void require_in_time() const;
   void note(int peer, const Handshake& failed);

@@ -30,10 +30,12 @@ constexpr milliseconds before_warning{250};    // that a connection is broken: i
 class TcpMessages final : public Messages {
  public:
   TcpMessages(TcpDoor door, const Party& party, const Tree& tree, const std::map<int, std::string>& neighbours, double deadline_seconds,
-              double later_deadline_seconds, double silence_seconds)
-      : self_(party.self), tree_(tree), deadline_seconds_(later_deadline_seconds), silence_seconds_(silence_seconds),
-        meeting_(std::move(door), party, wakeups_) {
-    for (const auto& [peer, addresses] : neighbours) meeting_.expect(peer, addresses, deadline_seconds);
+              const TcpPatience& patience)
+      : self_(party.self), tree_(tree), patience_(patience), meeting_(std::move(door), party, wakeups_) {
+    for (const auto& [peer, addresses] : neighbours) {
+      meeting_.expect(peer, addresses, deadline_seconds);
+      neighbours_.insert(peer);
+    }
     for (auto& [peer, met] : meeting_.hold()) begin(peer, std::move(met));
   }
   ~TcpMessages() override;
@@ -44,6 +46,8 @@ class TcpMessages final : public Messages {
   [[nodiscard]] int peers() const override { return tree_.nodes(); }
   [[nodiscard]] Tree tree() const override { return tree_; }
   void let_go(int peer) override { may_end_.insert(peer); }
+  [[nodiscard]] std::vector<int> take_replaced() override { return std::exchange(replaced_, {}); }
+  [[nodiscard]] bool reaches(int peer) const override { return links_.at(peer).connection.is_up(); }
 
   void send(int peer, std::span<const std::byte> head, std::span<const std::byte> body, Token token) override {
     if (head.size() > head_bytes_max) throw base::Error(base::Errc::invalid_argument, fmt::format("a head of {} bytes", head.size()));
@@ -92,12 +96,12 @@ class TcpMessages final : public Messages {
       throw base::Error(base::Errc::invalid_argument, fmt::format("no way leads from node {} to a node {}", self_, peer));
     }
     introduce(peer);
-    return links_.try_emplace(peer, completed_, silence_seconds_).first->second;
+    return links_.try_emplace(peer, completed_, patience_.silence_seconds).first->second;
   }
 
   // This node to another one, along the tree: the one of them with the lower number then connects.
   void introduce(int peer) {
-    if (peer < self_) meeting_.expect(peer, "", deadline_seconds_);
+    if (peer < self_) meeting_.expect(peer, "", patience_.deadline_seconds);
     pass_on({static_cast<std::uint32_t>(self_), static_cast<std::uint32_t>(peer), meeting_.own_addresses()});
   }
 
@@ -109,6 +113,13 @@ class TcpMessages final : public Messages {
     watch(next, found->second);
   }
 
+  // To those that have not come: a stager that was to pass it on may have been killed.
+  void introduce_again() {
+    for (const auto& [peer, link] : links_) {
+      if (!link.connection.has_begun() && link.connection.loss().empty() && !neighbours_.contains(peer)) introduce(peer);
+    }
+  }
+
   void on_introduction(const Introduction& introduction) {
     const int from = static_cast<int>(introduction.from), to = static_cast<int>(introduction.to);
     const bool is_known = from >= 0 && from < peers() && to >= 0 && to < peers() && from != to && from != self_;
@@ -116,14 +127,15 @@ class TcpMessages final : public Messages {
     if (to != self_) return pass_on(introduction);
     const auto known = links_.find(from);
     if (known != links_.end() && known->second.connection.has_begun()) return;
-    links_.try_emplace(from, completed_, silence_seconds_);
+    links_.try_emplace(from, completed_, patience_.silence_seconds);
     if (from < self_) introduce(from);
-    else meeting_.expect(from, introduction.addresses, deadline_seconds_);
+    else meeting_.expect(from, introduction.addresses, patience_.deadline_seconds);
   }
 
   void begin(int peer, Met met) {
-    Link& link = links_.try_emplace(peer, completed_, silence_seconds_).first->second;
+    Link& link = links_.try_emplace(peer, completed_, patience_.silence_seconds).first->second;
     if (!link.connection.loss().empty()) return;
+    if (to_be_replaced_.erase(peer) != 0) base::log(base::LogLevel::warning, "node {}: another process has the place of node {}", self_, peer);
     if (link.connection.is_up()) is_broken(link, "the other side has connected again");
     link.watched_for = EPOLLIN;
     wakeups_.change(met.socket, static_cast<std::uint32_t>(peer), EPOLLIN);
@@ -156,12 +168,13 @@ class TcpMessages final : public Messages {
     for (auto& [peer, link] : links_) anyone_comes = mend(peer, link, now) || anyone_comes;
     if (anyone_comes) {
       for (auto& [peer, met] : meeting_.progress()) begin(peer, std::move(met));
-      for (const int peer : meeting_.take_gone()) lose(peer, links_.at(peer).problem);
+      for (const int peer : meeting_.take_gone()) is_gone(peer);
     }
     for (auto& [peer, link] : links_) watch(peer, link);
     if (now < silence_looked_for_ + between_looks) return;
     silence_looked_for_ = now;
     for (auto& [peer, link] : links_) link.connection.notice_silence();
+    if (patience_.replaced_seconds != 0) introduce_again();
   }
 
   // Sees to it that a connection that is broken is made again. True: it is looked for from now on.
@@ -174,7 +187,7 @@ class TcpMessages final : public Messages {
     }
     const bool is_first = !link.broken_since;
     if (is_first) is_broken(link, connection.problem());
-    const double seconds_at_most = deadline_seconds_ / 2;   // calls that wait hear of it before they are over
+    const double seconds_at_most = patience_.deadline_seconds / 2;   // calls that wait hear of it before they are over
     if (std::chrono::duration<double>(now - *link.broken_since).count() > seconds_at_most) {
       lose(peer, fmt::format("{}, and for {:g} s there was no way to it", link.problem, seconds_at_most));
       return false;
@@ -194,7 +207,7 @@ class TcpMessages final : public Messages {
   void warn(int peer, Link& link) {
     if (std::exchange(link.has_warned, true)) return;
     base::log(base::LogLevel::warning, "node {}: the connection to node {} ({}) is broken: {}; it is tried again for {:g} s", self_, peer,
-              place_of(peer), link.problem, deadline_seconds_ / 2);
+              place_of(peer), link.problem, patience_.deadline_seconds / 2);
   }
 
   void is_mended(int peer, Link& link) {
@@ -208,6 +221,25 @@ class TcpMessages final : public Messages {
   [[nodiscard]] std::string place_of(int peer) const {
     const auto& door = meeting_.counterpart(peer).door;
     return door ? text_of(*door) : "no known address";
+  }
+
+  // Its process has ended.
+  void is_gone(int peer) {
+    const auto link = links_.find(peer);
+    if (patience_.replaced_seconds == 0 || !tree_.is_stager(peer)) return lose(peer, link->second.problem);
+    const bool is_neighbour = neighbours_.contains(peer);
+    link->second.connection.lose(link->second.problem);   // what was to be sent is complete
+    links_.erase(link);
+    if (is_neighbour) {
+      base::log(base::LogLevel::warning, "node {}: the process of node {} has ended; another one may take its place for {:g} s", self_, peer,
+                patience_.replaced_seconds);
+      links_.try_emplace(peer, completed_, patience_.silence_seconds);
+      to_be_replaced_.insert(peer);
+      meeting_.expect_another(peer, patience_.replaced_seconds);
+    } else {
+      meeting_.forget(peer);
+    }
+    replaced_.push_back(peer);
   }
 
   void lose(int peer, const std::string& why) {
@@ -227,8 +259,10 @@ class TcpMessages final : public Messages {
 
   int self_;
   Tree tree_;
-  std::set<int> may_end_;
-  double deadline_seconds_, silence_seconds_;
+  TcpPatience patience_;
+  std::set<int> neighbours_, may_end_;
+  std::set<int> to_be_replaced_;    // neighbours that are looked for
+  std::vector<int> replaced_;
   std::vector<Token> completed_;
   Wakeups wakeups_;
   Meeting meeting_;
@@ -256,13 +290,15 @@ TcpMessages::~TcpMessages() {
 
 TcpKey make_tcp_key() { return wire::make_key(); }
 
-TcpDoor::TcpDoor() : socket_(listen_anywhere()), addresses_(addresses_of(socket_, addresses_bytes_max)) {}
+TcpDoor::TcpDoor(std::uint16_t port) : socket_(listen_anywhere(port)), addresses_(addresses_of(socket_, addresses_bytes_max)) {}
+
+std::uint16_t TcpDoor::port() const { return port_of(own_address(socket_)); }
 
 std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, const Tree& tree,
                                             const std::map<int, std::string>& neighbours, const TcpKey& key, double deadline_seconds,
-                                            double later_deadline_seconds, double silence_seconds) {
+                                            const TcpPatience& patience) {
   return std::make_unique<TcpMessages>(std::move(door), Party{.self = self, .peers = tree.nodes(), .key = key}, tree, neighbours,
-                                       deadline_seconds, later_deadline_seconds, silence_seconds);
+                                       deadline_seconds, patience);
 }
 
 }  // namespace glean::transport

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,10 +19,11 @@ namespace glean::transport {
 using TcpKey = wire::Key;
 [[nodiscard]] TcpKey make_tcp_key();   // random
 
-// Listens on any free port of all interfaces from construction on: a peer that connects early waits. Local. Throws base::Error.
+// Listens on a port of all interfaces from construction on, any free one for 0: a peer that connects early waits. Local. Throws base::Error.
 class TcpDoor {
  public:
-  TcpDoor();
+  explicit TcpDoor(std::uint16_t port = 0);
+  [[nodiscard]] std::uint16_t port() const;
   // Where others reach this process: the port and the addresses of all interfaces, loopback last, as text of at most 1000 bytes.
   [[nodiscard]] const std::string& addresses() const { return addresses_; }
   [[nodiscard]] const Socket& socket() const { return socket_; }
@@ -29,6 +31,13 @@ class TcpDoor {
  private:
   Socket socket_;
   std::string addresses_;
+};
+
+// How long messages wait for other nodes once they are connected.
+struct TcpPatience {
+  double deadline_seconds = 300;    // for a node that messages are to go to; half of it for one whose connection is broken
+  double silence_seconds = 30;      // of the other side, after which a connection is taken as broken
+  double replaced_seconds = 0;      // for another process in the place of a stager whose process has ended; 0: none comes
 };
 
 // Connects to those neighbours in the tree: by peer number, what their TcpDoor::addresses() said. Of two, the one with the lower number
@@ -41,16 +50,19 @@ class TcpDoor {
 // each other along it, and connect; what is sent waits meanwhile. send() throws invalid_argument where no way leads, as it does for
 // heads above 64 KiB.
 //
-// A connection that breaks, or whose other end has been silent for `silence_seconds`, is made again by the same two processes, and
-// nothing is lost or taken twice. A node is lost when its process is gone or has closed its messages, or when it could not be reached
-// again for half of `later_deadline_seconds`. arrival() throws io then, or timeout if a connection to another node cannot be made in
-// all of it, naming the node, as soon as all heads that have come are given out. What is sent to that node is dropped, and complete.
+// A connection that breaks, or whose other end is silent, is made again by the same two processes, and nothing is lost or taken twice.
+// A node is lost when its process is gone or has closed its messages, or when it could not be reached again in time. arrival() throws io
+// then, or timeout if a connection to another node cannot be made in time, naming the node, as soon as all heads that have come are given
+// out. What is sent to that node is dropped, and complete.
+//
+// Where another process may take the place of a stager (transport/tree.hpp), take_replaced() tells that the one before is gone. A neighbour
+// is then looked for at the same port, or connects by itself, as the numbers are; with other nodes a connection is made when something is
+// sent to them.
 //
 // The destructor blocks for a second at most, until heads that were sent are on the other side; bodies and targets that are not complete
 // it does not touch.
 [[nodiscard]] std::unique_ptr<Messages> make_tcp_messages(TcpDoor door, int self, const Tree& tree,
                                                           const std::map<int, std::string>& neighbours, const TcpKey& key,
-                                                          double deadline_seconds, double later_deadline_seconds = 300,
-                                                          double silence_seconds = 30);
+                                                          double deadline_seconds, const TcpPatience& patience = {});
 
 }  // namespace glean::transport

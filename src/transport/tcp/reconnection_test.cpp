@@ -171,7 +171,7 @@ TEST(TcpReconnection, EndsWhenAllThatComesIsDamaged) {
 
 TEST(TcpReconnection, IsGivenUpWhenNothingAnswers) {
   const auto fate_of = [](int connection) { return connection == 0 ? Fate{Is::closed, handshake_bytes + 50} : Fate{Is::swallowed, 0}; };
-  const PeersBehindProxies peers(2, fate_of, {.later_deadline_seconds = 1}, false);
+  const PeersBehindProxies peers(2, fate_of, {.patience = {.deadline_seconds = 1}}, false);
   peers.all[0]->send(1, bytes_of("a head that does not come through"));
   const std::string why = "the other side has closed it, and for 0.5 s there was no way to it";
   auto other = std::async(std::launch::async, [&] { return next_error(*peers.all[1]); });
@@ -244,7 +244,7 @@ TEST(TcpReconnection, NoticesASilentNodeThoughNothingIsToBeSaid) {
   std::thread([&] {   // the network is that of the thread
     if (!has_own_network() || !set_loopback(true)) return;
     is_possible = true;
-    auto peers = make_peers(all_neighbours(2), {.later_deadline_seconds = 1, .silence_seconds = 1});
+    auto peers = make_peers(all_neighbours(2), {.patience = {.deadline_seconds = 1, .silence_seconds = 1}});
     ASSERT_TRUE(set_loopback(false));
     auto other = std::async(std::launch::async, [&] { return next_error(*peers[1]); });
     said[0] = next_error(*peers[0]).what();

@@ -122,13 +122,14 @@ void Socket::close() {
   descriptor_ = -1;
 }
 
-Socket listen_anywhere() {
+Socket listen_anywhere(std::uint16_t port) {
   int error = 0;
   for (const int family : {AF_INET6, AF_INET}) {   // the first takes IPv4, too; kernels may be without it
     Socket socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (socket.is_open()) {
       if (family == AF_INET6) set(socket.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
-      const Address any = any_address(family);
+      set(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, 1);   // another process may take the port while connections are not forgotten yet
+      const Address any = with_port(any_address(family), port);
       const bool is_bound = ::bind(socket.descriptor(), as_sockaddr(any), any.bytes) == 0;
       if (is_bound && ::listen(socket.descriptor(), SOMAXCONN) == 0) return socket;
     }

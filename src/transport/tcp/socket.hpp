@@ -57,8 +57,8 @@ struct Moved {
   int error = 0;
 };
 
-// A listening socket at a free port of all interfaces. Throws base::Error.
-[[nodiscard]] Socket listen_anywhere();
+// A listening socket at that port of all interfaces; 0: at a free one. Throws base::Error.
+[[nodiscard]] Socket listen_anywhere(std::uint16_t port = 0);
 // "<port> <address> <address> ...", at most `most_bytes`: of all interfaces that are up, loopback last. Throws base::Error.
 [[nodiscard]] std::string addresses_of(const Socket& listening, std::size_t most_bytes);
 // Reads such a text. Throws base::Error(invalid_argument).

@@ -44,7 +44,8 @@ inline Neighbours all_neighbours(int peers) {
 struct Making {
   // Where one peer looks for another one that is at these addresses.
   std::function<std::string(int from, int to, const std::string& addresses)> way = [](int, int, const std::string& there) { return there; };
-  double later_deadline_seconds = 300, silence_seconds = 30;
+  TcpPatience patience{};
+  int stagers = 0;
 };
 
 // Peers of this process, each made by a thread of its own.
@@ -59,8 +60,8 @@ inline std::vector<std::unique_ptr<Messages>> make_peers(const Neighbours& neigh
     std::map<int, std::string> reached;
     for (const int other : others) reached[other] = how.way(peer, other, addresses[static_cast<std::size_t>(other)]);
     making.push_back(std::async(std::launch::async, [&, reached, self = peer] {
-      return make_tcp_messages(std::move(doors[static_cast<std::size_t>(self)]), self, peers, reached, key, long_enough,
-                               how.later_deadline_seconds, how.silence_seconds);
+      return make_tcp_messages(std::move(doors[static_cast<std::size_t>(self)]), self, Tree(peers, how.stagers), reached, key, long_enough,
+                               how.patience);
     }));
   }
   std::vector<std::unique_ptr<Messages>> made;
