@@ -16,6 +16,17 @@ target_include_directories(asio::asio SYSTEM INTERFACE "${ASIO_INCLUDE_DIR}")
 target_compile_definitions(asio::asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
 target_link_libraries(asio::asio INTERFACE Threads::Threads)
 
+# HDF5 without MPI makes the metadata of HDF5 files: the variable is the target to link, or empty.
+set(GLEAN_HDF5 "")
+if(GLEAN_WITH_HDF5)
+  pkg_search_module(hdf5_serial QUIET IMPORTED_TARGET hdf5-serial hdf5)
+  find_library(HDF5_HL_LIBRARY NAMES hdf5_hl HINTS ${hdf5_serial_LIBRARY_DIRS})   # no pkg-config file has it
+  mark_as_advanced(HDF5_HL_LIBRARY)
+  if(hdf5_serial_FOUND AND HDF5_HL_LIBRARY)
+    set(GLEAN_HDF5 ${HDF5_HL_LIBRARY} PkgConfig::hdf5_serial)
+  endif()
+endif()
+
 if(GLEAN_WITH_MPI)
   # The library needs C only; C++ programs that link it include mpi.h.
   set(MPI_CXX_SKIP_MPICXX TRUE)

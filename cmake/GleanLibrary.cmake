@@ -19,6 +19,9 @@ foreach(part IN LISTS parts)
 endforeach()
 add_library(glean SHARED ${objects})
 add_library(glean::glean ALIAS glean)
+if(TARGET glean_hdf5_module)
+  add_dependencies(glean glean_hdf5_module)   # which it loads
+endif()
 # The folders stay inside: their symbols are hidden, and users see MPI only.
 target_link_libraries(glean PRIVATE ${parts} MPI::MPI_C
                       INTERFACE $<BUILD_INTERFACE:MPI::MPI_C> $<BUILD_INTERFACE:MPI::MPI_CXX>)

@@ -32,7 +32,7 @@ static_assert(same(GLEAN_INT8, Type::int8) && same(GLEAN_UINT8, Type::uint8) &&
 static_assert(same(GLEAN_CAPTURED, Level::captured) && same(GLEAN_STAGED, Level::staged) &&
               same(GLEAN_WRITTEN, Level::written) && same(GLEAN_DURABLE, Level::durable));
 static_assert(same(GLEAN_CDF1, Format::cdf1) && same(GLEAN_CDF2, Format::cdf2) &&
-              same(GLEAN_CDF5, Format::cdf5) && same(GLEAN_NPY, Format::npy));
+              same(GLEAN_CDF5, Format::cdf5) && same(GLEAN_NPY, Format::npy) && same(GLEAN_HDF5, Format::hdf5));
 static_assert(same(GLEAN_FILL_OFF, Fill::off) && same(GLEAN_FILL_ON, Fill::on));
 static_assert(same(GLEAN_REPLACE, Existing::replace) && same(GLEAN_REFUSE, Existing::refuse));
 static_assert(same(GLEAN_OUTPUT_OPEN, OutputState::open) && same(GLEAN_OUTPUT_DRAINING, OutputState::draining) &&
@@ -56,7 +56,7 @@ static_assert(status_of(Errc::invalid_argument) == GLEAN_INVALID_ARGUMENT &&
 
 Type type_of(glean_type type) { return checked(static_cast<int>(type), Type::text, "type"); }
 Level level_of(glean_level level) { return checked(static_cast<int>(level), Level::durable, "level"); }
-Format format_of(glean_format format) { return checked(static_cast<int>(format), Format::npy, "format"); }
+Format format_of(glean_format format) { return checked(static_cast<int>(format), Format::hdf5, "format"); }
 
 OutputOptions options_of(const glean_output_options* options) {
   const glean_output_options known = sized(options, "options");

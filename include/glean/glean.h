@@ -99,9 +99,9 @@ typedef enum glean_level {
   GLEAN_DURABLE   /* fsynced, and published under the final name if the output is closed */
 } glean_level;
 
-/* NetCDF classic, 64-bit offset, 64-bit data; NumPy's format: one variable, little-endian, no attributes, and not in the
-   modes passthrough and collective. */
-typedef enum glean_format { GLEAN_CDF1, GLEAN_CDF2, GLEAN_CDF5, GLEAN_NPY } glean_format;
+/* NetCDF classic, 64-bit offset, 64-bit data; NumPy's format: one variable, little-endian, no attributes; HDF5: names with '/' are in
+   groups. The last two are not in the modes passthrough and collective. */
+typedef enum glean_format { GLEAN_CDF1, GLEAN_CDF2, GLEAN_CDF5, GLEAN_NPY, GLEAN_HDF5 } glean_format;
 
 /* What becomes of elements that no rank puts. */
 typedef enum glean_fill { GLEAN_FILL_OFF, GLEAN_FILL_ON } glean_fill;

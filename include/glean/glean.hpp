@@ -75,6 +75,7 @@ enum class Level {
 enum class Format {
   cdf1, cdf2, cdf5,   // NetCDF classic, 64-bit offset, 64-bit data
   npy,                // NumPy's: one variable, little-endian, no attributes; not in the modes passthrough and collective
+  hdf5,               // names with '/' are in groups; not in the modes passthrough and collective
 };
 
 enum class Fill { off, on };    // what becomes of elements that no rank puts

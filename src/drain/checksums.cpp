@@ -97,6 +97,12 @@ const char* name_of(SumsState state) {
   return state == SumsState::failed ? "failed" : "off";
 }
 
+void Checksums::add_patches(const store::FileLayout& layout, const std::vector<store::Patch>& patches) {
+  for (const store::Patch& patch : patches) {
+    if (patch.offset >= layout.header_bytes) add(store::checksums_of({{patch.extent()}}, patch.bytes.data(), patch.offset));
+  }
+}
+
 store::Sidecar Checksums::sidecar(store::SystemCalls& calls, const std::string& working_path,
                                   const store::FileLayout& layout, Bytes file_bytes) {
   const auto by_begin = [](const StridedSum& a, const StridedSum& b) { return a.begin < b.begin; };

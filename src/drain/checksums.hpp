@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "store/layout.hpp"
+#include "store/format/file_image.hpp"
 #include "store/posix/file.hpp"
 #include "store/sums/sidecar.hpp"
 
@@ -31,6 +31,8 @@ class Checksums {
 
   // Sums of disjoint parts of the file, as the worker computed them before the bytes left.
   void add(const std::vector<store::StridedSum>& sums) { sums_.insert(sums_.end(), sums.begin(), sums.end()); }
+  // Of the patches that a finished file gets behind its header.
+  void add_patches(const store::FileLayout& layout, const std::vector<store::Patch>& patches);
   // Other processes have written parts of the file, and their sums are not known: what no sum covers is read back.
   void lose() { lost_ = true; }
   // For the node that publishes a file of which this is a part.

@@ -399,7 +399,8 @@ void Engine::perform(Job job) {
       publish_bytes(job);
       return finish_job(job, nullptr);
     }
-    const auto finished = store::Formats::to_finish().find(description.layout.format).finish(description.image(), {records, end});
+    const bool goes_on = job.kind == Job::Kind::synchronize;
+    const auto finished = store::Formats::to_finish().find(description.layout.format).finish(description.image(), {records, end, goes_on});
     if (job.output->about().publishes()) {
       for (const store::Patch& patch : finished.patches) file->write(patch.bytes, patch.offset);
     }
@@ -412,6 +413,7 @@ void Engine::perform(Job job) {
       file->resize(finished.size);
       job.output->about().slot.publishing_inode.store(file->inode(), std::memory_order_release);
       if (description.is_part) store::publish_index(calls_, description.names, steps);
+      job.output->about().checksums.add_patches(description.layout, finished.patches);
       publish(calls_, *file, description.layout, finished.size, job.output->about().checksums);
     }
   } catch (const base::Error& error) {

@@ -2,19 +2,22 @@
 #include "session/formats.hpp"
 
 #include "base/error.hpp"
+#include "session/hdf5_module.hpp"
+#include "store/format/hdf5/hdf5.hpp"
 #include "store/pnetcdf/image.hpp"
 
 namespace glean::session {
 namespace {
 
-constexpr const char* names[] = {"cdf1", "cdf2", "cdf5", "npy"};   // as glean::Format
-static_assert(std::size(names) == static_cast<std::size_t>(Format::npy) + 1);
+constexpr const char* names[] = {"cdf1", "cdf2", "cdf5", "npy", "hdf5"};   // as glean::Format
+static_assert(std::size(names) == static_cast<std::size_t>(Format::hdf5) + 1);
 
 constexpr store::CdfVersion cdf_versions[] = {store::CdfVersion::cdf1, store::CdfVersion::cdf2, store::CdfVersion::cdf5};
 
 store::Formats all_formats() {
   store::Formats formats = store::Formats::without_libraries();
   for (const auto version : cdf_versions) formats.add(store::make_cdf_format(version, store::make_netcdf_image));
+  formats.add(store::make_hdf5_format(hdf5_image_by_module));
   return formats;
 }
 
@@ -33,7 +36,7 @@ std::unique_ptr<DirectFile> create_directly(MPI_Comm comm, const std::string& pa
     if (format.name() == store::name_of(version)) return std::make_unique<DirectFile>(comm, path, version, definitions, tuning);
   }
   throw base::Error(base::Errc::unsupported,
-                    "no library writes files of format '" + std::string(format.name()) + "' from several ranks at once",
+                    "files of format '" + std::string(format.name()) + "' are not written by several ranks at once",
                     "mode = \"threaded\" writes them");
 }
 

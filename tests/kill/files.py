@@ -22,9 +22,11 @@ class File:
 
 
 def validate(path):
-    run = subprocess.run(["ncvalidator", str(path)], capture_output=True, text=True)
+    is_hdf5 = path.read_bytes()[:4] == b"\x89HDF"
+    command = ["h5dump", "-H"] if is_hdf5 else ["ncvalidator"]
+    run = subprocess.run([*command, str(path)], capture_output=True, text=True)
     if run.returncode != 0:
-        raise RuntimeError(f"ncvalidator on {path}: {run.stdout}{run.stderr}")
+        raise RuntimeError(f"{command[0]} on {path}: {run.stdout}{run.stderr}")
 
 
 def finish(job):

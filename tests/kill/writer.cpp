@@ -32,6 +32,7 @@ using kill::Phase;
 using kill::Witness;
 
 constexpr int checkpoints = 6, checkpoint_names = 3, series = 4, series_steps_max = 6;
+constexpr std::uint32_t hdf5_file = KILL_WITH_HDF5 != 0 ? checkpoints + series - 1 : ~std::uint32_t{0};   // a series
 
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15;
@@ -76,7 +77,8 @@ Program make_program(unsigned seed) {
 
 class Writer {
  public:
-  Writer(unsigned seed, Witness witness) : seed_(seed), program_(make_program(seed)), witness_(witness), session_(MPI_COMM_WORLD) {
+  Writer(unsigned seed, Witness witness, std::map<std::string, std::string> settings = {})
+      : seed_(seed), program_(make_program(seed)), witness_(witness), session_(MPI_COMM_WORLD, settings) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     witness_.reach(Phase::in_session);
@@ -104,8 +106,9 @@ class Writer {
     witness_.reach(Phase::session_closed);
   }
 
-  void write_references(const std::string& directory) {
+  void write_references(const std::string& directory, bool of_hdf5) {
     for (const File& file : program_.files) {
+      if ((file.index == hdf5_file) != of_hdf5) continue;
       for (std::uint32_t steps = 1; steps <= file.steps; ++steps) {
         Open output = define(file, directory + "/" + std::to_string(file.index) + "@" + std::to_string(steps));
         while (output.steps < steps) step(file, output);
@@ -135,7 +138,8 @@ class Writer {
   }
 
   Open define(const File& file, const std::string& path) {
-    glean::Output output = session_.open(path, file.index % 2 == 0 ? glean::Format::cdf5 : glean::Format::cdf2);
+    const auto netcdf = file.index % 2 == 0 ? glean::Format::cdf5 : glean::Format::cdf2;
+    glean::Output output = session_.open(path, file.index == hdf5_file ? glean::Format::hdf5 : netcdf);
     std::vector<glean::Dimension> dimensions{output.define_dimension("row", file.rows),
                                              output.define_dimension("column", file.columns)};
     const std::uint64_t first = first_row(file, rank_);
@@ -186,7 +190,11 @@ class Writer {
 
 void go(const std::vector<std::string>& arguments) {
   const auto seed = static_cast<unsigned>(std::stoul(arguments.back()));
-  if (arguments[0] == "--references") return Writer(seed, {}).write_references(arguments[1]);
+  if (arguments[0] == "--references") {
+    Writer(seed, {}).write_references(arguments[1], false);
+    // No library writes HDF5 as the drain does: tests/session compares such files with those of h5py.
+    return Writer(seed, {}, {{"mode", "threaded"}}).write_references(arguments[1], true);
+  }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   Witness witness(arguments[1] + "." + std::to_string(rank), make_program(seed).files.size());

@@ -81,6 +81,23 @@ TEST_F(Parts, BecomeTheFileOfASessionWithoutParts) {
   }
 }
 
+// The chunks of all parts are found in the one file.
+TEST_F(Parts, OfHdf5BecomeTheFileOfASessionWithoutParts) {
+  if (!GLEAN_HAVE_HDF5) GTEST_SKIP() << "the library is built without HDF5";
+  const auto write = [&](const std::string& files, const std::string& name, int steps) {
+    Session session(MPI_COMM_WORLD, with({{"plan.files", files}, {"drain.request", "4KiB"}}));
+    Simple file(session, path(name), 100, Format::hdf5);
+    for (int step = 0; step < steps; ++step) file.whole_step(step + 0.5);
+    file.out.close();
+    session.close();
+  };
+  for (const int steps : {3, 300}) {   // of 300 the indexes of chunks lie behind the data
+    write("1", "expected.h5", steps);
+    write("2", "a.h5", steps);
+    expect_joined("a.h5", "expected.h5");
+  }
+}
+
 // Neighbours in the machine are not neighbours in the order of ranks, and each part has two nodes that exchange.
 TEST_F(Parts, HaveTheNodesOfIoGroups) {
   if (nodes() < 4) GTEST_SKIP() << "needs four nodes";

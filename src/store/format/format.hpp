@@ -23,6 +23,7 @@ namespace glean::store {
 struct Written {
   std::uint64_t records = 0;   // 1 + the last record of which something was put or filled
   Bytes highest_end = 0;       // of the last byte that was put or filled; 0 if none was
+  bool goes_on = false;        // more will be put: the file is made readable as far as it is written
 };
 
 struct Finished {

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "store/format/cdf/cdf.hpp"
+#include "store/format/hdf5/hdf5.hpp"
 #include "store/format/npy/npy.hpp"
 
 namespace glean::store {
@@ -27,6 +28,7 @@ const Format& Formats::find(std::string_view name) const {
 Formats Formats::without_libraries() {
   Formats formats;
   for (const CdfVersion version : {CdfVersion::cdf1, CdfVersion::cdf2, CdfVersion::cdf5}) formats.add(make_cdf_format(version));
+  formats.add(make_hdf5_format());
   formats.add(make_npy_format());
   return formats;
 }

@@ -41,23 +41,18 @@ int count_parts(const std::string& path) {
   return *counts.begin();
 }
 
-struct WithHeader {
-  Part part;
-  std::vector<std::byte> header;   // without the number of records: all else must be the same in all parts
-};
-
-WithHeader look_at(SystemCalls& calls, const std::string& path) {
-  WithHeader found{{path, read_index(calls, path)}, {}};
-  const FileLayout& layout = found.part.index.layout;
-  if (!found.part.index.steps) throw Error(Errc::io, fmt::format("'{}' is the index of a part that is not complete", index_path(path)));
+Part look_at(SystemCalls& calls, const std::string& path) {
+  Part found{path, read_index(calls, path)};
+  const FileLayout& layout = found.index.layout;
+  if (!found.index.steps) throw Error(Errc::io, fmt::format("'{}' is the index of a part that is not complete", index_path(path)));
   const InputFile file(calls, path);
-  found.part.bytes = file.bytes();
-  found.header.resize(std::min(layout.header_bytes, found.part.bytes));
+  found.bytes = file.bytes();
+  found.header.resize(std::min(layout.header_bytes, found.bytes));
   file.read_with_zeros(found.header, 0);
   const Format& format = Formats::to_finish().find(layout.format);
   const auto records = found.header.size() == layout.header_bytes ? format.take_records(layout, found.header) : std::nullopt;
   if (!records) throw Error(Errc::io, fmt::format("'{}' is not the file that its index is about", path));
-  found.part.records = *records;
+  found.records = *records;
   return found;
 }
 
@@ -94,20 +89,20 @@ void refuse_overlap(const std::vector<Part>& parts, std::size_t variable) {
   }
 }
 
-void refuse_strangers(const std::vector<WithHeader>& found) {
-  const WithHeader& first = found.front();
+void refuse_strangers(const std::vector<Part>& found) {
+  const Part& first = found.front();
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const PartIndex& index = found[i].part.index;
+    const PartIndex& index = found[i].index;
     const auto differs = [&](const std::string& how) {
-      throw Error(Errc::io, fmt::format("'{}' and '{}' are not parts of one output: {}", first.part.path, found[i].part.path, how));
+      throw Error(Errc::io, fmt::format("'{}' and '{}' are not parts of one output: {}", first.path, found[i].path, how));
     };
     if (index.part != static_cast<int>(i) || index.parts != static_cast<int>(found.size())) {
-      throw Error(Errc::io, fmt::format("'{}' has the index of part {} of {}", found[i].part.path, index.part, index.parts));
+      throw Error(Errc::io, fmt::format("'{}' has the index of part {} of {}", found[i].path, index.part, index.parts));
     }
-    if (index.output != first.part.index.output) {
-      differs(fmt::format("one is of {}, the other of {}", first.part.index.output, index.output));
+    if (index.output != first.index.output) {
+      differs(fmt::format("one is of {}, the other of {}", first.index.output, index.output));
     }
-    if (index.layout != first.part.index.layout || found[i].header != first.header) differs("their headers differ");
+    if (index.layout != first.index.layout || found[i].header != first.header) differs("their headers differ");
   }
 }
 
@@ -140,11 +135,9 @@ std::vector<Part> find_parts(SystemCalls& calls, const std::string& path) {
                 "a part appears when it is complete; after a job that ended early, `glean recover` completes what it can");
   }
   for (int part = 0; part < count; ++part) refuse_unfinished(part_path(path, part, count));
-  std::vector<WithHeader> found;
-  for (int part = 0; part < count; ++part) found.push_back(look_at(calls, part_path(path, part, count)));
-  refuse_strangers(found);
   std::vector<Part> parts;
-  for (WithHeader& each : found) parts.push_back(std::move(each.part));
+  for (int part = 0; part < count; ++part) parts.push_back(look_at(calls, part_path(path, part, count)));
+  refuse_strangers(parts);
   for (std::size_t variable = 0; variable < parts.front().index.layout.variables.size(); ++variable) refuse_overlap(parts, variable);
   return parts;
 }

@@ -75,7 +75,7 @@ class Joining {
     records_ = std::min(most->records, *least->index.steps);
     for (const Part& part : parts) end_ = std::max(end_, part.bytes);
     if (steps_left_out_ != 0) end_ = std::min(end_, whole_size(layout_, records_));
-    finished_ = Formats::to_finish().find(layout_.format).finish({layout_, {}}, {records_, end_});
+    finished_ = Formats::to_finish().find(layout_.format).finish({layout_, {{0, parts.front().header}}}, {records_, end_});
     end_ = finished_.size;
   }
 

@@ -17,6 +17,7 @@ struct Part {
   PartIndex index;
   Bytes bytes = 0;             // of the file
   std::uint64_t records = 0;
+  std::vector<std::byte> header{};   // without the number of records: the same in all parts
 };
 
 // All parts of the output `path`, in order. Throws not_found, naming what is missing, and io or overlap where they are not parts
