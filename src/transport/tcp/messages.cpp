@@ -135,7 +135,8 @@ class TcpMessages final : public Messages {
   void begin(int peer, Met met) {
     Link& link = links_.try_emplace(peer, completed_, patience_.silence_seconds).first->second;
     if (!link.connection.loss().empty()) return;
-    if (to_be_replaced_.erase(peer) != 0) base::log(base::LogLevel::warning, "node {}: another process has the place of node {}", self_, peer);
+    const bool is_another = to_be_replaced_.erase(peer) != 0;
+    if (is_another) base::log(base::LogLevel::warning, "node {}: another process has the place of node {}", self_, peer);
     if (link.connection.is_up()) is_broken(link, "the other side has connected again");
     link.watched_for = EPOLLIN;
     wakeups_.change(met.socket, static_cast<std::uint32_t>(peer), EPOLLIN);
@@ -231,8 +232,8 @@ class TcpMessages final : public Messages {
     link->second.connection.lose(link->second.problem);   // what was to be sent is complete
     links_.erase(link);
     if (is_neighbour) {
-      base::log(base::LogLevel::warning, "node {}: the process of node {} has ended; another one may take its place for {:g} s", self_, peer,
-                patience_.replaced_seconds);
+      base::log(base::LogLevel::warning, "node {}: the process of node {} has ended; another one may take its place for {:g} s", self_,
+                peer, patience_.replaced_seconds);
       links_.try_emplace(peer, completed_, patience_.silence_seconds);
       to_be_replaced_.insert(peer);
       meeting_.expect_another(peer, patience_.replaced_seconds);

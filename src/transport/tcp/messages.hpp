@@ -19,7 +19,8 @@ namespace glean::transport {
 using TcpKey = wire::Key;
 [[nodiscard]] TcpKey make_tcp_key();   // random
 
-// Listens on a port of all interfaces from construction on, any free one for 0: a peer that connects early waits. Local. Throws base::Error.
+// Listens on a port of all interfaces from construction on, any free one for 0: a peer that connects early waits. Local. Throws
+// base::Error.
 class TcpDoor {
  public:
   explicit TcpDoor(std::uint16_t port = 0);

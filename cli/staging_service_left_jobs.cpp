@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Jobs whose stager on this host was killed: this process takes its place.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "cli/staging_service.hpp"
+#include "nodes/exchange.hpp"
+#include "service/remains.hpp"
+
+namespace glean::cli {
+
+void StagingService::go_on_with_left_jobs() {
+  const auto mark_of = [&](const std::string& session) -> std::optional<service::StagerPlace::KeyMark> {
+    const std::scoped_lock lock(mutex_);
+    if (jobs_.contains(session) || refuses_) return std::nullopt;
+    return staging::mark_of_key(options_.key, session);
+  };
+  for (const std::string& pool : service::pool_names()) static_cast<void>(service::remove_if_finished(pool));
+  for (pool::Pool& pool : service::claim_left_stagers(mark_of)) {
+    const std::string name = pool.name();
+    try {
+      auto job = job_of(std::move(pool));
+      options_.tell(fmt::format("{} goes on here as stager {} of {}: the process before was killed", job->name(), job->asked.index + 1,
+                                job->asked.stagers), Tone::plain);
+      const std::scoped_lock lock(mutex_);
+      start(*(jobs_[job->asked.session] = std::move(job)));
+    } catch (const std::exception& error) {
+      options_.tell(fmt::format("{} is left in memory, and does not go on: {}", name.substr(1), error.what()), Tone::problem);
+      const std::scoped_lock lock(mutex_);
+      left_.push_back({.name = name, .bytes = std::filesystem::file_size("/dev/shm" + name)});
+    }
+  }
+}
+
+std::unique_ptr<StagingService::Job> StagingService::job_of(pool::Pool left) const {
+  const pool::PoolHeader& header = left.header();
+  const auto text = [](const auto& chars) { return std::string(chars.data(), strnlen(chars.data(), chars.size())); };
+  const service::StagerPlace place = service::place_in(left);
+  auto job = std::make_unique<Job>();
+  job->asked = {.session = text(header.session), .label = text(header.job), .clients = static_cast<int>(header.nodes - header.stagers),
+                .stagers = static_cast<int>(header.stagers), .index = static_cast<int>(header.node - (header.nodes - header.stagers)),
+                .chunk_bytes = header.chunk_bytes, .request_bytes = header.request_bytes, .restart_seconds = place.restart_seconds};
+  job->plan = left.plan();
+  job->neighbours = neighbours_of(*job, place.doors);
+  for (const int client : nodes::Exchange::clients_that_have_left(left)) job->neighbours.erase(client);
+  job->door.emplace(place.port);
+  job->left.emplace(std::move(left));
+  return job;
+}
+
+// No node has looked for this one: the job has ended, or does without staging.
+void StagingService::give_back(Job& job, Ended& ended) {
+  if (service::holds_any(*job.left)) {
+    service::give_up_place(*job.left);
+    ended.left_pool = job.left->name();
+  } else {
+    job.left->remove();
+    ended.problem.clear();
+  }
+  job.left.reset();
+}
+
+}  // namespace glean::cli
