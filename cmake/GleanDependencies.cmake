@@ -19,7 +19,7 @@ target_link_libraries(asio::asio INTERFACE Threads::Threads)
 # HDF5 without MPI makes the metadata of HDF5 files: the variable is the target to link, or empty.
 set(GLEAN_HDF5 "")
 if(GLEAN_WITH_HDF5)
-  pkg_search_module(hdf5_serial QUIET IMPORTED_TARGET hdf5-serial hdf5)
+  pkg_search_module(hdf5_serial QUIET IMPORTED_TARGET "hdf5-serial>=1.10.5" "hdf5>=1.10.5")
   find_library(HDF5_HL_LIBRARY NAMES hdf5_hl HINTS ${hdf5_serial_LIBRARY_DIRS})   # no pkg-config file has it
   mark_as_advanced(HDF5_HL_LIBRARY)
   if(hdf5_serial_FOUND AND HDF5_HL_LIBRARY)

@@ -401,15 +401,16 @@ void Engine::perform(Job job) {
     }
     const bool goes_on = job.kind == Job::Kind::synchronize;
     const auto finished = store::Formats::to_finish().find(description.layout.format).finish(description.image(), {records, end, goes_on});
+    // Before the format's own bytes go behind the data.
+    if (!goes_on && end > description.layout.header_bytes && file->current_size() < end) {
+      throw base::Error(base::Errc::not_found, "it is shorter than what was written to it");
+    }
     if (job.output->about().publishes()) {
       for (const store::Patch& patch : finished.patches) file->write(patch.bytes, patch.offset);
     }
-    if (job.kind == Job::Kind::synchronize) {
+    if (goes_on) {
       file->synchronize();
     } else {
-      if (end > description.layout.header_bytes && file->current_size() < end) {
-        throw base::Error(base::Errc::not_found, "it is shorter than what was written to it");
-      }
       file->resize(finished.size);
       job.output->about().slot.publishing_inode.store(file->inode(), std::memory_order_release);
       if (description.is_part) store::publish_index(calls_, description.names, steps);

@@ -131,7 +131,7 @@ void Exchange::note_end(pool::Pool& pool, std::uint64_t job_output, const pool::
 // To a node that is behind, as a stager is that has just taken the place of another one.
 void Exchange::tell_end(int peer, const ProgressHead& said) {
   const auto& [generation, end] = over_[said.job_output % pool::output_slots];
-  if (generation != (said.job_output >> 32) + 1 || end == pool::OutputEnd::untold) return;
+  if (parent_ == peer || generation != (said.job_output >> 32) + 1 || end == pool::OutputEnd::untold) return;
   if (end == pool::OutputEnd::failed) {
     const FailureHead head{.error = static_cast<std::uint32_t>(base::Errc::io), .job_output = said.job_output};
     return all_.messages.send(peer, failure_message(head, "the output had failed before a stager was started again", ""));
@@ -139,7 +139,6 @@ void Exchange::tell_end(int peer, const ProgressHead& said) {
   ProgressHead answer = said;
   answer.progress.closed = answer.progress.part_durable = answer.progress.published = 1;
   answer.progress.steps_sent = answer.progress.steps_ended;   // what the peer says itself is not of clients that have left
-  if (parent_ == peer) return;   // it says so itself
   answer.kind = MessageKind::job_progress;
   all_.messages.send(peer, bytes_of(answer));
 }

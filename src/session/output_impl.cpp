@@ -23,7 +23,7 @@ void check_name(const store::Format& format, const char* what, std::string_view 
   constexpr std::size_t shown = 60;
   refuse(base::Errc::invalid_argument,
          std::string("the name of ") + what + " '" + std::string(name.substr(0, shown)) + "' cannot be used: " + flaw,
-         "names begin with a letter, a digit or _, and have no slash");
+         format.flaw_of_name("a/b").empty() ? "" : "names begin with a letter, a digit or _, and have no slash");
 }
 
 std::string text(const mesh::Shape& shape) {

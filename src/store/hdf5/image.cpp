@@ -18,6 +18,7 @@
 namespace glean::store {
 namespace {
 
+constexpr double chunks_of_record_most = 1 << 20;
 constexpr Bytes header_most = base::GiB;
 constexpr Bytes all_most = Bytes{1} << 62;   // of all variables together
 constexpr char what[] = "cannot make the metadata of an HDF5 file";
@@ -48,6 +49,29 @@ void check_sizes(const mesh::Definitions& definitions) {
   }
 }
 
+// Where a record has an awkward shape and more than 4 GiB, its chunks may be tiny.
+void require_few_chunks(const VariableLayout& variable, const mesh::Shape& chunk) {
+  double chunks = 1;
+  for (std::size_t d = 0; d < chunk.size(); ++d) chunks *= static_cast<double>((variable.shape[d] - 1) / chunk[d] + 1);
+  if (chunks <= chunks_of_record_most) return;
+  throw base::Error(base::Errc::invalid_argument, "HDF5 would cut each record of '" + variable.name + "' into more than a million chunks",
+                    "give its inner dimensions lengths that are no large prime numbers");
+}
+
+// HDF5 itself would end the process.
+void require_library_of_headers() {
+  unsigned major = 0, minor = 0, release = 0;
+  check(H5get_libversion(&major, &minor, &release), what);
+  if (major == H5_VERS_MAJOR && minor == H5_VERS_MINOR && release == H5_VERS_RELEASE) return;
+  const auto text = [](unsigned a, unsigned b, unsigned c) {
+    return std::to_string(a) + '.' + std::to_string(b) + '.' + std::to_string(c);
+  };
+  throw base::Error(base::Errc::unsupported,
+                    "HDF5 files cannot be written: this process has HDF5 " + text(major, minor, release) + ", and GLEAN was built with " +
+                        text(H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE),
+                    "let both be the same, or of different names");
+}
+
 // All but the places.
 DatasetPlaces planned(const mesh::Definitions& definitions, base::RangeRule range) {
   DatasetPlaces places;
@@ -65,6 +89,7 @@ DatasetPlaces planned(const mesh::Definitions& definitions, base::RangeRule rang
     variable.stored.order = ByteOrder::little;
     variable.record_stride_bytes = definitions.per_step(id) ? all_most : 0;   // any, until it is known
     places.chunks.push_back(variable.per_step() ? hdf5_chunk_of(variable.shape, mesh::size_of(variable.external)) : mesh::Shape{});
+    require_few_chunks(variable, places.chunks.back());
   }
   return places;
 }
@@ -102,6 +127,7 @@ struct Made {
 };
 
 Made make_metadata(const MemoryDriver& driver, const mesh::Definitions& definitions, const DatasetPlaces& places) {
+  require_library_of_headers();
   MetadataFile memory;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, what), creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, what);
   driver.use(access.id(), memory);

@@ -111,7 +111,7 @@ class Joining {
         if (extent.begin >= extent.end) continue;
         if (variable.fill) any = true;
         if (variable.fill) fill(variable, begin, extent, bytes.data() + (extent.begin - window.begin));
-        find_runs(variable, pieces_[v], begin, extent);
+        find_runs(variable, pieces_[v], record, extent);
       }
     }
     for (std::size_t part = 0; part < parts_.size(); ++part) any = copy(part, window, bytes) || any;
@@ -123,9 +123,11 @@ class Joining {
     for (Bytes at = extent.begin; at < extent.end; ++at) *out++ = variable.fill_value[(at - record_begin) % size];
   }
 
-  void find_runs(const VariableLayout& variable, const Pieces& pieces, Bytes record_begin, Extent extent) {
-    const Bytes size = mesh::size_of(variable.external);
+  // A part that has fewer records may have something else there.
+  void find_runs(const VariableLayout& variable, const Pieces& pieces, std::uint64_t record, Extent extent) {
+    const Bytes size = mesh::size_of(variable.external), record_begin = variable.record_begin_bytes(record);
     pieces.in({extent.begin - record_begin, extent.end - record_begin}, [&](const Piece& piece) {
+      if (variable.per_step() && record >= parts_[piece.part].records) return;
       const auto begin_of = [&](std::uint64_t row) { return record_begin + piece.rows.position(row) * size; };
       std::uint64_t row = piece.rows.first_row_ending_after((extent.begin - record_begin) / size);
       for (; row < piece.rows.row_count() && begin_of(row) < extent.end; ++row) {

@@ -94,6 +94,21 @@ class Join : public testing::Test {
   std::string expected_;
 };
 
+// Such as the indexes of an HDF5 file.
+TEST_F(Join, TakesNothingThatLiesBehindTheRecordsOfAPart) {
+  FileLayout layout{.format = "cdf1", .header_bytes = 100, .variables = {}};
+  layout.variables = {{"line", mesh::Type::int16, {8}, 200, 16, false, {}}};
+  write_parts(layout, 2, {{{{{0}, {4}}}}, {{{{4}, {4}}}}});
+  auto found = find_parts(calls_, directory_ / "a.nc");
+  found[1].records = 1;
+  expected_.replace(200 + 16 + 8, 8, 8, '\0');
+
+  const Joined joined = join(calls_, found, directory_ / "whole.nc");
+
+  EXPECT_EQ(joined.records, 2U);
+  EXPECT_EQ(read_text(joined.path), expected_);
+}
+
 TEST_F(Join, MakesTheWholeOfRandomParts) {
   std::mt19937 random(3);
   for (int n = 0; n < 60; ++n) {

@@ -113,7 +113,7 @@ class Hdf5Format final : public Format {
     }
     finished.size = in_header ? end : behind;
     // A file that goes on is as long as what was put so far, and a reader refuses one that is shorter than it says.
-    const Bytes says = written.goes_on ? std::max(image.layout.header_bytes, written.highest_end) : finished.size;
+    const Bytes says = written.goes_on ? std::min(end, std::max(image.layout.header_bytes, written.highest_end)) : finished.size;
     finished.patches.push_back({note.end_offset, hdf5_number(says)});
     finished.patches.push_back({image.layout.header_bytes - note.encode().size(), hdf5_number(records)});
     return finished;
@@ -158,6 +158,8 @@ class Hdf5Format final : public Format {
 
 std::unique_ptr<const Format> make_hdf5_format(MakeHdf5Image make) { return std::make_unique<Hdf5Format>(std::move(make)); }
 
+constexpr std::uint64_t parts_looked_for = 1 << 20;   // of a dimension: more would be too many for an index
+
 mesh::Shape hdf5_chunk_of(const mesh::Shape& record, Bytes element_bytes, Bytes most) {
   mesh::Shape chunk = record;
   Bytes inner = element_bytes;
@@ -171,7 +173,7 @@ mesh::Shape hdf5_chunk_of(const mesh::Shape& record, Bytes element_bytes, Bytes 
                                         [](std::uint64_t each) { return each == 1; });
   // What the last chunk has too much lies behind the record; within it there is no room for that.
   std::uint64_t parts = (length - 1) / fitting + 1;
-  while (!is_outermost && length % parts != 0) ++parts;
+  while (!is_outermost && length % parts != 0) parts = parts < parts_looked_for ? parts + 1 : length;
   chunk[cut] = (length - 1) / parts + 1;
   return chunk;
 }
