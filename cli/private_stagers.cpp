@@ -62,6 +62,16 @@ int start(std::vector<std::string> words, std::vector<std::string> environment) 
   return process;
 }
 
+// 0: it cannot be, and the command goes on without it.
+int start_or_not(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
+  try {
+    return start(words, environment);
+  } catch (const base::Error& error) {
+    base::log(base::LogLevel::error, "{}", error.what());
+    return 0;
+  }
+}
+
 std::size_t count_in(const std::string& address_file) {
   try {
     return staging::read_address_file(address_file).size();
@@ -106,7 +116,7 @@ void PrivateStagers::watch() {
                                                   : fmt::format("has ended with exit code {}", WEXITSTATUS(status));
       const bool starts_again = ++restarts <= restarts_max;
       base::log(base::LogLevel::warning, "stager {} {}{}", process, how, starts_again ? ": it is started again" : "");
-      process = starts_again ? start(words_, environment_) : 0;
+      process = starts_again ? start_or_not(words_, environment_) : 0;
     }
   }
 }

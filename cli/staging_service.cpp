@@ -215,17 +215,18 @@ void StagingService::run(Job& job) {
 void StagingService::run_connected(Job& job, Ended& ended) {
   const std::string& session = job.asked.session;
   service::StagerPlace place{.port = job.door->port(), .restart_seconds = job.asked.restart_seconds,
-                             .key_mark = staging::mark_of_key(options_.key, session), .doors = job.neighbours};
+                             .key_mark = mark_of(session), .doors = job.neighbours};
   std::erase_if(place.doors, [&](const auto& each) { return each.first < job.self(); });
   auto messages = transport::make_tcp_messages(std::move(*job.door), job.self(), job.tree(), job.neighbours,
                                                staging::key_of_job(options_.key, session),
                                                job.left ? job.asked.restart_seconds : options_.connect_seconds,
-                                               {.replaced_seconds = job.asked.restart_seconds});
-  auto staged = job.left ? std::make_unique<service::StagedJob>(std::move(*job.left), options_.directories, std::move(messages))
-                         : std::make_unique<service::StagedJob>(
-                               service::StagedJob::Options{session, job.asked.label, job.plan, options_.directories, place},
-                               std::move(messages));
-  job.left.reset();
+                                               {.replaced_seconds = job.asked.restart_seconds, .not_waited_for = job.gone});
+  auto left = std::exchange(job.left, std::nullopt);
+  if (left) ended.left_pool = left->name();   // if it cannot go on
+  auto staged = left ? std::make_unique<service::StagedJob>(std::move(*left), options_.directories, std::move(messages))
+                     : std::make_unique<service::StagedJob>(
+                           service::StagedJob::Options{session, job.asked.label, job.plan, options_.directories, place},
+                           std::move(messages));
   service::StagedJob& running = *staged;
   {
     const std::scoped_lock lock(mutex_);
@@ -246,7 +247,7 @@ void StagingService::has_ended(Job& job, Ended ended) {
     staged = std::move(job.staged);
   }
   ended.seconds = seconds_since(job.since);
-  std::string pool = ended.left_pool;
+  std::string pool = std::exchange(ended.left_pool, "");
   if (staged) {
     pool = staged->pool().name();
     ended.files = files_of(staged->trace());

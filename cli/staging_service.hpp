@@ -12,6 +12,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -78,6 +79,7 @@ class StagingService {
     State state = State::joined;
     std::optional<transport::TcpDoor> door;   // until it begins
     std::map<int, std::string> neighbours;    // from then on
+    std::set<int> gone;                       // neighbours that have left
     Clock::time_point since = Clock::now();   // of the join; of the begin from then on
     std::optional<pool::Pool> left;           // by a process that was killed, in whose place this one is; until it runs
     std::unique_ptr<service::StagedJob> staged;
@@ -110,6 +112,7 @@ class StagingService {
   nlohmann::json handle(const nlohmann::json& request);
   nlohmann::json join(const staging::JoinRequest& request);
   nlohmann::json begin(const staging::BeginRequest& request);
+  [[nodiscard]] service::StagerPlace::KeyMark mark_of(const std::string& session) const;
   [[nodiscard]] std::unique_ptr<Job> job_of(pool::Pool left) const;
   [[nodiscard]] static std::map<int, std::string> neighbours_of(const Job& job, const std::map<int, std::string>& doors);
   void start(Job& job);

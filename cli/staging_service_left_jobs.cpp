@@ -2,7 +2,9 @@
 //
 // Jobs whose stager on this host was killed: this process takes its place.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -13,26 +15,34 @@
 namespace glean::cli {
 
 void StagingService::go_on_with_left_jobs() {
-  const auto mark_of = [&](const std::string& session) -> std::optional<service::StagerPlace::KeyMark> {
+  const auto mark_of_left = [&](const std::string& session) -> std::optional<service::StagerPlace::KeyMark> {
     const std::scoped_lock lock(mutex_);
     if (jobs_.contains(session) || refuses_) return std::nullopt;
-    return staging::mark_of_key(options_.key, session);
+    return mark_of(session);
   };
   for (const std::string& pool : service::pool_names()) static_cast<void>(service::remove_if_finished(pool));
-  for (pool::Pool& pool : service::claim_left_stagers(mark_of)) {
+  for (pool::Pool& pool : service::claim_left_stagers(mark_of_left)) {
     const std::string name = pool.name();
     try {
       auto job = job_of(std::move(pool));
       options_.tell(fmt::format("{} goes on here as stager {} of {}: the process before was killed", job->name(), job->asked.index + 1,
                                 job->asked.stagers), Tone::plain);
       const std::scoped_lock lock(mutex_);
-      start(*(jobs_[job->asked.session] = std::move(job)));
+      std::erase_if(left_, [&](const LeftPool& left) { return left.name == name; });   // an earlier try
+      start(*job);
+      jobs_[job->asked.session] = std::move(job);
     } catch (const std::exception& error) {
-      options_.tell(fmt::format("{} is left in memory, and does not go on: {}", name.substr(1), error.what()), Tone::problem);
       const std::scoped_lock lock(mutex_);
+      if (std::any_of(left_.begin(), left_.end(), [&](const LeftPool& left) { return left.name == name; })) continue;
       left_.push_back({.name = name, .bytes = std::filesystem::file_size("/dev/shm" + name)});
+      options_.tell(fmt::format("{} is left in memory, and does not go on: {}", name.substr(1), error.what()), Tone::problem);
     }
   }
+}
+
+// A service that may write elsewhere does not take it.
+service::StagerPlace::KeyMark StagingService::mark_of(const std::string& session) const {
+  return staging::mark_of_key(options_.key, fmt::format("{}\n{}", session, fmt::join(options_.directories, "\n")));
 }
 
 std::unique_ptr<StagingService::Job> StagingService::job_of(pool::Pool left) const {
@@ -45,7 +55,9 @@ std::unique_ptr<StagingService::Job> StagingService::job_of(pool::Pool left) con
                 .chunk_bytes = header.chunk_bytes, .request_bytes = header.request_bytes, .restart_seconds = place.restart_seconds};
   job->plan = left.plan();
   job->neighbours = neighbours_of(*job, place.doors);
-  for (const int client : nodes::Exchange::clients_that_have_left(left)) job->neighbours.erase(client);
+  for (const int client : nodes::Exchange::clients_that_have_left(left)) {
+    if (job->neighbours.erase(client) != 0) job->gone.insert(client);
+  }
   job->door.emplace(place.port);
   job->left.emplace(std::move(left));
   return job;

@@ -20,9 +20,12 @@ void check_notes(const DrainedOutput& output) {
   const StepCounts& steps = output.steps;
   const bool has_ranks = output.pool.header().ranks != 0;   // else it knows what the nodes with ranks have said
   const std::uint64_t most = has_ranks ? ranks.most_ended : output.slot.nodes.job_steps_begun.load(std::memory_order_acquire);
+  // A stager may have taken in more than it has heard of.
+  const bool has_heard_all = !output.pool.is_stager() || output.ranks == Ranks::gone;
+  const bool is_too_long = has_heard_all && output.slot.steps.highest_end.load(std::memory_order_acquire) >
+                                                store::whole_size(output.description.layout, most + 1);
   if (output.slot.state.load(std::memory_order_acquire) == pool::OutputState::open && steps.written <= ranks.steps_ended &&
-      steps.synchronized <= steps.written && steps.records <= ranks.steps_ended &&
-      output.slot.steps.highest_end.load(std::memory_order_acquire) <= store::whole_size(output.description.layout, most + 1)) {
+      steps.synchronized <= steps.written && steps.records <= ranks.steps_ended && !is_too_long) {
     return;
   }
   throw base::Error(base::Errc::io, "what the pool says of '" + output.trace.path + "' is damaged");

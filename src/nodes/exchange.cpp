@@ -72,6 +72,7 @@ void Exchange::stop() {
 
 bool Exchange::holds_any() const {
   const std::lock_guard lock(mutex_);
+  if (leaves_) return false;
   return !outputs_.empty() || all_.is_moving() || !on_their_way_.empty() || !sums_on_their_way_.empty() || (apart_ && apart_->is_moving());
 }
 
@@ -124,8 +125,7 @@ bool Exchange::progress() {
   if (stopped_) return false;
   if (!leaves_) take_up_outputs();
   bool moved = move(all_);
-  for (const int peer : all_.messages.take_replaced()) on_replaced(peer);   // before a block goes to the process that has the place now
-  if (leaves_) return moved;
+  if (leaves_ || stopped_) return moved;
   if (!apart_) moved = send_blocks() || moved;
   moved = ask() || moved;
   moved = open_next() || moved;
@@ -182,7 +182,8 @@ bool Exchange::take_arrivals(Lane& lane) {
   int count = 0;
   for (; count < arrivals_at_once; ++count) {
     auto arrival = lane.messages.arrival();
-    if (!arrival) break;
+    notice_replaced();
+    if (!arrival || stopped_) break;
     on_message(lane, arrival->peer, std::move(arrival->head));
   }
   return count != 0;
@@ -296,7 +297,9 @@ void Exchange::wait_for_space(bool wait) {
 
 bool Exchange::complete_transfers(Lane& lane) {
   bool moved = false;
-  for (const std::uint64_t token : lane.messages.completed()) {
+  const auto completed = lane.messages.completed();
+  notice_replaced();
+  for (const std::uint64_t token : completed) {
     moved = true;
     // What was sent waits for its receipt: only then does another process of this machine have it.
     if (const auto received = lane.receiving.extract(token); !received.empty()) commit(received.mapped());

@@ -157,6 +157,7 @@ class Exchange {
   void tell_of_failure(SharedOutput& output, SharedOutput::Failure failure, int except);
   void on_failure(int peer, std::span<const std::byte> head);
   // -- exchange_replaced.cpp: stagers whose place another process has taken
+  void notice_replaced();
   void on_replaced(int peer);
   void forget_what_came_from(int peer);
   void send_again_to(int peer);

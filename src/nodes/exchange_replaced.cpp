@@ -21,13 +21,17 @@ pool::OutputEnd end_of(const pool::OutputSlot& slot) {
 
 }  // namespace
 
+// After everything by which messages move, before anything else is said to the process that has the place now, or heard of it.
+void Exchange::notice_replaced() {
+  for (const int peer : all_.messages.take_replaced()) on_replaced(peer);
+}
+
 void Exchange::on_replaced(int peer) {
   forget_what_came_from(peer);
   send_again_to(peer);
   for (SharedOutput& output : outputs_) tell_again(output, peer);
   if (parent_ == peer) {
-    for (const int child : children_) all_.messages.send(child, bytes_of(FarewellHead{.kind = MessageKind::again}));
-    if (openings_ == nullptr) ask_again();
+    ask_again();
     if (has_told_parent_ || leaves_) all_.messages.send(peer, bytes_of(FarewellHead{.kind = MessageKind::leaves}));
   } else {
     gone_.erase(peer);

@@ -25,8 +25,10 @@ void Exchange::serve(Openings& openings) {
 // --- of a client
 
 void Exchange::ask_stagers(const SharedOutput& output) {
-  const pool::AtStagers now = pool_.slot(output.key.slot).nodes.at_stagers.load(std::memory_order_acquire);
-  if (now != pool::AtStagers::asked && now != pool::AtStagers::asked_for_new_file) return;
+  const pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const pool::AtStagers now = slot.nodes.at_stagers.load(std::memory_order_acquire);
+  const bool is_asked_for = now == pool::AtStagers::asked || now == pool::AtStagers::asked_for_new_file;
+  if (!is_asked_for || slot.error.load(std::memory_order_acquire) != 0) return;
   const OpeningHead head{.refuses_existing = now == pool::AtStagers::asked_for_new_file ? 1U : 0U, .job_output = output.job_output,
                          .client = static_cast<std::uint32_t>(self_)};
   send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(pool::read_description(pool_, output.key).bytes));
@@ -52,9 +54,8 @@ void Exchange::leave() {
   const std::lock_guard lock(mutex_);
   if (stopped_ || !parent_) return;
   all_.messages.send(*parent_, bytes_of(FarewellHead{.kind = MessageKind::leaves}));
-  outputs_.clear();   // the stagers do the rest
   early_.clear();
-  leaves_ = true;
+  leaves_ = true;   // the stagers do the rest
 }
 
 bool Exchange::has_left() const {
@@ -74,6 +75,7 @@ void Exchange::note_closed(pool::OutputSlot& slot, const NodeProgress& of_all) c
 void Exchange::do_without(const std::set<int>& clients) {
   const std::lock_guard lock(mutex_);
   std::erase_if(children_, [&](int child) { return clients.contains(child) && !tree_.is_stager(child); });
+  for (const int client : clients) all_.messages.let_go(client);
 }
 
 bool Exchange::is_over() const {
@@ -139,6 +141,11 @@ bool Exchange::open_next() {
 bool Exchange::open(const OpeningHead& head, const std::vector<std::byte>& description) {
   if (const SharedOutput* known = find(head.job_output)) {
     tell_stagers_below(head, pool::read_description(pool_, known->key).bytes);
+    return true;
+  }
+  if (!is_to_come(head.job_output)) {   // it is over here, and the stager above was not told
+    const OpenedHead opened{.client = head.client, .job_output = head.job_output};
+    if (parent_) all_.messages.send(*parent_, bytes_of(opened));
     return true;
   }
   Openings::Asked asked{description, head.refuses_existing != 0, !parent_, head.job_output};
@@ -215,8 +222,12 @@ void Exchange::pass_on_failure(int from, std::uint64_t job_output, std::span<con
 void Exchange::on_farewell(int peer, MessageKind kind) {
   all_.messages.let_go(peer);
   if (kind == MessageKind::end) {
-    if (openings_ == nullptr) stopped_ = true;
-    else ends_ = true;
+    if (openings_ == nullptr) {
+      stopped_ = true;
+      outputs_.clear();
+    } else {
+      ends_ = true;
+    }
     return pool::futex_signal(pool_.header().progress);
   }
   gone_.insert(peer);
@@ -232,7 +243,7 @@ bool Exchange::tell_farewell() {
   const bool have_all_left = std::all_of(children_.begin(), children_.end(), [&](int child) { return gone_.contains(child); });
   if (parent_ ? ends_ : have_all_left && outputs_.empty() && early_.empty() && to_open_.empty()) {   // and down the tree
     ends_ = has_said_farewell_ = true;
-    if (outputs_.empty()) pool_.header().place.port = 0;   // there is nothing to go on with
+    if (outputs_.empty()) pool_.header().place.port = 0;   // there is nothing to go on with (service::give_up_place)
     for (const int child : children_) {
       if (tree_.is_stager(child)) all_.messages.send(child, bytes_of(FarewellHead{.kind = MessageKind::end}));
     }

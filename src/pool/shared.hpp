@@ -54,7 +54,6 @@ struct SessionCalls {
   std::array<char, 1024> broken_message;
 };
 
-// The start of the pool. `work`, `space` and `progress` are futex words.
 // How an output has ended, for nodes that have not heard of it.
 enum class OutputEnd : std::uint8_t { untold, published, failed };
 
@@ -69,6 +68,7 @@ struct StagerPlace {
   std::array<Atomic<std::uint64_t>, output_slots> ended;
 };
 
+// The start of the pool. `work`, `space` and `progress` are futex words.
 struct PoolHeader {
   std::array<char, 8> magic;
   std::uint32_t version;

@@ -41,12 +41,17 @@ StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages
 
 StagedJob::StagedJob(pool::Pool left, const std::vector<std::string>& directories, std::unique_ptr<transport::Messages> messages)
     : pool_(std::move(left)) {
-  pool_.fault_in(0, 1);
-  take_place(pool_);
-  const std::set<int> left_clients = nodes::Exchange::clients_that_have_left(pool_);
-  begin(pool_.plan(), directories, std::move(messages));
-  node_->exchange().do_without(left_clients);
-  node_->exchange().go_on();
+  try {
+    pool_.fault_in(0, 1);
+    take_place(pool_);
+    const std::set<int> left_clients = nodes::Exchange::clients_that_have_left(pool_);
+    begin(pool_.plan(), directories, std::move(messages));
+    node_->exchange().do_without(left_clients);
+    node_->exchange().go_on();
+  } catch (...) {
+    give_up_place(pool_);
+    throw;
+  }
 }
 
 void StagedJob::begin(const plan::NodePlan& plan, const std::vector<std::string>& directories,

@@ -182,6 +182,8 @@ void Meeting::expect_another(int peer, double deadline_seconds) {
 void Meeting::forget(int peer) {
   reconnections_.erase(peer);
   met_before_.erase(peer);
+  awaited_.erase(peer);
+  searches_.erase(peer);
 }
 
 void Meeting::look_again() {

@@ -24,6 +24,7 @@ using std::chrono::milliseconds, std::chrono::seconds;
 constexpr seconds last_words{1};
 constexpr milliseconds last_answers{100};      // for an answer of the process on the other side, and not just of its kernel
 constexpr seconds between_looks{1};
+constexpr double for_ever = 1e9;
 constexpr milliseconds before_next_attempt{50};   // after a new connection that came to nothing
 constexpr milliseconds before_warning{250};    // that a connection is broken: its process may just be found to be gone
 
@@ -37,6 +38,7 @@ class TcpMessages final : public Messages {
       neighbours_.insert(peer);
     }
     for (auto& [peer, met] : meeting_.hold()) begin(peer, std::move(met));
+    for (const int peer : patience_.not_waited_for) meeting_.expect(peer, "", for_ever);
   }
   ~TcpMessages() override;
   TcpMessages(const TcpMessages&) = delete;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "transport/messages.hpp"
@@ -39,6 +40,7 @@ struct TcpPatience {
   double deadline_seconds = 300;    // for a node that messages are to go to; half of it for one whose connection is broken
   double silence_seconds = 30;      // of the other side, after which a connection is taken as broken
   double replaced_seconds = 0;      // for another process in the place of a stager whose process has ended; 0: none comes
+  std::set<int> not_waited_for{};   // neighbours with lower numbers that may come, or not
 };
 
 // Connects to those neighbours in the tree: by peer number, what their TcpDoor::addresses() said. Of two, the one with the lower number
