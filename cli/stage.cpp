@@ -226,7 +226,8 @@ void add_stage(CLI::App& app, int& exit_code) {
   verb->add_flag("--once", options->once, "End when the first job is over");
   auto* json = status->add_flag("--json", options->json, "Print JSON");
   status->add_flag("--watch", options->watch, "Print it again every 2 s")->excludes(json);
-  verb->footer("It runs in the foreground; SIGTERM or SIGINT ends it.\n"
+  verb->footer("It runs in the foreground; SIGTERM or SIGINT ends it. Started again after it was\n"
+               "killed, it goes on with its jobs.\n"
                "Exit code: 0; 1 when something is left in memory, which `glean recover` completes;\n"
                "2 when it cannot start. Several nodes: mpirun --map-by ppr:1:node glean stage,\n"
                "or srun -N NODES -n NODES glean stage");

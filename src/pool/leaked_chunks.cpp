@@ -36,4 +36,13 @@ void free_leaked_chunks(Pool& pool) {
   pool.count_chunks_anew(references);
 }
 
+void forget_killed_processes(Pool& pool) {
+  free_leaked_chunks(pool);
+  pool.header().waiting_for_space = 0;
+  for (int journal = 0; journal < static_cast<int>(pool.header().journals); ++journal) {
+    pool.journal(journal).is_full = 0;
+    pool.journal(journal).held_write = 0;
+  }
+}
+
 }  // namespace glean::pool

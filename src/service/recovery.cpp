@@ -168,13 +168,7 @@ void prepare(Part& part, const LeftOutputs& all) {
     const bool is_given_up = slot.error != 0 || slot.is_renamed == pool::is_removed_output;
     if (is_given_up) slot.nodes.job_output = 0;   // each node removes what is left by itself
   }
-  pool::free_leaked_chunks(pool);
-  // Ranks that were killed wait no more.
-  pool.header().waiting_for_space = 0;
-  for (int journal = 0; journal < static_cast<int>(pool.header().journals); ++journal) {
-    pool.journal(journal).is_full = 0;
-    pool.journal(journal).held_write = 0;
-  }
+  pool::forget_killed_processes(pool);
 }
 
 // What a client had asked for when the job ended, and this stager does not have open yet.

@@ -59,7 +59,6 @@ std::vector<pool::Pool> claim_left_stagers(const MarkOf& mark_of) {
 }
 
 void take_place(pool::Pool& pool) {
-  pool::PoolHeader& header = pool.header();
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     pool::OutputSlot& slot = pool.slot(index);
     const pool::OutputState state = slot.state.load();
@@ -73,13 +72,8 @@ void take_place(pool::Pool& pool) {
     slot.nodes.job_output = 0;
     slot.state = pool::OutputState::free;
   }
-  pool::free_leaked_chunks(pool);
-  header.waiting_for_space = 0;
-  header.lost_nodes = 0;
-  for (int journal = 0; journal < static_cast<int>(header.journals); ++journal) {
-    pool.journal(journal).is_full = 0;
-    pool.journal(journal).held_write = 0;
-  }
+  pool::forget_killed_processes(pool);
+  pool.header().lost_nodes = 0;
 }
 
 bool holds_any(const pool::Pool& pool) {
