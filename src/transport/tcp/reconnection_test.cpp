@@ -186,7 +186,7 @@ TEST(TcpReconnection, LetsTheLastWordsThrough) {
 
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(text_of(next_arrival(*peers.all[1]).head), std::to_string(i));
   EXPECT_STREQ(next_error(*peers.all[1]).what(), "the connection to node 0 is lost: the other side has closed it");
-  EXPECT_EQ(peers.proxies.front()->connections(), 2);
+  EXPECT_GE(peers.proxies.front()->connections(), 2);   // an attempt to connect again may fail and be repeated
 }
 
 TEST(TcpReconnection, IsForTheSameProcessesOnly) {
