@@ -250,6 +250,7 @@ int open_to_read(Session& session, MPI_Comm comm, const std::string& filename, i
     opening.waited_ns += base::now_ns() - before;
     code = open_original(comm, found, amode, info, fh);
   }
+  if (*code != MPI_SUCCESS) session.explain_missing(filename);
   const std::string path = Session::absolute(filename);
   if (*code == MPI_SUCCESS && session.read_back().knows(path)) watch(session, *fh, path, false, opening);
   return *code;

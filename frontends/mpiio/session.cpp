@@ -195,6 +195,17 @@ std::string Session::absolute(const std::string& filename) {
   return gone ? filename : path.string();
 }
 
+void Session::explain_missing(const std::string& filename) const {
+  static std::atomic<bool> has_been_said = false;
+  const store::Copies copies = store::Copies::of(core_->settings().copies_of_output(filename));
+  const std::string path = absolute(filename);
+  if (!copies.instead || !core_->is_root() || access(path.c_str(), F_OK) == 0) return;
+  const std::string copy = copies.each.front().path(path);
+  if (access(copy.c_str(), F_OK) != 0 || has_been_said.exchange(true)) return;
+  base::log(base::LogLevel::error, "'{}' cannot be opened: '{}' took its place (setting `format`); with `also` both would be there",
+            path, copy);
+}
+
 bool Session::compares(std::string_view filename) const {
   return core_->settings().for_output(filename).read_back == base::ReadBack::compare;
 }

@@ -70,6 +70,8 @@ class Session {
   // Whether a file that the program calls so is to be captured. Local.
   [[nodiscard]] bool captures(std::string_view filename) const;
   // Whether it is captured as long as that does not cost more than it saves. Local.
+  // Says once what has become of a file that is not there, where one of another format took its place (setting `format`). Local.
+  void explain_missing(const std::string& filename) const;
   [[nodiscard]] bool compares(std::string_view filename) const;
   // Whether closing it waits until it is published. Local.
   [[nodiscard]] bool closes_durably(std::string_view filename) const;

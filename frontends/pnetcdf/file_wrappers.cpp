@@ -90,6 +90,7 @@ int open_file(MPI_Comm comm, const char* path, int flags, MPI_Info given, int* n
   if (is_wanted && is_told_to_use_gio()) session->core()->notice(session::Core::Notice::pnetcdf_past_mpi_io);
   const std::uint64_t before = captured_opens();
   const int code = call(hints.info());
+  if (code != NC_NOERR) session->explain_missing(path);
   const auto format = code == NC_NOERR ? format_of(*ncid) : std::nullopt;
   if (!format) return code;
   OpenFile::Opened opened{mpiio::Session::absolute(path), {}, nullptr, *format, mode};

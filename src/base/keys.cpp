@@ -49,6 +49,8 @@ constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
                                           {"warning", LogLevel::warning},
                                           {"error", LogLevel::error},
                                           {"off", LogLevel::off}}};
+constexpr Names<CopyFormat, 2> copy_names{{{"hdf5", CopyFormat::hdf5}, {"vtkhdf", CopyFormat::vtkhdf}}};
+constexpr Names<Semantics, 3> semantics_names{{{"auto", Semantics::automatic}, {"none", Semantics::none}, {"flash", Semantics::flash}}};
 constexpr Names<bool, 2> bool_names{{{"true", true}, {"false", false}}};
 
 template <class Enum, std::size_t n>
@@ -142,17 +144,44 @@ bool assign_cores(Settings& settings, std::string_view text) {
 }
 
 // "DONE,_SUCCESS,*.flag"
-bool assign_markers(Settings& settings, std::string_view text) {
-  std::vector<std::string> patterns;
+bool assign_list(std::vector<std::string>& list, std::string_view text) {
+  std::vector<std::string> parts;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
-    const std::string_view pattern = text.substr(0, comma);
+    const std::string_view part = text.substr(0, comma);
     const bool is_last = comma == std::string_view::npos;
     text = is_last ? std::string_view{} : text.substr(comma + 1);
-    if (pattern.empty() || (!is_last && text.empty())) return false;
-    patterns.emplace_back(pattern);
+    if (part.empty() || (!is_last && text.empty())) return false;
+    parts.emplace_back(part);
   }
-  settings.markers = std::move(patterns);
+  list = std::move(parts);
+  return true;
+}
+
+// "hdf5,vtkhdf"
+bool assign_also(Settings& settings, std::string_view text) {
+  std::vector<std::string> names;
+  if (!assign_list(names, text)) return false;
+  std::vector<CopyFormat> formats;
+  for (const std::string& name : names) {
+    CopyFormat format{};
+    if (!assign_name(copy_names, format, name)) return false;
+    if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
+  }
+  settings.copies.also = std::move(formats);
+  return true;
+}
+
+std::string print_also(const Settings& settings) {
+  std::string text;
+  for (const CopyFormat format : settings.copies.also) text += (text.empty() ? "" : ",") + print_name(copy_names, format);
+  return text;
+}
+
+bool assign_format(Settings& settings, std::string_view text) {
+  CopyFormat format{};
+  if (text != "as-written" && !assign_name(copy_names, format, text)) return false;
+  settings.copies.format = text == "as-written" ? std::nullopt : std::optional(format);
   return true;
 }
 
@@ -189,9 +218,27 @@ constexpr auto table = std::to_array<Key>({
      "What closing a file waits for: nothing, or until it is published and on the storage; what fails then is the close's error.",
      [](Settings& s, std::string_view text) { return assign_name(close_names, s.output.close, text); },
      [](const Settings& s) { return print_name(close_names, s.output.close); }},
+    {"also", Scope::output, "hdf5, vtkhdf or both; empty: none",
+     "Copies in other formats that are made of a NetCDF file when it is complete: NAME.h5, NAME.vtkhdf beside NAME.nc.",
+     assign_also, print_also},
+    {"format", Scope::output, "as-written, hdf5 or vtkhdf",
+     "The format of the file that appears: the program's own, or NAME.h5 or NAME.vtkhdf in place of NAME.nc.",
+     assign_format,
+     [](const Settings& s) {
+       return s.copies.format ? print_name(copy_names, *s.copies.format) : std::string("as-written");
+     }},
+    {"semantics", Scope::output, "auto, none or flash",
+     "What the variables of a file mean, for `also`, `format` and `plot_variables`: as their names say, nothing, or FLASH's blocks.",
+     [](Settings& s, std::string_view text) { return assign_name(semantics_names, s.copies.semantics, text); },
+     [](const Settings& s) { return print_name(semantics_names, s.copies.semantics); }},
+    {"plot_variables", Scope::output, "names such as dens,pres; empty: none",
+     "A plot file is made of each file too: these variables in single precision, as HDF5.",
+     [](Settings& s, std::string_view text) { return assign_list(s.copies.plot_variables, text); },
+     [](const Settings& s) { return fmt::format("{}", fmt::join(s.copies.plot_variables, ",")); }},
     {"markers", Scope::session, "shell patterns such as DONE,*.flag; empty: none",
      "A file that an unmodified program makes under such a name waits until all that was closed before is published.",
-     assign_markers, [](const Settings& s) { return fmt::format("{}", fmt::join(s.markers, ",")); }},
+     [](Settings& s, std::string_view text) { return assign_list(s.markers, text); },
+     [](const Settings& s) { return fmt::format("{}", fmt::join(s.markers, ",")); }},
     {"pool.budget", Scope::session, "bytes from 1MiB, or auto",
      "All shared memory that GLEAN uses on a node; auto takes a quarter of what is free, at most 1 GiB.",
      assign_budget,

@@ -9,12 +9,15 @@
 
 namespace glean::base {
 
-OutputSettings Settings::for_output(std::string_view path) const {
+namespace {
+
+Settings with_rules(const Settings& settings, std::string_view path) {
   const std::string whole(path);
   const std::string file_name = whole.substr(whole.rfind('/') + 1);
   Settings changed;
-  changed.output = output;
-  for (const Rule& rule : rules) {
+  changed.output = settings.output;
+  changed.copies = settings.copies;
+  for (const Rule& rule : settings.rules) {
     const bool matches = fnmatch(rule.pattern.c_str(), whole.c_str(), 0) == 0 ||
                          fnmatch(rule.pattern.c_str(), file_name.c_str(), 0) == 0;
     if (!matches) continue;
@@ -22,10 +25,8 @@ OutputSettings Settings::for_output(std::string_view path) const {
       if (const Key* key = find_key(name)) key->assign(changed, value);
     }
   }
-  return changed.output;
+  return changed;
 }
-
-namespace {
 
 bool any_rule_says(const std::vector<Rule>& rules, std::string_view key, std::string_view value) {
   return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
@@ -35,6 +36,10 @@ bool any_rule_says(const std::vector<Rule>& rules, std::string_view key, std::st
 }
 
 }  // namespace
+
+OutputSettings Settings::for_output(std::string_view path) const { return with_rules(*this, path).output; }
+
+CopySettings Settings::copies_of_output(std::string_view path) const { return with_rules(*this, path).copies; }
 
 bool Settings::any_spills() const { return output.full == WhenFull::spill || any_rule_says(rules, "full", "spill"); }
 

@@ -3,8 +3,11 @@
 // Every setting of the library, with its default. How they are read: base/config.hpp.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -30,6 +33,20 @@ enum class ExchangeOver { automatic, tcp, mpi };
 // What the end of a session waits for where stagers write: until they have everything, or until it is in the files.
 enum class StagingEnd { staged, durable };
 enum class LogLevel { debug, info, warning, error, off };
+
+// What the variables of a file mean. automatic: as their names say.
+enum class Semantics : std::uint8_t { automatic, none, flash };
+enum class CopyFormat : std::uint8_t { hdf5, vtkhdf };
+
+// Files that are made of an output when it is complete; they can differ between files too.
+struct CopySettings {
+  std::vector<CopyFormat> also;              // beside it
+  std::optional<CopyFormat> format;          // in its place
+  Semantics semantics = Semantics::automatic;
+  std::vector<std::string> plot_variables;   // of a plot file besides, in single precision; empty: none
+  [[nodiscard]] bool any() const { return !also.empty() || format || !plot_variables.empty(); }
+  friend bool operator==(const CopySettings&, const CopySettings&) = default;
+};
 
 // What can differ between files.
 struct OutputSettings {
@@ -102,6 +119,7 @@ struct Rule {
 
 struct Settings {
   OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`, `full`, `read_back`, `close`, `replace`
+  CopySettings copies;    // keys `also`, `format`, `semantics`, `plot_variables`
   PoolSettings pool;
   SpillSettings spill;
   StagingSettings staging;
@@ -127,6 +145,7 @@ struct Settings {
   [[nodiscard]] bool any_needs_one_file() const;
   // The settings of one output, rules applied.
   [[nodiscard]] OutputSettings for_output(std::string_view path) const;
+  [[nodiscard]] CopySettings copies_of_output(std::string_view path) const;
 };
 
 }  // namespace glean::base

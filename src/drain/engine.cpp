@@ -22,8 +22,6 @@
 #include "pool/futex.hpp"
 #include "pool/lamport_clock.hpp"
 #include "pool/published.hpp"
-#include "store/format/formats.hpp"
-#include "store/parts/part_index.hpp"
 
 namespace glean::drain {
 namespace {
@@ -53,7 +51,8 @@ std::uint64_t thread_cpu_ns() {
 }  // namespace
 
 Engine::Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks)
-    : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), consumers_(pool), ranks_(ranks), damages_(pool.header().journals) {
+    : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), consumers_(pool), ranks_(ranks), damages_(pool.header().journals),
+      copier_([this](const Job& job, std::vector<CopyTrace> made) { have_copies(job, std::move(made)); }) {
   for (int rank = 0; rank < static_cast<int>(pool.header().journals); ++rank) journals_.emplace_back(pool, rank);
   inherits_ = pool.header().drains.fetch_add(1, std::memory_order_relaxed) != 0;
   trace_.threads = plan.drain_threads;
@@ -99,6 +98,7 @@ void Engine::stop(Unfinished unfinished) {
   }
   stop_watching_.notify_all();
   if (watch_.joinable()) watch_.join();   // from now on there are no more threads
+  copier_.stop();                         // what it has goes back to the threads
   for (auto& thread : threads_) {
     pool::futex_signal(pool_.header().work);
     if (thread.joinable()) thread.join();
@@ -380,42 +380,15 @@ void Engine::perform(Job job) {
     return finish_job(job, nullptr);
   }
   if (job.kind == Job::Kind::read) return read_spilled(job);
-  store::File* file = job.output->file().get();
   const auto& description = job.output->about().description;
   try {
-    std::uint64_t records = 0, steps = 0;
-    Bytes end = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      records = job.output->records();
-      end = job.output->highest_end();
-      job.steps = job.output->about().steps.written;
-      job.tick = job.output->about().slot.writes.written_tick.load(std::memory_order_relaxed);
-      steps = job.output->about().steps.written;
-    }
     if (job.output->about().is_elsewhere()) return finish_job(job, nullptr);   // it has been sent
     if (job.output->stream() != nullptr) {
-      if (waits_for_older(job)) return;
+      note_written(job);
+      if (waits_for_older(job) || waits_for_copies(job)) return;
       publish_bytes(job);
-      return finish_job(job, nullptr);
-    }
-    const bool goes_on = job.kind == Job::Kind::synchronize;
-    const auto finished = store::Formats::to_finish().find(description.layout.format).finish(description.image(), {records, end, goes_on});
-    // Before the format's own bytes go behind the data.
-    if (!goes_on && end > description.layout.header_bytes && file->current_size() < end) {
-      throw base::Error(base::Errc::not_found, "it is shorter than what was written to it");
-    }
-    if (job.output->about().publishes()) {
-      for (const store::Patch& patch : finished.patches) file->write(patch.bytes, patch.offset);
-    }
-    if (goes_on) {
-      file->synchronize();
-    } else {
-      file->resize(finished.size);
-      job.output->about().slot.publishing_inode.store(file->inode(), std::memory_order_release);
-      if (description.is_part) store::publish_index(calls_, description.names, steps);
-      job.output->about().checksums.add_patches(description.layout, finished.patches);
-      publish(calls_, *file, description.layout, finished.size, job.output->about().checksums);
+    } else if (!complete_records(job)) {
+      return;
     }
   } catch (const base::Error& error) {
     const base::Error named(error.code(), "'" + description.display_path + "': " + error.what(), error.hint());

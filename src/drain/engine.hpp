@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "drain/consumers.hpp"
+#include "drain/copier.hpp"
 #include "drain/core_yielding.hpp"
 #include "drain/output_drain.hpp"
 #include "drain/worker.hpp"
@@ -60,6 +61,8 @@ class Engine {
   };
   [[nodiscard]] std::optional<Sums> take_sums(pool::OutputKey key);
   void add_sums(pool::OutputKey key, const Sums& sums);
+  // The program `glean`, which makes files of other formats of complete ones; nothing is needed where this process is that program itself.
+  void set_converter(std::string program) { copier_.set_program(std::move(program)); }
   // What looks at complete steps. Any thread, as long as the engine lives.
   [[nodiscard]] Consumers& consumers() { return consumers_; }
   // So far; complete after stop(). Local.
@@ -76,6 +79,11 @@ class Engine {
   [[nodiscard]] bool read_all_journals();
   [[nodiscard]] bool read_journal(int rank);
   [[nodiscard]] bool is_finished(pool::OutputKey key) const;
+  [[nodiscard]] bool waits_for_copies(const Job& job);
+  void have_copies(Job job, std::vector<CopyTrace> made);
+  struct WrittenSoFar { std::uint64_t records = 0; Bytes end = 0; };
+  WrittenSoFar note_written(Job& job) const;
+  [[nodiscard]] bool complete_records(Job& job);
   void publish_bytes(const Job& job);
   [[nodiscard]] bool takes_its_name(const Job& job);
   [[nodiscard]] bool waits_for_room(const Job& job, const base::Error& error);
@@ -150,6 +158,7 @@ class Engine {
   EndOfJob end_of_job_;
   std::condition_variable stop_watching_;
   std::thread watch_;
+  Copier copier_;
 };
 
 }  // namespace glean::drain

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How files without steps appear: under which name, after which others, and what happens where the storage has no room for them, or has
-// refused them.
+// How files appear, and their copies: under which name, after which others, and what happens where the storage has no room for them, or
+// has refused them.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -16,10 +16,13 @@
 #include "base/log.hpp"
 #include "drain/current_names.hpp"
 #include "drain/engine.hpp"
+#include "pool/futex.hpp"
 #include "pool/lamport_clock.hpp"
 #include "pool/name_log.hpp"
 #include "pool/other_handles.hpp"
 #include "pool/published.hpp"
+#include "store/format/formats.hpp"
+#include "store/parts/part_index.hpp"
 
 namespace glean::drain {
 namespace {
@@ -49,6 +52,39 @@ void complete_without_name(const Job& job) {
 
 }  // namespace
 
+Engine::WrittenSoFar Engine::note_written(Job& job) const {
+  const std::lock_guard lock(mutex_);
+  job.steps = job.output->about().steps.written;
+  job.tick = job.output->about().slot.writes.written_tick.load(std::memory_order_relaxed);
+  return {job.output->records(), job.output->highest_end()};
+}
+
+// A file of variables: its last bytes, and its name, or what makes it durable while it goes on. False: it waits for its copies.
+bool Engine::complete_records(Job& job) {
+  const auto [records, end] = note_written(job);
+  auto& about = job.output->about();
+  const store::OutputDescription& description = about.description;
+  store::File& file = *job.output->file().get();
+  const bool goes_on = job.kind == Job::Kind::synchronize;
+  const auto finished = store::Formats::to_finish().find(description.layout.format).finish(description.image(), {records, end, goes_on});
+  // Before the format's own bytes go behind the data.
+  if (!goes_on && end > description.layout.header_bytes && file.current_size() < end) {
+    throw base::Error(base::Errc::not_found, "it is shorter than what was written to it");
+  }
+  if (about.publishes()) {
+    for (const store::Patch& patch : finished.patches) file.write(patch.bytes, patch.offset);
+  }
+  if (goes_on) return file.synchronize(), true;
+  file.resize(finished.size);
+  about.slot.publishing_inode.store(file.inode(), std::memory_order_release);
+  if (waits_for_copies(job)) return false;
+  if (about.is_replaced_by_copy()) return file.discard(), true;
+  if (description.is_part) store::publish_index(calls_, description.names, job.steps);
+  about.checksums.add_patches(description.layout, finished.patches);
+  publish(calls_, file, description.layout, finished.size, about.checksums);
+  return true;
+}
+
 // As long as ranks have made it.
 void Engine::publish_bytes(const Job& job) {
   store::File* file = job.output->file().get();
@@ -68,6 +104,10 @@ void Engine::publish_bytes(const Job& job) {
     file->follow_directory();
     if (!file->has_its_name()) return complete_without_name(job);
     slot.publishing_inode.store(file->inode(), std::memory_order_release);
+    if (job.output->about().is_replaced_by_copy()) {
+      file->discard();
+      return job.output->file().found_removed();
+    }
     if (job.output->file().is_unclosed()) return job.output->file().publish_unclosed();
     // From here on the program may remove or replace a file in place at any time: nothing may take a lost name for a failure.
     if (publish(calls_, *file, {}, size_of(*file), job.output->about().checksums, [&](store::File&) { return takes_its_name(job); })) break;
@@ -76,6 +116,24 @@ void Engine::publish_bytes(const Job& job) {
   const bool is_promised = slot.synchronized_writes.load(std::memory_order_acquire) != 0;   // also that of no bytes
   if (!has_no_writes || is_promised || slot.other_handles.load() != 0) return;
   pool::remember_untouched(pool_.header(), {file->device(), file->inode()});
+}
+
+// A complete file, before it appears: who sees it then sees its copies too.
+bool Engine::waits_for_copies(const Job& job) {
+  const store::Copies& copies = job.output->about().description.copies;
+  store::File& file = *job.output->file().get();
+  if (job.kind != Job::Kind::publish || job.has_copies || copies.each.empty()) return false;
+  if (job.output->file().is_unclosed() || !file.has_its_name() || is_hidden(file.names().final_path)) return false;
+  copier_.give(job, copies, file.names());
+  return true;
+}
+
+void Engine::have_copies(Job job, std::vector<CopyTrace> made) {
+  job.has_copies = true;
+  const std::lock_guard lock(mutex_);
+  job.output->about().trace.copies = std::move(made);
+  jobs_.push_front(std::move(job));
+  pool::futex_signal(pool_.header().work);
 }
 
 // The program may rename it up to now, and removes or renames it under its new name afterwards. False: it has another final name, or none,

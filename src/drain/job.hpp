@@ -20,6 +20,7 @@ struct Job {
   OutputDrain* output = nullptr;
   std::shared_ptr<store::Window> window;
   std::uint64_t steps = 0, tick = 0;   // synchronize: how many it has made durable; of a raw output, what was written before this tick
+  bool has_copies = false;   // publish: those that were to be made of it are made, or cannot be
   // read: a block as long as its output has not failed, and what is read of it
   ExchangeBlock* block = nullptr;
   std::shared_ptr<ExchangeBlock> read{};

@@ -69,6 +69,10 @@ struct DrainedOutput {
   [[nodiscard]] bool outlives_clients() const { return pool.is_stager() && !description.is_bytes; }
   // What other nodes have sent they may send again: they have not heard of this drain that it has come, but perhaps of the one before.
   [[nodiscard]] bool may_come_again() const { return ranks == Ranks::gone || (inherited && pool.is_stager()); }
+  // A file of another format has appeared in place of the output's own. Where that could not be made, its own appears: nothing is lost.
+  [[nodiscard]] bool is_replaced_by_copy() const {
+    return description.copies.instead && !trace.copies.empty() && trace.copies.front().error.empty();
+  }
   void retire(const TakenRecord& taken) {
     spill.retire(*taken.record, *taken.journal);
     space_returned = true;

@@ -14,6 +14,13 @@
 
 namespace glean::drain {
 
+// A file that was to be made of an output when it was complete.
+struct CopyTrace {
+  std::string path;
+  double seconds = 0;
+  std::string error;   // why there is none; empty: it was made
+};
+
 // Times are CLOCK_MONOTONIC; 0: has not happened.
 struct OutputTrace {
   std::string path;
@@ -33,6 +40,7 @@ struct OutputTrace {
   std::uint64_t last_capture_ns = 0;
   std::uint64_t written_ns = 0;
   std::uint64_t durable_ns = 0;
+  std::vector<CopyTrace> copies{};
   bool had_complete_steps = true;  // of recovery: a failed output without them has lost nothing
   // Files that the program had removed or replaced after it closed this one, which is not published: they have their names again, or
   // other files have these, and where they are then.

@@ -36,6 +36,12 @@ ordered_json outputs_json(const Report& report) {
   };
   ordered_json outputs = ordered_json::array();
   for (const auto& output : report.drain.outputs) {
+    ordered_json copies = ordered_json::array();
+    for (const auto& copy : output.copies) {
+      copies.push_back({{"path", copy.path},
+                        {"seconds", copy.seconds},
+                        {"error", copy.error.empty() ? ordered_json() : ordered_json(copy.error)}});
+    }
     outputs.push_back({{"path", output.path},
                        {"state", output.state},
                        {"bytes", output.bytes},
@@ -44,6 +50,7 @@ ordered_json outputs_json(const Report& report) {
                        {"steps", output.steps},
                        {"steps_dropped", output.steps_dropped},
                        {"checksums", output.checksums},
+                       {"copies", copies},
                        {"range_errors", output.range_errors},
                        {"first_capture_s", time(output.first_capture_ns)},
                        {"last_capture_s", time(output.last_capture_ns)},

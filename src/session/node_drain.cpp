@@ -106,7 +106,7 @@ bool wait_for(pool::Pool& pool, double seconds, Condition holds) {
 }  // namespace
 
 NodeDrain::NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings, double deadline_seconds)
-    : pool_(pool), plan_(plan) {
+    : pool_(pool), plan_(plan), command_(settings.command) {
   if (settings.place == base::DrainPlace::threads) {
     start_threads();
     return;
@@ -130,6 +130,7 @@ void NodeDrain::start_threads() {
   if (!pool_.claim_drain()) throw base::Error(base::Errc::io, "another process drains the pool '" + pool_.name() + "'");
   try {
     engine_ = std::make_unique<drain::Engine>(pool_, plan_, calls_);
+    engine_->set_converter(find_command(command_));
   } catch (...) {
     pool_.leave_drain();
     throw;

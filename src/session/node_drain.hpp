@@ -58,6 +58,7 @@ class NodeDrain {
 
   pool::Pool& pool_;
   plan::NodePlan plan_;
+  std::string command_;   // setting drain.command
   store::SystemCalls calls_;
   std::mutex ending_;
   bool keeps_some_ = false;   // after finish(): outputs that the storage has refused

@@ -200,7 +200,7 @@ class ThreadedBackend final : public Backend {
     try {
       store::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
-                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), false, {}, {}};
+                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), false, {}, copies()};
       // Before there can be a file: recovery knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       store::FileImage image = opening_.format->image(definitions, opening_.settings.range);
@@ -222,6 +222,15 @@ class ThreadedBackend final : public Backend {
       forget(key);
       throw;
     }
+  }
+
+  // Of one of several files none is made: what they mean together is in none of them.
+  [[nodiscard]] store::Copies copies() const {
+    const base::CopySettings asked = core_->settings().copies_of_output(opening_.path);
+    if (!asked.any() || !is_part()) return store::Copies::of(asked);
+    base::log(base::LogLevel::warning, "'{}': no copies in other formats are made of an output of several files; `glean convert` makes "
+              "them of what `glean join` makes", opening_.path);
+    return {};
   }
 
   void forget(pool::OutputKey key) {

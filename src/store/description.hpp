@@ -11,6 +11,7 @@
 
 #include "mesh/definitions.hpp"
 #include "plan/file_share.hpp"
+#include "store/copies.hpp"
 #include "store/format/file_image.hpp"
 #include "store/posix/file.hpp"
 
@@ -27,6 +28,7 @@ struct OutputDescription {
   bool is_part = false;         // of several files, with an index beside it (docs/formats/part-index.md)
   bool is_bytes = false;        // no format and no variables: ranks write bytes where they like, and the latest write of a byte wins
   std::vector<Patch> metadata{};   // of the file, beside `layout`: what is in it before anything is put
+  Copies copies{};                 // that are made of it when it is complete
   std::optional<mesh::Definitions> definitions{};   // what the program has said of it; of a raw output nothing
 
   // In two parts: what is known before there is a file, so that the process that comes after a killed one knows what to remove,

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/copies.hpp"
+
+#include <gtest/gtest.h>
+
+namespace glean::store {
+namespace {
+
+using base::CopyFormat;
+using Words = std::vector<std::string>;
+
+TEST(Copies, LieBesideTheFileUnderItsStem) {
+  const Copy hdf5{CopyFormat::hdf5, {}}, vtkhdf{CopyFormat::vtkhdf, {}};
+
+  EXPECT_EQ(hdf5.path("/run.d/sedov_chk_0001.nc"), "/run.d/sedov_chk_0001.h5");
+  EXPECT_EQ(vtkhdf.path("/run.d/sedov.v2.nc"), "/run.d/sedov.v2.vtkhdf");
+  EXPECT_EQ(vtkhdf.path("/run.d/sedov"), "/run.d/sedov.vtkhdf");
+  EXPECT_EQ(hdf5.path("/run.d/.hidden"), "/run.d/.hidden.h5");
+}
+
+TEST(Copies, NeverTakeTheNameOfTheFileItself) {
+  EXPECT_EQ((Copy{CopyFormat::hdf5, {}}.path("/run/data.h5")), "/run/data.h5.copy");
+}
+
+TEST(Copies, OfChosenVariablesAreNamedAsPlotFilesOfFlashAre) {
+  const Copy plot{CopyFormat::hdf5, {"dens"}};
+
+  EXPECT_EQ(plot.path("/run/sedov_hdf5_chk_0001.nc"), "/run/sedov_hdf5_plt_cnt_0001.h5");
+  EXPECT_EQ(plot.path("/run/restart.nc"), "/run/restart_plot.h5");
+}
+
+TEST(Copies, AreThoseThatTheSettingsAskFor) {
+  const base::CopySettings settings{
+      .also = {CopyFormat::vtkhdf, CopyFormat::hdf5}, .format = CopyFormat::hdf5, .plot_variables = {"dens", "pres"}};
+
+  const Copies copies = Copies::of(settings);
+
+  EXPECT_TRUE(copies.instead);
+  EXPECT_EQ(copies.each, (std::vector<Copy>{{CopyFormat::hdf5, {}}, {CopyFormat::vtkhdf, {}}, {CopyFormat::hdf5, {"dens", "pres"}}}));
+  EXPECT_TRUE(Copies::of({}).each.empty());
+}
+
+TEST(Copies, AreAskedForInTheWordsOfGleanConvert) {
+  const Copies copies{base::Semantics::flash, false, {{CopyFormat::hdf5, {"dens", "pres"}}}};
+
+  EXPECT_EQ(copies.words(copies.each[0], "/run/.a.part", "/run/a_plot.h5"),
+            (Words{"glean", "convert", "--json", "--to", "hdf5", "--semantics", "flash", "--single", "--variables", "dens,pres", "-o",
+                   "/run/a_plot.h5", "/run/.a.part"}));
+}
+
+}  // namespace
+}  // namespace glean::store
