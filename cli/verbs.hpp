@@ -12,8 +12,8 @@ namespace glean::cli {
 
 enum ExitCode : int {
   success = 0,
-  found_a_failure = 1,   // `doctor`: something has to be mended; `join`: it cannot be; `latest`: nothing is complete;
-                         // `recover`: something is not in its file; `stage`: something is left in memory,
+  found_a_failure = 1,   // `convert`: a file could not be; `doctor`: something has to be mended; `join`: it cannot be;
+                         // `latest`: nothing is complete; `recover`: something is not in its file; `stage`: something is left in memory,
                          // or a process does not answer; `verify`: a file differs
   bad_input = 2,         // a command line or configuration that cannot be
   no_checksums = 3,      // `verify`: a file has none
@@ -24,6 +24,7 @@ enum ExitCode : int {
 [[nodiscard]] ExitCode say(const std::exception& error);
 
 void add_config(CLI::App& app, int& exit_code);
+void add_convert(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_drain(CLI::App& app, int& exit_code);
 void add_join(CLI::App& app, int& exit_code);

@@ -3,52 +3,20 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "store/hdf5/types.hpp"
 
 namespace glean::store {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "values of attributes are written as they are in memory");
 
 // Names are whatever the program gave: messages show a beginning.
 std::string quoted(const std::string& name) {
   constexpr std::size_t shown = 60;
   return name.size() <= shown ? "'" + name + "'" : "'" + name.substr(0, shown) + "...'";
-}
-
-hid_t number_type(mesh::Type type) {
-  switch (type) {
-    case mesh::Type::int8: return H5T_STD_I8LE;
-    case mesh::Type::uint8: return H5T_STD_U8LE;
-    case mesh::Type::int16: return H5T_STD_I16LE;
-    case mesh::Type::uint16: return H5T_STD_U16LE;
-    case mesh::Type::int32: return H5T_STD_I32LE;
-    case mesh::Type::uint32: return H5T_STD_U32LE;
-    case mesh::Type::int64: return H5T_STD_I64LE;
-    case mesh::Type::uint64: return H5T_STD_U64LE;
-    case mesh::Type::float32: return H5T_IEEE_F32LE;
-    case mesh::Type::float64: return H5T_IEEE_F64LE;
-    case mesh::Type::text: break;
-  }
-  return H5T_C_S1;
-}
-
-// So many bytes of text without an end, padded with zeros.
-Handle text_type(std::size_t bytes, bool is_ascii, const std::string& what) {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, what);
-  check(H5Tset_size(type.id(), bytes), what);
-  check(H5Tset_strpad(type.id(), H5T_STR_NULLPAD), what);
-  check(H5Tset_cset(type.id(), is_ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8), what);
-  return type;
-}
-
-Handle element_type(mesh::Type type, const std::string& what) {
-  return type == mesh::Type::text ? text_type(1, true, what) : Handle(H5Tcopy(number_type(type)), H5Tclose, what);
 }
 
 Handle dataspace(const VariableLayout& variable, const std::string& what) {
@@ -109,7 +77,7 @@ class Objects {
   Bytes define_variable(std::size_t v) {
     const VariableLayout& variable = places_.layout.variables[v];
     const std::string what = "cannot define variable " + quoted(variable.name);
-    const Handle type = element_type(variable.external, what), space = dataspace(variable, what), list = creation(v, type, what);
+    const Handle type = hdf5_element_type(variable.external, what), space = dataspace(variable, what), list = creation(v, type, what);
     if (!variable.per_step()) metadata_.expect_data({variable.begin_bytes, variable.begin_bytes + variable.record_bytes()});
     const Handle dataset(H5Dcreate2(file_, variable.name.c_str(), type.id(), space.id(), with_groups_.id(), list.id(), H5P_DEFAULT),
                          H5Dclose, what);
@@ -152,15 +120,7 @@ class Objects {
     }
     std::string name = attribute.name;
     const Handle object = owner(attribute, name, what);
-    const hsize_t count = attribute.count();
-    const bool is_text = attribute.type == mesh::Type::text;
-    const bool is_ascii = std::all_of(attribute.values.begin(), attribute.values.end(), [](std::byte b) { return b < std::byte{0x80}; });
-    const Handle type = is_text ? text_type(std::max<std::size_t>(count, 1), is_ascii, what) : element_type(attribute.type, what);
-    const bool is_one = count == 1 || is_text;
-    const Handle space(count == 0 ? H5Screate(H5S_NULL) : is_one ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, nullptr), H5Sclose,
-                       what);
-    const Handle made(H5Acreate2(object.id(), name.c_str(), type.id(), space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, what);
-    if (count != 0) check(H5Awrite(made.id(), type.id(), attribute.values.data()), what);
+    write_hdf5_attribute(object.id(), name, attribute, what);
   }
 
   hid_t file_;

@@ -13,6 +13,7 @@
 #include "store/hdf5/define.hpp"
 #include "store/hdf5/memory_driver.hpp"
 #include "store/hdf5/object_header.hpp"
+#include "store/hdf5/placed_image.hpp"
 #include "store/hdf5/scales.hpp"
 
 namespace glean::store {
@@ -56,20 +57,6 @@ void require_few_chunks(const VariableLayout& variable, const mesh::Shape& chunk
   if (chunks <= chunks_of_record_most) return;
   throw base::Error(base::Errc::invalid_argument, "HDF5 would cut each record of '" + variable.name + "' into more than a million chunks",
                     "give its inner dimensions lengths that are no large prime numbers");
-}
-
-// HDF5 itself would end the process.
-void require_library_of_headers() {
-  unsigned major = 0, minor = 0, release = 0;
-  check(H5get_libversion(&major, &minor, &release), what);
-  if (major == H5_VERS_MAJOR && minor == H5_VERS_MINOR && release == H5_VERS_RELEASE) return;
-  const auto text = [](unsigned a, unsigned b, unsigned c) {
-    return std::to_string(a) + '.' + std::to_string(b) + '.' + std::to_string(c);
-  };
-  throw base::Error(base::Errc::unsupported,
-                    "HDF5 files cannot be written: this process has HDF5 " + text(major, minor, release) + ", and GLEAN was built with " +
-                        text(H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE),
-                    "let both be the same, or of different names");
 }
 
 // All but the places.
@@ -127,7 +114,7 @@ struct Made {
 };
 
 Made make_metadata(const MemoryDriver& driver, const mesh::Definitions& definitions, const DatasetPlaces& places) {
-  require_library_of_headers();
+  require_hdf5_of_headers();
   MetadataFile memory;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, what), creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose, what);
   driver.use(access.id(), memory);

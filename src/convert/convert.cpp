@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "convert/convert.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <set>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "convert/copy.hpp"
+#include "convert/target.hpp"
+#include "store/posix/file.hpp"
+#include "store/sums/sidecar.hpp"
+
+namespace glean::convert {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t files_most = 100'000;   // of one source
+
+const char* extension_of(Format format) { return format == Format::hdf5 ? ".h5" : ".vtkhdf"; }
+
+// Those of `names`, in the order of the file. All that are unknown are named.
+std::vector<int> chosen_fields(const Source& source, const Semantics& semantics, const std::vector<std::string>& names) {
+  if (names.empty()) return semantics.fields;
+  std::vector<std::string> known;
+  for (const int field : semantics.fields) known.push_back(source.variable(field).name);
+  std::vector<std::string> unknown;
+  std::set<std::string> wanted;
+  for (const std::string& name : names) {
+    wanted.insert(name);
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string nearest = base::nearest(name, known);
+    unknown.push_back(fmt::format("'{}'{}", name, nearest.empty() ? "" : fmt::format(" (nearest: '{}')", nearest)));
+  }
+  if (!unknown.empty()) {
+    throw base::Error(base::Errc::not_found, fmt::format("'{}' has no fields {}", source.path(), listed(unknown)),
+                      "the mesh always comes along, and is no field");
+  }
+  std::vector<int> fields;
+  for (const int field : semantics.fields) {
+    if (wanted.contains(source.variable(field).name)) fields.push_back(field);
+  }
+  return fields;
+}
+
+void require_other_file(const std::string& source, const std::string& target) {
+  struct stat a {
+  }, b{};
+  if (stat(source.c_str(), &a) != 0 || stat(target.c_str(), &b) != 0 || a.st_ino != b.st_ino || a.st_dev != b.st_dev) return;
+  throw base::Error(base::Errc::invalid_argument, fmt::format("'{}' would take the place of the file that it is made of", target),
+                    "choose another name with -o");
+}
+
+Copied write_target(const Source& source, const Target& target, store::File& file) {
+  file.reserve(target.bytes, 0);
+  for (const store::Patch& patch : target.image.metadata) file.write(patch.bytes, patch.offset);
+  Copier copier(source, file);
+  for (const ElementCopy& copy : target.copies) copier.copy(copy);
+  for (const store::Patch& patch : target.patches) file.write(patch.bytes, patch.offset);
+  file.resize(target.bytes);
+  return copier.copied();
+}
+
+// Under a working name in the same directory, until it is complete and durable.
+Made publish(store::SystemCalls& calls, const Source& source, Target target, const std::string& path) {
+  const std::uint64_t begin_ns = base::now_ns();
+  require_other_file(source.path(), path);
+  const std::string unique = fmt::format("{}-{}", getpid(), begin_ns);
+  const store::FileNames names = store::choose_names(path, base::Publish::rename, false, unique);
+  const int descriptor = calls.open(names.working_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw base::system_error(-descriptor, fmt::format("cannot create '{}'", path));
+  calls.close(descriptor);
+  try {
+    store::hand_on_permissions(names);
+    store::File file(calls, names, base::DirectIo::off);
+    const Copied copied = write_target(source, target, file);
+    for (const auto& [variable, count] : copied.became_infinite) {
+      target.notes.push_back(fmt::format("{} values of '{}' are too large for single precision, and became infinite", count,
+                                         source.variable(variable).name));
+    }
+    store::remove_sidecar(calls, names.final_path);   // of the file that is replaced
+    file.publish();
+  } catch (...) {
+    calls.unlink(names.working_path.c_str());
+    throw;
+  }
+  Made made;
+  made.path = path;
+  made.kind = std::move(target.kind);
+  made.bytes = target.bytes;
+  made.notes = std::move(target.notes);
+  made.seconds = base::seconds(base::now_ns() - begin_ns);
+  return made;
+}
+
+// Without blocks an HDF5 file has the arrays of its source, all of them, whether they are on a grid or not.
+Semantics semantics_for(const Source& source, const Options& options) {
+  Semantics semantics = read_semantics(source, options.semantics);
+  if (options.to != Format::hdf5 || !std::holds_alternative<UniformGrid>(semantics.meaning)) return semantics;
+  return read_semantics(source, SemanticsChoice::none);
+}
+
+Target make_target(const Source& source, const Semantics& semantics, const Selection& selection, const Options& options,
+                   std::uint64_t record) {
+  if (options.to == Format::vtkhdf) return make_vtkhdf_target(source, semantics, selection, record, options.image);
+  if (std::holds_alternative<Blocks>(semantics.meaning)) return make_flash_target(source, semantics, selection, record);
+  return make_hdf5_target(source, semantics, selection);
+}
+
+// One for each record where a file holds one, and fields have records; otherwise one.
+std::uint64_t files_of(const Source& source, const Semantics& semantics, const Selection& selection, const Options& options) {
+  if (options.to == Format::hdf5 && !std::holds_alternative<Blocks>(semantics.meaning)) return 1;
+  const bool per_step = std::any_of(selection.fields.begin(), selection.fields.end(),
+                                    [&](int field) { return source.definitions().per_step(field); });
+  if (!per_step) return 1;
+  if (source.records() == 0) throw base::Error(base::Errc::not_found, fmt::format("cannot convert '{}': it has no records", source.path()));
+  if (source.records() <= files_most) return source.records();
+  throw base::Error(base::Errc::unsupported,
+                    fmt::format("cannot convert '{}': of its {} records as many files would be made", source.path(), source.records()));
+}
+
+std::string path_of_record(const std::string& path, std::uint64_t record) {
+  const fs::path whole(path);
+  return (whole.parent_path() / fmt::format("{}_{:04}{}", whole.stem().string(), record, whole.extension().string())).string();
+}
+
+void describe(Made& made, const Source& source, const Semantics& semantics, const Selection& selection, bool is_one_step,
+              std::uint64_t record) {
+  made.fields = selection.fields.size();
+  if (is_one_step) made.time = time_of(source, semantics, record);
+  if (const auto* blocks = std::get_if<Blocks>(&semantics.meaning)) {
+    made.blocks = blocks->mesh.blocks();
+    made.levels = static_cast<int>(std::set<std::int32_t>(blocks->mesh.levels.begin(), blocks->mesh.levels.end()).size());
+  }
+}
+
+}   // namespace
+
+std::string output_path(const std::string& source, Format to) {
+  fs::path path(source);
+  const std::string extension = path.extension().string();
+  const bool is_number = std::all_of(extension.begin() + (extension.empty() ? 0 : 1), extension.end(),
+                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (!is_number) path.replace_extension();
+  return path.string() + extension_of(to);
+}
+
+std::vector<Made> convert(store::SystemCalls& calls, const std::string& path, const Options& options) {
+  const Source source(calls, path);
+  const Semantics semantics = semantics_for(source, options);
+  const Selection selection{chosen_fields(source, semantics, options.variables), options.single};
+  const bool is_mixed = options.to == Format::hdf5 && !std::holds_alternative<Blocks>(semantics.meaning);
+  std::vector<std::string> left_out;
+  for (const int other : semantics.others) left_out.push_back(fmt::format("'{}'", source.variable(other).name));
+
+  const std::string output = options.output.empty() ? output_path(path, options.to) : options.output;
+  const std::uint64_t files = files_of(source, semantics, selection, options);
+  std::vector<Made> all;
+  for (std::uint64_t record = 0; record < files; ++record) {
+    Made made = publish(calls, source, make_target(source, semantics, selection, options, record),
+                        files == 1 ? output : path_of_record(output, record));
+    if (!left_out.empty() && record == 0) made.notes.push_back("not on the mesh, and left out: " + listed(left_out));
+    describe(made, source, semantics, selection, !is_mixed, record);
+    all.push_back(std::move(made));
+  }
+  return all;
+}
+
+}   // namespace glean::convert
