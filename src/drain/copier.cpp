@@ -204,7 +204,10 @@ CopyTrace Copier::make(const Given& given, const store::Copy& copy) {
     else if (base::seconds(base::now_ns() - worked_ns) > still_seconds_max) made.error = "the command did nothing any more, and was ended";
   }
   made.seconds = base::seconds(base::now_ns() - begin);
-  if (made.error.empty() && !command.has_succeeded()) made.error = with_final_name(command.said(), given.names);
+  if (made.error.empty() && !command.has_succeeded()) {
+    made.error = with_final_name(command.said(), given.names);
+    if (made.error.empty()) made.error = "the command has failed, and has not said why";
+  }
   if (!made.error.empty()) base::log(base::LogLevel::warning, "'{}' is not made: {}", made.path, made.error);
   return made;
 }

@@ -60,6 +60,15 @@ TEST_F(CopierTest, SaysWhatTheProgramSaidUnderTheNameThatTheFileWillHave) {
   EXPECT_EQ(made[0].error, "'" + (directory_ / "a.nc") + "' has no mesh");
 }
 
+TEST_F(CopierTest, TakesAFailureWithoutAWordForOne) {
+  for (const char* ending : {"exit 1\n", "kill -9 $$\n"}) {
+    const auto made = copies_of(script(ending), {{CopyFormat::hdf5, {}}});
+
+    ASSERT_EQ(made.size(), 1U);
+    EXPECT_EQ(made[0].error, "the command has failed, and has not said why");
+  }
+}
+
 TEST_F(CopierTest, NamesAProgramThatCannotBeStarted) {
   const auto made = copies_of(directory_ / "none", {{CopyFormat::hdf5, {}}});
 

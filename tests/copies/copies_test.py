@@ -131,7 +131,7 @@ class Copies(unittest.TestCase):
         job.wait(60)
         self.assertNotIn("sedov_chk_0000.nc", self.written())
 
-        done = subprocess.run([COMMAND, "recover", "--wait", "20"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([COMMAND, "recover", "--wait=20s"], capture_output=True, text=True, timeout=60)
 
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("sedov_chk_0000.nc", self.written())
