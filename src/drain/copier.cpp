@@ -112,7 +112,7 @@ class Command {
     while ((ended = waitpid(process_, &status, 0)) < 0 && errno == EINTR) continue;
     const bool is_known = ended == process_;
     process_ = 0;
-    return is_known ? WIFEXITED(status) && WEXITSTATUS(status) == 0 : said_.starts_with('{');
+    return is_known ? WIFEXITED(status) && WEXITSTATUS(status) == 0 : said_.find("glean: ") == said_.npos;
   }
   void end() {
     kill(process_, SIGKILL);

@@ -47,7 +47,7 @@ TEST_F(CopierTest, StartsTheProgramForEachCopyInTurn) {
   EXPECT_EQ(made[0].path, directory_ / "a.h5");
   EXPECT_EQ(made[1].path, directory_ / "a.vtkhdf");
   EXPECT_EQ(made[0].error + made[1].error, "");
-  const std::string common = "convert --json --to ", source = directory_ / ".a.part";
+  const std::string common = "convert --to ", source = directory_ / ".a.part";
   EXPECT_EQ(store::read_text(directory_ / "asked"),
             common + "hdf5 --semantics auto -o " + made[0].path + " " + source + "\n" + common + "vtkhdf --semantics auto -o " +
                 made[1].path + " " + source + "\n");

@@ -45,7 +45,7 @@ Copies Copies::of(const base::CopySettings& settings) {
 }
 
 std::vector<std::string> Copies::words(const Copy& copy, const std::string& source, const std::string& path) const {
-  std::vector<std::string> words = {"glean", "convert", "--json", "--to", name_of(copy.format), "--semantics", name_of(semantics)};
+  std::vector<std::string> words = {"glean", "convert", "--to", name_of(copy.format), "--semantics", name_of(semantics)};
   if (!copy.variables.empty()) {
     words.insert(words.end(), {"--single", "--variables", fmt::format("{}", fmt::join(copy.variables, ","))});
   }

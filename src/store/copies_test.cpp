@@ -44,7 +44,7 @@ TEST(Copies, AreAskedForInTheWordsOfGleanConvert) {
   const Copies copies{base::Semantics::flash, false, {{CopyFormat::hdf5, {"dens", "pres"}}}};
 
   EXPECT_EQ(copies.words(copies.each[0], "/run/.a.part", "/run/a_plot.h5"),
-            (Words{"glean", "convert", "--json", "--to", "hdf5", "--semantics", "flash", "--single", "--variables", "dens,pres", "-o",
+            (Words{"glean", "convert", "--to", "hdf5", "--semantics", "flash", "--single", "--variables", "dens,pres", "-o",
                    "/run/a_plot.h5", "/run/.a.part"}));
 }
 
