@@ -382,12 +382,12 @@ void Engine::perform(Job job) {
   if (job.kind == Job::Kind::read) return read_spilled(job);
   const auto& description = job.output->about().description;
   try {
+    const WrittenSoFar written = note_written(job);
     if (job.output->about().is_elsewhere()) return finish_job(job, nullptr);   // it has been sent
     if (job.output->stream() != nullptr) {
-      note_written(job);
       if (waits_for_older(job) || waits_for_copies(job)) return;
       publish_bytes(job);
-    } else if (!complete_records(job)) {
+    } else if (!complete_records(job, written)) {
       return;
     }
   } catch (const base::Error& error) {

@@ -83,7 +83,7 @@ class Engine {
   void have_copies(Job job, std::vector<CopyTrace> made);
   struct WrittenSoFar { std::uint64_t records = 0; Bytes end = 0; };
   WrittenSoFar note_written(Job& job) const;
-  [[nodiscard]] bool complete_records(Job& job);
+  [[nodiscard]] bool complete_records(const Job& job, const WrittenSoFar& written);
   void publish_bytes(const Job& job);
   [[nodiscard]] bool takes_its_name(const Job& job);
   [[nodiscard]] bool waits_for_room(const Job& job, const base::Error& error);

@@ -60,15 +60,15 @@ Engine::WrittenSoFar Engine::note_written(Job& job) const {
 }
 
 // A file of variables: its last bytes, and its name, or what makes it durable while it goes on. False: it waits for its copies.
-bool Engine::complete_records(Job& job) {
-  const auto [records, end] = note_written(job);
+bool Engine::complete_records(const Job& job, const WrittenSoFar& written) {
   auto& about = job.output->about();
   const store::OutputDescription& description = about.description;
   store::File& file = *job.output->file().get();
   const bool goes_on = job.kind == Job::Kind::synchronize;
-  const auto finished = store::Formats::to_finish().find(description.layout.format).finish(description.image(), {records, end, goes_on});
+  const auto finished = store::Formats::to_finish().find(description.layout.format)
+                            .finish(description.image(), {written.records, written.end, goes_on});
   // Before the format's own bytes go behind the data.
-  if (!goes_on && end > description.layout.header_bytes && file.current_size() < end) {
+  if (!goes_on && written.end > description.layout.header_bytes && file.current_size() < written.end) {
     throw base::Error(base::Errc::not_found, "it is shorter than what was written to it");
   }
   if (about.publishes()) {
