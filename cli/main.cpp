@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/nearest.hpp"
 #include "cli/verbs.hpp"
 
 glean::cli::ExitCode glean::cli::say(const std::exception& error) {
@@ -27,6 +28,20 @@ std::vector<std::string> take_command(int& argc, char** argv) {
   if (dashes != end) command.assign(dashes + 1, end);
   argc = static_cast<int>(dashes - argv);
   return command;
+}
+
+// CLI11 would only say that a subcommand is missing.
+void require_verb(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2) throw glean::base::Error(glean::base::Errc::invalid_argument, "what is to be done?", "`glean --help` lists the commands");
+  const std::string verb = argv[1];
+  std::vector<std::string> known;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (each->get_name() == verb) return;
+    if (!each->get_group().empty()) known.push_back(each->get_name());
+  }
+  if (verb.starts_with('-')) return;
+  throw glean::base::Error(glean::base::Errc::invalid_argument, "there is no command '" + verb + "'",
+                           "did you mean `glean " + glean::base::nearest(verb, known) + "`? `glean --help` lists all");
 }
 
 }  // namespace
@@ -54,6 +69,7 @@ int main(int argc, char** argv) {
   glean::cli::add_topology(app, exit_code);
   glean::cli::add_verify(app, exit_code);
   try {
+    require_verb(app, argc, argv);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // --help and --version come this way too.

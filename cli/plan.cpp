@@ -119,7 +119,7 @@ void add_plan(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("plan", "Say which ranks would gather and write what on a machine, and why");
   verb->add_option("--machine", options->machine, "Name of a machine, or the path of its file")->required();
   verb->add_option("--ranks", options->ranks, "Ranks of the program")->required()->check(CLI::Range(1, 1 << 30));
-  verb->add_option("--ranks-per-node", options->ranks_per_node, "Default: one for each core")->check(CLI::PositiveNumber);
+  verb->add_option("--ranks-per-node", options->ranks_per_node, "Default: one for each core")->check(WholeNumber(1));
   verb->add_option("--order", options->order, "How ranks are placed on nodes")
       ->check(CLI::IsMember({"block", "round-robin"}))
       ->capture_default_str();
@@ -128,20 +128,20 @@ void add_plan(CLI::App& app, int& exit_code) {
   verb->add_option("--pattern", options->pattern, "How the ranks' data lie in the file")
       ->check(CLI::IsMember({"contiguous", "flash", "s3d"}))
       ->capture_default_str();
-  verb->add_option("--variables", options->variables, "That a step consists of")->check(CLI::PositiveNumber)->capture_default_str();
-  verb->add_option("--files", options->files, "How many; default: as many as are best")->check(CLI::PositiveNumber);
+  verb->add_option("--variables", options->variables, "That a step consists of")->check(WholeNumber(1))->capture_default_str();
+  verb->add_option("--files", options->files, "How many; default: as many as are best")->check(WholeNumber(1));
   verb->add_option("--to", options->to, "Where the data go")->check(CLI::IsMember({"storage", "stagers"}))->capture_default_str();
   verb->add_option("--min-aggregators", options->aggregators_min, "Of a group, at least")
-      ->check(CLI::PositiveNumber)
+      ->check(WholeNumber(1))
       ->capture_default_str();
   verb->add_option("--max-aggregators", options->aggregators_max, "Of a group, at most")
-      ->check(CLI::PositiveNumber)
+      ->check(WholeNumber(1))
       ->capture_default_str();
   verb->add_option("--memory", options->memory, "Of an aggregator, for what it gathers; auto: a sixteenth of its node's")
       ->capture_default_str();
   verb->add_option("--request", options->request, "Size of a write, at most")->capture_default_str();
   verb->add_option("--group", options->group, "Which group --format dot draws")
-      ->check(CLI::NonNegativeNumber)
+      ->check(WholeNumber(0))
       ->capture_default_str();
   verb->add_flag("--explain", options->explain, "Print everything that was weighed, and why the chosen one was");
   verb->add_option("--format", options->format, "dot: a graph of one group")

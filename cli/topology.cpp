@@ -252,7 +252,7 @@ void add_topology(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("topology", "Show this machine, or one that a file describes, as plans see it");
   auto* machine = verb->add_option("--machine", options->machine, "A machine by its name, or the path of its file");
   verb->add_option("--nodes", options->nodes, "The part of the machine that a job of so many nodes gets")
-      ->check(CLI::PositiveNumber)
+      ->check(WholeNumber(1))
       ->needs(machine);
   verb->add_option("--format", options->format, "text, toml (a machine file) or json")
       ->check(CLI::IsMember({"text", "toml", "json"}))

@@ -23,6 +23,17 @@ enum ExitCode : int {
 // Says what went wrong on standard error; the exit code that it means.
 [[nodiscard]] ExitCode say(const std::exception& error);
 
+// For CLI11's check(), which would print the largest number that there is.
+struct WholeNumber : CLI::Validator {
+  explicit WholeNumber(int least) : CLI::Validator("") {
+    func_ = [least](std::string& text) {
+      int value = 0;
+      const bool is_number = CLI::detail::lexical_cast(text, value);
+      return is_number && value >= least ? std::string() : "it takes a whole number from " + std::to_string(least) + " on, not '" + text + "'";
+    };
+  }
+};
+
 void add_config(CLI::App& app, int& exit_code);
 void add_convert(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);

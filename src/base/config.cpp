@@ -106,6 +106,7 @@ void Reader::set(const std::string& name, std::string_view text, const std::stri
 
 void Reader::read_file(const std::string& path) {
   configuration_.file = path;
+  if (std::error_code none; std::filesystem::is_directory(path, none)) return problem(path, "it is a directory, and no configuration file");
   toml::table table;
   try {
     table = toml::parse_file(path);

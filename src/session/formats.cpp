@@ -28,7 +28,12 @@ const store::Formats& formats() {
   return all;
 }
 
-const store::Format& format_of(Format format) { return formats().find(names[static_cast<std::size_t>(format)]); }
+const store::Format& format_of(Format format) {
+  if (format < Format::cdf1 || static_cast<std::size_t>(format) >= std::size(names)) {
+    throw base::Error(base::Errc::invalid_argument, "there is no glean::Format " + std::to_string(static_cast<int>(format)));
+  }
+  return formats().find(names[static_cast<std::size_t>(format)]);
+}
 
 std::unique_ptr<DirectFile> create_directly(MPI_Comm comm, const std::string& path, const store::Format& format,
                                             const mesh::Definitions& definitions, const store::Tuning& tuning) {

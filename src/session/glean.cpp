@@ -5,8 +5,10 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <exception>
 #include <filesystem>
+#include <string>
 #include <utility>
 
 #include "base/log.hpp"
@@ -18,6 +20,20 @@
 #include "session/translated.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/posix/replaceable.hpp"
+
+namespace glean::session {
+namespace {
+
+// A value that a cast or a computation has made.
+void check_wait(Level level, double seconds) {
+  if (level < Level::captured || level > Level::durable) {
+    throw base::Error(base::Errc::invalid_argument, "there is no glean::Level " + std::to_string(static_cast<int>(level)));
+  }
+  if (std::isnan(seconds)) throw base::Error(base::Errc::invalid_argument, "the seconds to wait are not a number");
+}
+
+}  // namespace
+}  // namespace glean::session
 
 namespace glean {
 
@@ -130,11 +146,17 @@ Variable Output::find_variable(std::string_view name) const {
 }
 
 void Output::wait(Level level, double seconds) {
-  output_call(impl_.get(), OnError::keep, [&](Impl& impl) { impl.wait(level, seconds); });
+  output_call(impl_.get(), OnError::keep, [&](Impl& impl) {
+    session::check_wait(level, seconds);
+    impl.wait(level, seconds);
+  });
 }
 
 bool Output::reached(Level level) {
-  return output_call(impl_.get(), OnError::keep, [&](Impl& impl) { return impl.reached(level); });
+  return output_call(impl_.get(), OnError::keep, [&](Impl& impl) {
+    session::check_wait(level, 0);
+    return impl.reached(level);
+  });
 }
 
 void Output::close() {
@@ -142,6 +164,7 @@ void Output::close() {
 }
 
 void Output::close(Level level, double seconds) {
+  output_call(impl_.get(), OnError::keep, [&](Impl&) { session::check_wait(level, seconds); });
   close();
   wait(level, seconds);
 }
@@ -159,6 +182,7 @@ class Session::Impl {
   Output open(std::string_view path, Format format, OutputOptions options) {
     core_->require_usable("open");
     core_->require_question("open");
+    if (path.find('\0') != path.npos) throw base::Error(base::Errc::invalid_argument, "the path of an output has a zero byte");
     const session::Parts& parts = core_->parts();
     session::Opening opening{std::string(path), {}, {}, {}, &session::format_of(format), options.existing == Existing::refuse};
     if (parts.count > 1) opening.path = store::part_path(opening.path, parts.self, parts.count);
@@ -208,6 +232,7 @@ class Session::Impl {
   }
 
   void wait(Level level, double seconds) {
+    session::check_wait(level, seconds);
     core_->require_usable("wait");
     core_->wait(level, seconds);
   }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/input.hpp"
 
+#include <array>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
 
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
@@ -91,7 +94,27 @@ namespace session {
 
 namespace {
 
+// PnetCDF says of what it cannot read that it was built without something.
+void require_netcdf(const std::string& path) {
+  const auto refuse = [&](base::Errc code, const std::string& what, const std::string& hint = {}) {
+    throw base::Error(code, "cannot read '" + path + "': " + what, hint);
+  };
+  if (path.find('\0') != path.npos) refuse(base::Errc::invalid_argument, "the path has a zero byte");
+  if (std::error_code none; std::filesystem::is_directory(path, none)) refuse(base::Errc::invalid_argument, "it is a directory");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return;   // PnetCDF says why
+  std::array<char, 4> start{};
+  file.read(start.data(), start.size());
+  const std::string_view found(start.data(), static_cast<std::size_t>(file.gcount()));
+  if (found == "\x89HDF") {
+    refuse(base::Errc::unsupported, "it is an HDF5 file, and sessions read NetCDF (CDF-1, CDF-2, CDF-5)", "h5py and HDF5 read it");
+  }
+  const bool is_netcdf = found.size() == 4 && found.starts_with("CDF") && (found[3] == 1 || found[3] == 2 || found[3] == 5);
+  if (!is_netcdf) refuse(base::Errc::invalid_argument, "it is no NetCDF file (CDF-1, CDF-2, CDF-5)");
+}
+
 std::unique_ptr<Reader> open_file(const std::string& path) {
+  require_netcdf(path);
   return std::make_unique<Reader>(path);
 }
 

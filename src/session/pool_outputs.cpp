@@ -64,6 +64,10 @@ pool::OutputKey PoolOutputs::claim_slot(const std::string& final_path) {
       throw base::Error(base::Errc::invalid_state, "'" + (*earlier)->name.path() + "' is an open output of this session",
                         "close it before it is written anew");
     }
+    if (are_all_held_open()) {
+      throw base::Error(base::Errc::invalid_state, fmt::format("{} outputs are open, and a session has no more at once", pool::output_slots),
+                        "close one first");
+    }
     for (std::uint32_t index = 0; earlier == outputs_.end() && !claimed && index < pool::output_slots; ++index) {
       claimed = pool_.open_slot(index);
     }
@@ -78,6 +82,14 @@ pool::OutputKey PoolOutputs::claim_slot(const std::string& final_path) {
   }
   throw base::Error(base::Errc::timeout, fmt::format("all {} places for outputs are taken: {}", pool::output_slots, diagnose()),
                     "close outputs, or wait for them, before opening more");
+}
+
+// No place becomes free while this rank waits: closing an output takes all ranks.
+bool PoolOutputs::are_all_held_open() const {
+  return std::count_if(outputs_.begin(), outputs_.end(), [&](const auto& output) {
+           return !output->closed && is_current(*output) &&
+                  pool_.slot(output->key.slot).state.load(std::memory_order_acquire) == pool::OutputState::open;
+         }) >= static_cast<std::ptrdiff_t>(pool::output_slots);
 }
 
 void PoolOutputs::release_slot(pool::OutputKey key) {

@@ -134,6 +134,7 @@ class PoolOutputs {
   [[nodiscard]] bool is_renamed(const PoolOutput& output) const;
   [[nodiscard]] bool reached(const PoolOutput& output, Level level) const;
   [[nodiscard]] bool is_current(const PoolOutput& output) const;
+  [[nodiscard]] bool are_all_held_open() const;
   [[nodiscard]] bool is_over(const PoolOutput& output) const;
   // -- pool_status.cpp
   [[nodiscard]] pool::RanksOfOutput ranks_of(const PoolOutput& output) const;
