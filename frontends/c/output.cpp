@@ -78,6 +78,38 @@ glean_status glean_output_define_amr_grid(glean_output* output, const glean_amr_
   });
 }
 
+glean_status glean_output_define_rectilinear_grid(glean_output* output, const glean_rectilinear_grid* description,
+                                                  glean_grid* grid) {
+  return call(output, [&] {
+    required(grid, "grid");
+    grid->id = output->output.define_grid(glean::c::grid_of(description)).id;
+  });
+}
+
+glean_status glean_output_define_curvilinear_grid(glean_output* output, const glean_curvilinear_grid* description,
+                                                  glean_grid* grid) {
+  return call(output, [&] {
+    required(grid, "grid");
+    grid->id = output->output.define_grid(glean::c::grid_of(description)).id;
+  });
+}
+
+glean_status glean_output_define_unstructured_mesh(glean_output* output, const glean_unstructured_mesh* description,
+                                                   glean_grid* grid) {
+  return call(output, [&] {
+    required(grid, "grid");
+    grid->id = output->output.define_grid(glean::c::grid_of(description)).id;
+  });
+}
+
+size_t glean_lagrange_hexahedron_point(size_t i, size_t j, size_t k, size_t order) {
+  return glean::lagrange_hexahedron_point(i, j, k, order);
+}
+
+glean_status glean_output_set_time(glean_output* output, double time, const char* unit) {
+  return call(output, [&] { output->output.set_time(time, unit == nullptr ? "" : unit); });
+}
+
 glean_status glean_output_define_grid_variable(glean_output* output, const char* name, glean_type external,
                                                glean_grid grid, const glean_variable_options* options,
                                                glean_variable* variable) {

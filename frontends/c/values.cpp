@@ -32,7 +32,12 @@ static_assert(same(GLEAN_INT8, Type::int8) && same(GLEAN_UINT8, Type::uint8) &&
 static_assert(same(GLEAN_CAPTURED, Level::captured) && same(GLEAN_STAGED, Level::staged) &&
               same(GLEAN_WRITTEN, Level::written) && same(GLEAN_DURABLE, Level::durable));
 static_assert(same(GLEAN_CDF1, Format::cdf1) && same(GLEAN_CDF2, Format::cdf2) &&
-              same(GLEAN_CDF5, Format::cdf5) && same(GLEAN_NPY, Format::npy) && same(GLEAN_HDF5, Format::hdf5));
+              same(GLEAN_CDF5, Format::cdf5) && same(GLEAN_NPY, Format::npy) && same(GLEAN_HDF5, Format::hdf5) &&
+              same(GLEAN_VTKHDF, Format::vtkhdf) && same(GLEAN_VTK, Format::vtk));
+static_assert(same(GLEAN_CELLS, Centring::cells) && same(GLEAN_POINTS, Centring::points));
+static_assert(same(GLEAN_VERTEX, CellType::vertex) && same(GLEAN_POLYGON, CellType::polygon) && same(GLEAN_TETRA, CellType::tetra) &&
+              same(GLEAN_HEXAGONAL_PRISM, CellType::hexagonal_prism) &&
+              same(GLEAN_LAGRANGE_HEXAHEDRON, CellType::lagrange_hexahedron));
 static_assert(same(GLEAN_FILL_OFF, Fill::off) && same(GLEAN_FILL_ON, Fill::on));
 static_assert(same(GLEAN_REPLACE, Existing::replace) && same(GLEAN_REFUSE, Existing::refuse));
 static_assert(same(GLEAN_OUTPUT_OPEN, OutputState::open) && same(GLEAN_OUTPUT_DRAINING, OutputState::draining) &&
@@ -56,7 +61,7 @@ static_assert(status_of(Errc::invalid_argument) == GLEAN_INVALID_ARGUMENT &&
 
 Type type_of(glean_type type) { return checked(static_cast<int>(type), Type::text, "type"); }
 Level level_of(glean_level level) { return checked(static_cast<int>(level), Level::durable, "level"); }
-Format format_of(glean_format format) { return checked(static_cast<int>(format), Format::hdf5, "format"); }
+Format format_of(glean_format format) { return checked(static_cast<int>(format), Format::vtk, "format"); }
 
 OutputOptions options_of(const glean_output_options* options) {
   const glean_output_options known = sized(options, "options");
@@ -74,7 +79,9 @@ InputOptions options_of(const glean_input_options* options) {
 VariableOptions options_of(const glean_variable_options* options) {
   const glean_variable_options known = sized(options, "options");
   return {.fill = checked(static_cast<int>(known.fill), Fill::on, "choice for filling"),
-          .per_step = known.per_step != 0};
+          .per_step = known.per_step != 0,
+          .centring = checked(static_cast<int>(known.centring), Centring::points, "centring"),
+          .components = known.components == 0 ? 1 : known.components};
 }
 
 std::vector<Box> boxes_of(const std::uint64_t* starts, const std::uint64_t* counts, std::size_t blocks,
@@ -89,6 +96,28 @@ std::vector<Box> boxes_of(const std::uint64_t* starts, const std::uint64_t* coun
   return boxes;
 }
 
+namespace {
+
+std::vector<std::string> names_of(const char* const* names, std::size_t count) {
+  std::vector<std::string> texts;
+  for (std::size_t d = 0; names != nullptr && d < count; ++d) texts.emplace_back(required(names[d], "dimension_names"));
+  return texts;
+}
+
+// Without points the type need not be set.
+Points points_of(const glean_points& points) {
+  Points known;
+  if (points.count == 0) return known;
+  known.type = type_of(points.type);
+  known.first = required(points.first, "points.first");
+  known.count = points.count;
+  known.point_stride = points.point_stride == 0 ? 3 : points.point_stride;
+  known.component_stride = points.component_stride == 0 ? 1 : points.component_stride;
+  return known;
+}
+
+}  // namespace
+
 UniformGrid grid_of(const glean_uniform_grid* description) {
   const glean_uniform_grid known = sized(required(description, "description"), "description");
   const std::size_t n = known.dimensions;
@@ -100,10 +129,46 @@ UniformGrid grid_of(const glean_uniform_grid* description) {
   grid.origin.assign(known.origin, known.origin + n);
   grid.spacing.assign(known.spacing, known.spacing + n);
   grid.blocks = boxes_of(known.block_start, known.block_count, known.blocks, n);
-  for (std::size_t d = 0; known.dimension_names != nullptr && d < n; ++d) {
-    grid.dimension_names.emplace_back(required(known.dimension_names[d], "dimension_names"));
-  }
+  grid.dimension_names = names_of(known.dimension_names, n);
   return grid;
+}
+
+RectilinearGrid grid_of(const glean_rectilinear_grid* description) {
+  const glean_rectilinear_grid known = sized(required(description, "description"), "description");
+  const std::size_t n = known.dimensions;
+  required_array(known.points, n, "points");
+  required_array(known.coordinates, n, "coordinates");
+  RectilinearGrid grid;
+  for (std::size_t d = 0; d < n; ++d) {
+    const double* along = required_array(known.coordinates[d], known.points[d], "coordinates");
+    grid.coordinates.emplace_back(along, along + known.points[d]);
+  }
+  grid.blocks = boxes_of(known.block_start, known.block_count, known.blocks, n);
+  grid.dimension_names = names_of(known.dimension_names, n);
+  return grid;
+}
+
+CurvilinearGrid grid_of(const glean_curvilinear_grid* description) {
+  const glean_curvilinear_grid known = sized(required(description, "description"), "description");
+  const std::size_t n = known.dimensions;
+  required_array(known.shape, n, "shape");
+  return {{known.shape, known.shape + n},
+          boxes_of(known.block_start, known.block_count, known.blocks, n),
+          points_of(known.points),
+          names_of(known.dimension_names, n)};
+}
+
+UnstructuredMesh grid_of(const glean_unstructured_mesh* description) {
+  const glean_unstructured_mesh known = sized(required(description, "description"), "description");
+  required_array(known.types, known.cells, "types");
+  required_array(known.connectivity, known.connectivity_length, "connectivity");
+  UnstructuredMesh mesh;
+  mesh.points = points_of(known.points);
+  // An enumeration of this underlying type is laid out as the type.
+  mesh.types = {reinterpret_cast<const CellType*>(known.types), known.cells};
+  if (known.offsets != nullptr) mesh.offsets = {known.offsets, known.cells + 1};
+  mesh.connectivity = {known.connectivity, known.connectivity_length};
+  return mesh;
 }
 
 AmrGrid grid_of(const glean_amr_grid* description) {

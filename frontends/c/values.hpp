@@ -22,6 +22,10 @@ namespace glean::c {
 [[nodiscard]] std::vector<Box> boxes_of(const std::uint64_t* starts, const std::uint64_t* counts,
                                         std::size_t blocks, std::size_t dimensions);
 [[nodiscard]] UniformGrid grid_of(const glean_uniform_grid* description);
+[[nodiscard]] RectilinearGrid grid_of(const glean_rectilinear_grid* description);
+// These two point to what the caller has.
+[[nodiscard]] CurvilinearGrid grid_of(const glean_curvilinear_grid* description);
+[[nodiscard]] UnstructuredMesh grid_of(const glean_unstructured_mesh* description);
 [[nodiscard]] AmrGrid grid_of(const glean_amr_grid* description);
 
 }  // namespace glean::c

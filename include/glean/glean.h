@@ -44,6 +44,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "glean/mesh.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -76,21 +78,6 @@ typedef enum glean_status {
   GLEAN_INTERNAL          /* a defect of the library; please report the message */
 } glean_status;
 
-/* Types of elements, in memory and in the file. */
-typedef enum glean_type {
-  GLEAN_INT8,
-  GLEAN_UINT8,
-  GLEAN_INT16,
-  GLEAN_UINT16,
-  GLEAN_INT32,
-  GLEAN_UINT32,
-  GLEAN_INT64,
-  GLEAN_UINT64,
-  GLEAN_FLOAT32,
-  GLEAN_FLOAT64,
-  GLEAN_TEXT /* char */
-} glean_type;
-
 /* How safe captured data is. Each level includes the ones before it. */
 typedef enum glean_level {
   GLEAN_CAPTURED, /* the application's buffer can be reused */
@@ -100,8 +87,9 @@ typedef enum glean_level {
 } glean_level;
 
 /* NetCDF classic, 64-bit offset, 64-bit data; NumPy's format: one variable, little-endian, no attributes; HDF5: names with '/' are in
-   groups. The last two are not in the modes passthrough and collective. */
-typedef enum glean_format { GLEAN_CDF1, GLEAN_CDF2, GLEAN_CDF5, GLEAN_NPY, GLEAN_HDF5 } glean_format;
+   groups; VTK's HDF5 files and its legacy files: one grid and one step. Those behind NetCDF are not in the modes passthrough and
+   collective. */
+typedef enum glean_format { GLEAN_CDF1, GLEAN_CDF2, GLEAN_CDF5, GLEAN_NPY, GLEAN_HDF5, GLEAN_VTKHDF, GLEAN_VTK } glean_format;
 
 /* What becomes of elements that no rank puts. */
 typedef enum glean_fill { GLEAN_FILL_OFF, GLEAN_FILL_ON } glean_fill;
@@ -154,37 +142,9 @@ typedef struct glean_variable_options {
   size_t size;     /* sizeof(glean_variable_options) */
   glean_fill fill; /* default GLEAN_FILL_OFF */
   int per_step;    /* not 0: a record variable, every step adds a record */
+  glean_centring centring; /* of a variable on a grid; default GLEAN_CELLS */
+  int components;  /* of a variable on a grid: 3 of a vector, 9 of a tensor; 0, the default, is 1; if more than 1, its last dimension */
 } glean_variable_options;
-
-/* Cells of equal size over the whole domain. Written as coordinate variables (cell centres) named like the
- * dimensions. Arrays over dimensions go from the slowest to the fastest. */
-typedef struct glean_uniform_grid {
-  size_t size;                        /* sizeof(glean_uniform_grid) */
-  size_t dimensions;                  /* how many; the length of the arrays below */
-  const uint64_t *shape;              /* [dimensions] cells of the whole grid */
-  const double *origin;               /* [dimensions] lower corner of the domain */
-  const double *spacing;              /* [dimensions] width of a cell */
-  size_t blocks;                      /* what this rank holds; may be 0 */
-  const uint64_t *block_start;        /* [blocks][dimensions]; NULL when there are none */
-  const uint64_t *block_count;        /* [blocks][dimensions]; NULL when there are none */
-  const char *const *dimension_names; /* [dimensions]; NULL: x; y, x; z, y, x */
-} glean_uniform_grid;
-
-/* Block-structured AMR as FLASH has it: all blocks have the same number of cells; the array of a variable is
- * [block][z][y][x]. Written with the variables `lrefine`, `parent` and `bndbox`. The arrays over blocks are
- * NULL when this rank has none. */
-typedef struct glean_amr_grid {
-  size_t size;                     /* sizeof(glean_amr_grid) */
-  size_t dimensions;               /* of space */
-  const uint64_t *cells_per_block; /* [dimensions] slowest first */
-  uint64_t blocks_total;           /* over all ranks */
-  uint64_t first_block;            /* index of this rank's first block */
-  size_t blocks;                   /* of this rank; may be 0 */
-  const int *level;                /* [blocks] */
-  const int64_t *parent;           /* [blocks] index of the parent in the whole mesh, -1: none */
-  const double *lower;             /* [blocks][dimensions] bounding box, x first as in FLASH */
-  const double *upper;             /* [blocks][dimensions] */
-} glean_amr_grid;
 
 /* What this rank has seen since the session began. */
 typedef struct glean_statistics {
@@ -312,7 +272,22 @@ GLEAN_CHECKED glean_status glean_output_define_uniform_grid(glean_output *output
 GLEAN_CHECKED glean_status glean_output_define_amr_grid(glean_output *output,
     const glean_amr_grid *description, glean_grid *grid);
 
-/* An array over a grid: its shape and this rank's blocks are the grid's. `options` NULL: the defaults.
+/* Local. */
+GLEAN_CHECKED glean_status glean_output_define_rectilinear_grid(glean_output *output,
+    const glean_rectilinear_grid *description, glean_grid *grid);
+
+/* Local. */
+GLEAN_CHECKED glean_status glean_output_define_curvilinear_grid(glean_output *output,
+    const glean_curvilinear_grid *description, glean_grid *grid);
+
+/* Local. */
+GLEAN_CHECKED glean_status glean_output_define_unstructured_mesh(glean_output *output,
+    const glean_unstructured_mesh *description, glean_grid *grid);
+
+/* Where a Lagrange hexahedron has the point that is the i-th along x, the j-th along y and the k-th along z, 0 to `order` each. Local. */
+GLEAN_API size_t glean_lagrange_hexahedron_point(size_t i, size_t j, size_t k, size_t order);
+
+/* An array over a grid: its shape and this rank's blocks are the grid's (docs/meshes.md). `options` NULL: the defaults.
  * Local. */
 GLEAN_CHECKED glean_status glean_output_define_grid_variable(glean_output *output, const char *name,
     glean_type external, glean_grid grid, const glean_variable_options *options, glean_variable *variable);
@@ -334,6 +309,10 @@ GLEAN_CHECKED glean_status glean_output_define_attribute(glean_output *output, c
 /* An attribute of a variable. `_FillValue` sets its fill value. Otherwise as above. Local. */
 GLEAN_CHECKED glean_status glean_output_define_variable_attribute(glean_output *output,
     glean_variable variable, const char *name, glean_type type, const void *values, size_t count);
+
+/* The time of the next step, until it is set again; that of rank 0 counts. For the first time before definitions
+ * end. `unit` NULL: none is named. Local. */
+GLEAN_CHECKED glean_status glean_output_set_time(glean_output *output, double time, const char *unit);
 
 /* Creates the file with its metadata. The first begin_step calls it if the program has not. Collective.
  * Blocks for one small file operation of rank 0. */

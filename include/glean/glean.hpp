@@ -33,6 +33,8 @@
 #include <utility>
 #include <vector>
 
+#include "glean/mesh.hpp"
+
 // The version of this header; version() says that of the library.
 #ifndef GLEAN_VERSION_MAJOR
 #define GLEAN_VERSION_MAJOR 0
@@ -49,21 +51,6 @@ inline namespace v0 {
 
 // --- values ------------------------------------------------------------------------------------
 
-enum class Type { int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64, text };
-
-// The element type of C++ as a Type. `char` is text; `signed char` is int8.
-template <class T>
-consteval Type type_of() {
-  if constexpr (std::is_same_v<T, char>) return Type::text;
-  else if constexpr (std::is_same_v<T, float>) return Type::float32;
-  else if constexpr (std::is_same_v<T, double>) return Type::float64;
-  else {
-    static_assert(std::is_integral_v<T> && !std::is_same_v<T, bool>, "not a type that files hold");
-    constexpr int log2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-    return static_cast<Type>(2 * log2 + (std::is_signed_v<T> ? 0 : 1));
-  }
-}
-
 // How safe captured data is. Each level includes the ones before it.
 enum class Level {
   captured,  // the application's buffer can be reused
@@ -76,46 +63,12 @@ enum class Format {
   cdf1, cdf2, cdf5,   // NetCDF classic, 64-bit offset, 64-bit data
   npy,                // NumPy's: one variable, little-endian, no attributes; not in the modes passthrough and collective
   hdf5,               // names with '/' are in groups; not in the modes passthrough and collective
+  vtkhdf,             // VTK's HDF5 files: one grid and one step; not in these modes
+  vtk,                // VTK's legacy files, binary: the same, without attributes
 };
 
 enum class Fill { off, on };    // what becomes of elements that no rank puts
 enum class Existing { replace, refuse };  // what to do with a file that is there already
-
-// A part of an array: first index and extent in each dimension, slowest dimension first.
-// The record dimension is never part of a Box: a step is a record.
-struct Box {
-  std::vector<std::uint64_t> start;
-  std::vector<std::uint64_t> count;
-  friend bool operator==(const Box&, const Box&) = default;
-};
-
-// Cells of equal size over the whole domain. Written as coordinate variables (cell centres) named
-// like the dimensions.
-struct UniformGrid {
-  std::vector<std::uint64_t> shape;          // cells of the whole grid, slowest dimension first
-  std::vector<double> origin;                // lower corner of the domain, same order
-  std::vector<double> spacing;               // width of a cell, same order
-  std::vector<Box> blocks;                   // what this rank holds; may be empty
-  std::vector<std::string> dimension_names;  // empty: x; y, x; z, y, x
-};
-
-// One block of a block-structured AMR mesh.
-struct AmrBlock {
-  int level = 1;
-  std::int64_t parent = -1;       // index of the parent block in the whole mesh, -1: none
-  std::vector<double> lower;      // bounding box, x first as in FLASH
-  std::vector<double> upper;
-};
-
-// Block-structured AMR as FLASH has it: all blocks have the same number of
-// cells; the array of a variable is [block][z][y][x]. Written with the variables `lrefine`,
-// `parent` and `bndbox`.
-struct AmrGrid {
-  std::uint64_t blocks_total = 0;               // over all ranks
-  std::uint64_t first_block = 0;                // index of this rank's first block
-  std::vector<AmrBlock> blocks;                 // of this rank; may be empty
-  std::vector<std::uint64_t> cells_per_block;   // slowest dimension first
-};
 
 // --- errors ------------------------------------------------------------------------------------
 
@@ -156,6 +109,8 @@ struct Grid { int id = -1; };
 struct VariableOptions {
   Fill fill = Fill::off;
   bool per_step = false;      // a record variable: every step adds a record
+  Centring centring = Centring::cells;   // of a variable on a grid
+  int components = 1;         // of a variable on a grid: 3 of a vector, 9 of a tensor; if more than 1, its last, fastest dimension
 };
 
 struct OutputOptions {
@@ -227,10 +182,16 @@ class Output {
   // The record dimension; at most one.
   Dimension define_unlimited(std::string_view name);
 
+  // Throws invalid_argument with all that is wrong with the grid on this rank. What ranks have together is known when definitions end.
   Grid define_grid(const UniformGrid& grid);
+  Grid define_grid(const RectilinearGrid& grid);
+  Grid define_grid(const CurvilinearGrid& grid);
+  Grid define_grid(const UnstructuredMesh& grid);
   Grid define_grid(const AmrGrid& grid);
 
-  // An array over a grid: its shape and this rank's blocks are the grid's.
+  // An array over a grid: its shape and this rank's blocks are the grid's. Over the points of a grid of boxes, a block has one more in
+  // each dimension than cells; of points that blocks share, the block that begins there puts them. Over an unstructured mesh there is one
+  // block, of all points or cells of this rank.
   Variable define_variable(std::string_view name, Type external, Grid grid, VariableOptions options = {});
   // An array over dimensions, slowest first (an unlimited one only in front, which makes it a record
   // variable). `blocks`: what this rank will put; several, or none.
@@ -246,6 +207,10 @@ class Output {
   template <class T> void define_attribute(Variable variable, std::string_view name, std::span<const T> values) {
     attribute(variable, name, type_of<T>(), values.data(), values.size());
   }
+
+  // The time of the next step, until it is set again; that of rank 0 counts. For the first time before definitions end, with its unit,
+  // such as "s". Local.
+  void set_time(double time, std::string_view unit = {});
 
   // Creates the file with its metadata. Collective, blocks for one small file operation of rank 0.
   // The first begin_step calls it if the program has not.

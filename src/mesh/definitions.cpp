@@ -9,7 +9,7 @@ namespace glean::mesh {
 
 namespace {
 
-constexpr std::uint8_t definitions_version = 1;
+constexpr std::uint8_t definitions_version = 2;
 
 using base::Decoder;
 using base::Encoder;
@@ -45,13 +45,17 @@ std::vector<double> decode_reals(Decoder& in) {
 }
 
 void decode_variables(Decoder& in, Definitions& definitions) {
-  definitions.variables.resize(in.count(8 + 1 + 8 + 1 + 8, "variables"));
+  definitions.variables.resize(in.count(8 + 1 + 8 + 1 + 8 + 1 + 8, "variables"));
   for (VariableDefinition& variable : definitions.variables) {
     variable.name = in.text();
     variable.external = in.choice<Type>(type_count, "type");
     variable.dimensions = decode_ids(in, definitions.dimensions.size(), "dimension");
     variable.fill = in.choice<std::uint8_t>(2, "fill mode") == 1;
     variable.grid = decode_id(in, definitions.grids.size(), true, "grid");
+    variable.centring = in.choice<Centring>(2, "centring");
+    const std::uint64_t components = in.number();
+    if (components == 0 || components > most_components) in.reject("a variable has a number of components that cannot be");
+    variable.components = static_cast<std::uint32_t>(components);
     for (std::size_t d = 1; d < variable.dimensions.size(); ++d) {
       const auto& dimension = definitions.dimensions[static_cast<std::size_t>(variable.dimensions[d])];
       if (dimension.unlimited) in.reject("an unlimited dimension is not in front");
@@ -63,7 +67,7 @@ void decode_variables(Decoder& in, Definitions& definitions) {
 void decode_grids(Decoder& in, Definitions& definitions) {
   definitions.grids.resize(in.count(1 + 4 * 8, "grids"));
   for (GridDefinition& grid : definitions.grids) {
-    grid.kind = in.choice<GridKind>(2, "kind of grid");
+    grid.kind = in.choice<GridKind>(5, "kind of grid");
     grid.dimensions = decode_ids(in, definitions.dimensions.size(), "dimension");
     grid.coordinates = decode_ids(in, std::size_t{1} << 31, "variable");
     grid.origin = decode_reals(in);
@@ -123,6 +127,8 @@ std::vector<std::byte> Definitions::encode() const {
     encode_ids(out, variable.dimensions);
     out.byte(variable.fill ? 1 : 0);
     out.number(static_cast<std::uint64_t>(variable.grid));
+    out.byte(static_cast<std::uint8_t>(variable.centring));
+    out.number(variable.components);
   }
   out.number(attributes.size());
   for (const Attribute& attribute : attributes) {

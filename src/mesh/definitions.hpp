@@ -32,24 +32,35 @@ struct DimensionDefinition {
   friend bool operator==(const DimensionDefinition&, const DimensionDefinition&) = default;
 };
 
+// What a variable on a grid has one value of. Same order as glean::Centring.
+enum class Centring : std::uint8_t { cells, points };
+
+inline constexpr std::uint32_t most_components = 1u << 16;
+
 struct VariableDefinition {
   std::string name;
   Type external = Type::float64;
   std::vector<int> dimensions;   // indices, slowest first; an unlimited one only in front
   bool fill = false;
   int grid = -1;                 // that it is defined on; -1: none
+  Centring centring = Centring::cells;
+  std::uint32_t components = 1;  // of a variable on a grid; if more than one, its last dimension
   friend bool operator==(const VariableDefinition&, const VariableDefinition&) = default;
 };
 
 enum class GridKind : std::uint8_t {
-  uniform,   // cells of equal size
-  amr,       // block-structured refinement: all blocks have as many cells, and the first dimension counts blocks
+  uniform,        // cells of equal size
+  amr,            // block-structured refinement: all blocks have as many cells, and the first dimension counts blocks
+  rectilinear,    // the cells of an array, with planes of points at any distance
+  curvilinear,    // the cells of an array, with points anywhere
+  unstructured,   // cells of any shape; there is one dimension
 };
 
 struct GridDefinition {
   GridKind kind = GridKind::uniform;
-  std::vector<int> dimensions;    // of a record of a variable that is defined on it, slowest first
-  // Variables. uniform: cell centres along each dimension; amr: level, parent and bounding box of each block.
+  std::vector<int> dimensions;    // of a record of a variable of its cells, slowest first, without components
+  // Variables, as far as the file has them. uniform: cell centres along each dimension; amr: level, parent and bounding box of each block;
+  // rectilinear: points along each dimension; curvilinear: points; unstructured: points, cells, types of cells.
   std::vector<int> coordinates;
   std::vector<double> origin;     // uniform: lower corner and width of a cell, as `dimensions`
   std::vector<double> spacing;

@@ -60,6 +60,8 @@ TEST(Definitions, HaveAnotherFingerprintAfterEveryChange) {
       [](Definitions& d) { d.variables[0].dimensions = {2, 1}; },
       [](Definitions& d) { d.variables[0].fill = true; },
       [](Definitions& d) { d.variables[0].grid = -1; },
+      [](Definitions& d) { d.variables[0].centring = Centring::points; },
+      [](Definitions& d) { d.variables[0].components = 3; },
       [](Definitions& d) { d.variables.pop_back(); },
       [](Definitions& d) { d.grids[0].kind = GridKind::amr; },
       [](Definitions& d) { d.grids[0].dimensions = {2, 1}; },
@@ -112,6 +114,7 @@ TEST(Definitions, RefuseWhatSpeaksOfWhatIsNotDefined) {
       [](Definitions& d) { d.variables[0].dimensions = {3}; },
       [](Definitions& d) { d.variables[0].dimensions = {1, 0}; },   // an unlimited dimension is in front
       [](Definitions& d) { d.variables[0].grid = 1; },
+      [](Definitions& d) { d.variables[0].components = 0; },
       [](Definitions& d) { d.attributes[0].variable = 4; },
       [](Definitions& d) { d.attributes[1].values.pop_back(); },
       [](Definitions& d) { d.grids[0].dimensions = {-1}; },

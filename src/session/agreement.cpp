@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,21 @@ void reduce_all(MPI_Comm comm, const void* mine, void* all, int count, MPI_Datat
   MPI_Iallreduce(sent.data(), received.data(), count, type, op, comm, &request);
   complete(operation, meanwhile);
   std::memcpy(all, received.data(), bytes);
+}
+
+std::vector<std::uint64_t> sums_before(MPI_Comm comm, const std::vector<std::uint64_t>& mine) {
+  auto operation = std::make_unique<Operation>();
+  const auto bytes = std::as_bytes(std::span(mine));
+  operation->sent.assign(bytes.begin(), bytes.end());
+  operation->received.resize(bytes.size());   // what rank 0 gets is not set by MPI
+  MPI_Iexscan(operation->sent.data(), operation->received.data(), static_cast<int>(mine.size()), MPI_UINT64_T, MPI_SUM, comm,
+              &operation->request);
+  complete(operation, meanwhile_of(comm));
+  std::vector<std::uint64_t> before(mine.size(), 0);
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  if (rank != 0) std::memcpy(before.data(), operation->received.data(), operation->received.size());
+  return before;
 }
 
 void gather_bytes(MPI_Comm comm, const void* mine, void* all, std::size_t count) {

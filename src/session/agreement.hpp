@@ -31,6 +31,9 @@ void set_meanwhile(MPI_Comm comm, const Meanwhile* meanwhile);
 void broadcast(MPI_Comm comm, int root, void* bytes, std::size_t count);
 void reduce_all(MPI_Comm comm, const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op);
 
+// Sums of what the ranks before this one have, 0 on rank 0. Collective.
+[[nodiscard]] std::vector<std::uint64_t> sums_before(MPI_Comm comm, const std::vector<std::uint64_t>& mine);
+
 // `count` bytes of each rank, one after the other, to `all` on rank 0. Collective.
 void gather_bytes(MPI_Comm comm, const void* mine, void* all, std::size_t count);
 

@@ -36,6 +36,9 @@ struct Opening {
 class Backend {
  public:
   virtual ~Backend() = default;
+  // All ranks have defined the same, and none has failed before (`earlier`): what they tell each other after it has the same length on all.
+  // A rank that does not come here, because it has failed, may be in create(). Collective; throws on all ranks or none.
+  virtual void agree_on(const mesh::Definitions& definitions, const std::optional<base::Error>& earlier) = 0;
   // Creates the file, unless a rank has failed before (`earlier`). Collective; throws on all ranks or none. After it has
   // thrown, only the destructor may be called.
   // `blocks`: of this rank.

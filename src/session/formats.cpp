@@ -9,8 +9,8 @@
 namespace glean::session {
 namespace {
 
-constexpr const char* names[] = {"cdf1", "cdf2", "cdf5", "npy", "hdf5"};   // as glean::Format
-static_assert(std::size(names) == static_cast<std::size_t>(Format::hdf5) + 1);
+constexpr const char* names[] = {"cdf1", "cdf2", "cdf5", "npy", "hdf5", "hdf5", "vtk"};   // as glean::Format
+static_assert(std::size(names) == static_cast<std::size_t>(Format::vtk) + 1);
 
 constexpr store::CdfVersion cdf_versions[] = {store::CdfVersion::cdf1, store::CdfVersion::cdf2, store::CdfVersion::cdf5};
 
@@ -33,6 +33,23 @@ const store::Format& format_of(Format format) {
     throw base::Error(base::Errc::invalid_argument, "there is no glean::Format " + std::to_string(static_cast<int>(format)));
   }
   return formats().find(names[static_cast<std::size_t>(format)]);
+}
+
+std::unique_ptr<Convention> convention_of(Format format) {
+  switch (format) {
+    case Format::vtkhdf: return make_vtkhdf_convention();
+    case Format::vtk: return make_vtk_convention();
+    case Format::hdf5: return make_plain_convention({.has_64_bit_integers = true, .has_empty_dimensions = true});
+    default: return make_plain_convention({.has_64_bit_integers = format == Format::cdf5, .has_empty_dimensions = false});
+  }
+}
+
+void require_one_file(std::string_view path, Format format, int files) {
+  if (files <= 1 || (format != Format::vtkhdf && format != Format::vtk)) return;
+  throw base::Error(base::Errc::unsupported,
+                    "'" + std::string(path) + "' cannot become " + std::to_string(files) +
+                        " files: files for VTK have the grid of all ranks",
+                    "set plan.files = 1, or choose another format");
 }
 
 std::unique_ptr<DirectFile> create_directly(MPI_Comm comm, const std::string& path, const store::Format& format,

@@ -7,8 +7,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "glean/glean.hpp"
+#include "session/grids/convention.hpp"
 #include "store/format/formats.hpp"
 #include "store/pnetcdf/passthrough.hpp"
 #include "store/pnetcdf/read.hpp"
@@ -18,6 +20,10 @@ namespace glean::session {
 // All that can be written. Made once.
 [[nodiscard]] const store::Formats& formats();
 [[nodiscard]] const store::Format& format_of(Format format);
+// How its files say what grids mean.
+[[nodiscard]] std::unique_ptr<Convention> convention_of(Format format);
+// Throws unsupported where an output of the format would become several files, and cannot.
+void require_one_file(std::string_view path, Format format, int files);
 
 // Reads a file that is there.
 using Reader = store::NetcdfReader;

@@ -16,6 +16,7 @@
 #include "session/agreement.hpp"
 #include "session/formats.hpp"
 #include "session/input.hpp"
+#include "session/mesh_values.hpp"
 #include "session/output_impl.hpp"
 #include "session/translated.hpp"
 #include "store/parts/part_index.hpp"
@@ -87,13 +88,17 @@ Dimension Output::define_unlimited(std::string_view name) {
   return output_call(impl_.get(), OnError::poison, [&](Impl& impl) { return impl.define_dimension(name, 0, true); });
 }
 
-Grid Output::define_grid(const UniformGrid& grid) {
-  return output_call(impl_.get(), OnError::poison, [&](Impl& impl) { return impl.define_grid(grid); });
-}
-
-Grid Output::define_grid(const AmrGrid& grid) {
-  return output_call(impl_.get(), OnError::poison, [&](Impl& impl) { return impl.define_grid(grid); });
-}
+// Copies and checks what this rank has; docs/meshes.md.
+#define GLEAN_DEFINE_GRID(kind, names)                                                                       \
+  Grid Output::define_grid(const kind& grid) {                                                               \
+    return output_call(impl_.get(), OnError::poison,                                                         \
+                       [&](Impl& impl) { return impl.define_grid(session::mesh_of(grid), names); });         \
+  }
+GLEAN_DEFINE_GRID(UniformGrid, grid.dimension_names)
+GLEAN_DEFINE_GRID(RectilinearGrid, grid.dimension_names)
+GLEAN_DEFINE_GRID(CurvilinearGrid, grid.dimension_names)
+GLEAN_DEFINE_GRID(UnstructuredMesh, {})
+GLEAN_DEFINE_GRID(AmrGrid, {})
 
 Variable Output::define_variable(std::string_view name, Type external, Grid grid, VariableOptions options) {
   return output_call(impl_.get(), OnError::poison,
@@ -118,6 +123,10 @@ void Output::define_attribute(Variable variable, std::string_view name, std::str
 void Output::attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count) {
   output_call(impl_.get(), OnError::poison,
               [&](Impl& impl) { impl.define_attribute(variable, name, type, values, count); });
+}
+
+void Output::set_time(double time, std::string_view unit) {
+  output_call(impl_.get(), OnError::poison, [&](Impl& impl) { impl.set_time(time, unit); });
 }
 
 void Output::end_definitions() {
@@ -184,6 +193,7 @@ class Session::Impl {
     core_->require_question("open");
     if (path.find('\0') != path.npos) throw base::Error(base::Errc::invalid_argument, "the path of an output has a zero byte");
     const session::Parts& parts = core_->parts();
+    session::require_one_file(path, format, parts.count);
     session::Opening opening{std::string(path), {}, {}, {}, &session::format_of(format), options.existing == Existing::refuse};
     if (parts.count > 1) opening.path = store::part_path(opening.path, parts.self, parts.count);
     struct Decision {
@@ -227,7 +237,7 @@ class Session::Impl {
     auto backend = base::captures(opening.settings.mode)
                        ? session::make_threaded_backend(core_, opening)
                        : session::make_passthrough_backend(core_, opening);
-    return Output(std::make_unique<Output::Impl>(core_, opening.path, *opening.format,
+    return Output(std::make_unique<Output::Impl>(core_, opening.path, *opening.format, session::convention_of(format),
                                                  std::move(backend)));
   }
 

@@ -2,8 +2,10 @@
 #include "session/output_impl.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "session/agreement.hpp"
+#include "session/grid_totals.hpp"
 #include "store/convert.hpp"
 
 namespace glean {
@@ -11,7 +13,10 @@ namespace glean {
 namespace {
 
 mesh::Type internal(Type type) { return static_cast<mesh::Type>(type); }
-mesh::Box internal(const Box& box) { return {box.start, box.count}; }
+session::VariableChoice internal(const VariableOptions& options) {
+  return {options.fill == Fill::on, options.per_step, static_cast<mesh::Centring>(options.centring),
+          options.components < 0 ? 0 : static_cast<std::uint32_t>(options.components)};
+}
 
 [[noreturn]] void refuse(base::Errc code, const std::string& what, const std::string& hint = {}) {
   throw base::Error(code, what, hint);
@@ -26,17 +31,12 @@ void check_name(const store::Format& format, const char* what, std::string_view 
          format.flaw_of_name("a/b").empty() ? "" : "names begin with a letter, a digit or _, and have no slash");
 }
 
-std::string text(const mesh::Shape& shape) {
-  std::string all;
-  for (const auto extent : shape) all += (all.empty() ? "" : ", ") + std::to_string(extent);
-  return "[" + all + "]";
-}
-
 }  // namespace
 
 Output::Impl::Impl(std::shared_ptr<session::Core> core, std::string path, const store::Format& format,
-                   std::unique_ptr<session::Backend> backend)
-    : core_(std::move(core)), path_(std::move(path)), backend_(std::move(backend)), format_(format) {}
+                   std::unique_ptr<session::Convention> convention, std::unique_ptr<session::Backend> backend)
+    : core_(std::move(core)), path_(std::move(path)), backend_(std::move(backend)), format_(format), convention_(std::move(convention)),
+      program_(core_->rank(), path_) {}
 
 Output::Impl::~Impl() {
   const bool open = phase_ == Phase::between_steps || phase_ == Phase::in_step;
@@ -80,96 +80,59 @@ void Output::Impl::require(Phase phase, const char* call) const {
 }
 
 const std::string& Output::Impl::name(Variable variable) const {
-  return definitions_.variables[static_cast<std::size_t>(variable.id)].name;
+  return program_.definitions().variables[static_cast<std::size_t>(variable.id)].name;
 }
 
 const Output::Impl::VariableInfo& Output::Impl::info(Variable variable, const char* call) const {
-  if (variable.id < 0 || static_cast<std::size_t>(variable.id) >= variables_.size()) {
+  if (variable.id < 0 || static_cast<std::size_t>(variable.id) >= program_.variables().size()) {
     refuse(base::Errc::not_found, std::string(call) + ": '" + path_ + "' has no such variable (id " +
                                 std::to_string(variable.id) + ")", "use the handle that define_variable returned");
   }
-  return variables_[static_cast<std::size_t>(variable.id)];
+  return program_.variables()[static_cast<std::size_t>(variable.id)];
 }
 
 Dimension Output::Impl::define_dimension(std::string_view name, std::uint64_t length, bool unlimited) {
   require(Phase::defining, "define_dimension");
   check_name(format_, "dimension", name);
-  for (const auto& dimension : definitions_.dimensions) {
-    if (dimension.name == name) refuse(base::Errc::invalid_argument, "dimension '" + dimension.name + "' is defined already");
-    if (unlimited && dimension.unlimited) {
-      refuse(base::Errc::invalid_argument, "'" + dimension.name + "' is unlimited already: a file has one such dimension");
-    }
-  }
   if (length == 0 && !unlimited) {
     refuse(base::Errc::invalid_argument, "dimension '" + std::string(name) + "' has length 0", "use define_unlimited for records");
   }
-  definitions_.dimensions.push_back({std::string(name), length, unlimited});
-  return {static_cast<int>(definitions_.dimensions.size()) - 1};
+  return {program_.define_dimension(name, length, unlimited)};
+}
+
+Grid Output::Impl::define_grid(mesh::Mesh grid, std::vector<std::string> dimension_names) {
+  require(Phase::defining, "define_grid");
+  for (const std::string& name : dimension_names) check_name(format_, "dimension", name);
+  const int id = program_.define_grid(std::move(grid), std::move(dimension_names));
+  convention_->describe(program_, id);
+  return {id};
 }
 
 Variable Output::Impl::define_variable(std::string_view name, Type external, Grid grid, VariableOptions options) {
   require(Phase::defining, "define_variable");
-  if (grid.id < 0 || static_cast<std::size_t>(grid.id) >= definitions_.grids.size()) {
-    refuse(base::Errc::not_found, "variable '" + std::string(name) + "' is defined on a grid that '" + path_ + "' does not have");
-  }
-  std::vector<Dimension> dimensions;
-  for (const int id : definitions_.grids[static_cast<std::size_t>(grid.id)].dimensions) dimensions.push_back({id});
-  if (options.per_step) {
-    auto unlimited = std::find_if(definitions_.dimensions.begin(), definitions_.dimensions.end(),
-                                  [](const auto& dimension) { return dimension.unlimited; });
-    const auto id = unlimited == definitions_.dimensions.end()
-                        ? define_dimension("time", 0, true).id
-                        : static_cast<int>(unlimited - definitions_.dimensions.begin());
-    dimensions.insert(dimensions.begin(), Dimension{id});
-  }
-  std::vector<Box> blocks;
-  for (const auto& block : grid_blocks_[static_cast<std::size_t>(grid.id)]) blocks.push_back({block.start, block.count});
-  const Variable variable = define_variable(name, external, dimensions, std::move(blocks), options);
-  definitions_.variables[static_cast<std::size_t>(variable.id)].grid = grid.id;
-  return variable;
+  check_variable_name(name);
+  return {program_.define_grid_variable(name, internal(external), grid.id, internal(options))};
 }
 
 Variable Output::Impl::define_variable(std::string_view name, Type external, std::span<const Dimension> dimensions,
                                        std::vector<Box> blocks, VariableOptions options) {
   require(Phase::defining, "define_variable");
+  check_variable_name(name);
+  std::vector<int> ids;
+  for (const Dimension& dimension : dimensions) ids.push_back(dimension.id);
+  std::vector<mesh::Box> boxes;
+  for (Box& block : blocks) boxes.push_back({std::move(block.start), std::move(block.count)});
+  if (options.centring != Centring::cells || options.components != 1) {
+    refuse(base::Errc::invalid_argument, "variable '" + std::string(name) + "' has a centring or components, and is on no grid",
+           "give it a dimension for its components");
+  }
+  return {program_.define_variable(name, internal(external), ids, std::move(boxes), internal(options))};
+}
+
+void Output::Impl::check_variable_name(std::string_view name) const {
   check_name(format_, "variable", name);
-  const std::string text_name(name);
-  for (const auto& variable : definitions_.variables) {
-    if (variable.name == name) refuse(base::Errc::invalid_argument, "variable '" + text_name + "' is defined already");
-  }
-  mesh::VariableDefinition variable{text_name, internal(external), {}, options.fill == Fill::on, -1};
-  VariableInfo info;
-  for (std::size_t d = 0; d < dimensions.size(); ++d) {
-    const int id = dimensions[d].id;
-    if (id < 0 || static_cast<std::size_t>(id) >= definitions_.dimensions.size()) {
-      refuse(base::Errc::not_found, "dimension " + std::to_string(d) + " of variable '" + text_name + "' is not defined");
-    }
-    const auto& dimension = definitions_.dimensions[static_cast<std::size_t>(id)];
-    if (dimension.unlimited && d != 0) {
-      refuse(base::Errc::invalid_argument, "variable '" + text_name + "': the unlimited dimension '" + dimension.name +
-                                         "' must be the first one");
-    }
-    variable.dimensions.push_back(id);
-    if (!dimension.unlimited) info.shape.push_back(dimension.length);
-  }
-  if (options.per_step && info.shape.size() == dimensions.size()) {
-    refuse(base::Errc::invalid_argument, "variable '" + text_name + "' is per step, but has no unlimited dimension",
-           "put what define_unlimited returned in front of its dimensions");
-  }
-  for (const auto& block : blocks) {
-    if (block.start.size() != info.shape.size() || block.count.size() != info.shape.size()) {
-      refuse(base::Errc::invalid_argument, "a block of variable '" + text_name + "' has " + std::to_string(block.count.size()) +
-                                         " dimensions, the variable has " + std::to_string(info.shape.size()));
-    }
-    if (!mesh::whole(info.shape).contains(internal(block))) {
-      refuse(base::Errc::invalid_argument, "block " + mesh::to_string(internal(block)) + " does not lie in variable '" +
-                                         text_name + "' of shape " + text(info.shape));
-    }
-    if (!internal(block).empty()) info.blocks.push_back(internal(block));
-  }
-  definitions_.variables.push_back(std::move(variable));
-  variables_.push_back(std::move(info));
-  return {static_cast<int>(variables_.size()) - 1};
+  const std::string flaw = convention_->flaw_of_name(name);
+  if (!flaw.empty()) refuse(base::Errc::invalid_argument, "the name of variable '" + std::string(name) + "' cannot be used: " + flaw);
 }
 
 void Output::Impl::define_attribute(Variable variable, std::string_view name, Type type, const void* values,
@@ -177,22 +140,52 @@ void Output::Impl::define_attribute(Variable variable, std::string_view name, Ty
   require(Phase::defining, "define_attribute");
   check_name(format_, "attribute", name);
   if (variable.id != -1) static_cast<void>(info(variable, "define_attribute"));
-  const auto* bytes = static_cast<const std::byte*>(values);
-  definitions_.attributes.push_back(
-      {variable.id, std::string(name), internal(type), {bytes, bytes + count * mesh::size_of(internal(type))}});
+  program_.define_attribute(variable.id, name, internal(type),
+                            {static_cast<const std::byte*>(values), count * mesh::size_of(internal(type))});
+}
+
+void Output::Impl::set_time(double time, std::string_view unit) {
+  require_open("set_time");
+  if (phase_ == Phase::defining) {
+    time_unit_ = unit;
+  } else if (!time_unit_) {
+    refuse(base::Errc::invalid_state, "set_time of '" + path_ + "': it has no time, and its definitions have ended",
+           "call set_time before end_definitions and before the first step, too");
+  }
+  if (phase_ == Phase::in_step) {
+    refuse(base::Errc::invalid_state, "set_time of '" + path_ + "': a step is open", "set the time before begin_step");
+  }
+  if (!std::isfinite(time)) refuse(base::Errc::invalid_argument, "set_time of '" + path_ + "': the time is not a finite number");
+  time_ = time;
+}
+
+// What ranks must know of each other's grids is asked for only where there is something to know. A rank whose definitions have failed
+// may not know that the others ask: the first agreement of both is the same.
+void Output::Impl::view_file() {
+  session::Contribution mine;
+  const auto unfit = session::caught([&] { mine = convention_->contribution(program_); });
+  if (unfit) poison(*unfit);
+  session::Totals totals;
+  if (unfit || !mine.empty()) {
+    backend_->agree_on(program_.definitions(), early_error_);
+    totals = session::together(*core_, path_, mine);
+  }
+  if (early_error_) return;
+  const auto failed = session::caught([&] { file_ = convention_->view(program_, totals, time_unit_); });
+  if (failed) poison(*failed);
+  program_.forget_meshes();
 }
 
 void Output::Impl::end_definitions() {
   require(Phase::defining, "end_definitions");
   core_->require_usable("end_definitions");
-  session::Blocks blocks;
-  for (const VariableInfo& variable : variables_) {
-    blocks.push_back(variable.blocks);
-    box_.start.reserve(variable.shape.size());
-    box_.count.reserve(variable.shape.size());
-  }
   try {
-    backend_->create(definitions_, blocks, early_error_);
+    view_file();
+    for (const VariableInfo& variable : program_.variables()) {
+      box_.start.reserve(variable.shape.size());
+      box_.count.reserve(variable.shape.size());
+    }
+    backend_->create(file_.definitions, file_.blocks, early_error_);
   } catch (const base::Error& error) {
     phase_ = Phase::failed;
     creation_error_ = error.what();
@@ -207,25 +200,70 @@ void Output::Impl::begin_step() {
   require(Phase::between_steps, "begin_step");
   backend_->begin_step(steps_);
   phase_ = Phase::in_step;
-  if (!coordinates_.empty()) put_coordinates();
-}
-
-void Output::Impl::put_coordinates() {
   try {
-    for (const auto& coordinates : coordinates_) {
-      const auto& definition = definitions_.variables[static_cast<std::size_t>(coordinates.variable.id)];
-      put_all(coordinates.variable, static_cast<Type>(definition.external), coordinates.values.data(),
-              coordinates.values.size() / mesh::size_of(definition.external));
-    }
+    if (!file_.first_puts.empty()) put_first();
+    if (file_.time >= 0 && core_->is_root()) put_time();
   } catch (const base::Error& error) {
     poison(error);
     throw;
   }
-  coordinates_.clear();
+}
+
+void Output::Impl::put_first() {
+  for (const session::FilePut& put : file_.first_puts) {
+    backend_->put(static_cast<std::uint32_t>(put.variable), steps_, put.box, put.memory,
+                  {put.values.data(), mesh::size_of(put.memory), put.box.count, {}});
+    ++core_->figures().puts;
+  }
+  file_.first_puts = {};
+}
+
+// One that has no records is put once.
+void Output::Impl::put_time() {
+  const bool per_step = file_.definitions.per_step(file_.time);
+  if (!per_step && steps_ != 0) return;
+  const mesh::Box box = mesh::whole(file_.definitions.shape(file_.time));
+  backend_->put(static_cast<std::uint32_t>(file_.time), steps_, box, mesh::Type::float64,
+                {reinterpret_cast<const std::byte*>(&time_), sizeof time_, box.count, {}});
+  ++core_->figures().puts;
+}
+
+class Output::Impl::SplitPut final : public session::PutMap::Receiver {
+ public:
+  SplitPut(Impl& impl, const mesh::Box& box, mesh::Type memory, const capture::Source& source, std::span<const std::ptrdiff_t> strides)
+      : impl_(impl), box_(box), memory_(memory), source_(source), strides_(strides) {}
+
+  void take(int variable, const mesh::Box& file, const mesh::Box& part) override {
+    std::ptrdiff_t first = 0;
+    for (std::size_t d = 0; d < part.start.size(); ++d) first += static_cast<std::ptrdiff_t>(part.start[d] - box_.start[d]) * strides_[d];
+    const auto size = static_cast<std::ptrdiff_t>(source_.element_bytes);
+    impl_.backend_->put(static_cast<std::uint32_t>(variable), impl_.steps_, file, memory_,
+                        {source_.first + first * size, source_.element_bytes, part.count, strides_});
+  }
+
+ private:
+  Impl& impl_;
+  const mesh::Box& box_;
+  mesh::Type memory_;
+  const capture::Source& source_;
+  std::span<const std::ptrdiff_t> strides_;
+};
+
+void Output::Impl::put_block(Variable variable, std::size_t block, const mesh::Box& box, mesh::Type memory, const capture::Source& source) {
+  const session::FileView::Route& route = file_.routes[static_cast<std::size_t>(variable.id)];
+  if (!route.map) return backend_->put(static_cast<std::uint32_t>(route.variable), steps_, box, memory, source);
+  std::span<const std::ptrdiff_t> strides = source.strides;
+  if (strides.empty()) {
+    strides_.assign(box.count.size(), 1);
+    for (std::size_t d = box.count.size(); d-- > 1;) strides_[d - 1] = strides_[d] * static_cast<std::ptrdiff_t>(box.count[d]);
+    strides = strides_;
+  }
+  SplitPut split(*this, box, memory, source, strides);
+  route.map->split(block, box, split);
 }
 
 void Output::Impl::check_conversion(Variable variable, Type memory) const {
-  const auto& definition = definitions_.variables[static_cast<std::size_t>(variable.id)];
+  const auto& definition = program_.definitions().variables[static_cast<std::size_t>(variable.id)];
   if (store::converter(internal(memory), definition.external) == nullptr) {
     refuse(base::Errc::invalid_argument, "type mismatch: " + std::string(mesh::name_of(internal(memory))) + " data cannot be put into '" +
                                        definition.name + "' of type " + std::string(mesh::name_of(definition.external)));
@@ -244,8 +282,9 @@ void Output::Impl::put_all(Variable variable, Type memory, const void* data, std
   }
   const std::size_t size = mesh::size_of(internal(memory));
   const auto* bytes = static_cast<const std::byte*>(data);
-  for (const auto& block : info.blocks) {
-    backend_->put(static_cast<std::uint32_t>(variable.id), steps_, block, internal(memory), {bytes, size, block.count, {}});
+  for (std::size_t b = 0; b < info.blocks.size(); ++b) {
+    const mesh::Box& block = info.blocks[b];
+    put_block(variable, b, block, internal(memory), {bytes, size, block.count, {}});
     bytes += block.elements() * size;
   }
   if (expected != 0) ++core_->figures().puts;
@@ -268,13 +307,14 @@ void Output::Impl::put_box(Variable variable, std::span<const std::uint64_t> sta
                                        " strides for " + std::to_string(info.shape.size()) + " dimensions");
   }
   if (inner.empty()) return;
-  if (std::none_of(info.blocks.begin(), info.blocks.end(), [&](const auto& block) { return block.contains(inner); })) {
+  const auto block = std::find_if(info.blocks.begin(), info.blocks.end(), [&](const auto& each) { return each.contains(inner); });
+  if (block == info.blocks.end()) {
     refuse(base::Errc::invalid_argument, "put of '" + name(variable) + "' " + mesh::to_string(inner) +
                                        " lies outside the blocks that rank " + std::to_string(core_->rank()) + " has defined",
            "give define_variable all blocks that this rank will put");
   }
-  backend_->put(static_cast<std::uint32_t>(variable.id), steps_, inner, internal(memory),
-                {static_cast<const std::byte*>(first), mesh::size_of(internal(memory)), inner.count, strides});
+  put_block(variable, static_cast<std::size_t>(block - info.blocks.begin()), inner, internal(memory),
+            {static_cast<const std::byte*>(first), mesh::size_of(internal(memory)), inner.count, strides});
   ++core_->figures().puts;
 }
 
@@ -285,8 +325,8 @@ void Output::Impl::end_step() {
 }
 
 Variable Output::Impl::find_variable(std::string_view name) const {
-  for (std::size_t v = 0; v < definitions_.variables.size(); ++v) {
-    if (definitions_.variables[v].name == name) return {static_cast<int>(v)};
+  for (std::size_t v = 0; v < program_.definitions().variables.size(); ++v) {
+    if (program_.definitions().variables[v].name == name) return {static_cast<int>(v)};
   }
   refuse(base::Errc::not_found, "'" + path_ + "' has no variable '" + std::string(name) + "'");
 }

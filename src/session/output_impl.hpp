@@ -9,22 +9,23 @@
 
 #include "glean/glean.hpp"
 #include "session/backend.hpp"
+#include "session/grids/convention.hpp"
 
 namespace glean {
 
 class Output::Impl {
  public:
   Impl(std::shared_ptr<session::Core> core, std::string path, const store::Format& format,
-       std::unique_ptr<session::Backend> backend);
+       std::unique_ptr<session::Convention> convention, std::unique_ptr<session::Backend> backend);
   ~Impl();
 
   Dimension define_dimension(std::string_view name, std::uint64_t length, bool unlimited);
-  Grid define_grid(const UniformGrid& grid);
-  Grid define_grid(const AmrGrid& grid);
+  Grid define_grid(mesh::Mesh grid, std::vector<std::string> dimension_names);
   Variable define_variable(std::string_view name, Type external, Grid grid, VariableOptions options);
   Variable define_variable(std::string_view name, Type external, std::span<const Dimension> dimensions,
                            std::vector<Box> blocks, VariableOptions options);
   void define_attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count);
+  void set_time(double time, std::string_view unit);
   void end_definitions();
   void begin_step();
   void put_all(Variable variable, Type memory, const void* data, std::size_t elements);
@@ -42,35 +43,33 @@ class Output::Impl {
 
  private:
   enum class Phase { defining, between_steps, in_step, closed, failed };   // failed: there is no file
-  struct VariableInfo {
-    mesh::Shape shape;                 // of one record
-    std::vector<mesh::Box> blocks;     // of this rank
-  };
-  struct Coordinates {                 // what a grid says about itself, put in the first step
-    Variable variable;
-    std::vector<std::byte> values;
-  };
+  using VariableInfo = session::Program::VariableInfo;
+  // Puts of a variable of the program that are several of variables of the file.
+  class SplitPut;
 
   void require(Phase phase, const char* call) const;
-  void put_coordinates();
+  void check_variable_name(std::string_view name) const;
+  void view_file();
+  void put_first();
+  void put_time();
+  // `box` lies in the block of that index.
+  void put_block(Variable variable, std::size_t block, const mesh::Box& box, mesh::Type memory, const capture::Source& source);
   void require_open(const char* call) const;
   [[nodiscard]] const VariableInfo& info(Variable variable, const char* call) const;
   [[nodiscard]] const std::string& name(Variable variable) const;
   void check_conversion(Variable variable, Type memory) const;
-  // Returns the variable that has them.
-  template <class T> int add_coordinates(std::string_view name, std::span<const Dimension> dimensions,
-                                          const Box& box, std::span<const T> values);
-  Grid add_grid(mesh::GridDefinition grid, std::vector<mesh::Box> blocks);
 
   std::shared_ptr<session::Core> core_;
   std::string path_;
   std::unique_ptr<session::Backend> backend_;
   const store::Format& format_;
-  mesh::Definitions definitions_;
-  std::vector<VariableInfo> variables_;
-  std::vector<std::vector<mesh::Box>> grid_blocks_;   // of each grid, what this rank has
-  mesh::Box box_;   // of the put that is made: it has room already
-  std::vector<Coordinates> coordinates_;
+  std::unique_ptr<session::Convention> convention_;
+  session::Program program_;
+  session::FileView file_;   // when definitions have ended
+  mesh::Box box_;            // of the put that is made: it has room already
+  std::vector<std::ptrdiff_t> strides_;   // of a contiguous put that is split
+  std::optional<std::string> time_unit_;  // there is a time
+  double time_ = 0;
   Phase phase_ = Phase::defining;
   std::uint64_t steps_ = 0;   // ended
   std::optional<base::Error> early_error_;   // of a definition of this rank, before there is a file to poison

@@ -31,15 +31,18 @@ class PassthroughBackend final : public Backend {
     if (!closed_) forsake();
   }
 
-  void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
+  void agree_on(const mesh::Definitions& definitions, const std::optional<base::Error>& earlier) override {
     InCall in_call(core_->collective(), Call::end_definitions, opening_.path);
     const Outcome outcome =
         settle(core_->comm(), {fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()},
                [&](const FourWords& words) { return core_->least_of_all(words); });
-    if (outcome.error) {
-      throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
-                        outcome.error->hint());
-    }
+    if (!outcome.error) return;
+    throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(), outcome.error->hint());
+  }
+
+  void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
+    agree_on(definitions, earlier);
+    InCall in_call(core_->collective(), Call::end_definitions, opening_.path);
     struct File {
       char path[4096];
       plan::CollectivePlan plan;

@@ -26,6 +26,25 @@ class ThreadedBackend final : public Backend {
     if (is_part()) index_.output = core_->new_output_id(store::parse_part_path(opening_.path)->path);
   }
 
+  // The messages of create() up to where ranks agree, with nothing described: a rank that has failed may be there.
+  void agree_on(const mesh::Definitions& definitions, const std::optional<base::Error>& earlier) override {
+    InCall in_call(core_->collective(), Call::end_definitions, opening_.path);
+    Proposal mine{fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()};
+    if (is_part()) static_cast<void>(gather_blocks(core_->comm(), {}));
+    const bool several = core_->is_shared();
+    std::uint64_t word = Proposal::no_word;
+    if (several && core_->nodes().is_aggregator()) {
+      const auto error = caught([&] { take_from_root(word); });
+      if (!mine.error) mine.error = error;
+    }
+    const Outcome outcome = settle(core_->comm(), mine, [&](const FourWords& words) { return core_->least_of_all(words); });
+    if (!outcome.error) return;
+    if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);
+    if (several) core_->outputs().forget_finished();
+    core_->outputs().hear_of_loss(*outcome.error);
+    refuse(*outcome.error);
+  }
+
   // Rank 0 describes the file, and the drain makes it, while the others come along: one reduction for everything.
   void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) override {
     InCall in_call(core_->collective(), Call::end_definitions, opening_.path);
@@ -67,8 +86,7 @@ class ThreadedBackend final : public Backend {
     if (!outcome.error) return;
     core_->outputs().hear_of_loss(*outcome.error);
     abandon();   // by all ranks: the drain removes the file
-    throw base::Error(outcome.error->code(), "cannot create '" + opening_.path + "': " + outcome.error->what(),
-                      outcome.error->hint());
+    refuse(*outcome.error);
   }
 
   void begin_step(std::uint64_t step) override {
@@ -147,6 +165,9 @@ class ThreadedBackend final : public Backend {
   [[nodiscard]] const OutputName& name() const override { return opening_.name; }
 
  private:
+  [[noreturn]] void refuse(const base::Error& error) const {
+    throw base::Error(error.code(), "cannot create '" + opening_.path + "': " + error.what(), error.hint());
+  }
   [[nodiscard]] bool is_part() const { return core_->parts().count > 1; }
   [[nodiscard]] bool may_drop() const { return opening_.settings.full == base::WhenFull::drop; }
   [[nodiscard]] bool keeps_first_step() const { return has_fixed_ && has_records_; }

@@ -73,7 +73,7 @@ static void a_uniform_grid_and_a_record_variable_arrive(glean_session *session, 
   OUT(glean_output_define_uniform_grid(out, &mesh, &grid));
   glean_variable dens = {-1}, pres = {-1}, flag = {-1};
   OUT(glean_output_define_grid_variable(out, "dens", GLEAN_FLOAT64, grid, NULL, &dens));
-  glean_variable_options per_step = {sizeof per_step, GLEAN_FILL_OFF, 1};
+  glean_variable_options per_step = {sizeof per_step, GLEAN_FILL_OFF, 1, GLEAN_CELLS, 1};
   glean_dimension time = {-1}, along = {-1};
   OUT(glean_output_define_unlimited(out, "time", &time));
   OUT(glean_output_define_dimension(out, "along", (uint64_t)ranks, &along));

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-FILES = ("include/glean/glean.hpp", "include/glean/glean.h", "docs/api.md")
+FILES = ("include/glean/glean.hpp", "include/glean/glean.h", "docs/api.md", "include/glean/mesh.hpp", "include/glean/mesh.h")
 
 
 class CheckApi(unittest.TestCase):

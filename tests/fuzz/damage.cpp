@@ -181,7 +181,7 @@ class Damage {
     const std::uint8_t field = program_.byte();
     const std::uint64_t value = program_.number();
     switch (field % 9) {
-      case 0: layout.format = std::array{"cdf1", "cdf2", "cdf5", "npy", "none", "hdf5"}[value % 6]; return;
+      case 0: layout.format = std::array{"cdf1", "cdf2", "cdf5", "npy", "none", "hdf5", "vtk"}[value % 7]; return;
       case 1: layout.header_bytes = value; return;
       case 2: layout.range = static_cast<base::RangeRule>(value % 2); return;
       case 3: variable.external = static_cast<mesh::Type>(value % mesh::type_count); return;

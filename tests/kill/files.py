@@ -22,8 +22,10 @@ class File:
 
 
 def validate(path):
-    is_hdf5 = path.read_bytes()[:4] == b"\x89HDF"
-    command = ["h5dump", "-H"] if is_hdf5 else ["ncvalidator"]
+    begin = path.read_bytes()[:14]
+    if begin == b"# vtk DataFile":   # its readers are too large for this: tests/meshes has them
+        return
+    command = ["h5dump", "-H"] if begin[:4] == b"\x89HDF" else ["ncvalidator"]
     run = subprocess.run([*command, str(path)], capture_output=True, text=True)
     if run.returncode != 0:
         raise RuntimeError(f"{command[0]} on {path}: {run.stdout}{run.stderr}")

@@ -32,7 +32,9 @@ using kill::Phase;
 using kill::Witness;
 
 constexpr int checkpoints = 6, checkpoint_names = 3, series = 4, series_steps_max = 6;
-constexpr std::uint32_t hdf5_file = KILL_WITH_HDF5 != 0 ? checkpoints + series - 1 : ~std::uint32_t{0};   // a series
+// Which of the files are none of NetCDF's: a series, and two checkpoints.
+constexpr std::uint32_t hdf5_file = KILL_WITH_HDF5 != 0 ? checkpoints + series - 1 : ~std::uint32_t{0};
+constexpr std::uint32_t vtkhdf_file = KILL_WITH_HDF5 != 0 ? 3 : ~std::uint32_t{0}, vtk_file = 4;
 
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15;
@@ -47,6 +49,8 @@ struct File {
   std::uint32_t steps;
   bool is_series;   // otherwise its variables are fixed
   std::uint64_t rows, columns;
+  [[nodiscard]] bool is_for_vtk() const { return index == vtkhdf_file || index == vtk_file; }
+  [[nodiscard]] bool is_netcdf() const { return index != hdf5_file && !is_for_vtk(); }
 };
 
 // What runs, the same on every rank.
@@ -106,9 +110,9 @@ class Writer {
     witness_.reach(Phase::session_closed);
   }
 
-  void write_references(const std::string& directory, bool of_hdf5) {
+  void write_references(const std::string& directory, bool of_netcdf) {
     for (const File& file : program_.files) {
-      if ((file.index == hdf5_file) != of_hdf5) continue;
+      if (file.is_netcdf() != of_netcdf) continue;
       for (std::uint32_t steps = 1; steps <= file.steps; ++steps) {
         Open output = define(file, directory + "/" + std::to_string(file.index) + "@" + std::to_string(steps));
         while (output.steps < steps) step(file, output);
@@ -137,7 +141,22 @@ class Writer {
     return file.rows * before / all;
   }
 
+  // Over the cells of a grid, as these formats have it.
+  Open define_for_vtk(const File& file, const std::string& path) {
+    glean::Output output = session_.open(path, file.index == vtk_file ? glean::Format::vtk : glean::Format::vtkhdf);
+    const std::uint64_t first = first_row(file, rank_);
+    const glean::Box mine{{first, 0}, {first_row(file, rank_ + 1) - first, file.columns}};
+    const glean::Grid grid = output.define_grid(glean::UniformGrid{{file.rows, file.columns}, {0, 0}, {1, 1}, {mine}, {}});
+    const auto mask = output.define_variable("mask", glean::Type::float32, grid, {.fill = glean::Fill::on});
+    const auto state = output.define_variable("state", glean::Type::float64, grid);
+    const auto flags = output.define_variable("flags", glean::Type::int32, grid, {.fill = glean::Fill::on});
+    output.define_attribute("title", "a file that survives");
+    output.set_time(file.index);
+    return {std::move(output), state, flags, mask, mine};
+  }
+
   Open define(const File& file, const std::string& path) {
+    if (file.is_for_vtk()) return define_for_vtk(file, path);
     const auto netcdf = file.index % 2 == 0 ? glean::Format::cdf5 : glean::Format::cdf2;
     glean::Output output = session_.open(path, file.index == hdf5_file ? glean::Format::hdf5 : netcdf);
     std::vector<glean::Dimension> dimensions{output.define_dimension("row", file.rows),
@@ -191,9 +210,9 @@ class Writer {
 void go(const std::vector<std::string>& arguments) {
   const auto seed = static_cast<unsigned>(std::stoul(arguments.back()));
   if (arguments[0] == "--references") {
-    Writer(seed, {}).write_references(arguments[1], false);
-    // No library writes HDF5 as the drain does: tests/session compares such files with those of h5py.
-    return Writer(seed, {}, {{"mode", "threaded"}}).write_references(arguments[1], true);
+    Writer(seed, {}).write_references(arguments[1], true);
+    // No library writes others as the drain does: tests/session and tests/meshes let other programs read such files.
+    return Writer(seed, {}, {{"mode", "threaded"}}).write_references(arguments[1], false);
   }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

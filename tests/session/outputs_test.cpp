@@ -388,7 +388,8 @@ TEST_F(Outputs, HaveGridsWithCoordinates) {
                                                   .dimension_names = {}});
     AmrGrid mesh{.blocks_total = ranks - 1 + 2, .first_block = mine, .blocks = {}, .cells_per_block = {2, 2}};
     for (std::uint64_t i = 0; i < (mine + 1 == ranks ? 2U : 1U); ++i) {
-      mesh.blocks.push_back({.level = 3, .parent = -1, .lower = {0.5, 1.5}, .upper = {2.5, 3.5}});
+      const double y = 1.5 + 2.0 * static_cast<double>(i);
+      mesh.blocks.push_back({.level = 3, .parent = -1, .lower = {0.5, y}, .upper = {2.5, y + 2}});
     }
     const Grid blocks = out.define_grid(mesh);
     const Variable temperature = out.define_variable("temperature", Type::float32, grid, {.per_step = true});

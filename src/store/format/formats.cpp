@@ -9,6 +9,7 @@
 #include "store/format/cdf/cdf.hpp"
 #include "store/format/hdf5/hdf5.hpp"
 #include "store/format/npy/npy.hpp"
+#include "store/format/vtk/vtk.hpp"
 
 namespace glean::store {
 
@@ -30,6 +31,7 @@ Formats Formats::without_libraries() {
   for (const CdfVersion version : {CdfVersion::cdf1, CdfVersion::cdf2, CdfVersion::cdf5}) formats.add(make_cdf_format(version));
   formats.add(make_hdf5_format());
   formats.add(make_npy_format());
+  formats.add(make_vtk_format());
   return formats;
 }
 

@@ -78,7 +78,8 @@ class Objects {
     const VariableLayout& variable = places_.layout.variables[v];
     const std::string what = "cannot define variable " + quoted(variable.name);
     const Handle type = hdf5_element_type(variable.external, what), space = dataspace(variable, what), list = creation(v, type, what);
-    if (!variable.per_step()) metadata_.expect_data({variable.begin_bytes, variable.begin_bytes + variable.record_bytes()});
+    const bool has_data = !variable.per_step() && variable.record_bytes() != 0;   // what has no elements gets no place
+    if (has_data) metadata_.expect_data({variable.begin_bytes, variable.begin_bytes + variable.record_bytes()});
     const Handle dataset(H5Dcreate2(file_, variable.name.c_str(), type.id(), space.id(), with_groups_.id(), list.id(), H5P_DEFAULT),
                          H5Dclose, what);
     if (!metadata_.has_been_taken()) throw base::Error(base::Errc::io, what + ": HDF5 has not allocated its data at once");
@@ -99,7 +100,8 @@ class Objects {
 #endif
   }
 
-  // A name of an attribute of the output may begin with that of a group, or of a variable: then it belongs to that.
+  // A name of an attribute of the output may begin with that of a group, or of a variable: then it belongs to that. One that ends there is
+  // none: the group is made.
   Handle owner(const mesh::Attribute& attribute, std::string& name, const std::string& what) {
     if (attribute.variable >= 0) {
       const std::string& variable = definitions_.variables.at(static_cast<std::size_t>(attribute.variable)).name;
@@ -120,6 +122,7 @@ class Objects {
     }
     std::string name = attribute.name;
     const Handle object = owner(attribute, name, what);
+    if (name.empty() && attribute.variable < 0) return;
     write_hdf5_attribute(object.id(), name, attribute, what);
   }
 

@@ -34,11 +34,6 @@ Bytes alignment_of(const FileLayout& layout) {
 }
 
 void check_sizes(const mesh::Definitions& definitions) {
-  for (const mesh::DimensionDefinition& dimension : definitions.dimensions) {
-    if (dimension.length != 0 || dimension.unlimited) continue;
-    throw base::Error(base::Errc::invalid_argument, "cannot define dimension '" + dimension.name + "': its length is 0",
-                      "only the unlimited dimension has no length");
-  }
   Bytes all = header_most;
   for (std::size_t v = 0; v < definitions.variables.size(); ++v) {
     Bytes bytes = mesh::size_of(definitions.variables[v].external);

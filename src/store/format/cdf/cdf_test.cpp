@@ -63,13 +63,13 @@ TEST(Cdf, HasANumberOfRecordsThatIsBigEndianAndAsWideAsTheVersion) {
 }
 
 TEST(Formats, AreFoundByTheirNamesAndOthersAreNamed) {
-  for (const char* name : {"cdf1", "cdf2", "cdf5", "hdf5", "npy"}) EXPECT_EQ(Formats::to_finish().find(name).name(), name);
+  for (const char* name : {"cdf1", "cdf2", "cdf5", "hdf5", "npy", "vtk"}) EXPECT_EQ(Formats::to_finish().find(name).name(), name);
   try {
     static_cast<void>(Formats::to_finish().find("hdf9"));
     FAIL() << "nothing was thrown";
   } catch (const base::Error& error) {
     EXPECT_EQ(error.code(), base::Errc::unsupported);
-    EXPECT_STREQ(error.what(), "there is no file format 'hdf9' here, only cdf1, cdf2, cdf5, hdf5, npy");
+    EXPECT_STREQ(error.what(), "there is no file format 'hdf9' here, only cdf1, cdf2, cdf5, hdf5, npy, vtk");
   }
 }
 

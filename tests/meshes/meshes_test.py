@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes meshes of all kinds on several ranks, one of which has nothing, and lets other people's programs read them.
+
+  meshes_test.py --writer PROGRAM --readers PYTHON --ranks N --format FORMAT
+
+PYTHON has VTK's wheel (`make setup` makes it); ParaView's own is looked for beside it. A reader that is not there is named; the test is
+skipped if none is.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIPPED = 77
+MESHES = {
+    "vtkhdf": ["uniform", "uniform_2d", "uniform_1d", "large", "one_cell", "mixed", "lagrange", "empty", "amr", "amr_2d"],
+    "vtk": ["uniform", "uniform_2d", "uniform_1d", "large", "one_cell", "rectilinear", "rectilinear_2d", "curvilinear", "curvilinear_2d",
+            "mixed", "lagrange", "empty"],
+    "hdf5": ["uniform", "rectilinear", "curvilinear", "mixed", "empty", "amr"],
+    "cdf1": ["uniform", "rectilinear", "rectilinear_2d", "curvilinear", "curvilinear_2d", "mixed", "lagrange", "amr"],
+}
+# ParaView 5.11 has VTK 9.1, whose reader takes arrays of cells of an image for arrays of points, and ends with images of fewer dimensions.
+NOT_FOR_OLD = {"uniform", "uniform_2d", "uniform_1d", "large", "one_cell"}
+ENDINGS = {"vtkhdf": ".vtkhdf", "vtk": ".vtk", "hdf5": ".h5", "cdf1": ".nc"}
+
+
+def run(command, seconds=300):
+    done = subprocess.run([str(word) for word in command], text=True, capture_output=True, errors="replace", timeout=seconds, check=False,
+                          stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout + done.stderr
+
+
+def write(options, directory):
+    files = {}
+    for mesh in MESHES[options.format]:
+        files[mesh] = directory / (mesh + ENDINGS[options.format])
+        code, said = run([*os.environ["MPIRUN"].split(), options.ranks, options.writer, mesh, options.format, files[mesh]])
+        if code != 0:
+            raise SystemExit(f"{mesh} was not written: status {code}\n{said[-3000:]}")
+    return files
+
+
+def readers_of(options):
+    """Name → the command, and the meshes that it cannot read."""
+    if options.format not in ("vtk", "vtkhdf"):
+        return {"h5py" if options.format == "hdf5" else "SciPy": ([sys.executable, "-B", HERE / "read_arrays.py"], set())}
+    readers = {}
+    if pathlib.Path(options.readers).exists():
+        readers["VTK 9.7"] = ([options.readers, "-B", HERE / "read_vtk.py"], set())
+    if shutil.which("pvpython"):
+        readers["ParaView"] = (["pvpython", HERE / "read_vtk.py"], NOT_FOR_OLD if options.format == "vtkhdf" else set())
+    return readers
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--writer", required=True)
+    parser.add_argument("--readers", required=True)
+    parser.add_argument("--ranks", required=True, type=int)
+    parser.add_argument("--format", required=True, choices=MESHES)
+    options = parser.parse_args()
+    writers = max(options.ranks - 1, 1)
+    readers = readers_of(options)
+    failed = 0
+    with tempfile.TemporaryDirectory() as name:
+        files = write(options, pathlib.Path(name))
+        for reader, (command, left_out) in readers.items():
+            pairs = [word for mesh, path in files.items() if mesh not in left_out for word in (mesh, path)]
+            code, said = run([*command, writers, *pairs])
+            print(f"{reader}: status {code}\n{said[-6000:]}")
+            failed += code not in (0, SKIPPED)
+    for missing in {"vtk": ("VTK 9.7", "ParaView"), "vtkhdf": ("VTK 9.7", "ParaView")}.get(options.format, ()):
+        if missing not in readers:
+            print(f"SKIPPED: {missing} is not installed (make setup)")
+    if failed:
+        return 1
+    return 0 if readers else SKIPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

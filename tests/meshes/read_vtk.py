@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads files of meshes with VTK, and compares each value with what follows from where its point or cell is.
+
+  read_vtk.py MESH FILE [MESH FILE]…
+
+Runs in the Python of ParaView or in one with VTK's wheel. Prints what differs, and returns 1 if anything does.
+"""
+
+import math
+import sys
+
+from vtkmodules.vtkCommonDataModel import vtkDataObject   # noqa: F401
+from vtkmodules.vtkIOHDF import vtkHDFReader
+from vtkmodules.vtkIOLegacy import vtkGenericDataObjectReader
+
+POINT_FIELDS = {"potential": 1, "place": 3, "stress": 9}
+CELL_FIELDS = {"density": 1, "velocity": 3, "two": 2, "ö d": 1, "number": 1}
+problems = []
+
+
+def expect(holds, what):
+    if not holds and len(problems) < 20:
+        problems.append(what)
+
+
+def expected(name, place, component):
+    value = place[0] + 10 * place[1] + 100 * place[2]
+    if name in ("velocity", "place"):
+        return place[component]
+    if name == "ö d":
+        return math.inf if place[0] > 2.6 else math.nan
+    if name == "number":
+        return math.floor(value + 1e-9)
+    return value + component
+
+
+def same(a, b, tolerance):
+    if math.isnan(b) or math.isinf(b):
+        return math.isnan(a) == math.isnan(b) and (math.isnan(b) or a == b)
+    return abs(a - b) <= tolerance * (1 + abs(b))
+
+
+def check_arrays(data, fields, places, what):
+    names = [data.GetArrayName(i) for i in range(data.GetNumberOfArrays())]
+    for name, components in fields.items():
+        array = data.GetArray(name)
+        expect(array is not None, f"{what} have no '{name}', only {names}")
+        if array is None:
+            continue
+        expect(array.GetNumberOfComponents() == components, f"'{name}' has {array.GetNumberOfComponents()} components")
+        expect(array.GetNumberOfTuples() == len(places), f"'{name}' has {array.GetNumberOfTuples()} tuples for {len(places)} {what}")
+        if array.GetNumberOfTuples() != len(places):
+            continue
+        tolerance = 1e-5 if name in ("velocity", "two") else 1e-12
+        for i, place in enumerate(places):
+            for c in range(components):
+                found, wanted = array.GetComponent(i, c), expected(name, place, c)
+                expect(same(found, wanted, tolerance) or name == "number" and abs(found - wanted) <= 1,
+                       f"'{name}' of {what} {i} at {place} is {found}, not {wanted}")
+
+
+def centres_of_image(piece):
+    """Also of cells that are covered by finer ones, and have no points then."""
+    origin, spacing = piece.GetOrigin(), piece.GetSpacing()
+    first, last = piece.GetExtent()[::2], piece.GetExtent()[1::2]
+    along = [[origin[d] + spacing[d] * (i + 0.5) for i in range(first[d], last[d])] or [origin[d] + spacing[d] * first[d]]
+             for d in range(3)]
+    return [[x, y, z] for z in along[2] for y in along[1] for x in along[0]]
+
+
+def check_piece(piece, mesh):
+    points = [piece.GetPoint(i) for i in range(piece.GetNumberOfPoints())]
+    centres = centres_of_image(piece) if piece.IsA("vtkImageData") else []
+    for c in range(len(centres), piece.GetNumberOfCells()):
+        cell = piece.GetCell(c)
+        of_cell = [points[cell.GetPointId(i)] for i in range(cell.GetNumberOfPoints())]
+        centres.append([sum(p[d] for p in of_cell) / len(of_cell) for d in range(3)])
+    if mesh == "amr_2d":   # a layer of one cell
+        centres = [[c[0], c[1], 0] for c in centres]
+    else:
+        check_arrays(piece.GetPointData(), POINT_FIELDS, points, "points")
+    check_arrays(piece.GetCellData(), CELL_FIELDS, centres, "cells")
+    if mesh == "lagrange":
+        for c in range(piece.GetNumberOfCells()):
+            check_lagrange(piece.GetCell(c), points)
+    return len(points), len(centres)
+
+
+def check_lagrange(cell, points):
+    """The point that VTK takes for (i, j, k) is where it should be."""
+    if not hasattr(cell, "PointIndexFromIJK"):
+        expect(False, f"a cell is a {cell.GetClassName()}")
+        return
+    order = round(cell.GetNumberOfPoints() ** (1 / 3)) - 1
+    corner = points[cell.GetPointId(0)]
+    for k in range(order + 1):
+        for j in range(order + 1):
+            for i in range(order + 1):
+                found = points[cell.GetPointId(cell.PointIndexFromIJK(i, j, k, [order] * 3 + [cell.GetNumberOfPoints()]))]
+                wanted = (corner[0] + i, 0.5 * j, 0.25 * k)
+                expect(all(same(a, b, 1e-6) for a, b in zip(found, wanted)), f"point {i}, {j}, {k} of a cell is at {found}, not {wanted}")
+
+
+def pieces_of(data):
+    if data is None:
+        return []
+    if data.IsA("vtkPartitionedDataSet"):
+        return [p for i in range(data.GetNumberOfPartitions()) for p in pieces_of(data.GetPartition(i))]
+    if data.IsA("vtkUniformGridAMR") or data.IsA("vtkOverlappingAMR"):
+        pieces, iterator = [], data.NewIterator()
+        iterator.InitTraversal()
+        while not iterator.IsDoneWithTraversal():
+            pieces.append(iterator.GetCurrentDataObject())
+            iterator.GoToNextItem()
+        return pieces
+    return [data]
+
+
+def counts_of(mesh, writers):
+    """Points and cells that are in the file."""
+    blocks = writers * 2
+    return {"uniform": (140, 72), "uniform_2d": (35, 24), "uniform_1d": (13, 12), "large": (25 * 41 * 49, 24 * 40 * 48),
+            "one_cell": ((writers + 1) * 6, writers * 2), "rectilinear": (140, 72), "rectilinear_2d": (35, 24),
+            "curvilinear": (140, 72), "curvilinear_2d": (35, 24), "mixed": (16 * writers, 10 * writers),
+            "lagrange": (64 * writers, writers), "amr": ((blocks + 8 * writers) * 125, (blocks + 8 * writers) * 64),
+            "amr_2d": ((blocks + 4 * writers) * 50, (blocks + 4 * writers) * 16)}[mesh]
+
+
+def check(mesh, path, writers):
+    reader = vtkHDFReader() if path.endswith(".vtkhdf") else vtkGenericDataObjectReader()
+    for call in ("ReadAllScalarsOn", "ReadAllVectorsOn", "ReadAllTensorsOn", "ReadAllFieldsOn"):
+        if hasattr(reader, call):
+            getattr(reader, call)()
+    reader.SetFileName(path)
+    reader.Update()
+    data = reader.GetOutputDataObject(0) if path.endswith(".vtkhdf") else reader.GetOutput()
+    pieces = pieces_of(data)
+    if mesh != "empty":
+        found = [check_piece(piece, mesh) for piece in pieces]
+        sums = tuple(sum(each[i] for each in found) for i in range(2))
+        expect(sums == counts_of(mesh, writers), f"{sums} points and cells, not {counts_of(mesh, writers)}")
+    else:
+        expect(all(piece.GetNumberOfPoints() == piece.GetNumberOfCells() == 0 for piece in pieces), "it is not empty")
+    if mesh.startswith("amr"):
+        expect(data.GetNumberOfLevels() == 2, f"{data.GetNumberOfLevels()} levels")
+    fields = data.GetFieldData()
+    if not mesh.startswith("amr"):
+        time = fields.GetArray("TimeValue" if path.endswith(".vtkhdf") else "TIME")
+        expect(time is not None and time.GetComponent(0, 0) == 0.75, "there is no time of 0.75")
+        constants = fields.GetArray("constants")
+        values = [constants.GetComponent(i, 0) for i in range(3)] if constants is not None else []
+        expect(values == [1, 2, 4], "the constants are not there")
+
+
+def main():
+    writers, arguments = int(sys.argv[1]), sys.argv[2:]
+    for mesh, path in zip(arguments[::2], arguments[1::2]):
+        before = len(problems)
+        check(mesh, path, writers)
+        for problem in problems[before:]:
+            print(f"{mesh}: {problem}")
+    print(f"{len(arguments) // 2} files were read")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
