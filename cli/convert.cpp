@@ -116,7 +116,7 @@ int convert_files(const ConvertOptions&) {
 
 #endif
 
-}   // namespace
+}  // namespace
 
 void add_convert(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<ConvertOptions>();
@@ -137,4 +137,4 @@ void add_convert(CLI::App& app, int& exit_code) {
   verb->callback([options, &exit_code] { exit_code = convert_files(*options); });
 }
 
-}   // namespace glean::cli
+}  // namespace glean::cli

@@ -217,8 +217,8 @@ class BlockReader {
   std::optional<int> lrefine_, bndbox_, parent_, gid_, node_type_, which_child_, processor_;
 };
 
-}   // namespace
+}  // namespace
 
 std::optional<Semantics> read_blocks(const Source& source, std::vector<std::string>& missing) { return BlockReader(source).read(missing); }
 
-}   // namespace glean::convert
+}  // namespace glean::convert

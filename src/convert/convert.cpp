@@ -60,11 +60,27 @@ void require_other_file(const std::string& source, const std::string& target) {
                     "choose another name with -o");
 }
 
+// In pieces of a few MiB.
+void write_computed(const Computed& computed, store::File& file) {
+  constexpr std::size_t enough = 4 * base::MiB;
+  std::vector<std::byte> together;
+  Bytes offset = computed.offset;
+  for (std::size_t part = 0; part < computed.parts; ++part) {
+    const std::vector<std::byte> made = computed.make(part);
+    together.insert(together.end(), made.begin(), made.end());
+    if (together.size() < enough && part + 1 < computed.parts) continue;
+    file.write(together, offset);
+    offset += together.size();
+    together.clear();
+  }
+}
+
 Copied write_target(const Source& source, const Target& target, store::File& file) {
   file.reserve(target.bytes, 0);
   for (const store::Patch& patch : target.image.metadata) file.write(patch.bytes, patch.offset);
   Copier copier(source, file);
   for (const ElementCopy& copy : target.copies) copier.copy(copy);
+  for (const Computed& computed : target.computed) write_computed(computed, file);
   for (const store::Patch& patch : target.patches) file.write(patch.bytes, patch.offset);
   file.resize(target.bytes);
   return copier.copied();
@@ -143,7 +159,7 @@ void describe(Made& made, const Source& source, const Semantics& semantics, cons
   }
 }
 
-}   // namespace
+}  // namespace
 
 std::string output_path(const std::string& source, Format to) {
   fs::path path(source);
@@ -175,4 +191,4 @@ std::vector<Made> convert(store::SystemCalls& calls, const std::string& path, co
   return all;
 }
 
-}   // namespace glean::convert
+}  // namespace glean::convert

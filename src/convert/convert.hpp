@@ -42,4 +42,4 @@ struct Made {
 // Blocks. Throws what is wrong with source, options or storage, naming the file: all at once where it can.
 std::vector<Made> convert(store::SystemCalls& calls, const std::string& path, const Options& options);
 
-}   // namespace glean::convert
+}  // namespace glean::convert

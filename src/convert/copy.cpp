@@ -31,7 +31,7 @@ std::uint64_t narrow(const std::byte* big, std::byte* little, std::size_t count)
   return became_infinite;
 }
 
-}   // namespace
+}  // namespace
 
 Copier::Copier(const Source& source, store::File& target) : source_(source), target_(target), big_(slab_bytes), little_(slab_bytes) {}
 
@@ -60,4 +60,4 @@ void Copier::copy(const ElementCopy& elements) {
   }
 }
 
-}   // namespace glean::convert
+}  // namespace glean::convert

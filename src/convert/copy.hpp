@@ -31,4 +31,4 @@ class Copier {
   Copied copied_;
 };
 
-}   // namespace glean::convert
+}  // namespace glean::convert

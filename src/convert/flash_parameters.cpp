@@ -143,7 +143,7 @@ void add_mesh(const Source& source, const Blocks& blocks, FlashParameters& param
   add_default(runtime, {"geometry", std::string("cartesian")});
 }
 
-}   // namespace
+}  // namespace
 
 std::vector<std::string> flash_names(const std::vector<std::string>& names) {
   std::set<std::string> taken;
@@ -181,4 +181,4 @@ FlashParameters flash_parameters(const Source& source, const Blocks& blocks, dou
   return parameters;
 }
 
-}   // namespace glean::convert
+}  // namespace glean::convert

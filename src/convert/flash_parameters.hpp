@@ -26,4 +26,4 @@ struct FlashParameters {
 // blocks of the first level, and no runtime parameters say what it is.
 [[nodiscard]] FlashParameters flash_parameters(const Source& source, const Blocks& blocks, double time);
 
-}   // namespace glean::convert
+}  // namespace glean::convert

@@ -28,7 +28,7 @@ std::vector<store::FlashField> fields_of(const Source& source, const Selection& 
   return fields;
 }
 
-}   // namespace
+}  // namespace
 
 Target make_flash_target(const Source& source, const Semantics& semantics, const Selection& selection, std::uint64_t record) {
   const auto& blocks = std::get<Blocks>(semantics.meaning);
@@ -59,4 +59,4 @@ Target make_flash_target(const Source& source, const Semantics& semantics, const
   return target;
 }
 
-}   // namespace glean::convert
+}  // namespace glean::convert

@@ -24,7 +24,7 @@ void narrow_fill_value(mesh::Attribute& attribute) {
   attribute.values = std::move(values);
 }
 
-}   // namespace
+}  // namespace
 
 Target make_hdf5_target(const Source& source, const Semantics& semantics, const Selection& selection) {
   const mesh::Definitions& all = source.definitions();
@@ -70,4 +70,4 @@ Target make_hdf5_target(const Source& source, const Semantics& semantics, const 
   return target;
 }
 
-}   // namespace glean::convert
+}  // namespace glean::convert

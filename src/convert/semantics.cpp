@@ -16,7 +16,7 @@ Semantics read_arrays(const Source& source, std::vector<std::string> why) {
   return semantics;
 }
 
-}   // namespace
+}  // namespace
 
 std::vector<int> coordinate_variables(const mesh::Definitions& definitions) {
   std::vector<int> found;
@@ -58,4 +58,4 @@ std::optional<double> time_of(const Source& source, const Semantics& semantics, 
   return std::nullopt;
 }
 
-}   // namespace glean::convert
+}  // namespace glean::convert

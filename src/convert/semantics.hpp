@@ -57,4 +57,4 @@ enum class SemanticsChoice { automatic, none, flash };
 // Of a step: by the coordinate of the unlimited dimension, or a variable or attribute `time`.
 [[nodiscard]] std::optional<double> time_of(const Source& source, const Semantics& semantics, std::uint64_t record);
 
-}   // namespace glean::convert
+}  // namespace glean::convert

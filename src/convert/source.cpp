@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "base/error.hpp"
 #include "store/convert.hpp"
@@ -64,7 +65,7 @@ void check_length(store::SystemCalls& calls, const std::string& path, const stor
                     "with checksums = true it can be told that such a file is complete");
 }
 
-}   // namespace
+}  // namespace
 
 Source::Source(store::SystemCalls& calls, const std::string& path) : path_(path), file_(calls, path) {
   naming(path_, [&] {
@@ -160,4 +161,4 @@ std::string listed(const std::vector<std::string>& sentences) {
   return text;
 }
 
-}   // namespace glean::convert
+}  // namespace glean::convert

@@ -59,4 +59,4 @@ class Source {
 // "; " between them, and how many more there are than are shown.
 [[nodiscard]] std::string listed(const std::vector<std::string>& sentences);
 
-}   // namespace glean::convert
+}  // namespace glean::convert

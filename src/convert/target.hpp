@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,17 @@ struct ElementCopy {
   mesh::Type external = mesh::Type::float64;   // in the target: that of the variable, or float32 where that is float64
 };
 
+// Bytes that follow each other in the target, made part by part so that not all of them are in memory.
+struct Computed {
+  Bytes offset = 0;
+  std::size_t parts = 0;
+  std::function<std::vector<std::byte>(std::size_t)> make;
+};
+
 struct Target {
   store::FileImage image;
-  std::vector<ElementCopy> copies;     // ascending in the target
+  std::vector<ElementCopy> copies;   // ascending in the target
+  std::vector<Computed> computed;
   std::vector<store::Patch> patches;   // that are written at the end
   Bytes bytes = 0;                     // of the file
   std::string kind;                    // such as "FLASH HDF5"
@@ -49,4 +58,4 @@ struct Selection {
 [[nodiscard]] Target make_vtkhdf_target(const Source& source, const Semantics& semantics, const Selection& selection, std::uint64_t record,
                                         bool as_image);
 
-}   // namespace glean::convert
+}  // namespace glean::convert

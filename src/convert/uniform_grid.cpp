@@ -49,7 +49,7 @@ std::vector<int> dimensions_of(const Source& source, int variable) {
   return dimensions;
 }
 
-}   // namespace
+}  // namespace
 
 std::optional<Semantics> read_uniform_grid(const Source& source, std::vector<std::string>& missing) {
   const mesh::Definitions& definitions = source.definitions();
@@ -109,4 +109,4 @@ std::optional<Semantics> read_uniform_grid(const Source& source, std::vector<std
   return semantics;
 }
 
-}   // namespace glean::convert
+}  // namespace glean::convert

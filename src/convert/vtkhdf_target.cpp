@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/error.hpp"
+#include "convert/block_cells.hpp"
 #include "convert/target.hpp"
 #include "store/hdf5/placed_image.hpp"
 #include "store/hdf5/vtkhdf_image.hpp"
@@ -47,66 +49,143 @@ Target of_uniform_grid(const Source& source, const UniformGrid& grid, const Sele
   return target;
 }
 
-// Blocks of each level that there is, from the coarsest on.
-std::vector<std::vector<std::size_t>> blocks_by_level(const mesh::BlockMesh& mesh) {
+// Elements of blocks, one behind the other; blocks that follow each other in the source at once.
+void copy_blocks(Target& target, const Blocks& blocks, const std::vector<std::size_t>& which, int field, std::uint64_t record,
+                 const store::VariableLayout& layout) {
+  const std::uint64_t cells = blocks.mesh.cells_per_block();
+  Bytes offset = layout.begin_bytes;
+  for (std::size_t i = 0; i < which.size();) {
+    std::size_t end = i + 1;
+    while (end < which.size() && which[end] == which[i] + (end - i)) ++end;
+    const std::uint64_t count = (end - i) * cells;
+    target.copies.push_back({field, record, which[i] * cells, count, offset, layout.external});
+    offset += count * mesh::size_of(layout.external);
+    i = end;
+  }
+}
+
+using BlocksByLevel = std::vector<std::vector<std::size_t>>;
+
+// Of each level that has some, from the coarsest on.
+BlocksByLevel blocks_by_level(const mesh::BlockMesh& mesh) {
   const std::int32_t highest = *std::max_element(mesh.levels.begin(), mesh.levels.end());
-  std::vector<std::vector<std::size_t>> levels(static_cast<std::size_t>(highest));
+  BlocksByLevel levels(static_cast<std::size_t>(highest));
   for (std::size_t block = 0; block < mesh.blocks(); ++block) levels[static_cast<std::size_t>(mesh.levels[block]) - 1].push_back(block);
-  std::erase_if(levels, [](const auto& blocks) { return blocks.empty(); });
+  std::erase_if(levels, [](const auto& of_level) { return of_level.empty(); });
   return levels;
 }
 
-store::VtkhdfBox box_of(const Source& source, const Blocks& blocks, std::size_t block) {
+// Nothing where cells of the level cannot be counted in 32 bits.
+std::optional<store::VtkhdfBox> box_of(const Blocks& blocks, std::size_t block) {
   store::VtkhdfBox box{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const auto cells = static_cast<std::int64_t>(blocks.mesh.cells[axis]);
     std::int64_t first = 0;
-    if (__builtin_mul_overflow(blocks.positions.of_block[block][axis], cells, &first) ||
-        first > std::numeric_limits<std::int32_t>::max() - cells) {
-      refuse_size(source);
-    }
+    if (__builtin_mul_overflow(blocks.positions.of_block[block][axis], cells, &first)) return std::nullopt;
+    if (first < 0 || first > std::numeric_limits<std::int32_t>::max() - cells) return std::nullopt;
     box[2 * axis] = static_cast<std::int32_t>(first);
     box[2 * axis + 1] = static_cast<std::int32_t>(first + cells - 1);
   }
   return box;
 }
 
-Target of_blocks(const Source& source, const Blocks& blocks, const Selection& selection, std::uint64_t record, std::optional<double> time) {
-  const auto levels = blocks_by_level(blocks.mesh);
-  store::VtkhdfAmr amr{blocks.positions.lower, {}, vtkhdf_fields(source, selection), time};
-  for (const auto& of_level : levels) {
-    store::VtkhdfLevel& level = amr.levels.emplace_back();
-    level.spacing = {1, 1, 1};
-    for (int axis = 0; axis < blocks.mesh.dimensions; ++axis) {
-      const auto a = static_cast<std::size_t>(axis);
-      const double width = blocks.positions.width(blocks.mesh.levels[of_level.front()], axis);
-      level.spacing[a] = width / static_cast<double>(blocks.mesh.cells[a]);
-    }
-    for (const std::size_t block : of_level) level.boxes.push_back(box_of(source, blocks, block));
+std::optional<store::VtkhdfLevel> vtkhdf_level(const Blocks& blocks, const std::vector<std::size_t>& of_level) {
+  store::VtkhdfLevel level{{1, 1, 1}, {}};
+  for (int axis = 0; axis < blocks.mesh.dimensions; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    level.spacing[a] = blocks.positions.width(blocks.mesh.levels[of_level.front()], axis) / static_cast<double>(blocks.mesh.cells[a]);
   }
+  for (const std::size_t block : of_level) {
+    const auto box = box_of(blocks, block);
+    if (!box) return std::nullopt;
+    level.boxes.push_back(*box);
+  }
+  return level;
+}
+
+// VTK hides cells that finer ones cover if each finer block covers whole cells of the coarser level along all three axes; and ParaView 5.11
+// ends at a block that lies beyond all blocks of the coarser level.
+bool can_be_shown_on(const std::vector<store::VtkhdfBox>& coarser, const std::vector<store::VtkhdfBox>& finer, std::int64_t ratio) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto ascending = [axis](const auto& a, const auto& b) { return a[2 * axis] < b[2 * axis]; };
+    const auto [first, last] = std::minmax_element(coarser.begin(), coarser.end(), ascending);
+    const std::int64_t begin = ratio * (*first)[2 * axis], end = ratio * ((*last)[2 * axis + 1] + std::int64_t{1});
+    for (const store::VtkhdfBox& box : finer) {
+      const std::int64_t from = box[2 * axis], to = box[2 * axis + 1] + std::int64_t{1};
+      if (from % ratio != 0 || to % ratio != 0 || from < begin || to > end) return false;
+    }
+  }
+  return true;
+}
+
+// Nothing where VTK's levels cannot have them.
+std::optional<std::vector<store::VtkhdfLevel>> vtkhdf_levels(const Blocks& blocks, const BlocksByLevel& by_level) {
+  std::vector<store::VtkhdfLevel> levels;
+  std::int32_t coarser = 0;
+  for (const auto& of_level : by_level) {
+    auto level = vtkhdf_level(blocks, of_level);
+    if (!level) return std::nullopt;
+    const std::int32_t number = blocks.mesh.levels[of_level.front()];
+    if (!levels.empty() && !can_be_shown_on(levels.back().boxes, level->boxes, std::int64_t{1} << std::min(number - coarser, 32))) {
+      return std::nullopt;
+    }
+    levels.push_back(*std::move(level));
+    coarser = number;
+  }
+  return levels;
+}
+
+Target of_levels(const Source& source, const Blocks& blocks, const Selection& selection, std::uint64_t record, store::VtkhdfAmr amr,
+                 const BlocksByLevel& by_level) {
   Target target;
   target.kind = "VTKHDF OverlappingAMR";
+  amr.origin = blocks.positions.lower;
+  amr.fields = vtkhdf_fields(source, selection);
   target.image = store::make_vtkhdf_image(amr);
-  const std::uint64_t cells = blocks.mesh.cells_per_block();
   std::size_t variable = 0;
-  for (const auto& of_level : levels) {
-    for (const int field : selection.fields) {
-      const store::VariableLayout& layout = target.image.layout.variables[variable++];
-      Bytes offset = layout.begin_bytes;
-      for (std::size_t i = 0; i < of_level.size();) {   // blocks that follow each other at once
-        std::size_t end = i + 1;
-        while (end < of_level.size() && of_level[end] == of_level[i] + (end - i)) ++end;
-        const std::uint64_t count = (end - i) * cells;
-        target.copies.push_back({field, record, of_level[i] * cells, count, offset, layout.external});
-        offset += count * mesh::size_of(layout.external);
-        i = end;
-      }
-    }
+  for (const auto& of_level : by_level) {
+    for (const int field : selection.fields)
+      copy_blocks(target, blocks, of_level, field, record, target.image.layout.variables[variable++]);
   }
   return target;
 }
 
-}   // namespace
+Target of_cells(const Source& source, const Blocks& blocks, const Selection& selection, std::uint64_t record, std::optional<double> time) {
+  const std::vector<std::size_t> shown = blocks_without_covered(blocks);
+  BlockCells cells = cells_of_blocks(blocks, shown);
+  std::vector<store::VtkhdfField> fields{{"level", mesh::Type::int32}};
+  for (store::VtkhdfField& field : vtkhdf_fields(source, selection)) {
+    if (field.name == "level") fields[0].name = "refinement level";
+    fields.push_back(std::move(field));
+  }
+  Target target;
+  target.kind = "VTKHDF UnstructuredGrid";
+  target.image = store::make_vtkhdf_image(store::VtkhdfUnstructured{cells.points, cells.cells, cells.points_per_cell, fields, time});
+  const auto& variables = target.image.layout.variables;
+  for (std::size_t i = 0; i < cells.arrays.size(); ++i) {
+    cells.arrays[i].offset = variables[i].begin_bytes;
+    target.computed.push_back(std::move(cells.arrays[i]));
+  }
+  for (std::size_t i = 0; i < selection.fields.size(); ++i) {
+    copy_blocks(target, blocks, shown, selection.fields[i], record, variables[cells.arrays.size() + i]);
+  }
+  target.notes.emplace_back(
+      "cells without structure: VTK shows blocks of several levels only in three dimensions, with even numbers of cells, "
+      "and above coarser blocks");
+  if (shown.size() < blocks.mesh.blocks()) {
+    target.notes.push_back(fmt::format("{} blocks that finer ones cover are left out", blocks.mesh.blocks() - shown.size()));
+  }
+  return target;
+}
+
+Target of_blocks(const Source& source, const Blocks& blocks, const Selection& selection, std::uint64_t record, std::optional<double> time) {
+  const BlocksByLevel by_level = blocks_by_level(blocks.mesh);
+  auto levels = vtkhdf_levels(blocks, by_level);
+  if (!levels) return of_cells(source, blocks, selection, record, time);
+  return of_levels(source, blocks, selection, record, store::VtkhdfAmr{{}, *std::move(levels), {}, time}, by_level);
+}
+
+}  // namespace
 
 Target make_vtkhdf_target(const Source& source, const Semantics& semantics, const Selection& selection, std::uint64_t record,
                           bool as_image) {
@@ -129,4 +208,4 @@ Target make_vtkhdf_target(const Source& source, const Semantics& semantics, cons
   return target;
 }
 
-}   // namespace glean::convert
+}  // namespace glean::convert

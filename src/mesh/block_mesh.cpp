@@ -215,7 +215,7 @@ class Locating {
   std::vector<std::string> defects_;
 };
 
-}   // namespace
+}  // namespace
 
 double BlockPositions::width(std::int32_t level, int axis) const {
   return std::ldexp(root_width[static_cast<std::size_t>(axis)], 1 - level);
@@ -259,4 +259,4 @@ BlockRelations relations_of(const BlockMesh& mesh, const BlockPositions& positio
   return relations;
 }
 
-}   // namespace glean::mesh
+}  // namespace glean::mesh

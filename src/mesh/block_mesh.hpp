@@ -51,4 +51,4 @@ struct BlockRelations {
 // `positions` as locate() has set them, of a mesh with which nothing is wrong. Local. O(blocks).
 [[nodiscard]] BlockRelations relations_of(const BlockMesh& mesh, const BlockPositions& positions);
 
-}   // namespace glean::mesh
+}  // namespace glean::mesh

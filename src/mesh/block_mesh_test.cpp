@@ -143,5 +143,5 @@ TEST(BlockMesh, BoundsMayBeAnything) {
   }
 }
 
-}   // namespace
-}   // namespace glean::mesh
+}  // namespace
+}  // namespace glean::mesh

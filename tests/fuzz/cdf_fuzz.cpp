@@ -28,7 +28,7 @@ std::optional<glean::store::CdfHeader> accepted(std::span<const std::byte> begin
   }
 }
 
-}   // namespace
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;

@@ -131,7 +131,7 @@ void write_mesh(const PlacedFile& file, const FlashFile& flash) {
   file.table("bounding box", H5T_IEEE_F64LE, {blocks, 3, 2}, H5T_NATIVE_DOUBLE, mesh.bounds.data());
 }
 
-}   // namespace
+}  // namespace
 
 std::vector<std::int32_t> flash_gid(const mesh::BlockMesh& mesh, const mesh::BlockRelations& relations) {
   const auto sides = static_cast<std::size_t>(2 * mesh.dimensions), children = static_cast<std::size_t>(mesh.children_per_block());
@@ -171,4 +171,4 @@ FileImage make_flash_image(const FlashFile& flash) {
   });
 }
 
-}   // namespace glean::store
+}  // namespace glean::store

@@ -51,4 +51,4 @@ struct FlashFile {
 // at a time.
 [[nodiscard]] FileImage make_flash_image(const FlashFile& file);
 
-}   // namespace glean::store
+}  // namespace glean::store

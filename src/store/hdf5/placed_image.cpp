@@ -61,7 +61,7 @@ Handle contiguous(const std::string& what) {
   return list;
 }
 
-}   // namespace
+}  // namespace
 
 void PlacedFile::group(const std::string& path) const {
   const std::string what = "cannot make the group '" + path + "'";
@@ -154,4 +154,4 @@ void require_hdf5_of_headers() {
                     "let both be the same, or of different names");
 }
 
-}   // namespace glean::store
+}  // namespace glean::store

@@ -50,4 +50,4 @@ class PlacedFile {
 // HDF5 itself would end the process where it is of another version than the one that this was built with. Throws unsupported.
 void require_hdf5_of_headers();
 
-}   // namespace glean::store
+}  // namespace glean::store

@@ -51,4 +51,4 @@ void write_hdf5_attribute(hid_t object, const std::string& name, const mesh::Att
   if (count != 0) check(H5Awrite(made.id(), type.id(), attribute.values.data()), what);
 }
 
-}   // namespace glean::store
+}  // namespace glean::store

@@ -21,4 +21,4 @@ namespace glean::store {
 // Under `name`, which may be another than the attribute's own: a scalar where it has one value or is text, without a value where it has none.
 void write_hdf5_attribute(hid_t object, const std::string& name, const mesh::Attribute& attribute, const std::string& what);
 
-}   // namespace glean::store
+}  // namespace glean::store

@@ -2,6 +2,7 @@
 #include "store/hdf5/vtkhdf_image.hpp"
 
 #include <string>
+#include <utility>
 
 #include "store/hdf5/placed_image.hpp"
 
@@ -44,7 +45,7 @@ void add_variable(FileLayout& layout, const VtkhdfField& field, mesh::Shape shap
   variable.shape = std::move(shape);
 }
 
-}   // namespace
+}  // namespace
 
 FileImage make_vtkhdf_image(const VtkhdfAmr& amr) {
   FileLayout layout;
@@ -69,6 +70,29 @@ FileImage make_vtkhdf_image(const VtkhdfAmr& amr) {
   });
 }
 
+FileImage make_vtkhdf_image(const VtkhdfUnstructured& grid) {
+  FileLayout layout;
+  layout.format = vtkhdf_format;
+  const std::uint64_t ids = grid.cells * static_cast<std::uint64_t>(grid.points_per_cell);
+  const std::pair<VtkhdfField, mesh::Shape> geometry[] = {{{"Points", mesh::Type::float64}, {grid.points, 3}},
+                                                          {{"Connectivity", mesh::Type::int64}, {ids}},
+                                                          {{"Offsets", mesh::Type::int64}, {grid.cells + 1}},
+                                                          {{"Types", mesh::Type::uint8}, {grid.cells}}};
+  for (const auto& [array, shape] : geometry) add_variable(layout, array, shape);
+  for (const VtkhdfField& field : grid.fields) add_variable(layout, field, {grid.cells});
+  return make_placed_image(std::move(layout), [&](const PlacedFile& file) {
+    write_root(file, "UnstructuredGrid");
+    const std::pair<const char*, std::uint64_t> counts[] = {{"NumberOfPoints", grid.points},
+                                                            {"NumberOfCells", grid.cells},
+                                                            {"NumberOfConnectivityIds", ids}};
+    for (const auto& [name, count] : counts) file.table(std::string(root) + '/' + name, H5T_STD_I64LE, {1}, H5T_NATIVE_INT64, &count);
+    std::size_t variable = 0;
+    for (const auto& each : geometry) file.data(std::string(root) + '/' + each.first.name, variable++);
+    write_groups(file, root, grid.time);
+    for (const VtkhdfField& field : grid.fields) file.data(std::string(root) + "/CellData/" + field.name, variable++);
+  });
+}
+
 FileImage make_vtkhdf_image(const VtkhdfImageData& image) {
   FileLayout layout;
   layout.format = vtkhdf_format;
@@ -86,4 +110,4 @@ FileImage make_vtkhdf_image(const VtkhdfImageData& image) {
   });
 }
 
-}   // namespace glean::store
+}  // namespace glean::store

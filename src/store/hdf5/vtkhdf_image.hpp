@@ -39,6 +39,17 @@ struct VtkhdfAmr {
 // `Type` OverlappingAMR. Variables of the layout: of each level all fields. Local; of one thread at a time.
 [[nodiscard]] FileImage make_vtkhdf_image(const VtkhdfAmr& amr);
 
+// Cells of one kind, in one part. Variables of the layout: Points, Connectivity, Offsets, Types, and then the fields.
+struct VtkhdfUnstructured {
+  std::uint64_t points = 0, cells = 0;
+  int points_per_cell = 8;
+  std::vector<VtkhdfField> fields;   // of cells
+  std::optional<double> time;
+};
+
+// `Type` UnstructuredGrid. Local; of one thread at a time.
+[[nodiscard]] FileImage make_vtkhdf_image(const VtkhdfUnstructured& grid);
+
 struct VtkhdfImageData {
   std::array<double, 3> origin{}, spacing{};
   std::vector<std::uint64_t> cells;   // along x, y, z: as many as there are dimensions
@@ -49,4 +60,4 @@ struct VtkhdfImageData {
 // `Type` ImageData. ParaView 5.11 cannot read values of its cells: it takes their number for that of the points.
 [[nodiscard]] FileImage make_vtkhdf_image(const VtkhdfImageData& image);
 
-}   // namespace glean::store
+}  // namespace glean::store

@@ -264,7 +264,7 @@ class Parser {
   std::set<std::pair<int, std::string>> dimension_names_, variable_names_, attribute_names_;   // of a variable, or -1
 };
 
-}   // namespace
+}  // namespace
 
 std::optional<CdfHeader> parse_cdf_header(std::span<const std::byte> begin, Bytes file_bytes) {
   try {
@@ -290,4 +290,4 @@ CdfHeader read_cdf_header(const InputFile& file) {
   }
 }
 
-}   // namespace glean::store
+}  // namespace glean::store

@@ -37,4 +37,4 @@ inline constexpr Bytes cdf_header_most = 32 * base::MiB;
 // Throws io as above, and what the system says. Blocks.
 [[nodiscard]] CdfHeader read_cdf_header(const InputFile& file);
 
-}   // namespace glean::store
+}  // namespace glean::store

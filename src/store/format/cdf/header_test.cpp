@@ -146,5 +146,5 @@ TEST(CdfHeader, OtherFilesAreNamed) {
   EXPECT_EQ(refusal(std::as_bytes(std::span(other)), 8), "it is a NetCDF file of version 3, and only 1, 2 and 5 are known");
 }
 
-}   // namespace
-}   // namespace glean::store
+}  // namespace
+}  // namespace glean::store

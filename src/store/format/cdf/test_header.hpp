@@ -115,4 +115,4 @@ class TestCdfHeader {
   std::vector<std::byte> out_, bytes_;
 };
 
-}   // namespace glean::store
+}  // namespace glean::store
