@@ -37,9 +37,9 @@ struct Made {
 // The name without its extension, if it has one that is not a number, and with that of the format.
 [[nodiscard]] std::string output_path(const std::string& source, Format to);
 
-// Makes the file, or of several records one for each: stem_0000.vtkhdf, …; HDF5 without a mesh holds all. A file appears under its name when
-// it is complete and durable, and takes the place of one that is there; when it throws, the files of earlier records are there. Local.
-// Blocks. Throws what is wrong with source, options or storage, naming the file: all at once where it can.
+// Makes the file, or of several records one for each: stem_0000.vtkhdf, …; HDF5 without blocks holds all. A file appears under its name
+// when it is complete and durable, and takes the place of one that is there; when it throws, the files of earlier records are there.
+// Local. Blocks. Throws what is wrong with source, options or storage, naming the file: all at once where it can.
 std::vector<Made> convert(store::SystemCalls& calls, const std::string& path, const Options& options);
 
 }  // namespace glean::convert

@@ -22,8 +22,8 @@ struct FlashParameters {
   std::vector<std::string> left_out;   // attributes that have no or several numbers
 };
 
-// Attributes of the file, of `scalars` and of `runtime_parameters`, and what the mesh adds. Throws io where the domain is no whole number of
-// blocks of the first level, and no runtime parameters say what it is.
+// Attributes of the file, of `scalars` and of `runtime_parameters`, and what the mesh adds. Throws io where the domain is no whole number
+// of blocks of the first level, and no runtime parameters say what it is.
 [[nodiscard]] FlashParameters flash_parameters(const Source& source, const Blocks& blocks, double time);
 
 }  // namespace glean::convert

@@ -67,11 +67,15 @@ void check_length(store::SystemCalls& calls, const std::string& path, const stor
 
 }  // namespace
 
-Source::Source(store::SystemCalls& calls, const std::string& path) : path_(path), file_(calls, path) {
+// The hint of a file that is not there is one for files to write.
+Source::Source(store::SystemCalls& calls, const std::string& path) try : path_(path), file_(calls, path) {
   naming(path_, [&] {
     header_ = store::read_cdf_header(file_);
     check_length(calls, path_, header_, file_.bytes());
   });
+} catch (const base::Error& error) {
+  if (error.code() != base::Errc::not_found) throw;
+  throw base::Error(error.code(), error.what());
 }
 
 const store::VariableLayout& Source::layout(int variable) const { return header_.layout.variables.at(static_cast<std::size_t>(variable)); }

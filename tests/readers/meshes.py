@@ -95,10 +95,11 @@ class Blocks:
         for name, length in (("dim_tot_blocks", len(self.levels)), ("dim_nxb", padded[0]), ("dim_nyb", padded[1]), ("dim_nzb", padded[2]),
                              ("dim_NGID", 2 * self.dimensions + 1 + 2 ** self.dimensions), ("dim_2", 2), ("dim_1", 1), ("dim_MDIM", 3)):
             made.dimension(name, length)
-        made.attributes = {"file_format_version": numpy.int32(9), "flash_version": "FLASH 4.6.2".ljust(80), "unknown_names": numpy.int32(len(fields)),
-                           "setup_call": "./setup Sedov -auto".ljust(400)}
+        made.attributes = {"file_format_version": numpy.int32(9), "flash_version": "FLASH 4.6.2".ljust(80),
+                           "unknown_names": numpy.int32(len(fields)), "setup_call": "./setup Sedov -auto".ljust(400)}
         made.variable("runtime_parameters", ["dim_1"], numpy.zeros(1, "i4"),
-                      {"lrefine_min": numpy.int32(1), "lrefine_max": numpy.int32(max(self.levels)), "gamma": 1.4, "run_comment": "a run".ljust(80)})
+                      {"lrefine_min": numpy.int32(1), "lrefine_max": numpy.int32(max(self.levels)), "gamma": 1.4,
+                       "run_comment": "a run".ljust(80)})
         made.variable("scalars", ["dim_1"], numpy.zeros(1, "i4"),
                       {"time": 0.25, "timestepper": 3.5, "nstep": numpy.int32(17), "dimensionality": numpy.int32(self.dimensions)})
         bounds = numpy.tile(numpy.array([0.0, 1.0]), (len(self.levels), 3, 1))

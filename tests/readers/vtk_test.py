@@ -141,7 +141,8 @@ class Vtk(PlaceTest):
         """In three dimensions: no FLASH file of two can be read by VTK."""
         blocks = meshes.three_levels(3, [4, 6, 8])
         dens = blocks.field()
-        for name, file in (("ours.nc", blocks.file({"dens": dens, "pres": dens})), ("flash.nc", blocks.flash_file({"dens": dens, "pres": dens}))):
+        fields = {"dens": dens, "pres": dens}
+        for name, file in (("ours.nc", blocks.file(fields)), ("flash.nc", blocks.flash_file(fields))):
             path, = self.made(name, file)
             found, = self.found(path)
             self.check_blocks(blocks, found, "dens", dens)

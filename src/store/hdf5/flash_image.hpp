@@ -47,8 +47,8 @@ struct FlashFile {
 // The `gid` of a mesh.
 [[nodiscard]] std::vector<std::int32_t> flash_gid(const mesh::BlockMesh& mesh, const mesh::BlockRelations& relations);
 
-// Variables of the layout are the fields, in their order. Holds tables of the blocks in memory, about 300 bytes for each. Local; of one thread
-// at a time.
+// Variables of the layout are the fields, in their order. Holds tables of the blocks in memory, about 300 bytes for each. Local; of one
+// thread at a time.
 [[nodiscard]] FileImage make_flash_image(const FlashFile& file);
 
 }  // namespace glean::store

@@ -18,7 +18,8 @@ namespace glean::store {
 // Text: of one byte.
 [[nodiscard]] Handle hdf5_element_type(mesh::Type type, const std::string& what);
 
-// Under `name`, which may be another than the attribute's own: a scalar where it has one value or is text, without a value where it has none.
+// Under `name`, which may be another than the attribute's own. A scalar where it has one value or is text, and without a value where it
+// has none.
 void write_hdf5_attribute(hid_t object, const std::string& name, const mesh::Attribute& attribute, const std::string& what);
 
 }  // namespace glean::store

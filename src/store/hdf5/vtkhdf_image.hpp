@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The layout of VTKHDF files (docs/formats/vtkhdf.md): one step of a mesh with refinement, or of an image. Version 1.0, which all readers take.
+// The layout of VTKHDF files (docs/formats/vtkhdf.md): one step of a mesh with refinement, of cells without structure, or of an image.
+// Version 1.0, which all readers take.
 #pragma once
 
 #include <array>
