@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The interface to everything that writes. Nothing else of the program knows which implementation is at work; posix_writer.cpp is the
+// one that does what PHASTA does.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "part.hpp"
+#include "vortex.hpp"
+
+namespace phasta {
+
+enum class Way { none, posix };
+
+// An output as a value: what this rank has of it. The mesh is another one in each output, and a rank may have none of it. Refers to data
+// of the program.
+struct Snapshot {
+  const Part& part;
+  std::span<const State> solution;   // at the points of the part
+  int number = 0;                    // of the output, from 0
+  int step = 0;
+  double time = 0;
+};
+
+enum class Durability { leave_to_kernel, fsync };
+
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  // Writes one output. Mesh and solution may change as soon as it returns. Collective, blocks. Throws std::runtime_error.
+  virtual void write(const Snapshot& snapshot) = 0;
+  // No more outputs; returns when all files are closed. Collective, blocks.
+  virtual void finish() = 0;
+};
+
+// Collective. Null for Way::none. An output that goes through a library gets its place here: it finds all it needs in the Snapshot.
+std::unique_ptr<Writer> make_writer(MPI_Comm comm, Way way, const std::string& directory, Durability durability);
+std::unique_ptr<Writer> make_posix_writer(MPI_Comm comm, const std::string& directory, Durability durability);
+
+}  // namespace phasta
