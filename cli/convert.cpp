@@ -37,10 +37,10 @@ using nlohmann::ordered_json;
 
 convert::Options options_of(const ConvertOptions& given) {
   convert::Options options;
-  options.to = given.to == "hdf5" ? convert::Format::hdf5 : convert::Format::vtkhdf;
-  options.semantics = given.semantics == "none"    ? convert::SemanticsChoice::none
-                      : given.semantics == "flash" ? convert::SemanticsChoice::flash
-                                                   : convert::SemanticsChoice::automatic;
+  options.to = given.to == "hdf5" ? base::CopyFormat::hdf5 : base::CopyFormat::vtkhdf;
+  options.semantics = given.semantics == "none"    ? base::Semantics::none
+                      : given.semantics == "flash" ? base::Semantics::flash
+                                                   : base::Semantics::automatic;
   options.variables = given.variables;
   options.single = given.single;
   options.image = given.image;

@@ -29,7 +29,8 @@ struct WholeNumber : CLI::Validator {
     func_ = [least](std::string& text) {
       int value = 0;
       const bool is_number = CLI::detail::lexical_cast(text, value);
-      return is_number && value >= least ? std::string() : "it takes a whole number from " + std::to_string(least) + " on, not '" + text + "'";
+      if (is_number && value >= least) return std::string();
+      return "it takes a whole number from " + std::to_string(least) + " on, not '" + text + "'";
     };
   }
 };

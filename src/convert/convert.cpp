@@ -16,6 +16,7 @@
 #include "base/nearest.hpp"
 #include "convert/copy.hpp"
 #include "convert/target.hpp"
+#include "store/copies.hpp"
 #include "store/posix/file.hpp"
 #include "store/sums/sidecar.hpp"
 
@@ -26,7 +27,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t files_most = 100'000;   // of one source
 
-const char* extension_of(Format format) { return format == Format::hdf5 ? ".h5" : ".vtkhdf"; }
 
 // Those of `names`, in the order of the file. All that are unknown are named.
 std::vector<int> chosen_fields(const Source& source, const Semantics& semantics, const std::vector<std::string>& names) {
@@ -121,20 +121,20 @@ Made publish(store::SystemCalls& calls, const Source& source, Target target, con
 // Without blocks an HDF5 file has the arrays of its source, all of them, whether they are on a grid or not.
 Semantics semantics_for(const Source& source, const Options& options) {
   Semantics semantics = read_semantics(source, options.semantics);
-  if (options.to != Format::hdf5 || !std::holds_alternative<UniformGrid>(semantics.meaning)) return semantics;
-  return read_semantics(source, SemanticsChoice::none);
+  if (options.to != base::CopyFormat::hdf5 || !std::holds_alternative<UniformGrid>(semantics.meaning)) return semantics;
+  return read_semantics(source, base::Semantics::none);
 }
 
 Target make_target(const Source& source, const Semantics& semantics, const Selection& selection, const Options& options,
                    std::uint64_t record) {
-  if (options.to == Format::vtkhdf) return make_vtkhdf_target(source, semantics, selection, record, options.image);
+  if (options.to == base::CopyFormat::vtkhdf) return make_vtkhdf_target(source, semantics, selection, record, options.image);
   if (std::holds_alternative<Blocks>(semantics.meaning)) return make_flash_target(source, semantics, selection, record);
   return make_hdf5_target(source, semantics, selection);
 }
 
 // One for each record where a file holds one, and fields have records; otherwise one.
 std::uint64_t files_of(const Source& source, const Semantics& semantics, const Selection& selection, const Options& options) {
-  if (options.to == Format::hdf5 && !std::holds_alternative<Blocks>(semantics.meaning)) return 1;
+  if (options.to == base::CopyFormat::hdf5 && !std::holds_alternative<Blocks>(semantics.meaning)) return 1;
   const bool per_step = std::any_of(selection.fields.begin(), selection.fields.end(),
                                     [&](int field) { return source.definitions().per_step(field); });
   if (!per_step) return 1;
@@ -161,20 +161,13 @@ void describe(Made& made, const Source& source, const Semantics& semantics, cons
 
 }  // namespace
 
-std::string output_path(const std::string& source, Format to) {
-  fs::path path(source);
-  const std::string extension = path.extension().string();
-  const bool is_number = std::all_of(extension.begin() + (extension.empty() ? 0 : 1), extension.end(),
-                                     [](unsigned char c) { return std::isdigit(c) != 0; });
-  if (!is_number) path.replace_extension();
-  return path.string() + extension_of(to);
-}
+std::string output_path(const std::string& source, base::CopyFormat to) { return store::Copy{to, {}}.path(source); }
 
 std::vector<Made> convert(store::SystemCalls& calls, const std::string& path, const Options& options) {
   const Source source(calls, path);
   const Semantics semantics = semantics_for(source, options);
   const Selection selection{chosen_fields(source, semantics, options.variables), options.single};
-  const bool is_mixed = options.to == Format::hdf5 && !std::holds_alternative<Blocks>(semantics.meaning);
+  const bool is_mixed = options.to == base::CopyFormat::hdf5 && !std::holds_alternative<Blocks>(semantics.meaning);
   std::vector<std::string> left_out;
   for (const int other : semantics.others) left_out.push_back(fmt::format("'{}'", source.variable(other).name));
 

@@ -7,15 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "base/settings.hpp"
 #include "convert/semantics.hpp"
 
 namespace glean::convert {
 
-enum class Format { hdf5, vtkhdf };
-
 struct Options {
-  Format to = Format::hdf5;
-  SemanticsChoice semantics = SemanticsChoice::automatic;
+  base::CopyFormat to = base::CopyFormat::hdf5;
+  base::Semantics semantics = base::Semantics::automatic;
   std::vector<std::string> variables;   // fields; empty: all
   bool single = false;                  // fields of double precision become such of single precision
   bool image = false;                   // VTKHDF of a uniform grid is ImageData, which ParaView 5.11 cannot read
@@ -35,7 +34,7 @@ struct Made {
 };
 
 // The name without its extension, if it has one that is not a number, and with that of the format.
-[[nodiscard]] std::string output_path(const std::string& source, Format to);
+[[nodiscard]] std::string output_path(const std::string& source, base::CopyFormat to);
 
 // Makes the file, or of several records one for each: stem_0000.vtkhdf, …; HDF5 without blocks holds all. A file appears under its name
 // when it is complete and durable, and takes the place of one that is there; when it throws, the files of earlier records are there.

@@ -65,7 +65,7 @@ std::set<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-Options to(Format format) {
+Options to(base::CopyFormat format) {
   Options options;
   options.to = format;
   return options;
@@ -73,7 +73,7 @@ Options to(Format format) {
 
 TEST(Convert, LeavesTheOldFileOrTheNewOneWhicheverCallFails) {
   for (const char* call : {"open", "pread", "write", "fsync", "ftruncate", "rename"}) {
-    for (const Format format : {Format::hdf5, Format::vtkhdf}) {
+    for (const base::CopyFormat format : {base::CopyFormat::hdf5, base::CopyFormat::vtkhdf}) {
       const store::TemporaryDirectory directory;
       write_two_blocks(directory / "a.nc");
       const std::string target = output_path(directory / "a.nc", format), name = std::filesystem::path(target).filename().string();
@@ -102,7 +102,7 @@ TEST(Convert, TwiceMakesTheSameBytes) {
   const store::TemporaryDirectory directory;
   write_two_blocks(directory / "a.nc");
   store::SystemCalls calls;
-  for (const Format format : {Format::hdf5, Format::vtkhdf}) {
+  for (const base::CopyFormat format : {base::CopyFormat::hdf5, base::CopyFormat::vtkhdf}) {
     const auto first = convert(calls, directory / "a.nc", to(format));
     const std::string bytes = store::read_text(first.at(0).path);
     EXPECT_EQ(store::read_text(convert(calls, directory / "a.nc", to(format)).at(0).path), bytes);
@@ -124,9 +124,9 @@ TEST(FlashNames, HaveFourCharactersAndNoTwoAreAlike) {
 }
 
 TEST(OutputPath, HasTheExtensionOfTheFormat) {
-  EXPECT_EQ(output_path("run/chk_0001.nc", Format::hdf5), "run/chk_0001.h5");
-  EXPECT_EQ(output_path("run.d/chk_0001", Format::vtkhdf), "run.d/chk_0001.vtkhdf");
-  EXPECT_EQ(output_path("chk.0001", Format::vtkhdf), "chk.0001.vtkhdf");
+  EXPECT_EQ(output_path("run/chk_0001.nc", base::CopyFormat::hdf5), "run/chk_0001.h5");
+  EXPECT_EQ(output_path("run.d/chk_0001", base::CopyFormat::vtkhdf), "run.d/chk_0001.vtkhdf");
+  EXPECT_EQ(output_path("chk.0001", base::CopyFormat::vtkhdf), "chk.0001.vtkhdf");
 }
 
 }  // namespace

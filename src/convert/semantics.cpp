@@ -28,11 +28,11 @@ std::vector<int> coordinate_variables(const mesh::Definitions& definitions) {
   return found;
 }
 
-Semantics read_semantics(const Source& source, SemanticsChoice choice) {
-  if (choice == SemanticsChoice::none) return read_arrays(source, {});
+Semantics read_semantics(const Source& source, base::Semantics choice) {
+  if (choice == base::Semantics::none) return read_arrays(source, {});
   std::vector<std::string> missing;
   if (auto blocks = read_blocks(source, missing)) return *std::move(blocks);
-  if (choice == SemanticsChoice::flash) {
+  if (choice == base::Semantics::flash) {
     throw base::Error(base::Errc::not_found,
                       "cannot convert '" + source.path() + "': it has no blocks by the names of FLASH: " + listed(missing),
                       "--semantics auto takes what there is");

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/settings.hpp"
 #include "convert/source.hpp"
 #include "mesh/block_mesh.hpp"
 
@@ -43,10 +44,8 @@ struct Semantics {
   std::vector<int> others;   // variables that are neither
 };
 
-enum class SemanticsChoice { automatic, none, flash };
-
 // Throws io, naming all that is wrong with a mesh at once, and not_found, naming all that is missing of what was asked for. Blocks.
-[[nodiscard]] Semantics read_semantics(const Source& source, SemanticsChoice choice);
+[[nodiscard]] Semantics read_semantics(const Source& source, base::Semantics choice);
 
 // The parts of it. Nothing, and why, where the file has no such thing.
 [[nodiscard]] std::optional<Semantics> read_blocks(const Source& source, std::vector<std::string>& missing);

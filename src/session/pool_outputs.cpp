@@ -65,8 +65,8 @@ pool::OutputKey PoolOutputs::claim_slot(const std::string& final_path) {
                         "close it before it is written anew");
     }
     if (are_all_held_open()) {
-      throw base::Error(base::Errc::invalid_state, fmt::format("{} outputs are open, and a session has no more at once", pool::output_slots),
-                        "close one first");
+      throw base::Error(base::Errc::invalid_state,
+                        fmt::format("{} outputs are open, and a session has no more at once", pool::output_slots), "close one first");
     }
     for (std::uint32_t index = 0; earlier == outputs_.end() && !claimed && index < pool::output_slots; ++index) {
       claimed = pool_.open_slot(index);

@@ -22,7 +22,9 @@ const char* name_of(base::Semantics semantics) {
 std::string Copy::path(const std::string& final_path) const {
   const std::size_t name_begin = final_path.rfind('/') + 1;   // 0 where there is none
   std::string name = final_path.substr(name_begin);
-  if (const std::size_t dot = name.rfind('.'); dot != name.npos && dot != 0) name.erase(dot);
+  // A number is no extension: of chk.0001 the copy is chk.0001.h5.
+  const std::size_t dot = name.rfind('.');
+  if (dot != name.npos && dot != 0 && name.find_first_not_of("0123456789", dot + 1) != name.npos) name.erase(dot);
   if (!variables.empty()) {
     if (const std::size_t at = name.rfind(checkpoint); at != name.npos) name.replace(at, checkpoint.size(), plot);
     else name += "_plot";

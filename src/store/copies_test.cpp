@@ -15,6 +15,7 @@ TEST(Copies, LieBesideTheFileUnderItsStem) {
   EXPECT_EQ(hdf5.path("/run.d/sedov_chk_0001.nc"), "/run.d/sedov_chk_0001.h5");
   EXPECT_EQ(vtkhdf.path("/run.d/sedov.v2.nc"), "/run.d/sedov.v2.vtkhdf");
   EXPECT_EQ(vtkhdf.path("/run.d/sedov"), "/run.d/sedov.vtkhdf");
+  EXPECT_EQ(hdf5.path("/run.d/chk.0001"), "/run.d/chk.0001.h5");
   EXPECT_EQ(hdf5.path("/run.d/.hidden"), "/run.d/.hidden.h5");
 }
 
