@@ -191,10 +191,12 @@ class Output {
 
   // An array over a grid: its shape and this rank's blocks are the grid's. Over the points of a grid of boxes, a block has one more in
   // each dimension than cells; of points that blocks share, the block that begins there puts them. Over an unstructured mesh there is one
-  // block, of all points or cells of this rank.
+  // block, of all points or cells of this rank. With `per_step` the record dimension comes in front; where there is none yet, one called
+  // `time` is defined.
   Variable define_variable(std::string_view name, Type external, Grid grid, VariableOptions options = {});
   // An array over dimensions, slowest first (an unlimited one only in front, which makes it a record
-  // variable). `blocks`: what this rank will put; several, or none.
+  // variable). `blocks`: what this rank will put; several, or none. A variable without dimensions is one
+  // number: the rank that puts it gives one block, Box{}.
   Variable define_variable(std::string_view name, Type external, std::span<const Dimension> dimensions,
                            std::vector<Box> blocks, VariableOptions options = {});
 
@@ -360,7 +362,7 @@ class Session {
   // remains until MPI_Finalize (MPI_COMM_NULL on a writer). What other calls say of all ranks is of these. Local.
   [[nodiscard]] MPI_Comm application_comm() const;
 
-  // Opens a new output. The file appears under `path` when it is complete. Collective.
+  // Opens a new output. The file appears under `path` when it is complete. Of a session 64 outputs can be open at once. Collective.
   Output open(std::string_view path, Format format, OutputOptions options = {});
 
   // Opens a file for reading on this rank. If it is an output of this session, waits for what `options.reading` asks

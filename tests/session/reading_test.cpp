@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "program.hpp"
 #include "ranks.hpp"
@@ -325,6 +326,12 @@ TEST_F(Reads, FilesOfOthersWithConversion) {
   EXPECT_ERROR((void)in.describe(Variable{7}), Errc::not_found, "id 7");
   EXPECT_ERROR((void)other.open_input(path("nothing.nc")), Errc::not_found, "nothing.nc");
   EXPECT_ERROR((void)other.open_input(path("nowhere/a.nc")), Errc::not_found, "nowhere/a.nc");
+  EXPECT_ERROR((void)other.open_input(path("")), Errc::invalid_argument, "it is a directory");
+  const std::string text = path("text." + std::to_string(rank_)), hdf5 = path("hdf5." + std::to_string(rank_));
+  std::ofstream(text) << "no data";
+  std::ofstream(hdf5) << "\x89HDF\r\n\x1a\n";
+  EXPECT_ERROR((void)other.open_input(text), Errc::invalid_argument, "no NetCDF file");
+  EXPECT_ERROR((void)other.open_input(hdf5), Errc::unsupported, "it is an HDF5 file");
   EXPECT_ERROR((void)other.open_input(path("text.nc")), Errc::invalid_argument, "text.nc");
 
   Input moved = std::move(in);
