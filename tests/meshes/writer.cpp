@@ -330,7 +330,8 @@ void write(glean::Session& session, const std::string& name, glean::Format forma
   for (Field field : fields()) {
     if (format == glean::Format::cdf1 && field.external == Type::int64) field.external = Type::int32;
     if (field.centring == Centring::points && name == "amr_2d") continue;
-    made[field.name] = out.define_variable(field.name, field.external, grid, {.per_step = is_series, .centring = field.centring, .components = field.components});
+    const glean::VariableOptions options{.per_step = is_series, .centring = field.centring, .components = field.components};
+    made[field.name] = out.define_variable(field.name, field.external, grid, options);
     if (field.components == 1) out.define_attribute(made[field.name], "units", "g");
   }
   const glean::Dimension three = out.define_dimension("three", 3);

@@ -162,8 +162,8 @@ class VtkhdfConvention final : public Convention {
     view_amr(program, totals, view);
   }
 
-  // What is on no grid is field data: a list, or one of tuples. In a series readers want to know where each step of it begins: there it is a
-  // dataset of the file that they do not look at.
+  // What is on no grid is field data: a list, or one of tuples. In a series readers want to know where each step of it begins: there it is
+  // a dataset that they do not look at.
   static void add_variables(const Program& program, FileView& view, FileBuilder& file) {
     const mesh::Definitions& definitions = program.definitions();
     for (std::size_t v = 0; v < definitions.variables.size(); ++v) {
