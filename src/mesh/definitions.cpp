@@ -76,13 +76,16 @@ void decode_grids(Decoder& in, Definitions& definitions) {
 }
 
 void decode_attributes(Decoder& in, Definitions& definitions) {
-  definitions.attributes.resize(in.count(8 + 8 + 1 + 8, "attributes"));
+  definitions.attributes.resize(in.count(8 + 8 + 1 + 8 + 1, "attributes"));
   for (Attribute& attribute : definitions.attributes) {
     attribute.variable = decode_id(in, definitions.variables.size(), true, "variable");
     attribute.name = in.text();
     attribute.type = in.choice<Type>(type_count, "type");
     const auto values = in.bytes();
     attribute.values.assign(values.begin(), values.end());
+    attribute.counts_records = in.choice<std::uint8_t>(2, "kind of attribute") == 1;
+    const bool may_count = attribute.variable < 0 && attribute.type == Type::int64 && attribute.count() == 1;
+    if (attribute.counts_records && !may_count) in.reject("an attribute counts records and is no number of the output");
     if (attribute.values.size() % size_of(attribute.type) != 0) in.reject("an attribute ends in the middle of a value");
   }
 }
@@ -136,6 +139,7 @@ std::vector<std::byte> Definitions::encode() const {
     out.text(attribute.name);
     out.byte(static_cast<std::uint8_t>(attribute.type));
     out.bytes(attribute.values);
+    out.byte(attribute.counts_records ? 1 : 0);
   }
   return out.take();
 }

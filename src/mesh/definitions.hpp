@@ -20,6 +20,7 @@ struct Attribute {
   std::string name;
   Type type = Type::text;
   std::vector<std::byte> values;   // native byte order
+  bool counts_records = false;     // one int64 of the output: the format writes how many records there are, if it can
   [[nodiscard]] std::size_t count() const { return values.size() / size_of(type); }
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };

@@ -71,6 +71,7 @@ TEST(Definitions, HaveAnotherFingerprintAfterEveryChange) {
       [](Definitions& d) { d.attributes[0].name = "titl"; },
       [](Definitions& d) { d.attributes[0].type = Type::int8; },
       [](Definitions& d) { d.attributes[0].values[1] = std::byte{'c'}; },
+      [](Definitions& d) { d.attributes[0].counts_records = true; },
       // Bytes that move from one field to the next.
       [](Definitions& d) { d.attributes[0].name = "titleab"; d.attributes[0].values = {}; },
       [](Definitions& d) { d.attributes.pop_back(); }};
@@ -117,6 +118,7 @@ TEST(Definitions, RefuseWhatSpeaksOfWhatIsNotDefined) {
       [](Definitions& d) { d.variables[0].components = 0; },
       [](Definitions& d) { d.attributes[0].variable = 4; },
       [](Definitions& d) { d.attributes[1].values.pop_back(); },
+      [](Definitions& d) { d.attributes[1].counts_records = true; },
       [](Definitions& d) { d.grids[0].dimensions = {-1}; },
       [](Definitions& d) { d.grids[0].coordinates = {4}; }};
   for (const auto& damage : damages) {

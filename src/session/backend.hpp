@@ -45,6 +45,8 @@ class Backend {
   virtual void create(const mesh::Definitions& definitions, const Blocks& blocks, const std::optional<base::Error>& earlier) = 0;
   // This rank begins steps 0, 1, 2, …; not all need come into the file. Local.
   virtual void begin_step(std::uint64_t) {}
+  // The record that the step which is open becomes: another number than the step's where steps were left out. Local.
+  [[nodiscard]] virtual std::uint64_t record_of(std::uint64_t step) const { return step; }
   // Takes one box of a variable. Local. The box is not empty and lies in the variable.
   virtual void put(std::uint32_t variable, std::uint64_t step, const mesh::Box& box, mesh::Type memory,
                    const capture::Source& source) = 0;

@@ -222,10 +222,16 @@ void Output::Impl::put_first() {
 void Output::Impl::put_time() {
   const bool per_step = file_.definitions.per_step(file_.time);
   if (!per_step && steps_ != 0) return;
-  const mesh::Box box = mesh::whole(file_.definitions.shape(file_.time));
-  backend_->put(static_cast<std::uint32_t>(file_.time), steps_, box, mesh::Type::float64,
-                {reinterpret_cast<const std::byte*>(&time_), sizeof time_, box.count, {}});
-  ++core_->figures().puts;
+  const std::uint64_t record = backend_->record_of(steps_);
+  const double time = time_unit_ ? time_ : static_cast<double>(record);
+  const auto put = [&](int variable, mesh::Type type, const void* value) {
+    const mesh::Box box = mesh::whole(file_.definitions.shape(variable));
+    backend_->put(static_cast<std::uint32_t>(variable), steps_, box, type,
+                  {static_cast<const std::byte*>(value), mesh::size_of(type), box.count, {}});
+    ++core_->figures().puts;
+  };
+  put(file_.time, mesh::Type::float64, &time);
+  for (const int variable : file_.record_numbers) put(variable, mesh::Type::uint64, &record);
 }
 
 class Output::Impl::SplitPut final : public session::PutMap::Receiver {

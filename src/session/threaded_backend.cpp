@@ -102,6 +102,8 @@ class ThreadedBackend final : public Backend {
     ++core_->figures().steps_dropped;
   }
 
+  [[nodiscard]] std::uint64_t record_of(std::uint64_t /*step*/) const override { return steps_kept_; }
+
   void put(std::uint32_t variable, std::uint64_t step, const mesh::Box& box, mesh::Type memory,
            const capture::Source& source) override {
     if (may_drop() && step != 0 && has_records_ && !is_record_[variable]) {

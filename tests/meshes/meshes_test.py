@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes meshes of all kinds on several ranks, one of which has nothing, and lets other people's programs read them.
 
-  meshes_test.py --writer PROGRAM --readers PYTHON --ranks N --format FORMAT
+  meshes_test.py --writer PROGRAM --readers PYTHON --ranks N --format FORMAT [--stagers GLEAN]
 
 PYTHON has VTK's wheel (`make setup` makes it); ParaView's own is looked for beside it. A reader that is not there is named; the test is
-skipped if none is.
+skipped if none is. GLEAN starts two stagers, which write the files.
 """
 
 import argparse
@@ -18,14 +18,15 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 SKIPPED = 77
 MESHES = {
-    "vtkhdf": ["uniform", "uniform_2d", "uniform_1d", "large", "one_cell", "mixed", "lagrange", "empty", "amr", "amr_2d"],
+    "vtkhdf": ["uniform", "uniform_2d", "uniform_1d", "large", "one_cell", "series", "mixed", "lagrange", "empty", "amr",
+               "amr_2d"],
     "vtk": ["uniform", "uniform_2d", "uniform_1d", "large", "one_cell", "rectilinear", "rectilinear_2d", "curvilinear", "curvilinear_2d",
             "mixed", "lagrange", "empty"],
     "hdf5": ["uniform", "rectilinear", "curvilinear", "mixed", "empty", "amr"],
     "cdf1": ["uniform", "rectilinear", "rectilinear_2d", "curvilinear", "curvilinear_2d", "mixed", "lagrange", "amr"],
 }
 # ParaView 5.11 has VTK 9.1, whose reader takes arrays of cells of an image for arrays of points, and ends with images of fewer dimensions.
-NOT_FOR_OLD = {"uniform", "uniform_2d", "uniform_1d", "large", "one_cell"}
+NOT_FOR_OLD = {"uniform", "uniform_2d", "uniform_1d", "large", "one_cell", "series"}
 ENDINGS = {"vtkhdf": ".vtkhdf", "vtk": ".vtk", "hdf5": ".h5", "cdf1": ".nc"}
 
 
@@ -39,7 +40,8 @@ def write(options, directory):
     files = {}
     for mesh in MESHES[options.format]:
         files[mesh] = directory / (mesh + ENDINGS[options.format])
-        code, said = run([*os.environ["MPIRUN"].split(), options.ranks, options.writer, mesh, options.format, files[mesh]])
+        stagers = [options.stagers, "run", "--stagers", 2, "--"] if options.stagers else []
+        code, said = run([*stagers, *os.environ["MPIRUN"].split(), options.ranks, options.writer, mesh, options.format, files[mesh]])
         if code != 0:
             raise SystemExit(f"{mesh} was not written: status {code}\n{said[-3000:]}")
     return files
@@ -63,6 +65,7 @@ def main():
     parser.add_argument("--readers", required=True)
     parser.add_argument("--ranks", required=True, type=int)
     parser.add_argument("--format", required=True, choices=MESHES)
+    parser.add_argument("--stagers")
     options = parser.parse_args()
     writers = max(options.ranks - 1, 1)
     readers = readers_of(options)

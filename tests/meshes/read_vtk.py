@@ -10,12 +10,14 @@ import math
 import sys
 
 from vtkmodules.vtkCommonDataModel import vtkDataObject   # noqa: F401
+from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
 from vtkmodules.vtkIOHDF import vtkHDFReader
 from vtkmodules.vtkIOLegacy import vtkGenericDataObjectReader
 
 POINT_FIELDS = {"potential": 1, "place": 3, "stress": 9}
 CELL_FIELDS = {"density": 1, "velocity": 3, "two": 2, "ö d": 1, "number": 1}
 problems = []
+later = 0   # what the values of a step have more than those of the first
 
 
 def expect(holds, what):
@@ -24,9 +26,9 @@ def expect(holds, what):
 
 
 def expected(name, place, component):
-    value = place[0] + 10 * place[1] + 100 * place[2]
+    value = place[0] + 10 * place[1] + 100 * place[2] + later
     if name in ("velocity", "place"):
-        return place[component]
+        return place[component] + later
     if name == "ö d":
         return math.inf if place[0] > 2.6 else math.nan
     if name == "number":
@@ -126,7 +128,24 @@ def counts_of(mesh, writers):
             "amr_2d": ((blocks + 4 * writers) * 50, (blocks + 4 * writers) * 16)}[mesh]
 
 
+def check_series(path):
+    global later
+    reader = vtkHDFReader()
+    reader.SetFileName(path)
+    reader.UpdateInformation()
+    times = reader.GetOutputInformation(0).Get(vtkStreamingDemandDrivenPipeline.TIME_STEPS())
+    expect(times == (0.75, 1.75, 2.75), f"the times are {times}")
+    for step, time in enumerate(times or ()):
+        reader.UpdateTimeStep(time)
+        later = 1000 * step
+        expect(check_piece(reader.GetOutputDataObject(0), "uniform") == (140, 72), f"step {step} has another grid")
+    later = 0
+
+
 def check(mesh, path, writers):
+    if mesh == "series":
+        check_series(path)
+        return
     reader = vtkHDFReader() if path.endswith(".vtkhdf") else vtkGenericDataObjectReader()
     for call in ("ReadAllScalarsOn", "ReadAllVectorsOn", "ReadAllTensorsOn", "ReadAllFieldsOn"):
         if hasattr(reader, call):

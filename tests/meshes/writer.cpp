@@ -308,11 +308,11 @@ std::vector<Field> fields() {
           {"\xc3\xb6 d", Type::float64, Centring::cells, 1, odd},  {"number", Type::int64, Centring::cells, 1, scalar}};
 }
 
-std::vector<double> values_of(const Field& field, const Places& places) {
+std::vector<double> values_of(const Field& field, const Places& places, int step) {
   std::vector<double> values;
   for (const Place& place : places) {
     for (int c = 0; c < field.components; ++c) {
-      const double value = field.value(place, c);
+      const double value = field.value(place, c) + 1000 * step;
       values.push_back(field.external == Type::int64 ? std::floor(value) : value);
     }
   }
@@ -321,7 +321,8 @@ std::vector<double> values_of(const Field& field, const Places& places) {
 
 void write(glean::Session& session, const std::string& name, glean::Format format, const std::string& path) {
   glean::Output out = session.open(path, format);
-  const Mesh mesh = mesh_of(name);
+  const bool is_series = name == "series";
+  const Mesh mesh = mesh_of(is_series ? "uniform" : name);
   out.define_attribute("title", "A mesh for readers");
   out.set_time(0.75, "s");
   const glean::Grid grid = mesh.define(out);
@@ -329,19 +330,24 @@ void write(glean::Session& session, const std::string& name, glean::Format forma
   for (Field field : fields()) {
     if (format == glean::Format::cdf1 && field.external == Type::int64) field.external = Type::int32;
     if (field.centring == Centring::points && name == "amr_2d") continue;
-    made[field.name] = out.define_variable(field.name, field.external, grid, {.centring = field.centring, .components = field.components});
+    const glean::VariableOptions options{.per_step = is_series, .centring = field.centring, .components = field.components};
+    made[field.name] = out.define_variable(field.name, field.external, grid, options);
     if (field.components == 1) out.define_attribute(made[field.name], "units", "g");
   }
   const glean::Dimension three = out.define_dimension("three", 3);
   const std::vector<Box> mine = rank == 0 ? std::vector<Box>{{{0}, {3}}} : std::vector<Box>{};
   const glean::Variable constants = out.define_variable("constants", Type::float64, std::span(&three, 1), mine);
-  out.begin_step();
-  for (const Field& field : fields()) {
-    const auto found = made.find(field.name);
-    if (found != made.end()) out.put(found->second, values_of(field, field.centring == Centring::cells ? mesh.cells : mesh.points));
+  for (int step = 0; step < (is_series ? 3 : 1); ++step) {
+    out.begin_step();
+    for (const Field& field : fields()) {
+      const auto found = made.find(field.name);
+      const Places& places = field.centring == Centring::cells ? mesh.cells : mesh.points;
+      if (found != made.end()) out.put(found->second, values_of(field, places, step));
+    }
+    if (rank == 0 && step == 0) out.put(constants, std::vector<double>{1, 2, 4});
+    out.end_step();
+    out.set_time(0.75 + step + 1);
   }
-  if (rank == 0) out.put(constants, std::vector<double>{1, 2, 4});
-  out.end_step();
   out.close();
 }
 

@@ -52,6 +52,7 @@ struct FileView {
   std::vector<FilePut> first_puts;
   std::vector<int> level_of{};                  // of a variable of the file: the program's variable of which it has a level; -1: none
   int time = -1;                                // the variable that has the time, float64; rank 0 puts it
+  std::vector<int> record_numbers{};            // variables of one int64 for each record, its number, which rank 0 puts
 };
 
 class Convention {

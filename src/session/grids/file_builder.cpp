@@ -32,6 +32,21 @@ int FileBuilder::variable(const std::string& name, mesh::Type external, const me
   return variable_over(name, external, std::move(dimensions));
 }
 
+int FileBuilder::record_variable(const std::string& name, mesh::Type external, const mesh::Shape& shape) {
+  const auto& known = view_.definitions.dimensions;
+  const auto found = std::find_if(known.begin(), known.end(), [](const auto& each) { return each.unlimited; });
+  const int records = static_cast<int>(found - known.begin());
+  if (found == known.end()) view_.definitions.dimensions.push_back({"records", 0, true});
+  std::vector<int> dimensions{records};
+  for (const std::uint64_t length : shape) dimensions.push_back(dimension(length));
+  return variable_over(name, external, std::move(dimensions));
+}
+
+void FileBuilder::counting_attribute(const std::string& name) {
+  attribute(-1, name, mesh::Type::int64, std::vector<std::int64_t>{0});
+  view_.definitions.attributes.back().counts_records = true;
+}
+
 void FileBuilder::attribute(int variable, const std::string& name, std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
   view_.definitions.attributes.push_back({variable, name, mesh::Type::text, {bytes.begin(), bytes.end()}});

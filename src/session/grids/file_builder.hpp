@@ -23,7 +23,12 @@ class FileBuilder {
   int dimension(std::uint64_t length);
   int named_dimension(const std::string& name, std::uint64_t length);
 
+  // One that has a record in each step, of that shape.
+  int record_variable(const std::string& name, mesh::Type external, const mesh::Shape& shape);
+
   void attribute(int variable, const std::string& name, std::string_view text);
+  // Of the output: how many records there are.
+  void counting_attribute(const std::string& name);
   template <class T>
   void attribute(int variable, const std::string& name, mesh::Type type, const std::vector<T>& values) {
     const auto bytes = std::as_bytes(std::span(values));

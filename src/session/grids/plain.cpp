@@ -2,6 +2,7 @@
 //
 // Files of arrays, NetCDF above all: what the program defines is what is in the file, with coordinates beside it (docs/meshes.md).
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "session/grids/file_builder.hpp"
@@ -118,35 +119,37 @@ class PlainView {
   std::uint64_t put_block(const mesh::CurvilinearGrid& curvilinear, const mesh::Box& block, std::uint64_t first, int component,
                           int at_points, int at_centres) {
     const mesh::Box all = mesh::points_of(block), own = mesh::own_points_of(block, curvilinear.shape);
-    const auto value = [&](const mesh::Shape& at) {   // counted from the block's first point
-      std::uint64_t position = 0;
-      for (std::size_t d = 0; d < at.size(); ++d) position = position * all.count[d] + at[d];
-      return curvilinear.points.at(first + position, component);
-    };
+    mesh::Shape strides(all.count.size(), 1);   // among the points of the block
+    for (std::size_t d = strides.size() - 1; d > 0; --d) strides[d - 1] = strides[d] * all.count[d];
+    std::vector<std::uint64_t> corners{0};
+    for (const std::uint64_t stride : strides) {
+      for (std::size_t c = corners.size(); c-- > 0;) corners.push_back(corners[c] + stride);
+    }
     std::vector<double> points, centres;
-    for_each(own.count, [&](const mesh::Shape& at) { points.push_back(value(at)); });
-    const std::size_t corners = std::size_t{1} << block.count.size();
-    for_each(block.count, [&](const mesh::Shape& at) {
+    points.reserve(own.elements());
+    centres.reserve(block.elements());
+    for_each(own.count, strides, [&](std::uint64_t position) { points.push_back(curvilinear.points.at(first + position, component)); });
+    for_each(block.count, strides, [&](std::uint64_t position) {
       double sum = 0;
-      for (std::size_t corner = 0; corner < corners; ++corner) {
-        mesh::Shape its = at;
-        for (std::size_t d = 0; d < its.size(); ++d) its[d] += corner >> d & 1;
-        sum += value(its);
-      }
-      centres.push_back(sum / static_cast<double>(corners));
+      for (const std::uint64_t corner : corners) sum += curvilinear.points.at(first + position + corner, component);
+      centres.push_back(sum / static_cast<double>(corners.size()));
     });
     file_.put(at_points, own, mesh::Type::float64, points);
     file_.put(at_centres, block, mesh::Type::float64, centres);
     return all.elements();
   }
 
+  // Calls visit(position) for each index below `count`, row-major.
   template <class Visit>
-  static void for_each(const mesh::Shape& count, Visit visit) {
+  static void for_each(const mesh::Shape& count, const mesh::Shape& strides, Visit visit) {
     mesh::Shape at(count.size(), 0);
+    std::uint64_t position = 0;
     for (std::uint64_t left = mesh::elements_of(count); left > 0; --left) {
-      visit(at);
+      visit(position);
       for (std::size_t d = at.size(); d-- > 0;) {
+        position += strides[d];
         if (++at[d] < count[d]) break;
+        position -= at[d] * strides[d];
         at[d] = 0;
       }
     }
@@ -181,10 +184,9 @@ class PlainView {
     const std::size_t size = mesh::size_of(mesh.points.type);
     for (int c = 0; c < 3; ++c) {
       coordinates.push_back(file_.variable_over(std::string("mesh_") + "xyz"[c], type, {points}));
-      std::vector<std::byte> along;
+      std::vector<std::byte> along(mesh.points.count() * size);
       for (std::uint64_t p = 0; p < mesh.points.count(); ++p) {
-        const auto from = mesh.points.bytes.begin() + static_cast<std::ptrdiff_t>((3 * p + static_cast<std::uint64_t>(c)) * size);
-        along.insert(along.end(), from, from + static_cast<std::ptrdiff_t>(size));
+        std::memcpy(along.data() + p * size, mesh.points.bytes.data() + (3 * p + static_cast<std::uint64_t>(c)) * size, size);
       }
       file_.put_bytes(coordinates.back(), {{before.points}, {mesh.points.count()}}, mesh.points.type, along);
     }

@@ -41,17 +41,19 @@ class VtkhdfConvention final : public Convention {
     view.definitions.grids.front().dimensions.clear();
     view.routes.resize(program.variables().size());
     switch (program.definitions().grids.front().kind) {
-      case mesh::GridKind::uniform: describe_image(std::get<mesh::UniformGrid>(program.mesh(0)), file); break;
+      case mesh::GridKind::uniform: describe_image(program, file); break;
       case mesh::GridKind::unstructured: describe_mesh(program, totals, view, file); break;
       default: describe_amr(program, totals, view, file); break;
     }
     add_vtkhdf_groups(file, "");
     add_variables(program, view, file);
     add_attributes(program, view);
-    if (time_unit) {
+    if (is_series(program.definitions())) {
+      add_steps(program, view, file);
+    } else if (time_unit) {
       view.time = file.variable("VTKHDF/FieldData/TimeValue", mesh::Type::float64, {1});
-      if (!time_unit->empty()) file.attribute(view.time, "units", *time_unit);
     }
+    if (time_unit && !time_unit->empty()) file.attribute(view.time, "units", *time_unit);
     return view;
   }
 
@@ -73,8 +75,13 @@ class VtkhdfConvention final : public Convention {
     }
     for (std::size_t v = 0; v < definitions.variables.size(); ++v) {
       const mesh::VariableDefinition& variable = definitions.variables[v];
-      if (definitions.per_step(static_cast<int>(v))) {
-        problems.push_back("it holds one step, and variable '" + variable.name + "' has a record for each");
+      const bool per_step = definitions.per_step(static_cast<int>(v));
+      if (per_step && !may_be_series(definitions)) {
+        problems.push_back("of this grid it holds one step, and variable '" + variable.name + "' has a record for each");
+      } else if (per_step && variable.grid < 0) {
+        problems.push_back("variable '" + variable.name + "' has records and is on no grid");
+      } else if (!per_step && variable.grid >= 0 && may_be_series(definitions) && is_series(definitions)) {
+        problems.push_back("variable '" + variable.name + "' has no records, and others on the grid have");
       } else if (variable.grid < 0 && variable.dimensions.size() > 2) {
         problems.push_back("variable '" + variable.name + "' is on no grid and has more than two dimensions");
       }
@@ -83,13 +90,25 @@ class VtkhdfConvention final : public Convention {
     require_none(problems, "a VTKHDF file cannot be made", "open an output for each step, and for each grid");
   }
 
-  static void add_type(FileBuilder& file, std::string_view type) {
-    file.attribute(-1, "VTKHDF/Version", mesh::Type::int64, std::vector<std::int64_t>{1, 0});
+  // Old readers get the data of a single step only; those of version 2 get all.
+  [[nodiscard]] static bool may_be_series(const mesh::Definitions& definitions) {
+    return definitions.grids.size() == 1 && definitions.grids[0].kind == mesh::GridKind::uniform;
+  }
+  [[nodiscard]] static bool is_series(const mesh::Definitions& definitions) {
+    for (int v = 0; v < static_cast<int>(definitions.variables.size()); ++v) {
+      if (definitions.per_step(v)) return true;
+    }
+    return false;
+  }
+
+  static void add_type(FileBuilder& file, std::string_view type, std::int64_t version = 1) {
+    file.attribute(-1, "VTKHDF/Version", mesh::Type::int64, std::vector<std::int64_t>{version, 0});
     file.attribute(-1, "VTKHDF/Type", type);
   }
 
-  static void describe_image(const mesh::UniformGrid& grid, FileBuilder& file) {
-    add_type(file, "ImageData");
+  static void describe_image(const Program& program, FileBuilder& file) {
+    const auto& grid = std::get<mesh::UniformGrid>(program.mesh(0));
+    add_type(file, "ImageData", is_series(program.definitions()) ? 2 : 1);
     std::vector<std::int64_t> extent(6, 0);
     for (std::size_t d = 0; d < grid.shape.size(); ++d) {
       extent[2 * (grid.shape.size() - 1 - d) + 1] = static_cast<std::int64_t>(grid.shape[d]);
@@ -126,20 +145,38 @@ class VtkhdfConvention final : public Convention {
     view.definitions.grids.front().coordinates = {coordinates, connectivity, offsets, types};
   }
 
+  // A record of each array is a step: where it begins is its number.
+  static void add_steps(const Program& program, FileView& view, FileBuilder& file) {
+    file.counting_attribute("VTKHDF/Steps/NSteps");
+    view.time = file.record_variable("VTKHDF/Steps/Values", mesh::Type::float64, {});
+    for (const mesh::VariableDefinition& variable : program.definitions().variables) {
+      if (variable.grid < 0) continue;
+      const std::string group = variable.centring == mesh::Centring::points ? "PointDataOffsets/" : "CellDataOffsets/";
+      view.record_numbers.push_back(file.record_variable("VTKHDF/Steps/" + group + variable.name, mesh::Type::int64, {}));
+    }
+    for (const char* group : {"CellDataOffsets/", "PointDataOffsets/"}) file.attribute(-1, std::string("VTKHDF/Steps/") + group, "");
+  }
+
   static void describe_amr(const Program& program, const Totals& totals, FileView& view, FileBuilder& file) {
     add_type(file, "OverlappingAMR");
     view_amr(program, totals, view);
   }
 
-  // What is on no grid is field data: a list, or one of tuples.
+  // What is on no grid is field data: a list, or one of tuples. In a series readers want to know where each step of it begins: there it is
+  // a dataset that they do not look at.
   static void add_variables(const Program& program, FileView& view, FileBuilder& file) {
     const mesh::Definitions& definitions = program.definitions();
     for (std::size_t v = 0; v < definitions.variables.size(); ++v) {
       const mesh::VariableDefinition& defined = definitions.variables[v];
       if (view.routes[v].map) continue;   // of an AMR grid: it is there
       const mesh::Shape shape = definitions.shape(static_cast<int>(v));
-      const std::string group = defined.grid < 0 ? std::string("VTKHDF/FieldData/") : vtkhdf_group("", defined.centring);
-      const int made = view.routes[v].variable = file.variable(group + defined.name, defined.external, shape);
+      const std::string group = defined.grid >= 0         ? vtkhdf_group("", defined.centring)
+                                : is_series(definitions) ? std::string()
+                                                         : std::string(vtkhdf_root) + "FieldData/";
+      const bool per_step = definitions.per_step(static_cast<int>(v));
+      const int made = per_step ? file.record_variable(group + defined.name, defined.external, shape)
+                                : file.variable(group + defined.name, defined.external, shape);
+      view.routes[v].variable = made;
       file[made].fill = defined.fill;
       file[made].grid = defined.grid;
       file[made].centring = defined.centring;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "mesh/definitions.hpp"
@@ -19,6 +20,9 @@ struct DatasetPlaces {
   FileLayout layout;
   std::vector<mesh::Shape> chunks;   // of a record; empty of what has none
 };
+
+// What stands in an attribute that counts records until its place among the metadata is found: another for each of them.
+[[nodiscard]] std::uint64_t hdf5_count_mark(std::size_t attribute);
 
 // Makes groups, datasets and attributes in `file`, whose driver is behind `metadata`. Datasets have no records, no fill value is written,
 // and nothing depends on the time. Returns the addresses of the datasets' object headers.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -106,7 +107,23 @@ void place(DatasetPlaces& places, Bytes header_bytes) {
 struct Made {
   std::vector<std::byte> metadata;
   std::vector<Bytes> headers;   // addresses of the datasets' object headers
+  std::vector<Bytes> counts;    // of attributes that count records, which are 0
 };
+
+// Where the metadata have the mark of an attribute that counts records, which is there once.
+std::vector<Bytes> counts_in(const std::vector<std::byte>& metadata, const mesh::Definitions& definitions) {
+  std::vector<Bytes> counts;
+  for (std::size_t a = 0; a < definitions.attributes.size(); ++a) {
+    if (!definitions.attributes[a].counts_records) continue;
+    const std::uint64_t mark = hdf5_count_mark(a);
+    const auto bytes = std::as_bytes(std::span(&mark, 1));
+    const auto found = std::search(metadata.begin(), metadata.end(), bytes.begin(), bytes.end());
+    const bool is_one = found != metadata.end() && std::search(found + 1, metadata.end(), bytes.begin(), bytes.end()) == metadata.end();
+    if (!is_one) throw base::Error(base::Errc::io, std::string(what) + ": an attribute that counts records is not found");
+    counts.push_back(static_cast<Bytes>(found - metadata.begin()));
+  }
+  return counts;
+}
 
 Made make_metadata(const MemoryDriver& driver, const mesh::Definitions& definitions, const DatasetPlaces& places) {
   require_hdf5_of_headers();
@@ -123,11 +140,14 @@ Made make_metadata(const MemoryDriver& driver, const mesh::Definitions& definiti
   attach_scales(file.id(), definitions);
   file.close(what);
   made.metadata = memory.metadata();
+  made.counts = counts_in(made.metadata, definitions);
+  for (const Bytes offset : made.counts) std::memset(made.metadata.data() + offset, 0, sizeof(std::uint64_t));
   return made;
 }
 
 Hdf5Note note_of(const Made& made, const DatasetPlaces& places) {
   Hdf5Note note;
+  note.counts = made.counts;
   note.end_offset = end_offset(made.metadata);
   note.first_end = whole_size(places.layout, 0);
   Bytes nodes_begin = base::align_up(made.metadata.size(), 8);

@@ -151,6 +151,39 @@ TEST(Hdf5, CoordinatesAreDimensionScales) {
   EXPECT_TRUE(is_attached("d1", "fluid/int8", 1));
 }
 
+TEST(Hdf5, AttributesOfTheOutputMayCountRecords) {
+  mesh::Definitions definitions = all_types({3});
+  definitions.attributes = {numbers<std::int64_t>(-1, "Steps/NSteps", mesh::Type::int64, {0}), text(-1, "Steps/empty/", "")};
+  definitions.attributes.front().counts_records = true;
+  EXPECT_EQ(play(definitions), "");
+
+  const TemporaryDirectory directory;
+  write_file(directory / "a.h5", make_hdf5_image(definitions, base::RangeRule::error), {5, 0});
+  const Handle file(H5Fopen((directory / "a.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "a.h5");
+  const Handle attribute(H5Aopen_by_name(file.id(), "Steps", "NSteps", H5P_DEFAULT, H5P_DEFAULT), H5Aclose, "NSteps");
+  std::int64_t found = -1;
+  H5Aread(attribute.id(), H5T_NATIVE_INT64, &found);
+  EXPECT_EQ(found, 5);
+  const Handle group(H5Gopen2(file.id(), "Steps/empty", H5P_DEFAULT), H5Gclose, "Steps/empty");
+  EXPECT_EQ(H5Aget_num_attrs(group.id()), 0);
+}
+
+TEST(Hdf5, DatasetsMayHaveNoElements) {
+  mesh::Definitions definitions = all_types({0, 3});
+  definitions.dimensions.push_back({"some", 2, false});
+  definitions.variables.push_back({"behind", mesh::Type::float64, {static_cast<int>(definitions.dimensions.size()) - 1}});
+  std::erase_if(definitions.variables, [](const auto& variable) { return variable.dimensions.front() == 0; });   // with records
+  const TemporaryDirectory directory;
+  const FileImage image = make_hdf5_image(definitions, base::RangeRule::error);
+  write_file(directory / "a.h5", image, {0, 0});
+  const Handle file(H5Fopen((directory / "a.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose, "a.h5");
+  for (const VariableLayout& variable : image.layout.variables) {
+    const Handle dataset(H5Dopen2(file.id(), variable.name.c_str(), H5P_DEFAULT), H5Dclose, variable.name);
+    const Handle space(H5Dget_space(dataset.id()), H5Sclose, variable.name);
+    EXPECT_EQ(H5Sget_simple_extent_npoints(space.id()), variable.name == "behind" ? 2 : 0) << variable.name;
+  }
+}
+
 TEST(Hdf5, OfNothingIsAFile) { EXPECT_EQ(play({}), ""); }
 
 TEST(Hdf5, MetadataDependOnTheDefinitionsOnly) {

@@ -111,6 +111,7 @@ class Hdf5Format final : public Format {
       finished.patches.push_back({variable.places->index_offset, hdf5_number(index.root)});
       finished.patches.push_back({variable.places->length_offset, hdf5_number(records)});
     }
+    for (const Bytes offset : note.counts) finished.patches.push_back({offset, hdf5_number(records)});
     finished.size = in_header ? end : behind;
     // A file that goes on is as long as what was put so far, and a reader refuses one that is shorter than it says.
     const Bytes says = written.goes_on ? std::min(end, std::max(image.layout.header_bytes, written.highest_end)) : finished.size;
@@ -133,6 +134,7 @@ class Hdf5Format final : public Format {
       const auto nodes = header.subspan(variable.places->nodes_begin, variable.index.bytes_in_header());
       std::fill(nodes.begin(), nodes.end(), std::byte{0});
     }
+    for (const Bytes offset : note->counts) put(offset, 0);
     put(note->end_offset, note->first_end);
     const std::uint64_t records = std::exchange(note->records, 0);
     put(layout.header_bytes - note->encode().size(), 0);

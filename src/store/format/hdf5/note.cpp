@@ -10,7 +10,7 @@
 namespace glean::store {
 namespace {
 
-constexpr std::string_view note_magic = "GLEANH5\1";   // and a version
+constexpr std::string_view note_magic = "GLEANH5\2";   // and a version
 constexpr std::size_t note_footer_bytes = 8 + note_magic.size();
 
 Hdf5Note decode_note(std::span<const std::byte> bytes) {
@@ -27,6 +27,8 @@ Hdf5Note decode_note(std::span<const std::byte> bytes) {
     variable.chunk.resize(in.count(8, "dimensions"));
     for (std::uint64_t& length : variable.chunk) length = in.number();
   }
+  note.counts.resize(in.count(8, "attributes"));
+  for (Bytes& offset : note.counts) offset = in.number();
   in.expect_end();
   return note;
 }
@@ -43,7 +45,8 @@ bool fits_layout(const Hdf5Note& note, const FileLayout& layout, Bytes note_begi
     if (!holds(records->nodes_begin, index.bytes_in_header())) return false;
     ++records;
   }
-  return records == note.variables.end() && holds(note.end_offset, 8);
+  const bool holds_counts = std::all_of(note.counts.begin(), note.counts.end(), [&](Bytes offset) { return holds(offset, 8); });
+  return records == note.variables.end() && holds_counts && holds(note.end_offset, 8);
 }
 
 }  // namespace
@@ -61,6 +64,8 @@ std::vector<std::byte> Hdf5Note::encode() const {
     out.number(variable.chunk.size());
     for (const std::uint64_t length : variable.chunk) out.number(length);
   }
+  out.number(counts.size());
+  for (const Bytes offset : counts) out.number(offset);
   std::vector<std::byte> bytes = out.take();
   base::Encoder footer;
   footer.number(bytes.size());

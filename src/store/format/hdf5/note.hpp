@@ -28,6 +28,7 @@ struct Hdf5Note {
   Bytes end_offset = 0;   // of the end of the file in the superblock
   Bytes first_end = 0;    // what stands there while there are no records
   std::vector<Hdf5Records> variables;   // as the record variables of the layout
+  std::vector<Bytes> counts;            // where attributes are, of 8 bytes, that say how many records there are
 
   [[nodiscard]] std::vector<std::byte> encode() const;
   // `bytes` end where the header does; their size may be less than the header's. Nothing if no note is there that can belong to the layout.
