@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int32_t highest_level = 52;   // a double tells so many halves apart
 constexpr double misfit_most = 0.01;         // of a block's width
+constexpr std::int64_t furthest = std::int64_t{1} << 52;
 
 using Position = std::array<std::int64_t, 3>;
 
@@ -99,7 +100,7 @@ class Locating {
     const double width = positions_.width(mesh_.levels[block], axis);
     const double found = (mesh_.lower(block, axis) - mesh_.lower(anchor, axis)) / width;
     const double whole = std::round(found);
-    if (!(std::abs(found - whole) <= misfit_most) || std::abs(whole) > 0x1p52) return std::nullopt;
+    if (!(std::abs(found - whole) <= misfit_most) || std::abs(whole) > static_cast<double>(furthest)) return std::nullopt;
     if (!(std::abs((mesh_.upper(block, axis) - mesh_.lower(block, axis)) / width - 1) <= misfit_most)) return std::nullopt;
     return static_cast<std::int64_t>(whole);
   }
@@ -121,8 +122,15 @@ class Locating {
       positions_.lower[a] = mesh_.lower(anchor, axis) - static_cast<double>(steps) * width;
       for (std::size_t block = 0; block < mesh_.blocks(); ++block) {
         if (!is_sound_[block]) continue;
+        std::int64_t shift = 0, place = 0;
+        const std::int64_t in_level = std::int64_t{1} << std::max(mesh_.levels[block] - coarsest, 0);
         if (const auto found = position(block, anchor, axis)) {
-          positions_.of_block[block][a] = *found + steps * (std::int64_t{1} << std::max(mesh_.levels[block] - coarsest, 0));
+          if (!__builtin_mul_overflow(steps, in_level, &shift) && !__builtin_add_overflow(*found, shift, &place) && place < furthest) {
+            positions_.of_block[block][a] = place;
+          } else {
+            misplaced.push_back(block);
+            add(block, "there are more blocks of level " + std::to_string(mesh_.levels[block]) + " side by side than can be counted");
+          }
         } else {
           misplaced.push_back(block);
           add(block, "its bounding box along " + std::string(1, "xyz"[axis]) + " is from " + text_of(mesh_.lower(block, axis)) + " to " +

@@ -134,6 +134,17 @@ TEST(BlockMesh, BlamesTheBlockThatIsShiftedAndNotTheOthers) {
   EXPECT_EQ(defects_of(BlockMesh{}), Defects{"there is no block"});
 }
 
+TEST(BlockMesh, TooWideToBeCountedIsRefused) {
+  BlockMesh mesh;
+  mesh.dimensions = 1;
+  add(mesh, 1, -1, {0}, 1);
+  add(mesh, 1, -1, {-0x1p51}, 1);
+  add(mesh, 40, -1, {0}, 0x1p-39);
+  const std::vector<std::string> defects = defects_of(mesh);
+  EXPECT_NE(std::find(defects.begin(), defects.end(), "block 2: there are more blocks of level 40 side by side than can be counted"),
+            defects.end());
+}
+
 TEST(BlockMesh, BoundsMayBeAnything) {
   for (const double wild : {1e300, -1e300, 1e-320, std::numeric_limits<double>::infinity(), 0.0}) {
     BlockMesh mesh = three_levels();

@@ -179,7 +179,7 @@ class Parser {
       attribute.values.resize(found.size());
       // What makes big-endian of native bytes makes native of big-endian ones.
       const std::array<std::byte, 8> no_fill{};
-      converter(attribute.type, attribute.type)(found.data(), attribute.values.data(), values, no_fill.data());
+      if (values != 0) converter(attribute.type, attribute.type)(found.data(), attribute.values.data(), values, no_fill.data());
       header_.definitions.attributes.push_back(std::move(attribute));
     });
   }
