@@ -6,6 +6,7 @@
 #include "pool/description.hpp"
 #include "ranks.hpp"
 #include "session/formats.hpp"
+#include "session/mesh_values.hpp"
 #include "session/output_impl.hpp"
 #include "store/description.hpp"
 
@@ -30,10 +31,12 @@ TEST_F(Meaning, ReachesTheDrainWithGridsAndAttributes) {
   if (rank_ == 0) opening.names = store::choose_names(opening.path, base::Publish::rename, false, "meaning");
   opening.name = session::OutputName(opening.path, base::Publish::rename, "meaning",
                                      rank_ == 0 ? std::optional(opening.names) : std::nullopt);
-  Output::Impl output(core, opening.path, *opening.format, session::make_threaded_backend(core, opening));
+  Output::Impl output(core, opening.path, *opening.format, session::convention_of(Format::cdf5),
+                      session::make_threaded_backend(core, opening));
   const auto ranks = static_cast<std::uint64_t>(size_);
-  const Grid grid = output.define_grid(UniformGrid{.shape = {ranks, 4}, .origin = {-1, 2}, .spacing = {0.5, 0.25},
-                                                   .blocks = {{{static_cast<std::uint64_t>(rank_), 0}, {1, 4}}}, .dimension_names = {}});
+  const UniformGrid mesh{.shape = {ranks, 4}, .origin = {-1, 2}, .spacing = {0.5, 0.25},
+                         .blocks = {{{static_cast<std::uint64_t>(rank_), 0}, {1, 4}}}, .dimension_names = {}};
+  const Grid grid = output.define_grid(session::mesh_of(mesh), {});
   const Variable dens = output.define_variable("dens", Type::float32, grid, {.per_step = true});
   output.define_attribute(dens, "units", Type::text, "kg", 2);
   output.end_definitions();
