@@ -34,6 +34,10 @@ std::string describe(const Outcome& outcome, const Summary& summary, const Optio
   text += line("; %d outputs of %.1f MB through %s\n", outcome.outputs, outcome.output_bytes / 1e6, name_of(options.writer.way));
   text += line("blocked %.2f ms per output (X = %.2f steps), perceived %.1f MB/s, raw %.1f MB/s", summary.blocked_seconds * 1e3,
                summary.steps_per_output, summary.perceived / 1e6, summary.raw / 1e6);
+  if (summary.worker_blocked_seconds > 0) {
+    text += line("\nranks that only send: blocked %.2f ms, perceived %.1f MB/s", summary.worker_blocked_seconds * 1e3,
+                 summary.worker_perceived / 1e6);
+  }
   if (summary.writer_lag_seconds != 0) {
     text += line("; ranks that write lag %.3f ms per step, jitter %.3f ms", summary.writer_lag_seconds * 1e3,
                  summary.writer_jitter_seconds * 1e3);
@@ -58,6 +62,8 @@ std::string to_json(const Outcome& outcome, const Summary& summary, const Option
       << line(",\n \"loop_seconds\": %.6g, \"step_seconds\": %.6g, \"blocked_seconds\": %.6g", outcome.loop_seconds,
               summary.step_seconds, summary.blocked_seconds)
       << line(", \"perceived_bytes_per_second\": %.6g, \"raw_bytes_per_second\": %.6g", summary.perceived, summary.raw)
+      << line(", \"worker_blocked_seconds\": %.6g, \"worker_perceived_bytes_per_second\": %.6g", summary.worker_blocked_seconds,
+              summary.worker_perceived)
       << line(",\n \"writer_lag_seconds\": %.6g, \"writer_jitter_seconds\": %.6g,\n \"ranks\": [", summary.writer_lag_seconds,
               summary.writer_jitter_seconds);
   for (std::size_t i = 0; i < ranks.size(); ++i) {

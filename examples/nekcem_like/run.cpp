@@ -33,6 +33,7 @@ Simulation::Simulation(MPI_Comm comm, const Options& options)
       maxwell_(mesh_, exchange_), fields_(exact_fields(mesh_, mode_, 0)), exact_(fields_), at_start_(fields_),
       at_quarter_(exact_fields(mesh_, mode_, std::numbers::pi / 2 / mode_.frequency())), writer_(make_writer(comm, options.writer)) {
   times_.computes = options.roles(ranks_)[static_cast<std::size_t>(rank_)] == Role::computes;
+  times_.share = static_cast<double>(mesh_.mine().size()) / static_cast<double>(mesh_.elements());
 }
 
 Outcome Simulation::go() {
@@ -106,7 +107,7 @@ double Simulation::sum_of_ranks(double value) const {
 }
 
 std::vector<RankTimes> Simulation::gather_times() const {
-  std::vector<double> mine = {times_.writes_files ? 1.0 : 0.0, times_.computes ? 1.0 : 0.0};
+  std::vector<double> mine = {times_.writes_files ? 1.0 : 0.0, times_.computes ? 1.0 : 0.0, times_.share};
   for (const auto* times : {&times_.steps, &times_.computed, &times_.blocked, &times_.files}) {
     mine.insert(mine.end(), times->begin(), times->end());
   }
@@ -118,6 +119,7 @@ std::vector<RankTimes> Simulation::gather_times() const {
     RankTimes& rank = ranks.emplace_back();
     rank.writes_files = *from++ != 0;
     rank.computes = *from++ != 0;
+    rank.share = *from++;
     const auto take = [&from](std::vector<double>& into, std::size_t values) {
       into.assign(from, from + static_cast<std::ptrdiff_t>(values));
       from += static_cast<std::ptrdiff_t>(values);

@@ -23,11 +23,12 @@ double mean(const std::vector<double>& values) {
 
 double ratio(double numerator, double denominator) { return denominator > 0 ? numerator / denominator : 0; }
 
-// The median over steps or outputs of the largest among ranks.
-double median_of_slowest(const std::vector<RankTimes>& ranks, std::vector<double> RankTimes::*times) {
+// The median over steps or outputs of the largest among the ranks that are meant.
+template <class Meant>
+double median_of_slowest(const std::vector<RankTimes>& ranks, std::vector<double> RankTimes::*times, Meant meant) {
   std::vector<double> slowest;
   for (const RankTimes& rank : ranks) {
-    if (!rank.computes && times != &RankTimes::files) continue;
+    if (!meant(rank)) continue;
     slowest.resize(std::max(slowest.size(), (rank.*times).size()));
     for (std::size_t i = 0; i < (rank.*times).size(); ++i) slowest[i] = std::max(slowest[i], (rank.*times)[i]);
   }
@@ -38,15 +39,22 @@ double median_of_slowest(const std::vector<RankTimes>& ranks, std::vector<double
 
 Summary summarise(const std::vector<RankTimes>& ranks, double bytes) {
   Summary summary;
-  summary.step_seconds = median_of_slowest(ranks, &RankTimes::steps);
-  summary.blocked_seconds = median_of_slowest(ranks, &RankTimes::blocked);
+  const auto any = [](const RankTimes&) { return true; };
+  const auto computes = [](const RankTimes& rank) { return rank.computes; };
+  const auto works = [](const RankTimes& rank) { return rank.computes && !rank.writes_files; };
+  summary.step_seconds = median_of_slowest(ranks, &RankTimes::steps, computes);
+  summary.blocked_seconds = median_of_slowest(ranks, &RankTimes::blocked, computes);
   summary.perceived = ratio(bytes, summary.blocked_seconds);
-  summary.raw = ratio(bytes, median_of_slowest(ranks, &RankTimes::files));
+  summary.worker_blocked_seconds = median_of_slowest(ranks, &RankTimes::blocked, works);
+  double workers_share = 0;
+  for (const RankTimes& rank : ranks) workers_share += works(rank) ? rank.share : 0;
+  summary.worker_perceived = ratio(bytes * workers_share, summary.worker_blocked_seconds);
+  summary.raw = ratio(bytes, median_of_slowest(ranks, &RankTimes::files, any));
   summary.steps_per_output = ratio(summary.blocked_seconds, summary.step_seconds);
 
   std::vector<double> writers, workers;
   for (const RankTimes& rank : ranks) {
-    if (rank.computes) (rank.writes_files ? writers : workers).push_back(mean(rank.computed));
+    if (computes(rank)) (rank.writes_files ? writers : workers).push_back(mean(rank.computed));
   }
   if (!writers.empty() && !workers.empty()) {
     summary.writer_lag_seconds = mean(writers) - mean(workers);

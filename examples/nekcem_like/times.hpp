@@ -11,6 +11,7 @@ namespace nekcem {
 // Seconds of one rank.
 struct RankTimes {
   bool writes_files = false, computes = true;
+  double share = 0;               // of the bytes of an output
   std::vector<double> steps = {};      // each, from begin to end
   std::vector<double> computed = {};   // of them, without the time in which it waited for other ranks
   std::vector<double> blocked = {};    // in each output
@@ -21,6 +22,9 @@ struct Summary {
   double step_seconds = 0;      // t_comp: the median over steps of the slowest rank's
   double blocked_seconds = 0;   // the median over outputs of that rank's among those that compute which was blocked longest
   double perceived = 0;         // bytes per second of blocked time
+  // The same of ranks that send to others and write nothing, and of their bytes: what the paper on threaded rbIO calls perceived. 0 if
+  // there are no such ranks.
+  double worker_blocked_seconds = 0, worker_perceived = 0;
   double raw = 0;               // bytes per second of the time that the slowest file of an output took, its median
   double steps_per_output = 0;  // X: blocked_seconds / step_seconds
   // What the steps of ranks that compute and write take longer than those of ranks that only compute, without waiting: as the mean,

@@ -30,6 +30,18 @@ TEST(Summary, DoesNotCountAsBlockedWhatARankThatIsSetAsideSpendsWriting) {
   EXPECT_DOUBLE_EQ(summary.writer_lag_seconds, 0);
 }
 
+TEST(Summary, KnowsHowLongThoseAreBlockedThatOnlySend) {
+  const std::vector<RankTimes> ranks = {{.writes_files = true, .share = 0.25, .steps = {1}, .computed = {1}, .blocked = {8}, .files = {9}},
+                                        {.share = 0.25, .steps = {1}, .computed = {1}, .blocked = {2}, .files = {0}},
+                                        {.share = 0.5, .steps = {1}, .computed = {1}, .blocked = {3}, .files = {0}}};
+
+  const Summary summary = summarise(ranks, 400);
+
+  EXPECT_DOUBLE_EQ(summary.blocked_seconds, 8);
+  EXPECT_DOUBLE_EQ(summary.worker_blocked_seconds, 3);
+  EXPECT_DOUBLE_EQ(summary.worker_perceived, 100);
+}
+
 TEST(Summary, SaysHowFarWritersLagBehindAndHowMuchThatDiffers) {
   const std::vector<RankTimes> ranks = {{.writes_files = true, .computed = {3, 5}},
                                         {.writes_files = true, .computed = {6, 6}},
