@@ -9,6 +9,7 @@ import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("include/glean/glean.hpp", "include/glean/glean.h", "docs/api.md", "include/glean/mesh.hpp", "include/glean/mesh.h")
+FORTRAN = "frontends/fortran"
 
 
 class CheckApi(unittest.TestCase):
@@ -19,6 +20,7 @@ class CheckApi(unittest.TestCase):
         for name in FILES:
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SOURCE / name, self.root / name)
+        shutil.copytree(SOURCE / FORTRAN, self.root / FORTRAN)
 
     def change(self, name, old, new):
         text = (self.root / name).read_text()
@@ -51,6 +53,26 @@ class CheckApi(unittest.TestCase):
     def test_a_type_that_only_cpp_has(self):
         self.change(FILES[0], "struct OutputOptions {", "struct StepOptions {\n};\n\nstruct OutputOptions {")
         self.assertIn("C++ type StepOptions is not in docs/api.md", self.problems())
+
+    def test_a_call_that_fortran_lost(self):
+        self.change(f"{FORTRAN}/outputs.F90", "glean_output_reached, glean_output_close, ", "glean_output_close, ")
+        self.assertIn("Fortran call glean_output_reached is not in the Fortran module", self.problems())
+
+    def test_a_call_that_only_fortran_has(self):
+        self.change(f"{FORTRAN}/inputs.F90", "public :: glean_input_open,", "public :: glean_input_peek, glean_input_open,")
+        self.assertIn("Fortran call glean_input_peek is not in docs/api.md", self.problems())
+
+    def test_a_row_in_which_c_and_fortran_differ(self):
+        self.change(FILES[2], "| `glean_output_end_step` | `glean_output_end_step` |", "| `glean_output_end_step` | |")
+        self.assertIn("the row 'end a step' has `glean_output_end_step` in C and  in Fortran", self.problems())
+
+    def test_a_number_that_fortran_has_otherwise(self):
+        self.change(f"{FORTRAN}/values.F90", "GLEAN_INT8 = 0", "GLEAN_INT8 = 1")
+        self.assertIn("GLEAN_INT8 is 0 in C and 1 in Fortran", self.problems())
+
+    def test_a_type_that_fortran_lost(self):
+        self.change(f"{FORTRAN}/values.F90", "  type :: glean_statistics", "  type :: statistics")
+        self.assertIn("Fortran type glean_statistics is not in the Fortran module", self.problems())
 
     def test_a_comment_that_does_not_say_who_calls(self):
         self.change(FILES[1], "the drain starts on it when all ranks have. Local. */", "it starts. */")

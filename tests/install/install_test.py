@@ -11,7 +11,9 @@ import unittest
 
 BUILD = os.environ["BUILD"]
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
+HAS_FORTRAN = pathlib.Path(BUILD, "lib/libglean_fortran.so").exists()
 README = CONSUMER.parents[2] / "README.md"
+FORTRAN = CONSUMER.parents[2] / "docs/fortran.md"
 SETTINGS = CONSUMER.parents[2] / "docs/configuration.md"
 
 
@@ -46,11 +48,26 @@ class Installed(unittest.TestCase):
     def test_a_project_in_one_language_finds_it(self):
         self.use_with_cmake("CXX", "in_cxx")
 
-    def build_with_pkg_config(self, source):
+    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
+    def test_a_project_in_fortran_finds_it(self):
+        self.use_with_cmake("Fortran", "in_fortran")
+
+    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
+    def test_a_project_in_all_languages_finds_it(self):
+        self.use_with_cmake("C;CXX;Fortran", "in_c", "in_cxx", "in_fortran")
+
+    def test_a_project_without_fortran_is_told_that_the_module_needs_it(self):
+        build = self.directory / "without"
+        result = subprocess.run(["cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DLANGUAGES=C",
+                                 "-DCOMPONENTS=Fortran"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("Fortran", result.stdout)
+
+    def build_with_pkg_config(self, source, package="glean", compiler=("mpicxx", "-std=c++20")):
         places = {"PKG_CONFIG_PATH": ":".join(map(str, self.prefix.glob("lib/**/pkgconfig")))}
-        flags = run("pkg-config", f"--define-variable=prefix={self.prefix}", "--cflags", "--libs", "glean", **places)
+        flags = run("pkg-config", f"--define-variable=prefix={self.prefix}", "--cflags", "--libs", package, **places)
         program = self.directory / f"{source.stem}_by_pkg_config"
-        run("mpicxx", "-std=c++20", source, "-o", program, *flags.split())
+        run(*compiler, source, "-o", program, *flags.split())
         return program
 
     def test_pkg_config_finds_it(self):
@@ -66,6 +83,16 @@ class Installed(unittest.TestCase):
         program = self.build_with_pkg_config(source)
         run("mpirun", "--oversubscribe", "--bind-to", "none", "-n", 2, program, cwd=self.directory)
         self.assertIn(b"temperature", (self.directory / "heat.nc").read_bytes())
+
+    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
+    def test_the_program_of_the_page_on_fortran_runs(self):
+        source = self.directory / "page.f90"
+        source.write_text(re.search(r"```fortran\n(.*?)```", FORTRAN.read_text(encoding="utf-8"), re.S)[1])
+        program = self.build_with_pkg_config(source, "glean-fortran", ("mpifort", "-std=f2008"))
+        said = run("mpirun", "--oversubscribe", "--bind-to", "none", "-n", 2, program, cwd=self.directory)
+        self.assertNotIn("error", said)
+        size = (self.directory / "heat_fortran.nc").stat().st_size
+        self.assertGreater(size, 4 * 2 * 50 * 100 * 4)
 
     def test_the_page_has_every_key_with_its_default(self):
         keys = json.loads(run(self.prefix / "bin/glean", "config", "--keys", "--json"))

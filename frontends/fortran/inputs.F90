@@ -1,0 +1,129 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!
+! Reading files, of this session or others; what is read into, see reads.F90.
+module glean_inputs
+  use, intrinsic :: iso_c_binding, only: c_double, c_f_pointer, c_int, c_int64_t, c_size_t, c_sizeof
+  use, intrinsic :: iso_fortran_env, only: int64, real64
+  use glean_values
+  use glean_handles
+  use glean_c_calls
+  implicit none
+  private
+  public :: glean_input_open, glean_input_message, glean_input_steps, glean_input_variables, glean_input_describe
+  public :: glean_input_find_variable, glean_input_free
+
+contains
+
+  ! Opens a file for reading on this rank, as it is now. `seconds`: to wait at most for an output of this session. Local. Blocks.
+  subroutine glean_input_open(session, path, input, reading, seconds, stat, errmsg)
+    type(glean_session), intent(in) :: session
+    character(len=*), intent(in) :: path
+    type(glean_input), intent(inout) :: input
+    integer, intent(in), optional :: reading
+    real(real64), intent(in), optional :: seconds
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(c_input_options) :: options
+    type(handle_state), pointer :: state
+    integer(c_int) :: status
+
+    if (.not. associated(session%inside)) then
+      call finish(session%inside, 'glean_input_open', GLEAN_INVALID_ARGUMENT, stat, errmsg)
+      return
+    end if
+    options%size = c_sizeof(options)
+    if (present(reading)) options%reading = int(reading, c_int)
+    if (present(seconds)) options%seconds = seconds
+    state => new_state(OF_INPUT, session%inside)
+    status = c_input_open(session%inside%handle, c_text(path), options, state%handle)
+    input%inside => state
+    if (status == GLEAN_OK) then
+      call finish(state, 'glean_input_open', status, stat, errmsg)
+    else   ! C has left its message in the session
+      session%inside%message = text_of(c_session_message(session%inside%handle))
+      call finish(state, 'glean_input_open', status, stat, errmsg, session%inside%message)
+    end if
+  end subroutine glean_input_open
+
+  ! What the last failed call with this input said; '' when there was none. Local.
+  function glean_input_message(input) result(message)
+    type(glean_input), intent(in) :: input
+    character(len=:), allocatable :: message
+    message = message_of(input%inside)
+  end function glean_input_message
+
+  ! Records that the file holds. Local.
+  subroutine glean_input_steps(input, steps, stat, errmsg)
+    type(glean_input), intent(in) :: input
+    integer, intent(inout) :: steps
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_int64_t) :: seen
+    integer(c_int) :: status
+    seen = 0
+    status = c_input_steps(handle_of(input%inside), seen)
+    if (status == GLEAN_OK) steps = int(seen)
+    call finish(input%inside, 'glean_input_steps', status, stat, errmsg)
+  end subroutine glean_input_steps
+
+  ! Number of variables, which are glean_variable(1), glean_variable(2), ... Local.
+  subroutine glean_input_variables(input, count, stat, errmsg)
+    type(glean_input), intent(in) :: input
+    integer, intent(inout) :: count
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_size_t) :: seen
+    integer(c_int) :: status
+    seen = 0
+    status = c_input_variables(handle_of(input%inside), seen)
+    if (status == GLEAN_OK) count = int(seen)
+    call finish(input%inside, 'glean_input_variables', status, stat, errmsg)
+  end subroutine glean_input_variables
+
+  ! Local.
+  subroutine glean_input_describe(input, variable, description, stat, errmsg)
+    type(glean_input), intent(in) :: input
+    type(glean_variable), intent(in) :: variable
+    type(glean_variable_description), intent(inout) :: description
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(c_variable_description) :: seen
+    integer(c_int64_t), pointer :: shape_c(:)
+    integer(c_int) :: status
+    seen%size = c_sizeof(seen)
+    status = c_input_describe(handle_of(input%inside), c_id(variable%id - 1), seen)
+    if (status == GLEAN_OK) then
+      description%name = text_of(seen%name)
+      description%external = seen%external
+      description%per_step = seen%per_step /= 0
+      if (allocated(description%shape)) deallocate (description%shape)
+      allocate (description%shape(seen%dimensions))
+      if (seen%dimensions > 0) then
+        call c_f_pointer(seen%shape, shape_c, [seen%dimensions])
+        description%shape = shape_c(size(shape_c):1:-1)
+      end if
+    end if
+    call finish(input%inside, 'glean_input_describe', status, stat, errmsg)
+  end subroutine glean_input_describe
+
+  ! Local.
+  subroutine glean_input_find_variable(input, name, variable, stat, errmsg)
+    type(glean_input), intent(in) :: input
+    character(len=*), intent(in) :: name
+    type(glean_variable), intent(inout) :: variable
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(c_id) :: found
+    integer(c_int) :: status
+    status = c_input_find_variable(handle_of(input%inside), c_text(name), found)
+    if (status == GLEAN_OK) variable%id = found%id + 1
+    call finish(input%inside, 'glean_input_find_variable', status, stat, errmsg)
+  end subroutine glean_input_find_variable
+
+  ! Closes the file and gives the handle back. Local.
+  subroutine glean_input_free(input)
+    type(glean_input), intent(inout) :: input
+    call c_input_free(handle_of(input%inside))
+    call forget_state(input%inside)
+  end subroutine glean_input_free
+end module glean_inputs
