@@ -20,6 +20,7 @@
 #include "pool/published.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
+#include "session/replaced.hpp"
 #include "start_up.hpp"
 
 namespace glean::mpiio {
@@ -197,13 +198,12 @@ std::string Session::absolute(const std::string& filename) {
 
 void Session::explain_missing(const std::string& filename) const {
   static std::atomic<bool> has_been_said = false;
-  const store::Copies copies = store::Copies::of(core_->settings().copies_of_output(filename));
+  if (!core_->is_root()) return;
   const std::string path = absolute(filename);
-  if (!copies.instead || !core_->is_root() || access(path.c_str(), F_OK) == 0) return;
-  const std::string copy = copies.each.front().path(path);
-  if (access(copy.c_str(), F_OK) != 0 || has_been_said.exchange(true)) return;
+  const auto copy = session::replaced_by(*core_, path);
+  if (!copy || has_been_said.exchange(true)) return;
   base::log(base::LogLevel::error, "'{}' cannot be opened: '{}' took its place (setting `format`); with `also` both would be there",
-            path, copy);
+            path, *copy);
 }
 
 bool Session::compares(std::string_view filename) const {

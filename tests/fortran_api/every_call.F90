@@ -223,7 +223,8 @@ contains
       total = total + mod(rank + 1, 3)
     end do
     lower = 0
-    upper = 1
+    lower(1, :) = [first, first + 1]   ! side by side
+    upper = lower + 1
     unknown = reshape([(1d0 * i, i=1, size(unknown))], shape(unknown)) + 10000 * me
     call glean_output_open(session, path, GLEAN_CDF2, out, stat=stat, errmsg=errmsg)
     call ok('open an output')

@@ -51,6 +51,7 @@ TEST_F(Captured, AFileThatOneRankHasMadeAndNotWrittenIsNewForAll) {
     MPI_File file = open(MPI_MODE_RDWR);
     MPI_File_write_at(file, rank_, &letter, 1, MPI_CHAR, MPI_STATUS_IGNORE);
     MPI_File_sync(file);
+    MPI_Barrier(MPI_COMM_WORLD);   // a sync need not wait for that of another rank
     EXPECT_EQ(content(), letters);
     EXPECT_EQ(seen_by_others(), is_read ? std::optional(letters) : std::nullopt);
     MPI_Barrier(MPI_COMM_WORLD);
