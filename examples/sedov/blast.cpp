@@ -6,17 +6,19 @@
 #include <cmath>
 #include <limits>
 
-#include "hydro.hpp"
+#include "gas.hpp"
+#include "resample.hpp"
 
 namespace sedov {
 
 namespace {
 
-// Calls visit(local block, offset from the first interior cell, centre of the cell).
+// Calls visit(local block, offset from the first interior cell, centre of the cell) for the cells of blocks without children.
 template <class Visit>
 void for_each_cell(const Mesh& mesh, Visit visit) {
-  const double width = mesh.cell_width();
   for (int block = 0; block < mesh.block_count(); ++block) {
+    if (!mesh.is_leaf(block)) continue;
+    const double width = mesh.cell_width(mesh.level(block));
     const std::array<double, 3> lower = mesh.lower(mesh.first_block() + block);
     for (int z = 0; z < block_cells; ++z) {
       for (int y = 0; y < block_cells; ++y) {
@@ -50,47 +52,63 @@ double distance(const std::array<double, 3>& centre) { return std::hypot(centre[
 }  // namespace
 
 void set_blast(Mesh& mesh) {
-  const double width = mesh.cell_width();
-  const double radius = deposit_radius_cells * width;
+  const double radius = deposit_radius_cells * mesh.cell_width();
   double volume = 0;   // of the sphere as the cells see it, so that exactly the wanted energy is in it
-  for_each_cell(mesh, [&](int, std::ptrdiff_t, const std::array<double, 3>& centre) {
+  for_each_cell(mesh, [&](int block, std::ptrdiff_t, const std::array<double, 3>& centre) {
+    const double width = mesh.cell_width(mesh.level(block));
     if (distance(centre) < radius + width) volume += covered(centre, width, radius) * width * width * width;
   });
   MPI_Allreduce(MPI_IN_PLACE, &volume, 1, MPI_DOUBLE, MPI_SUM, mesh.comm());
 
   const double hot_pressure = (gas_gamma - 1) * (blast_energy / 8) / volume;
-  const std::ptrdiff_t to_interior = mesh.interior(0, 0) - mesh.cells(0, 0);
   for_each_cell(mesh, [&](int block, std::ptrdiff_t cell, const std::array<double, 3>& centre) {
+    const double width = mesh.cell_width(mesh.level(block));
     const double share = distance(centre) < radius + width ? covered(centre, width, radius) : 0;
-    mesh.cells(block, dens)[to_interior + cell] = ambient_density;
-    mesh.cells(block, pres)[to_interior + cell] = ambient_pressure + share * hot_pressure;
+    set_gas(mesh, block, to_interior + cell, {ambient_density, ambient_pressure + share * hot_pressure, 0, 0, 0});
   });
 }
 
 Totals totals(const Mesh& mesh) {
   // Long double: a sum of millions of cells must not cost the digits that the check is about.
-  std::array<long double, 2> sums{};
+  std::vector<long double> sums(2 * static_cast<std::size_t>(mesh.levels()), 0.0L);   // of each level, for they differ in volume
   for_each_cell(mesh, [&](int block, std::ptrdiff_t cell, const std::array<double, 3>&) {
     const long double density = mesh.interior(block, dens)[cell];
-    sums[0] += density;
-    sums[1] += density * mesh.interior(block, ener)[cell];
+    long double* of_level = sums.data() + 2 * (mesh.level(block) - 1);
+    of_level[0] += density;
+    of_level[1] += density * mesh.interior(block, ener)[cell];
   });
-  MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_LONG_DOUBLE, MPI_SUM, mesh.comm());
-  const long double volume = std::pow(static_cast<long double>(mesh.cell_width()), 3);
-  return {static_cast<double>(sums[0] * volume), static_cast<double>(sums[1] * volume)};
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_LONG_DOUBLE, MPI_SUM, mesh.comm());
+  long double mass = 0, energy = 0;
+  for (int level = 1; level <= mesh.levels(); ++level) {
+    const long double volume = std::pow(static_cast<long double>(mesh.cell_width(level)), 3);
+    mass += sums[2 * static_cast<std::size_t>(level - 1)] * volume;
+    energy += sums[2 * static_cast<std::size_t>(level) - 1] * volume;
+  }
+  return {static_cast<double>(mass), static_cast<double>(energy)};
 }
 
 double shock_radius(const Mesh& mesh) {
   const double width = mesh.cell_width();
   const auto shells = static_cast<std::size_t>(mesh.domain_width() / width);
   std::vector<double> sums(3 * shells, 0.0);   // cells, density, radius
-  for_each_cell(mesh, [&](int block, std::ptrdiff_t cell, const std::array<double, 3>& centre) {
+  const auto count = [&](double density, const std::array<double, 3>& centre) {
     const double radius = distance(centre);
     const auto shell = static_cast<std::size_t>(radius / width);
     if (shell >= shells) return;
     sums[3 * shell] += 1;
-    sums[3 * shell + 1] += mesh.interior(block, dens)[cell];
+    sums[3 * shell + 1] += density;
     sums[3 * shell + 2] += radius;
+  };
+  for_each_cell(mesh, [&](int block, std::ptrdiff_t cell, const std::array<double, 3>& centre) {
+    const double density = mesh.interior(block, dens)[cell];
+    const int parts = 1 << (mesh.levels() - mesh.level(block));   // a coarse cell is as many fine ones, or shells would be without any
+    if (parts == 1) return count(density, centre);
+    const auto at = [&](double middle, int n) { return middle + (n + 0.5 - 0.5 * parts) * width; };
+    for (int k = 0; k < parts; ++k) {
+      for (int j = 0; j < parts; ++j) {
+        for (int i = 0; i < parts; ++i) count(density, {at(centre[0], i), at(centre[1], j), at(centre[2], k)});
+      }
+    }
   });
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM, mesh.comm());
 

@@ -13,9 +13,9 @@ namespace sedov {
 inline constexpr double blast_energy = 1.0;          // of the whole sphere
 inline constexpr double ambient_density = 1.0;
 inline constexpr double ambient_pressure = 1e-5;
-inline constexpr double deposit_radius_cells = 3.5;  // as FLASH: the energy starts in a sphere of this radius
+inline constexpr double deposit_radius_cells = 3.5;  // as FLASH: the energy starts in a sphere of this radius; finest cells
 
-// Sets density, pressure and velocity. Collective.
+// Sets density, pressure and velocity in blocks without children. Collective.
 void set_blast(Mesh& mesh);
 
 struct Totals {

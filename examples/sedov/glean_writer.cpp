@@ -37,9 +37,11 @@ glean::AmrGrid grid_of(const Mesh& mesh) {
                          .cells_per_block = {block_cells, block_cells, block_cells}};
   for (int block = mesh.first_block(); block < mesh.first_block() + mesh.block_count(); ++block) {
     glean::AmrBlock& made = grid.blocks.emplace_back();
+    made.level = mesh.tree().level(block);
+    made.parent = mesh.tree().parent(block);
     for (const double lower : mesh.lower(block)) {
       made.lower.push_back(lower);
-      made.upper.push_back(lower + mesh.block_width());
+      made.upper.push_back(lower + mesh.block_width(made.level));
     }
   }
   return grid;

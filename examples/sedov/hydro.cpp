@@ -2,7 +2,9 @@
 #include "hydro.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -108,6 +110,18 @@ void solve_faces(const Bundle& lower, const Bundle& upper, Fluxes& fluxes) {
   }
 }
 
+// Leaves the fluxes through a face in a plane of FluxCorrection, whose lanes and bundles are those of the sweep.
+void keep(const Fluxes& fluxes, int face, int axis, double* plane) {
+  const auto put = [&](int conserved, const double* of_lanes) {
+    std::copy_n(of_lanes, lanes, plane + static_cast<std::size_t>(conserved) * FluxCorrection::plane_cells);
+  };
+  put(0, fluxes.mass[face]);
+  put(1, fluxes.energy[face]);
+  put(2 + axis, fluxes.normal[face]);   // momentum, along the axes in the order of walk()
+  put(2 + (axis + 1) % 3, fluxes.first[face]);
+  put(2 + (axis + 2) % 3, fluxes.second[face]);
+}
+
 // Returns whether every density and pressure that resulted is positive.
 bool update(const Fluxes& fluxes, double ratio, Bundle& cell) {
   double positive[lanes];   // a number per lane, so that it is kept in vector registers
@@ -145,8 +159,10 @@ bool update(const Fluxes& fluxes, double ratio, Bundle& cell) {
 }  // namespace
 
 double Hydro::stable_step(double courant) const {
-  double fastest = 0;
+  std::array<double, Tree::most_levels> fastest_of_level{};
   for (int block = 0; block < mesh_.block_count(); ++block) {
+    if (!mesh_.is_leaf(block)) continue;
+    double fastest = 0;
     for (int z = 0; z < block_cells; ++z) {
       for (int y = 0; y < block_cells; ++y) {
         const std::ptrdiff_t row = z * cell_stride[2] + y * cell_stride[1];
@@ -162,17 +178,26 @@ double Hydro::stable_step(double courant) const {
         }
       }
     }
+    double& of_level = fastest_of_level[static_cast<std::size_t>(mesh_.level(block) - 1)];
+    of_level = std::max(of_level, fastest);
   }
-  MPI_Allreduce(MPI_IN_PLACE, &fastest, 1, MPI_DOUBLE, MPI_MAX, mesh_.comm());
-  return courant * mesh_.cell_width() / fastest;
+  MPI_Allreduce(MPI_IN_PLACE, fastest_of_level.data(), mesh_.levels(), MPI_DOUBLE, MPI_MAX, mesh_.comm());
+  double longest = std::numeric_limits<double>::infinity();   // of a level without blocks
+  for (int level = 1; level <= mesh_.levels(); ++level) {
+    longest = std::min(longest, courant * mesh_.cell_width(level) / fastest_of_level[static_cast<std::size_t>(level - 1)]);
+  }
+  return longest;
 }
 
 void Hydro::sweep(int axis, double dt) {
   const Walk strides = walk(axis);
-  const double ratio = dt / mesh_.cell_width();
   static thread_local Bundle cell, lower, upper;   // 75 KB: more than a stack frame should hold
   static thread_local Fluxes fluxes;
   for (int block = 0; block < mesh_.block_count(); ++block) {
+    if (!mesh_.is_leaf(block)) continue;
+    const double ratio = dt / mesh_.cell_width(mesh_.level(block));
+    double* lower_plane = correction_.plane(axis, block, Side::lower);
+    double* upper_plane = correction_.plane(axis, block, Side::upper);
     bool positive = true;
     for (int bundle = 0; bundle < block_cells; ++bundle) {
       const std::ptrdiff_t first_cell = (bundle + ghost_cells) * strides.bundle + ghost_cells * strides.lane;
@@ -185,6 +210,8 @@ void Hydro::sweep(int axis, double dt) {
 
       reconstruct(cell, 0.5 * ratio, lower, upper);
       solve_faces(lower, upper, fluxes);
+      if (lower_plane != nullptr) keep(fluxes, 0, axis, lower_plane + bundle * lanes);
+      if (upper_plane != nullptr) keep(fluxes, block_cells, axis, upper_plane + bundle * lanes);
       positive &= update(fluxes, ratio, cell);
 
       store(cell.density, strides, cells(dens));
@@ -204,36 +231,42 @@ void Hydro::advance(double dt) {
   for (int pass = 0; pass < 3; ++pass) {
     const int axis = forward_ ? pass : 2 - pass;
     halo_.exchange(axis);
+    correction_.begin();
     sweep(axis, dt);
+    correction_.apply(axis, dt);
   }
   forward_ = !forward_;
-  complete_state();
+  for (int block = 0; block < mesh_.block_count(); ++block) {
+    if (mesh_.is_leaf(block)) complete_block(block);
+  }
 }
 
 void Hydro::complete_state() {
-  for (int block = 0; block < mesh_.block_count(); ++block) {
-    const double* density = mesh_.cells(block, dens);
-    const double* pressure = mesh_.cells(block, pres);
-    const double* u = mesh_.cells(block, velx);
-    const double* v = mesh_.cells(block, vely);
-    const double* w = mesh_.cells(block, velz);
-    double* internal = mesh_.cells(block, eint);
-    double* total = mesh_.cells(block, ener);
-    double* temperature = mesh_.cells(block, temp);
-    for (std::ptrdiff_t z = ghost_cells; z < ghost_cells + block_cells; ++z) {
-      for (std::ptrdiff_t y = ghost_cells; y < ghost_cells + block_cells; ++y) {
-        const std::ptrdiff_t row = z * cell_stride[2] + y * cell_stride[1];
-        for (std::ptrdiff_t i = row + ghost_cells; i < row + ghost_cells + block_cells; ++i) {
-          const double ratio = pressure[i] / density[i];
-          internal[i] = ratio / (gas_gamma - 1);
-          total[i] = internal[i] + 0.5 * (u[i] * u[i] + v[i] * v[i] + w[i] * w[i]);
-          temperature[i] = ratio / gas_constant;
-        }
+  for (int block = 0; block < mesh_.block_count(); ++block) complete_block(block);
+}
+
+void Hydro::complete_block(int block) {
+  const double* density = mesh_.cells(block, dens);
+  const double* pressure = mesh_.cells(block, pres);
+  const double* u = mesh_.cells(block, velx);
+  const double* v = mesh_.cells(block, vely);
+  const double* w = mesh_.cells(block, velz);
+  double* internal = mesh_.cells(block, eint);
+  double* total = mesh_.cells(block, ener);
+  double* temperature = mesh_.cells(block, temp);
+  for (std::ptrdiff_t z = ghost_cells; z < ghost_cells + block_cells; ++z) {
+    for (std::ptrdiff_t y = ghost_cells; y < ghost_cells + block_cells; ++y) {
+      const std::ptrdiff_t row = z * cell_stride[2] + y * cell_stride[1];
+      for (std::ptrdiff_t i = row + ghost_cells; i < row + ghost_cells + block_cells; ++i) {
+        const double ratio = pressure[i] / density[i];
+        internal[i] = ratio / (gas_gamma - 1);
+        total[i] = internal[i] + 0.5 * (u[i] * u[i] + v[i] * v[i] + w[i] * w[i]);
+        temperature[i] = ratio / gas_constant;
       }
     }
-    std::fill_n(mesh_.cells(block, gamc), variable_stride, gas_gamma);
-    std::fill_n(mesh_.cells(block, game), variable_stride, gas_gamma);
   }
+  std::fill_n(mesh_.cells(block, gamc), variable_stride, gas_gamma);
+  std::fill_n(mesh_.cells(block, game), variable_stride, gas_gamma);
 }
 
 }  // namespace sedov

@@ -12,6 +12,7 @@
 #include "blast.hpp"
 #include "hydro.hpp"
 #include "options.hpp"
+#include "refinement.hpp"
 #include "summary.hpp"
 
 namespace sedov {
@@ -26,7 +27,7 @@ constexpr double step_growth = 1.3;
 class Run {
  public:
   explicit Run(const Options& options)
-      : options_(options), mesh_(MPI_COMM_WORLD, options.blocks, 0.5), halo_(mesh_), hydro_(mesh_, halo_),
+      : options_(options), mesh_(MPI_COMM_WORLD, options.blocks, 0.5, options.levels), halo_(mesh_), hydro_(mesh_, halo_),
         trace_(MPI_COMM_WORLD), exact_(gas_gamma) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     if (options.output == Through::pnetcdf) {
@@ -42,6 +43,8 @@ class Run {
   bool go();
 
  private:
+  void start();
+  void advance();
   void write(FileKind kind);
   void write_due(bool last);
   void report_progress() const;
@@ -57,6 +60,7 @@ class Run {
   int step_ = 0;
   double time_ = 0;
   double dt_ = 0;
+  BlocksUsed used_;
   std::vector<FileRecord> files_;
 };
 
@@ -91,6 +95,10 @@ void Run::write(FileKind kind) {
 
 void Run::write_due(bool last) {
   const auto due = [&](int every) { return step_ == 0 || last || (every > 0 && step_ % every == 0); };
+  if (options_.levels > 1 && (due(options_.checkpoint_every) || due(options_.plot_every))) {
+    restrict_to_parents(mesh_);
+    hydro_.complete_state();
+  }
   if (due(options_.checkpoint_every)) write(FileKind::checkpoint);
   if (due(options_.plot_every)) write(FileKind::plot);
 }
@@ -104,10 +112,27 @@ void Run::report_progress() const {
   std::fflush(stdout);
 }
 
-bool Run::go() {
+// The mesh that the explosion needs is found level by level, each time from the exact state.
+void Run::start() {
   set_blast(mesh_);
+  for (int level = 1; level < options_.levels && adapt(mesh_, halo_); ++level) set_blast(mesh_);
+  restrict_to_parents(mesh_);
   hydro_.complete_state();
-  const Totals start = totals(mesh_);
+}
+
+void Run::advance() {
+  const Timed timed(trace_, Activity::compute, std::to_string(step_ + 1));
+  if (options_.levels > 1 && step_ > 0 && step_ % options_.refine_every == 0) adapt(mesh_, halo_);
+  used_.count(mesh_);
+  const double stable = hydro_.stable_step(courant_number);
+  dt_ = step_ == 0 ? first_step_share * stable : std::min(stable, step_growth * dt_);
+  dt_ = std::min(dt_, options_.end_time - time_);
+  hydro_.advance(dt_);
+}
+
+bool Run::go() {
+  start();
+  const Totals before = totals(mesh_);
   write_due(false);
   report_progress();
 
@@ -116,13 +141,7 @@ bool Run::go() {
     return time_ >= options_.end_time || (options_.steps > 0 && step_ >= options_.steps);
   };
   while (!finished()) {
-    {
-      const Timed timed(trace_, Activity::compute, std::to_string(step_ + 1));
-      const double stable = hydro_.stable_step(courant_number);
-      dt_ = step_ == 0 ? first_step_share * stable : std::min(stable, step_growth * dt_);
-      dt_ = std::min(dt_, options_.end_time - time_);
-      hydro_.advance(dt_);
-    }
+    advance();
     time_ += dt_;
     ++step_;
     write_due(finished());
@@ -131,14 +150,17 @@ bool Run::go() {
   if (writer_) writer_->finish();
   const double run_seconds = trace_.now();
 
-  const Checks checks = check(mesh_, exact_, start, time_);
-  if (rank_ == 0) std::fputs(describe(checks).c_str(), stdout);
+  const Checks checks = check(mesh_, exact_, before, time_);
+  if (rank_ == 0) {
+    if (options_.levels > 1) std::fputs(describe(used_, mesh_).c_str(), stdout);
+    std::fputs(describe(checks).c_str(), stdout);
+  }
   if (!options_.trace_file.empty()) {
     const std::string per_rank = trace_.gather();
     if (rank_ == 0) {
       std::ofstream file(options_.trace_file);
-      file << summary_json({.mesh = mesh_, .files = files_, .checks = checks, .exact = exact_, .steps = step_,
-                            .time = time_, .run_seconds = run_seconds, .epoch = trace_.epoch()},
+      file << summary_json({.mesh = mesh_, .files = files_, .checks = checks, .exact = exact_, .used = used_,
+                            .steps = step_, .time = time_, .run_seconds = run_seconds, .epoch = trace_.epoch()},
                            per_rank);
       if (!file.flush()) throw std::runtime_error("cannot write " + options_.trace_file);
     }

@@ -3,75 +3,67 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace sedov {
 
 namespace {
 
-std::uint64_t morton_key(const Position& position) {
-  std::uint64_t key = 0;
-  for (int bit = 0; bit < 21; ++bit) {
-    for (int axis = 0; axis < 3; ++axis) {
-      const auto coordinate = static_cast<std::uint64_t>(position[static_cast<std::size_t>(axis)]);
-      key |= ((coordinate >> bit) & 1U) << (3 * bit + axis);
+// Parents go with the leaf behind them, which is their first descendant without children.
+std::vector<int> cut_into_runs(const Tree& tree, int ranks) {
+  std::vector<int> starts;
+  std::int64_t leaves_before = 0;
+  for (int block = 0; block < tree.size(); ++block) {
+    // More than one, if there are more ranks than leaves: those before the last get none.
+    while (static_cast<int>(starts.size()) < ranks &&
+           std::int64_t{tree.leaves()} * static_cast<std::int64_t>(starts.size()) / ranks <= leaves_before) {
+      starts.push_back(block);
     }
+    leaves_before += tree.is_leaf(block) ? 1 : 0;
   }
-  return key;
+  starts.resize(static_cast<std::size_t>(ranks) + 1, tree.size());
+  return starts;
 }
 
 }  // namespace
 
-Mesh::Mesh(MPI_Comm comm, const Position& blocks, double domain_width)
-    : comm_(comm), blocks_(blocks),
-      cell_width_(domain_width / (*std::max_element(blocks.begin(), blocks.end()) * block_cells)) {
-  int rank = 0;
+Mesh::Mesh(MPI_Comm comm, const Position& blocks, double domain_width, int levels)
+    : Mesh(comm, Tree(blocks),
+           domain_width / (*std::max_element(blocks.begin(), blocks.end()) * block_cells * (1 << (levels - 1))), levels) {}
+
+Mesh::Mesh(MPI_Comm comm, Tree tree, double cell_width, int levels)
+    : comm_(comm), tree_(std::move(tree)), levels_(levels), cell_width_(cell_width) {
+  int rank = 0, ranks = 1;
   MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &ranks_);
-
-  for (int z = 0; z < blocks[2]; ++z) {
-    for (int y = 0; y < blocks[1]; ++y) {
-      for (int x = 0; x < blocks[0]; ++x) positions_.push_back({x, y, z});
-    }
-  }
-  std::sort(positions_.begin(), positions_.end(),
-            [](const Position& a, const Position& b) { return morton_key(a) < morton_key(b); });
-  numbers_.resize(positions_.size());
-  for (int block = 0; block < blocks_total(); ++block) {
-    const Position& at = position(block);
-    numbers_[static_cast<std::size_t>(at[0] + blocks_[0] * (at[1] + blocks_[1] * at[2]))] = block;
-  }
-
-  const std::int64_t total = blocks_total();
-  first_block_ = static_cast<int>(total * rank / ranks_);
-  block_count_ = static_cast<int>(total * (rank + 1) / ranks_) - first_block_;
+  MPI_Comm_size(comm, &ranks);
+  starts_ = cut_into_runs(tree_, ranks);
+  first_block_ = first_block_of(rank);
+  block_count_ = first_block_of(rank + 1) - first_block_;
   // Room for one block on ranks without any, so that a pointer to the first is always one.
   data_.assign(static_cast<std::size_t>(std::max(block_count_, 1) * block_stride), 0.0);
 }
 
-double Mesh::domain_width() const {
-  return *std::min_element(blocks_.begin(), blocks_.end()) * block_width();
-}
+Mesh Mesh::with(Tree tree) const { return {comm_, std::move(tree), cell_width_, levels_}; }
 
-bool Mesh::inside(const Position& position) const {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (position[axis] < 0 || position[axis] >= blocks_[axis]) return false;
-  }
-  return true;
-}
-
-int Mesh::block_at(const Position& position) const {
-  const int place = position[0] + blocks_[0] * (position[1] + blocks_[1] * position[2]);
-  return numbers_[static_cast<std::size_t>(place)];
+void Mesh::become(Mesh other) {
+  const int generation = generation_ + 1;
+  *this = std::move(other);
+  generation_ = generation;
 }
 
 int Mesh::owner(int block) const {
-  // The last rank whose first block, total * rank / ranks rounded down, is not behind this one.
-  return static_cast<int>(((std::int64_t{block} + 1) * ranks_ - 1) / blocks_total());
+  // The last rank whose first block is not behind this one.
+  return static_cast<int>(std::upper_bound(starts_.begin(), starts_.end(), block) - starts_.begin()) - 1;
+}
+
+double Mesh::domain_width() const {
+  return *std::min_element(blocks().begin(), blocks().end()) * block_width(1);
 }
 
 std::array<double, 3> Mesh::lower(int block) const {
-  const Position& at = position(block);
-  return {at[0] * block_width(), at[1] * block_width(), at[2] * block_width()};
+  const Place place = tree_.place(block);
+  const double width = block_width(place.level);
+  return {place.at[0] * width, place.at[1] * width, place.at[2] * width};
 }
 
 }  // namespace sedov

@@ -9,6 +9,7 @@ namespace sedov {
 namespace {
 
 constexpr int most_steps = 1'000'000'000;
+constexpr int most_levels = 8;   // a Tree can have more, and no run that ends
 
 template <class Number>
 Number number(const std::string& option, std::string_view text, Number least, Number most) {
@@ -28,7 +29,7 @@ Position blocks(const std::string& option, std::string_view text) {
     if ((comma == std::string_view::npos) != (axis == 2)) {
       throw std::invalid_argument(option + " wants three numbers, such as 6,6,6");
     }
-    result[axis] = number(option, text.substr(0, comma), 1, 1024);
+    result[axis] = number(option, text.substr(0, comma), 1, Tree::most_roots);
     text.remove_prefix(axis == 2 ? 0 : comma + 1);
   }
   return result;
@@ -58,6 +59,8 @@ Options parse_options(std::span<char* const> arguments) {
     if (option == "--help" || option == "-h") options.help = true;
     else if (option == "--fsync") options.durability = Durability::fsync;
     else if (option == "--blocks") options.blocks = blocks(option, value());
+    else if (option == "--levels") options.levels = number(option, value(), 1, most_levels);
+    else if (option == "--refine-every") options.refine_every = number(option, value(), 1, most_steps);
     else if (option == "--time") options.end_time = number(option, value(), 0.0, 1e6);
     else if (option == "--steps") options.steps = number(option, value(), 0, most_steps);
     else if (option == "--checkpoint-every") options.checkpoint_every = number(option, value(), 0, most_steps);
@@ -89,7 +92,9 @@ The Sedov blast wave in three dimensions, writing checkpoint and plot files as F
 
   --output WAY            glean (default), pnetcdf, hdf5 (where the program was built with it), or none
   --directory DIR         where the files go (default: .)
-  --blocks X,Y,Z          blocks of 16 x 16 x 16 cells (default: 6,6,6)
+  --blocks X,Y,Z          blocks of 16 x 16 x 16 cells (default: 6,6,6), of level 1
+  --levels L              blocks of up to L levels, each of half the width, where the gas needs them (default: 1)
+  --refine-every N        steps between changes of the mesh (default: 4, in which the shock goes 3 cells)
   --time T                simulate until this time (default: 0.05, as FLASH)
   --steps N               or until this many steps, whichever comes first
   --checkpoint-every N    steps between checkpoints; there is always one at the start and one at the end

@@ -13,7 +13,9 @@ namespace sedov {
 enum class Through { none, pnetcdf, hdf5, glean };
 
 struct Options {
-  Position blocks = {6, 6, 6};
+  Position blocks = {6, 6, 6};   // of level 1
+  int levels = 1;                // at most; 1: a uniform mesh
+  int refine_every = 4;          // steps between changes of the mesh
   double end_time = 0.05;       // of the simulation
   int steps = 0;                // at most; 0: as many as end_time takes
   int checkpoint_every = 0;     // steps; 0: only at the start and the end

@@ -4,12 +4,14 @@
 namespace sedov {
 
 BlockTable block_table(const Mesh& mesh) {
-  const auto count = static_cast<std::size_t>(mesh.block_count());
-  BlockTable table{std::vector<int>(count, 1), std::vector<int>(count, -1), {}};
+  BlockTable table;
   for (int block = mesh.first_block(); block < mesh.first_block() + mesh.block_count(); ++block) {
+    const int level = mesh.tree().level(block);
+    table.levels.push_back(level);
+    table.parents.push_back(mesh.tree().parent(block));
     for (const double lower : mesh.lower(block)) {
       table.boxes.push_back(lower);
-      table.boxes.push_back(lower + mesh.block_width());
+      table.boxes.push_back(lower + mesh.block_width(level));
     }
   }
   return table;

@@ -10,7 +10,7 @@
 
 namespace sedov {
 
-// What FLASH says of this rank's blocks: level, parent, and the lower and upper end in x, y and z.
+// What FLASH says of this rank's blocks: level, parent (its number, or -1), and the lower and upper end in x, y and z.
 struct BlockTable {
   std::vector<int> levels, parents;
   std::vector<double> boxes;

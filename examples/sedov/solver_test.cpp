@@ -19,7 +19,7 @@ namespace {
 template <class Visit>
 void for_cells(const Mesh& mesh, int ghosts_along, Visit visit) {
   for (int block = 0; block < mesh.block_count(); ++block) {
-    const Position& at = mesh.position(mesh.first_block() + block);
+    const Position at = mesh.tree().place(mesh.first_block() + block).at;
     int reach[3] = {0, 0, 0};
     if (ghosts_along >= 0) reach[ghosts_along] = ghost_cells;
     for (int z = -reach[2]; z < block_cells + reach[2]; ++z) {
@@ -47,7 +47,7 @@ TEST(Mesh, GivesEveryBlockToTheRankThatOwnerNames) {
   for (int block = 0; block < mesh.blocks_total(); ++block) {
     const bool mine = block >= mesh.first_block() && block < mesh.first_block() + mesh.block_count();
     EXPECT_EQ(mine, mesh.owner(block) == rank) << "block " << block << " on rank " << rank;
-    EXPECT_EQ(mesh.block_at(mesh.position(block)), block);
+    EXPECT_EQ(mesh.tree().find(mesh.tree().place(block)), block);
     held += mine;
   }
   MPI_Allreduce(MPI_IN_PLACE, &held, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -62,7 +62,7 @@ TEST(Halo, BringsTheCellsOfNeighboursAndMirrorsAtTheFacesOfTheDomain) {
     return 1 + variable + 10 * x + 1e4 * y + 1e7 * z;
   };
   for_cells(mesh, -1, [&](int block, int x, int y, int z, std::ptrdiff_t offset) {
-    for (const int variable : halo_variables) mesh.cells(block, variable)[offset] = value(variable, x, y, z);
+    for (const int variable : state_variables) mesh.cells(block, variable)[offset] = value(variable, x, y, z);
   });
 
   for (int axis = 0; axis < 3; ++axis) halo.exchange(axis);
@@ -72,7 +72,7 @@ TEST(Halo, BringsTheCellsOfNeighboursAndMirrorsAtTheFacesOfTheDomain) {
     for_cells(mesh, axis, [&](int block, int x, int y, int z, std::ptrdiff_t offset) {
       const int mx = mirrored(x, 32), my = mirrored(y, 48), mz = mirrored(z, 32);
       const bool outside = mx != x || my != y || mz != z;
-      for (const int variable : halo_variables) {
+      for (const int variable : state_variables) {
         const double sign = outside && variable == velx + axis ? -1 : 1;
         wrong += mesh.cells(block, variable)[offset] != sign * value(variable, mx, my, mz);
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "summary.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -38,6 +39,26 @@ std::string exact_json(const Summary& summary) {
 
 }  // namespace
 
+void BlocksUsed::count(const Mesh& mesh) {
+  const int leaves = mesh.tree().leaves();
+  fewest = steps == 0 ? leaves : std::min(fewest, leaves);
+  most = std::max(most, leaves);
+  sum += leaves;
+  ++steps;
+}
+
+double uniform_blocks(const Mesh& mesh) {
+  const Position& roots = mesh.blocks();
+  return std::pow(8.0, mesh.levels() - 1) * roots[0] * roots[1] * roots[2];
+}
+
+std::string describe(const BlocksUsed& used, const Mesh& mesh) {
+  constexpr double cells = block_cells * block_cells * block_cells;
+  const double uniform = uniform_blocks(mesh);
+  return text("mesh: %d levels, %d to %d blocks; %.0f cells on average, %.1f %% of the %.0f of a uniform mesh as fine\n", mesh.levels(),
+              used.fewest, used.most, used.mean() * cells, 100 * used.mean() / uniform, uniform * cells);
+}
+
 std::string describe(const Checks& checks) {
   const std::string lines =
       text("check: mass kept within %.1e, energy within %.1e (limit 1e-12): %s\n",
@@ -56,6 +77,8 @@ std::string summary_json(const Summary& summary, const std::string& per_rank) {
   json << text("{\"epoch_realtime_s\": %.6f, \"run_seconds\": %.6f,\n", summary.epoch, summary.run_seconds)
        << text(" \"blocks\": [%d, %d, %d], \"cell_width\": %.10g,\n", summary.mesh.blocks()[0],
                summary.mesh.blocks()[1], summary.mesh.blocks()[2], summary.mesh.cell_width())
+       << text(" \"levels\": %d, \"mean_blocks\": %.6g, \"uniform_blocks\": %.6g,\n", summary.mesh.levels(), summary.used.mean(),
+               uniform_blocks(summary.mesh))
        << text(" \"steps\": %d, \"time\": %.10g,\n", summary.steps, summary.time)
        << text(" \"checks\": {\"passed\": %s, \"shock_checked\": %s,", checks.passed() ? "true" : "false",
                checks.shock_checked ? "true" : "false")
