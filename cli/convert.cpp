@@ -2,7 +2,10 @@
 //
 // glean convert: NetCDF files as HDF5 and VTKHDF files, by what they mean.
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -29,6 +32,8 @@ struct ConvertOptions {
   bool single = false;
   bool image = false;
   bool json = false;
+  bool complete = false;
+  int drain = 0;   // the process of the drain that asks
 };
 
 #if GLEAN_WITH_CONVERT
@@ -45,6 +50,8 @@ convert::Options options_of(const ConvertOptions& given) {
   options.single = given.single;
   options.image = given.image;
   options.output = given.output;
+  options.leaves_out_nothing = given.complete;
+  options.source_is_complete = given.drain != 0;
   return options;
 }
 
@@ -85,6 +92,10 @@ ordered_json to_json(const std::string& file, const convert::Made& made) {
 }
 
 int convert_files(const ConvertOptions& given) {
+  if (given.drain != 0) {   // a copy that is made later would replace one of a newer file
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != given.drain) return found_a_failure;
+  }
   const convert::Options options = options_of(given);
   check(given, options);
   store::SystemCalls calls;
@@ -133,6 +144,8 @@ void add_convert(CLI::App& app, int& exit_code) {
   verb->add_flag("--image", options->image, "A uniform grid becomes ImageData, which ParaView 5.11 cannot read");
   verb->add_option("-o,--output", options->output, "The file to write, of one FILE; otherwise FILE with .h5 or .vtkhdf");
   verb->add_flag("--json", options->json, "Print JSON");
+  verb->add_flag("--complete", options->complete, "Refuse to leave anything out, and to make several files of one");
+  verb->add_option("--drain", options->drain)->group("");   // for drains: it ends with that process
   verb->footer("Exit code: 0 all files are there, 1 one could not be made, 2 the command line is wrong.");
   verb->callback([options, &exit_code] { exit_code = convert_files(*options); });
 }

@@ -141,6 +141,7 @@ contains
       wrong = 'an assumed-size array has no shape: give a section of it'
       return
     end if
+    if (section%elements == 0 .and. all([(any(blocks%count(:, i) == 0), i=1, n)])) return   ! an empty put
     alike = section%rank == dimensions .and. n == 1
     if (section%rank == dimensions + 1) alike = section%extents(section%rank) == n
     if (alike) then

@@ -27,6 +27,7 @@ void glean_fortran_describe(const CFI_cdesc_t *array, int64_t element_bytes, int
     if (array->dim[d].extent < 0) section->sized = 0;
     add_dimension(section, array->dim[d].extent, array->dim[d].sm);
   }
+  if (section->elements == 0) section->contiguous = 1;
 }
 
 /* Calls `move` for each element and the packed place of it: the first dimension is the fastest. */

@@ -164,7 +164,7 @@ void describe(Made& made, const Source& source, const Semantics& semantics, cons
 std::string output_path(const std::string& source, base::CopyFormat to) { return store::Copy{to, {}}.path(source); }
 
 std::vector<Made> convert(store::SystemCalls& calls, const std::string& path, const Options& options) {
-  const Source source(calls, path);
+  const Source source(calls, path, options.source_is_complete);
   const Semantics semantics = semantics_for(source, options);
   const Selection selection{chosen_fields(source, semantics, options.variables), options.single};
   const bool is_mixed = options.to == base::CopyFormat::hdf5 && !std::holds_alternative<Blocks>(semantics.meaning);
@@ -173,6 +173,12 @@ std::vector<Made> convert(store::SystemCalls& calls, const std::string& path, co
 
   const std::string output = options.output.empty() ? output_path(path, options.to) : options.output;
   const std::uint64_t files = files_of(source, semantics, selection, options);
+  if (options.leaves_out_nothing && (!left_out.empty() || files != 1)) {
+    throw base::Error(base::Errc::unsupported,
+                      fmt::format("'{}' cannot be one {} file: {}", path, options.to == base::CopyFormat::hdf5 ? "HDF5" : "VTKHDF",
+                                  files != 1 ? fmt::format("its {} records would be files of their own", files)
+                                             : "not on the mesh are " + listed(left_out)));
+  }
   std::vector<Made> all;
   for (std::uint64_t record = 0; record < files; ++record) {
     Made made = publish(calls, source, make_target(source, semantics, selection, options, record),

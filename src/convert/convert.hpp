@@ -18,6 +18,8 @@ struct Options {
   std::vector<std::string> variables;   // fields; empty: all
   bool single = false;                  // fields of double precision become such of single precision
   bool image = false;                   // VTKHDF of a uniform grid is ImageData, which ParaView 5.11 cannot read
+  bool leaves_out_nothing = false;      // an error where the file cannot hold all that the source has, as one file
+  bool source_is_complete = false;      // says the process that has written it
   std::string output;                   // empty: beside the source
 };
 

@@ -48,6 +48,7 @@ std::optional<double> time_of(const Source& source, const Semantics& semantics, 
     const mesh::VariableDefinition& variable = definitions.variables[v];
     if (!definitions.per_step(id) || variable.dimensions.size() != 1 || variable.external == mesh::Type::text) continue;
     if (variable.name != "time" && variable.name != definitions.dimensions[static_cast<std::size_t>(variable.dimensions[0])].name) continue;
+    if (record >= source.records()) return std::nullopt;
     return source.reals(id, record, 0, 1).front();
   }
   std::vector<int> owners{-1};

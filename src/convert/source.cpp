@@ -68,10 +68,10 @@ void check_length(store::SystemCalls& calls, const std::string& path, const stor
 }  // namespace
 
 // The hint of a file that is not there is one for files to write.
-Source::Source(store::SystemCalls& calls, const std::string& path) try : path_(path), file_(calls, path) {
+Source::Source(store::SystemCalls& calls, const std::string& path, bool is_complete) try : path_(path), file_(calls, path) {
   naming(path_, [&] {
     header_ = store::read_cdf_header(file_);
-    check_length(calls, path_, header_, file_.bytes());
+    if (!is_complete) check_length(calls, path_, header_, file_.bytes());
   });
 } catch (const base::Error& error) {
   if (error.code() != base::Errc::not_found) throw;

@@ -22,7 +22,8 @@ using base::Bytes;
 class Source {
  public:
   // Reads the header. Throws io when the file is shorter than that says, unless its checksums say that it is so.
-  Source(store::SystemCalls& calls, const std::string& path);
+  // `is_complete`: the process that has written it says so, and its length is right.
+  Source(store::SystemCalls& calls, const std::string& path, bool is_complete = false);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const mesh::Definitions& definitions() const { return header_.definitions; }

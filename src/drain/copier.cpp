@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
+#include <optional>
 #include <string_view>
 
 #include "base/clock.hpp"
@@ -34,6 +37,26 @@ std::string own_program() {
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   const std::string_view name(self, length < 0 ? 0 : static_cast<std::size_t>(length));
   return name.ends_with("/glean") ? std::string(name) : std::string();
+}
+
+std::mutex program_mutex;
+std::string& program_of_session() {
+  static auto* program = new std::string;   // threads of a drain may outlive what is static
+  return *program;
+}
+
+std::string program() {
+  if (std::string own = own_program(); !own.empty()) return own;
+  const std::lock_guard lock(program_mutex);
+  return program_of_session();
+}
+
+// The file was made since then, by the clock of the file system.
+bool is_new(const std::string& path, timespec since) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return false;
+  constexpr time_t other_clock_seconds = 2;
+  return status.st_ctim.tv_sec + other_clock_seconds >= since.tv_sec;
 }
 
 // What a process has done so far: it computes, or moves bytes. Empty when it is gone.
@@ -104,15 +127,16 @@ class Command {
     if (said_.size() < said_max) said_.append(buffer, static_cast<std::size_t>(length));
     return length > 0;
   }
-  // Whether it has done what it was asked for. The program may have taken the status of a child that it does not know.
-  bool has_succeeded() {
+  // Nothing: the program has taken the status of a child that it does not know.
+  std::optional<bool> has_succeeded() {
     if (process_ <= 0) return false;
     int status = 0;
     pid_t ended = 0;
     while ((ended = waitpid(process_, &status, 0)) < 0 && errno == EINTR) continue;
     const bool is_known = ended == process_;
     process_ = 0;
-    return is_known ? WIFEXITED(status) && WEXITSTATUS(status) == 0 : said_.find("glean: ") == said_.npos;
+    if (!is_known) return std::nullopt;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   void end() {
     kill(process_, SIGKILL);
@@ -141,35 +165,43 @@ std::string with_final_name(std::string text, const store::FileNames& names) {
   return text;
 }
 
+// Empty: it has made the file. Of several records there are several, under other names; one that takes its place is looked at.
+std::string failure_of(Command& command, const std::string& path, timespec begin, const store::FileNames& names, bool must_be_there) {
+  const auto has_succeeded = command.has_succeeded();
+  if (has_succeeded == true && (!must_be_there || is_new(path, begin))) return {};
+  if (!has_succeeded && is_new(path, begin)) return {};
+  if (has_succeeded == true) return "the command made no such file";
+  std::string said = with_final_name(command.said(), names);
+  return said.empty() ? "the command has failed, and has not said why" : said;
+}
+
 }  // namespace
 
 void Copier::set_program(std::string program) {
-  const std::lock_guard lock(mutex_);
-  program_ = std::move(program);
+  const std::lock_guard lock(program_mutex);
+  program_of_session() = std::move(program);
 }
 
-std::string Copier::program() {
-  if (std::string own = own_program(); !own.empty()) return own;
+bool Copier::give(const Job& job, const store::Copies& copies, const store::FileNames& names) {
   const std::lock_guard lock(mutex_);
-  return program_;
-}
-
-void Copier::give(const Job& job, const store::Copies& copies, const store::FileNames& names) {
-  const std::lock_guard lock(mutex_);
+  if (stopping_) return false;
   given_.push_back({job, copies, names});
   has_more_.notify_one();
-  if (thread_.joinable()) return;
+  if (thread_.joinable()) return true;
   const base::SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
+  return true;
 }
 
 void Copier::stop() {
+  std::thread thread;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    thread = std::move(thread_);
   }
   has_more_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  if (thread.joinable()) thread.join();
 }
 
 void Copier::run() {
@@ -190,24 +222,32 @@ void Copier::run() {
 
 CopyTrace Copier::make(const Given& given, const store::Copy& copy) {
   CopyTrace made{.path = copy.path(given.names.final_path), .seconds = 0, .error = {}};
+  const auto is_stopping = [&] {
+    const std::lock_guard lock(mutex_);
+    return stopping_;
+  };
+  if (is_stopping()) {
+    made.error = "the drain has ended before";
+    return made;
+  }
+  timespec begin_time{};
+  clock_gettime(CLOCK_REALTIME, &begin_time);
   const std::uint64_t begin = base::now_ns();
   Command command(program(), given.copies.words(copy, given.names.working_path, made.path));
   std::string work;
   std::uint64_t worked_ns = begin;
   while (made.error.empty() && command.goes_on()) {
-    if (std::string now = work_of(command.process()); now != work) {
+    std::string now = work_of(command.process());
+    if (now.empty() || now != work) {
       work = std::move(now);
       worked_ns = base::now_ns();
+      moves_();
     }
-    const std::lock_guard lock(mutex_);
-    if (stopping_) made.error = "the drain has ended before";
+    if (is_stopping()) made.error = "the drain has ended before";
     else if (base::seconds(base::now_ns() - worked_ns) > still_seconds_max) made.error = "the command did nothing any more, and was ended";
   }
   made.seconds = base::seconds(base::now_ns() - begin);
-  if (made.error.empty() && !command.has_succeeded()) {
-    made.error = with_final_name(command.said(), given.names);
-    if (made.error.empty()) made.error = "the command has failed, and has not said why";
-  }
+  if (made.error.empty()) made.error = failure_of(command, made.path, begin_time, given.names, given.copies.instead);
   if (!made.error.empty()) base::log(base::LogLevel::warning, "'{}' is not made: {}", made.path, made.error);
   return made;
 }

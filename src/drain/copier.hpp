@@ -24,15 +24,17 @@ class Copier {
  public:
   // What was made of the file of `job`, or why not. From the copier's thread.
   using Done = std::function<void(const Job& job, std::vector<CopyTrace> made)>;
-  explicit Copier(Done done) : done_(std::move(done)) {}
+  // The command has computed or moved bytes. From the copier's thread.
+  using Moves = std::function<void()>;
+  Copier(Done done, Moves moves) : done_(std::move(done)), moves_(std::move(moves)) {}
   ~Copier() { stop(); }
   Copier(const Copier&) = delete;
   Copier& operator=(const Copier&) = delete;
 
-  // The program `glean`, where this process is not itself that. What a pool says is never started.
-  void set_program(std::string program);
-  // `names`: where the complete file is and will be. `done` is called of it once. Any thread; does not wait.
-  void give(const Job& job, const store::Copies& copies, const store::FileNames& names);
+  // The program `glean`, for all copiers of this process, where this process is not itself that. What a pool says is never started.
+  static void set_program(std::string program);
+  // `names`: where the complete file is and will be. `done` is called of it once. False: it was stopped. Any thread; does not wait.
+  [[nodiscard]] bool give(const Job& job, const store::Copies& copies, const store::FileNames& names);
   // Ends the command that runs. `done` is called of all that was given, and nothing more can be made. Blocks.
   void stop();
 
@@ -44,10 +46,9 @@ class Copier {
   };
   void run();
   [[nodiscard]] CopyTrace make(const Given& given, const store::Copy& copy);
-  [[nodiscard]] std::string program();
 
   Done done_;
-  std::string program_;
+  Moves moves_;
   std::mutex mutex_;
   std::condition_variable has_more_;
   std::deque<Given> given_;

@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <future>
 
 #include "base/log.hpp"
@@ -29,13 +32,15 @@ class CopierTest : public ::testing::Test {
   }
   std::vector<CopyTrace> copies_of(const std::string& program, const std::vector<store::Copy>& wanted) {
     std::promise<std::vector<CopyTrace>> made;
-    Copier copier([&](const Job&, std::vector<CopyTrace> traces) { made.set_value(std::move(traces)); });
-    copier.set_program(program);
-    copier.give({}, {base::Semantics::automatic, false, wanted}, {directory_ / ".a.part", directory_ / "a.nc"});
+    Copier copier([&](const Job&, std::vector<CopyTrace> traces) { made.set_value(std::move(traces)); }, [this] { ++moves_; });
+    Copier::set_program(program);
+    EXPECT_TRUE(copier.give({}, {base::Semantics::automatic, instead_, wanted}, {directory_ / ".a.part", directory_ / "a.nc"}));
     return made.get_future().get();
   }
 
   store::TemporaryDirectory directory_;
+  bool instead_ = false;
+  std::atomic<int> moves_ = 0;
 };
 
 TEST_F(CopierTest, StartsTheProgramForEachCopyInTurn) {
@@ -47,10 +52,9 @@ TEST_F(CopierTest, StartsTheProgramForEachCopyInTurn) {
   EXPECT_EQ(made[0].path, directory_ / "a.h5");
   EXPECT_EQ(made[1].path, directory_ / "a.vtkhdf");
   EXPECT_EQ(made[0].error + made[1].error, "");
-  const std::string common = "convert --to ", source = directory_ / ".a.part";
-  EXPECT_EQ(store::read_text(directory_ / "asked"),
-            common + "hdf5 --semantics auto -o " + made[0].path + " " + source + "\n" + common + "vtkhdf --semantics auto -o " +
-                made[1].path + " " + source + "\n");
+  const std::string source = directory_ / ".a.part", rest = " --semantics auto --drain " + std::to_string(getpid()) + " -o ";
+  EXPECT_EQ(store::read_text(directory_ / "asked"), "convert --to hdf5" + rest + made[0].path + " " + source + "\nconvert --to vtkhdf" +
+                                                        rest + made[1].path + " " + source + "\n");
 }
 
 TEST_F(CopierTest, SaysWhatTheProgramSaidUnderTheNameThatTheFileWillHave) {
@@ -67,6 +71,25 @@ TEST_F(CopierTest, TakesAFailureWithoutAWordForOne) {
     ASSERT_EQ(made.size(), 1U);
     EXPECT_EQ(made[0].error, "the command has failed, and has not said why");
   }
+}
+
+TEST_F(CopierTest, WantsToSeeAFileThatTakesThePlaceOfAnother) {
+  instead_ = true;
+  const auto none = copies_of(script("exit 0\n"), {{CopyFormat::hdf5, {}}});
+  const auto one = copies_of(script("touch '" + (directory_ / "a.h5") + "'\n"), {{CopyFormat::hdf5, {}}});
+
+  EXPECT_EQ(none.at(0).error, "the command made no such file");
+  EXPECT_EQ(one.at(0).error, "");
+}
+
+TEST_F(CopierTest, TakesNoStatusForAFailureUnlessTheFileIsThere) {
+  signal(SIGCHLD, SIG_IGN);   // as programs do that let their children go by themselves
+  const auto none = copies_of(script("exit 0\n"), {{CopyFormat::hdf5, {}}});
+  const auto one = copies_of(script("touch '" + (directory_ / "a.h5") + "'\n"), {{CopyFormat::hdf5, {}}});
+  signal(SIGCHLD, SIG_DFL);
+
+  EXPECT_NE(none.at(0).error, "");
+  EXPECT_EQ(one.at(0).error, "");
 }
 
 TEST_F(CopierTest, NamesAProgramThatCannotBeStarted) {
@@ -88,11 +111,14 @@ TEST_F(CopierTest, GivesNoFileAndNothingPreloadedToTheProgram) {
 
 TEST_F(CopierTest, EndsTheProgramWhenItIsStopped) {
   std::vector<CopyTrace> made;
-  Copier copier([&](const Job&, std::vector<CopyTrace> traces) { made = std::move(traces); });
-  copier.set_program(script("exec sleep 1000\n"));
-  copier.give({}, {base::Semantics::automatic, false, {{CopyFormat::hdf5, {}}}}, {directory_ / ".a.part", directory_ / "a.nc"});
+  Copier copier([&](const Job&, std::vector<CopyTrace> traces) { made = std::move(traces); }, [] {});
+  Copier::set_program(script("exec sleep 1000\n"));
+  const store::Copies copies{base::Semantics::automatic, false, {{CopyFormat::hdf5, {}}}};
+  EXPECT_TRUE(copier.give({}, copies, {directory_ / ".a.part", directory_ / "a.nc"}));
 
   copier.stop();
+
+  EXPECT_FALSE(copier.give({}, copies, {directory_ / ".a.part", directory_ / "a.nc"}));
 
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(made[0].error, "the drain has ended before");

@@ -52,7 +52,11 @@ std::uint64_t thread_cpu_ns() {
 
 Engine::Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks)
     : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), consumers_(pool), ranks_(ranks), damages_(pool.header().journals),
-      copier_([this](const Job& job, std::vector<CopyTrace> made) { have_copies(job, std::move(made)); }) {
+      copier_([this](const Job& job, std::vector<CopyTrace> made) { have_copies(job, std::move(made)); },
+              [&pool] {
+                pool.header().written_bytes.fetch_add(1, std::memory_order_relaxed);   // ranks that wait see that something moves
+                pool::futex_signal(pool.header().progress);
+              }) {
   for (int rank = 0; rank < static_cast<int>(pool.header().journals); ++rank) journals_.emplace_back(pool, rank);
   inherits_ = pool.header().drains.fetch_add(1, std::memory_order_relaxed) != 0;
   trace_.threads = plan.drain_threads;
@@ -91,6 +95,7 @@ void Engine::start_thread() {
 Engine::~Engine() { stop(); }
 
 void Engine::stop(Unfinished unfinished) {
+  copier_.stop();   // what it has goes back to the threads
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -98,7 +103,6 @@ void Engine::stop(Unfinished unfinished) {
   }
   stop_watching_.notify_all();
   if (watch_.joinable()) watch_.join();   // from now on there are no more threads
-  copier_.stop();                         // what it has goes back to the threads
   for (auto& thread : threads_) {
     pool::futex_signal(pool_.header().work);
     if (thread.joinable()) thread.join();

@@ -62,7 +62,8 @@ class Engine {
   [[nodiscard]] std::optional<Sums> take_sums(pool::OutputKey key);
   void add_sums(pool::OutputKey key, const Sums& sums);
   // The program `glean`, which makes files of other formats of complete ones; nothing is needed where this process is that program itself.
-  void set_converter(std::string program) { copier_.set_program(std::move(program)); }
+  // For all engines of this process, before they begin.
+  static void set_converter(std::string program) { Copier::set_program(std::move(program)); }
   // What looks at complete steps. Any thread, as long as the engine lives.
   [[nodiscard]] Consumers& consumers() { return consumers_; }
   // So far; complete after stop(). Local.
@@ -81,6 +82,7 @@ class Engine {
   [[nodiscard]] bool is_finished(pool::OutputKey key) const;
   [[nodiscard]] bool waits_for_copies(const Job& job);
   void have_copies(Job job, std::vector<CopyTrace> made);
+  [[nodiscard]] bool takes_place_of_file(const Job& job);
   struct WrittenSoFar { std::uint64_t records = 0; Bytes end = 0; };
   WrittenSoFar note_written(Job& job) const;
   [[nodiscard]] bool complete_records(const Job& job, const WrittenSoFar& written);

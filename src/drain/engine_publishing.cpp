@@ -4,6 +4,7 @@
 // has refused them.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -78,7 +79,7 @@ bool Engine::complete_records(const Job& job, const WrittenSoFar& written) {
   file.resize(finished.size);
   about.slot.publishing_inode.store(file.inode(), std::memory_order_release);
   if (waits_for_copies(job)) return false;
-  if (about.is_replaced_by_copy()) return file.discard(), true;
+  if (takes_place_of_file(job)) return true;
   if (description.is_part) store::publish_index(calls_, description.names, job.steps);
   about.checksums.add_patches(description.layout, finished.patches);
   publish(calls_, file, description.layout, finished.size, about.checksums);
@@ -104,10 +105,7 @@ void Engine::publish_bytes(const Job& job) {
     file->follow_directory();
     if (!file->has_its_name()) return complete_without_name(job);
     slot.publishing_inode.store(file->inode(), std::memory_order_release);
-    if (job.output->about().is_replaced_by_copy()) {
-      file->discard();
-      return job.output->file().found_removed();
-    }
+    if (takes_place_of_file(job)) return job.output->file().found_removed();
     if (job.output->file().is_unclosed()) return job.output->file().publish_unclosed();
     // From here on the program may remove or replace a file in place at any time: nothing may take a lost name for a failure.
     if (publish(calls_, *file, {}, size_of(*file), job.output->about().checksums, [&](store::File&) { return takes_its_name(job); })) break;
@@ -124,15 +122,44 @@ bool Engine::waits_for_copies(const Job& job) {
   store::File& file = *job.output->file().get();
   if (job.kind != Job::Kind::publish || job.has_copies || copies.each.empty()) return false;
   if (job.output->file().is_unclosed() || !file.has_its_name() || is_hidden(file.names().final_path)) return false;
-  copier_.give(job, copies, file.names());
+  const auto leads_elsewhere = [&](const store::Copy& copy) {
+    const std::string path = copy.path(file.names().final_path);
+    return store::resolved_path(path) != path;
+  };
+  if (pool_.is_stager() && std::any_of(copies.each.begin(), copies.each.end(), leads_elsewhere)) {
+    base::log(base::LogLevel::warning, "'{}' has no copies: a symbolic link has the name of one", file.names().final_path);
+    return false;
+  }
+  file.synchronize();   // it is complete, and stays so whatever becomes of the copies
+  return copier_.give(job, copies, file.names());
+}
+
+// A copy has, if the program has not given the file another name meanwhile: then the file itself appears under that. A file in place stays.
+bool Engine::takes_place_of_file(const Job& job) {
+  const auto& about = job.output->about();
+  store::File& file = *job.output->file().get();
+  const store::FileNames names = file.names();
+  if (!about.is_replaced_by_copy() || names.working_path == names.final_path) return false;
+  if (about.description.copies.each.front().path(names.final_path) != about.trace.copies.front().path) return false;
+  const pool::NameLog log(pool_.name(), pool::NameLog::Make::no);
+  const auto now = pool::new_name_in(log, about.key);
+  if (now && (now->is_removed || now->final_path != names.final_path)) return false;
+  // What is there under the name is older, as it would be if this file took it.
+  if (unlink(names.final_path.c_str()) == 0) forget_sums(calls_, names.final_path);
+  file.discard();
   return true;
 }
 
 void Engine::have_copies(Job job, std::vector<CopyTrace> made) {
   job.has_copies = true;
-  const std::lock_guard lock(mutex_);
-  job.output->about().trace.copies = std::move(made);
-  jobs_.push_front(std::move(job));
+  bool has_failed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    job.output->about().trace.copies = std::move(made);
+    has_failed = job.output->life().has_failed();   // meanwhile
+    if (!has_failed) jobs_.push_front(job);
+  }
+  if (has_failed) return finish_job(job, nullptr);
   pool::futex_signal(pool_.header().work);
 }
 

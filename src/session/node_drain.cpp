@@ -129,8 +129,8 @@ NodeDrain::NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::D
 void NodeDrain::start_threads() {
   if (!pool_.claim_drain()) throw base::Error(base::Errc::io, "another process drains the pool '" + pool_.name() + "'");
   try {
+    drain::Engine::set_converter(find_command(command_));
     engine_ = std::make_unique<drain::Engine>(pool_, plan_, calls_);
-    engine_->set_converter(find_command(command_));
   } catch (...) {
     pool_.leave_drain();
     throw;

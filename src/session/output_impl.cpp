@@ -165,6 +165,10 @@ void Output::Impl::view_file() {
   session::Contribution mine;
   const auto unfit = session::caught([&] { mine = convention_->contribution(program_); });
   if (unfit) poison(*unfit);
+  if (!mine.empty() && core_->parts().count > 1) {
+    poison({base::Errc::unsupported, "'" + path_ + "' cannot be several files: points and cells of the mesh have numbers across all ranks",
+            "plan.files = 1 for it"});
+  }
   session::Totals totals;
   if (unfit || !mine.empty()) {
     backend_->agree_on(program_.definitions(), early_error_);
@@ -313,7 +317,11 @@ void Output::Impl::put_box(Variable variable, std::span<const std::uint64_t> sta
                                        " strides for " + std::to_string(info.shape.size()) + " dimensions");
   }
   if (inner.empty()) return;
-  const auto block = std::find_if(info.blocks.begin(), info.blocks.end(), [&](const auto& each) { return each.contains(inner); });
+  // Of blocks that share points the one that begins there has them.
+  auto block = info.blocks.end();
+  for (auto each = info.blocks.begin(); each != info.blocks.end(); ++each) {
+    if (each->contains(inner) && (block == info.blocks.end() || block->start < each->start)) block = each;
+  }
   if (block == info.blocks.end()) {
     refuse(base::Errc::invalid_argument, "put of '" + name(variable) + "' " + mesh::to_string(inner) +
                                        " lies outside the blocks that rank " + std::to_string(core_->rank()) + " has defined",

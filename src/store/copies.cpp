@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
 #include <string_view>
 
 namespace glean::store {
 namespace {
-
-constexpr std::string_view checkpoint = "_chk_", plot = "_plt_cnt_";
 
 const char* name_of(base::CopyFormat format) { return format == base::CopyFormat::hdf5 ? "hdf5" : "vtkhdf"; }
 
@@ -22,15 +22,14 @@ const char* name_of(base::Semantics semantics) {
 std::string Copy::path(const std::string& final_path) const {
   const std::size_t name_begin = final_path.rfind('/') + 1;   // 0 where there is none
   std::string name = final_path.substr(name_begin);
-  // A number is no extension: of chk.0001 the copy is chk.0001.h5.
-  const std::size_t dot = name.rfind('.');
-  if (dot != name.npos && dot != 0 && name.find_first_not_of("0123456789", dot + 1) != name.npos) name.erase(dot);
-  if (!variables.empty()) {
-    if (const std::size_t at = name.rfind(checkpoint); at != name.npos) name.replace(at, checkpoint.size(), plot);
-    else name += "_plot";
+  // Other endings may be all that two files differ in, as flame.1.000E-06 and flame.1.200E-06.
+  for (const std::string_view extension : {".nc", ".nc4", ".cdf", ".netcdf"}) {
+    if (name.size() <= extension.size() || !name.ends_with(extension)) continue;
+    name.resize(name.size() - extension.size());
+    break;
   }
-  const std::string path = final_path.substr(0, name_begin) + name + (format == base::CopyFormat::hdf5 ? ".h5" : ".vtkhdf");
-  return path == final_path ? final_path + ".copy" : path;
+  if (!variables.empty()) name += "_plot";
+  return final_path.substr(0, name_begin) + name + (format == base::CopyFormat::hdf5 ? ".h5" : ".vtkhdf");
 }
 
 Copies Copies::of(const base::CopySettings& settings) {
@@ -51,7 +50,8 @@ std::vector<std::string> Copies::words(const Copy& copy, const std::string& sour
   if (!copy.variables.empty()) {
     words.insert(words.end(), {"--single", "--variables", fmt::format("{}", fmt::join(copy.variables, ","))});
   }
-  words.insert(words.end(), {"-o", path, source});
+  if (instead && &copy == &each.front()) words.emplace_back("--complete");
+  words.insert(words.end(), {"--drain", std::to_string(getpid()), "-o", path, source});
   return words;
 }
 

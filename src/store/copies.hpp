@@ -18,8 +18,7 @@ struct Copy {
   base::CopyFormat format = base::CopyFormat::hdf5;
   std::vector<std::string> variables;   // in single precision, of a plot file; empty: all, as they are
 
-  // Beside `final_path`, with another extension. A plot file of NAME_chk_0001.nc is NAME_plt_cnt_0001.h5, as FLASH names it; of others
-  // NAME_plot.h5.
+  // Beside `final_path`, with its extension in place of .nc, .nc4, .cdf or .netcdf, or behind any other name. A plot file is NAME_plot.h5.
   [[nodiscard]] std::string path(const std::string& final_path) const;
   friend bool operator==(const Copy&, const Copy&) = default;
 };

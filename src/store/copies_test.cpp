@@ -2,6 +2,7 @@
 #include "store/copies.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace glean::store {
 namespace {
@@ -20,14 +21,18 @@ TEST(Copies, LieBesideTheFileUnderItsStem) {
 }
 
 TEST(Copies, NeverTakeTheNameOfTheFileItself) {
-  EXPECT_EQ((Copy{CopyFormat::hdf5, {}}.path("/run/data.h5")), "/run/data.h5.copy");
+  EXPECT_EQ((Copy{CopyFormat::hdf5, {}}.path("/run/data.h5")), "/run/data.h5.h5");
 }
 
-TEST(Copies, OfChosenVariablesAreNamedAsPlotFilesOfFlashAre) {
-  const Copy plot{CopyFormat::hdf5, {"dens"}};
+TEST(Copies, OfChosenVariablesAreNamedAsPlotFiles) {
+  EXPECT_EQ((Copy{CopyFormat::hdf5, {"dens"}}.path("/run/sedov_chk_0001.nc")), "/run/sedov_chk_0001_plot.h5");
+}
 
-  EXPECT_EQ(plot.path("/run/sedov_hdf5_chk_0001.nc"), "/run/sedov_hdf5_plt_cnt_0001.h5");
-  EXPECT_EQ(plot.path("/run/restart.nc"), "/run/restart_plot.h5");
+TEST(Copies, OfDifferentFilesHaveDifferentNames) {
+  const Copy hdf5{CopyFormat::hdf5, {}};
+
+  EXPECT_EQ(hdf5.path("/run/flame.1.000E-06"), "/run/flame.1.000E-06.h5");
+  EXPECT_EQ(hdf5.path("/run/ckpt.a"), "/run/ckpt.a.h5");
 }
 
 TEST(Copies, AreThoseThatTheSettingsAskFor) {
@@ -45,8 +50,8 @@ TEST(Copies, AreAskedForInTheWordsOfGleanConvert) {
   const Copies copies{base::Semantics::flash, false, {{CopyFormat::hdf5, {"dens", "pres"}}}};
 
   EXPECT_EQ(copies.words(copies.each[0], "/run/.a.part", "/run/a_plot.h5"),
-            (Words{"glean", "convert", "--to", "hdf5", "--semantics", "flash", "--single", "--variables", "dens,pres", "-o",
-                   "/run/a_plot.h5", "/run/.a.part"}));
+            (Words{"glean", "convert", "--to", "hdf5", "--semantics", "flash", "--single", "--variables", "dens,pres", "--drain",
+                   std::to_string(getpid()), "-o", "/run/a_plot.h5", "/run/.a.part"}));
 }
 
 }  // namespace

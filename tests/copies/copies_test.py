@@ -51,7 +51,7 @@ class Copies(unittest.TestCase):
         if not (self.directory / "bare").exists():
             self.run_sedov("--output", "hdf5", into="bare")
         for stem in stems:
-            with h5py.File(self.directory / "bare" / f"{stem.replace('plt_cnt', 'chk')}.h5") as bare, \
+            with h5py.File(self.directory / "bare" / f"{stem.removesuffix('_plot')}.h5") as bare, \
                     h5py.File(self.directory / "out" / f"{stem}.h5") as copy:
                 for name in names:
                     self.assertEqual(copy[name].dtype, numpy.dtype(type))
@@ -64,11 +64,11 @@ class Copies(unittest.TestCase):
         self.run_sedov(**variables)
 
         expected = [f"{stem}{end}" for stem in CHECKPOINTS for end in (".h5", ".nc", ".vtkhdf")]
-        expected += [f"{stem.replace('chk', 'plt_cnt')}.h5" for stem in CHECKPOINTS] + [f"{stem}.nc" for stem in PLOTS]
+        expected += [f"{stem}_plot.h5" for stem in CHECKPOINTS] + [f"{stem}.nc" for stem in PLOTS]
         self.assertEqual(self.written(), sorted(expected))
         self.expect_values_of_hdf5(CHECKPOINTS)
-        self.expect_values_of_hdf5(("sedov_plt_cnt_0001",), ("dens", "pres"), "f4")
-        with h5py.File(self.directory / "out/sedov_plt_cnt_0001.h5") as plot:
+        self.expect_values_of_hdf5(("sedov_chk_0001_plot",), ("dens", "pres"), "f4")
+        with h5py.File(self.directory / "out/sedov_chk_0001_plot.h5") as plot:
             self.assertNotIn("temp", plot)
         report = json.loads((self.directory / "report.json").read_text())
         copies = {pathlib.Path(copy["path"]).name: copy["error"] for output in report["outputs"] for copy in output["copies"]}

@@ -194,11 +194,17 @@ TEST_F(Meshes, PutPointsThatBlocksShareOnce) {
       for (int x = first; x <= first + 2; ++x) values.push_back(100 * y + x);
     }
   }
+  const Variable by_plane = out.define_variable("by_plane", Type::int32, grid, {.centring = Centring::points});
   out.begin_step();
   out.put(point, values);
+  for (std::uint64_t x = 0; x <= 4; ++x) {   // what blocks share once
+    const std::vector<int> plane{static_cast<int>(100 * mine() + x), static_cast<int>(100 * (mine() + 1) + x)};
+    out.put(by_plane, Box{{mine(), x}, {2, 1}}, plane.data());
+  }
   out.end_step();
   out.close();
   Input in = session.open_input(path("points"));
+  EXPECT_EQ(in.read<int>(in.find_variable("by_plane")), in.read<int>(in.find_variable("point")));
   const auto found = in.read<int>(in.find_variable("point"));
   ASSERT_EQ(found.size(), 5 * (ranks() + 1));
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], static_cast<int>(100 * (i / 5) + i % 5));

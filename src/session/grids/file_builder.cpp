@@ -13,7 +13,7 @@ int FileBuilder::named_dimension(const std::string& name, std::uint64_t length) 
 int FileBuilder::dimension(std::uint64_t length) {
   const std::string name = "of " + std::to_string(length);
   const auto& known = view_.definitions.dimensions;
-  const auto found = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.name == name; });
+  const auto found = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.name == name && each.length == length; });
   return found != known.end() ? static_cast<int>(found - known.begin()) : named_dimension(name, length);
 }
 

@@ -50,7 +50,9 @@ class PlainView {
   void add_points_along(int cells, const std::vector<double>& points) {
     const std::string name = dimension(cells).name + "_points";
     const auto& known = view_.definitions.dimensions;
-    const auto found = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.name == name; });
+    const std::uint64_t length = dimension(cells).length + 1;   // another of that name is the program's own
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.name == name && each.length == length; });
     if (found != known.end()) add_line(name, {static_cast<int>(found - known.begin())}, points);
   }
 
@@ -100,7 +102,8 @@ class PlainView {
       const std::string name = dimension(id).name + "_points";
       const std::uint64_t length = dimension(id).length + 1;
       const auto& known = view_.definitions.dimensions;
-      const auto found = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.name == name; });
+      const auto found =
+          std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.name == name && each.length == length; });
       points.push_back(found != known.end() ? static_cast<int>(found - known.begin()) : file_.named_dimension(name, length));
     }
     for (int c = 0; c < 3; ++c) {
