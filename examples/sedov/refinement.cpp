@@ -9,12 +9,17 @@ namespace sedov {
 
 namespace {
 
-double error_of(const double* cell, std::ptrdiff_t stride) {
-  const double below = cell[-2 * stride], here = *cell, above = cell[2 * stride];
-  const double second = std::abs(above - 2 * here + below);
-  const double first = std::abs(above - here) + std::abs(here - below);
-  const double filter = ripple_filter * (std::abs(above) + 2 * std::abs(here) + std::abs(below));
-  return second / (first + filter);
+double squared_error(const double* cell) {
+  double seconds = 0, firsts = 0;
+  for (const std::ptrdiff_t stride : cell_stride) {
+    const double below = cell[-2 * stride], here = *cell, above = cell[2 * stride];
+    const double second = above - 2 * here + below;
+    const double first = std::abs(above - here) + std::abs(here - below);
+    const double filter = ripple_filter * (std::abs(above) + 2 * std::abs(here) + std::abs(below));
+    seconds += second * second;
+    firsts += (first + filter) * (first + filter);
+  }
+  return seconds / firsts;
 }
 
 // What every rank wants of its blocks, of all blocks.
@@ -49,13 +54,11 @@ double estimate_error(const Mesh& mesh, int local_block) {
     for (int z = 0; z < block_cells; ++z) {
       for (int y = 0; y < block_cells; ++y) {
         const double* row = cells + y * cell_stride[1] + z * cell_stride[2];
-        for (int x = 0; x < block_cells; ++x) {
-          for (const std::ptrdiff_t stride : cell_stride) largest = std::max(largest, error_of(row + x, stride));
-        }
+        for (int x = 0; x < block_cells; ++x) largest = std::max(largest, squared_error(row + x));
       }
     }
   }
-  return largest;
+  return std::sqrt(largest);
 }
 
 bool adapt(Mesh& mesh, Halo& halo) {

@@ -96,3 +96,19 @@ def whole_domain(file, name):
         z, y, x = z * cells, y * cells, x * cells
         domain[z:z + cells, y:y + cells, x:x + cells] = blocks[number]
     return domain, width / cells
+
+
+def leaves(file):
+    """Numbers of the blocks without children: these cover the domain once."""
+    is_leaf = np.ones(len(file["parent"]), bool)
+    parents = np.asarray(file["parent"])
+    is_leaf[parents[parents >= 0]] = False
+    return np.flatnonzero(is_leaf)
+
+
+def cells_of(file, block):
+    """Centres of a block's cells along x, y and z, and the width of a cell."""
+    low, high = np.asarray(file["bndbox"][block], float).T
+    count = file["dens"].shape[1]
+    width = (high[0] - low[0]) / count
+    return [start + (np.arange(count) + 0.5) * width for start in low], width
