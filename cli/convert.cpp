@@ -51,7 +51,7 @@ convert::Options options_of(const ConvertOptions& given) {
   options.image = given.image;
   options.output = given.output;
   options.leaves_out_nothing = given.complete;
-  options.source_is_complete = given.drain != 0;
+  options.is_of_drain = given.drain != 0;
   return options;
 }
 

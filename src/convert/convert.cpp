@@ -87,11 +87,13 @@ Copied write_target(const Source& source, const Target& target, store::File& fil
 }
 
 // Under a working name in the same directory, until it is complete and durable.
-Made publish(store::SystemCalls& calls, const Source& source, Target target, const std::string& path) {
+Made publish(store::SystemCalls& calls, const Source& source, Target target, const std::string& path, bool is_of_drain) {
   const std::uint64_t begin_ns = base::now_ns();
   require_other_file(source.path(), path);
-  const std::string unique = fmt::format("{}-{}", getpid(), begin_ns);
+  // One drain makes a copy at a time, and ends with its converter: a working file that is there is what a kill has left.
+  const std::string unique = is_of_drain ? "copy" : fmt::format("{}-{}", getpid(), begin_ns);
   const store::FileNames names = store::choose_names(path, base::Publish::rename, false, unique);
+  if (is_of_drain) calls.unlink(names.working_path.c_str());
   const int descriptor = calls.open(names.working_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) throw base::system_error(-descriptor, fmt::format("cannot create '{}'", path));
   calls.close(descriptor);
@@ -164,7 +166,7 @@ void describe(Made& made, const Source& source, const Semantics& semantics, cons
 std::string output_path(const std::string& source, base::CopyFormat to) { return store::Copy{to, {}}.path(source); }
 
 std::vector<Made> convert(store::SystemCalls& calls, const std::string& path, const Options& options) {
-  const Source source(calls, path, options.source_is_complete);
+  const Source source(calls, path, options.is_of_drain);
   const Semantics semantics = semantics_for(source, options);
   const Selection selection{chosen_fields(source, semantics, options.variables), options.single};
   const bool is_mixed = options.to == base::CopyFormat::hdf5 && !std::holds_alternative<Blocks>(semantics.meaning);
@@ -182,7 +184,7 @@ std::vector<Made> convert(store::SystemCalls& calls, const std::string& path, co
   std::vector<Made> all;
   for (std::uint64_t record = 0; record < files; ++record) {
     Made made = publish(calls, source, make_target(source, semantics, selection, options, record),
-                        files == 1 ? output : path_of_record(output, record));
+                        files == 1 ? output : path_of_record(output, record), options.is_of_drain);
     if (!left_out.empty() && record == 0) made.notes.push_back("not on the mesh, and left out: " + listed(left_out));
     describe(made, source, semantics, selection, !is_mixed, record);
     all.push_back(std::move(made));

@@ -19,7 +19,7 @@ struct Options {
   bool single = false;                  // fields of double precision become such of single precision
   bool image = false;                   // VTKHDF of a uniform grid is ImageData, which ParaView 5.11 cannot read
   bool leaves_out_nothing = false;      // an error where the file cannot hold all that the source has, as one file
-  bool source_is_complete = false;      // says the process that has written it
+  bool is_of_drain = false;             // which says that the source is complete; what an earlier try has left goes
   std::string output;                   // empty: beside the source
 };
 

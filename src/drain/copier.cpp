@@ -248,7 +248,10 @@ CopyTrace Copier::make(const Given& given, const store::Copy& copy) {
   }
   made.seconds = base::seconds(base::now_ns() - begin);
   if (made.error.empty()) made.error = failure_of(command, made.path, begin_time, given.names, given.copies.instead);
-  if (!made.error.empty()) base::log(base::LogLevel::warning, "'{}' is not made: {}", made.path, made.error);
+  if (made.error.empty()) return made;
+  const bool is_there = access(made.path.c_str(), F_OK) == 0;
+  base::log(base::LogLevel::warning, "'{}' is not made{}: {}", made.path, is_there ? ", and the one that is there is older" : "",
+            made.error);
   return made;
 }
 

@@ -398,7 +398,9 @@ void Engine::perform(Job job) {
     const base::Error named(error.code(), "'" + description.display_path + "': " + error.what(), error.hint());
     return finish_job(job, &named);
   }
+  const auto replaced = replaced_by_copy(job);
   finish_job(job, nullptr);
+  if (replaced) remove(*replaced);
 }
 
 void Engine::enter_busy() {

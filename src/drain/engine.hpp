@@ -82,7 +82,10 @@ class Engine {
   [[nodiscard]] bool is_finished(pool::OutputKey key) const;
   [[nodiscard]] bool waits_for_copies(const Job& job);
   void have_copies(Job job, std::vector<CopyTrace> made);
-  [[nodiscard]] bool takes_place_of_file(const Job& job);
+  void leave_out_copies(const Job& job, const std::string& why);
+  struct Replaced { std::string path; std::uint64_t inode = 0, device = 0; };
+  [[nodiscard]] std::optional<Replaced> replaced_by_copy(const Job& job) const;
+  void remove(const Replaced& replaced);
   struct WrittenSoFar { std::uint64_t records = 0; Bytes end = 0; };
   WrittenSoFar note_written(Job& job) const;
   [[nodiscard]] bool complete_records(const Job& job, const WrittenSoFar& written);

@@ -4,7 +4,6 @@
 // has refused them.
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -79,7 +78,6 @@ bool Engine::complete_records(const Job& job, const WrittenSoFar& written) {
   file.resize(finished.size);
   about.slot.publishing_inode.store(file.inode(), std::memory_order_release);
   if (waits_for_copies(job)) return false;
-  if (takes_place_of_file(job)) return true;
   if (description.is_part) store::publish_index(calls_, description.names, job.steps);
   about.checksums.add_patches(description.layout, finished.patches);
   publish(calls_, file, description.layout, finished.size, about.checksums);
@@ -105,7 +103,6 @@ void Engine::publish_bytes(const Job& job) {
     file->follow_directory();
     if (!file->has_its_name()) return complete_without_name(job);
     slot.publishing_inode.store(file->inode(), std::memory_order_release);
-    if (takes_place_of_file(job)) return job.output->file().found_removed();
     if (job.output->file().is_unclosed()) return job.output->file().publish_unclosed();
     // From here on the program may remove or replace a file in place at any time: nothing may take a lost name for a failure.
     if (publish(calls_, *file, {}, size_of(*file), job.output->about().checksums, [&](store::File&) { return takes_its_name(job); })) break;
@@ -116,7 +113,7 @@ void Engine::publish_bytes(const Job& job) {
   pool::remember_untouched(pool_.header(), {file->device(), file->inode()});
 }
 
-// A complete file, before it appears: who sees it then sees its copies too.
+// A complete file, before it appears: a process that sees it then sees its copies too.
 bool Engine::waits_for_copies(const Job& job) {
   const store::Copies& copies = job.output->about().description.copies;
   store::File& file = *job.output->file().get();
@@ -127,27 +124,42 @@ bool Engine::waits_for_copies(const Job& job) {
     return store::resolved_path(path) != path;
   };
   if (pool_.is_stager() && std::any_of(copies.each.begin(), copies.each.end(), leads_elsewhere)) {
-    base::log(base::LogLevel::warning, "'{}' has no copies: a symbolic link has the name of one", file.names().final_path);
-    return false;
+    return leave_out_copies(job, "a symbolic link has the name of a copy"), false;
+  }
+  if (pool_.header().deadline_boost.load(std::memory_order_relaxed) != 0) {
+    return leave_out_copies(job, "the job's time is nearly over; `glean convert` makes it afterwards"), false;
   }
   file.synchronize();   // it is complete, and stays so whatever becomes of the copies
-  return copier_.give(job, copies, file.names());
+  if (copier_.give(job, copies, file.names())) return true;
+  return leave_out_copies(job, "the drain has ended before"), false;
 }
 
-// A copy has, if the program has not given the file another name meanwhile: then the file itself appears under that. A file in place stays.
-bool Engine::takes_place_of_file(const Job& job) {
+void Engine::leave_out_copies(const Job& job, const std::string& why) {
+  std::vector<CopyTrace> left_out;
+  for (const store::Copy& copy : job.output->about().description.copies.each) {
+    left_out.push_back({.path = copy.path(job.output->file().get()->names().final_path), .seconds = 0, .error = why});
+    base::log(base::LogLevel::warning, "'{}' is not made: {}", left_out.back().path, why);
+  }
+  const std::lock_guard lock(mutex_);
+  job.output->about().trace.copies = std::move(left_out);
+}
+
+// The file in whose place a copy has appeared; none if the program has given it another name meanwhile, or it is written in place.
+std::optional<Engine::Replaced> Engine::replaced_by_copy(const Job& job) const {
   const auto& about = job.output->about();
-  store::File& file = *job.output->file().get();
-  const store::FileNames names = file.names();
-  if (!about.is_replaced_by_copy() || names.working_path == names.final_path) return false;
-  if (about.description.copies.each.front().path(names.final_path) != about.trace.copies.front().path) return false;
-  const pool::NameLog log(pool_.name(), pool::NameLog::Make::no);
-  const auto now = pool::new_name_in(log, about.key);
-  if (now && (now->is_removed || now->final_path != names.final_path)) return false;
-  // What is there under the name is older, as it would be if this file took it.
-  if (unlink(names.final_path.c_str()) == 0) forget_sums(calls_, names.final_path);
-  file.discard();
-  return true;
+  if (job.kind != Job::Kind::publish || !about.is_replaced_by_copy() || job.output->file().is_removed()) return std::nullopt;
+  if (about.description.names.working_path == about.description.names.final_path) return std::nullopt;
+  const store::File& file = *job.output->file().get();
+  const std::string path = file.names().final_path;
+  if (about.description.copies.each.front().path(path) != about.trace.copies.front().path) return std::nullopt;
+  return Replaced{path, file.inode(), file.device()};
+}
+
+// Last of all: a kill before leaves two complete files, and none is reported as lost.
+void Engine::remove(const Replaced& replaced) {
+  struct stat status {};
+  const bool is_it = lstat(replaced.path.c_str(), &status) == 0 && status.st_ino == replaced.inode && status.st_dev == replaced.device;
+  if (is_it && calls_.unlink(replaced.path.c_str()) == 0) forget_sums(calls_, replaced.path);
 }
 
 void Engine::have_copies(Job job, std::vector<CopyTrace> made) {

@@ -198,7 +198,7 @@ void OutputLife::published() {
   output_.trace.durable_ns = base::now_ns();
   file_.published();
   output_.slot.steps.synchronized.store(output_.steps.written, std::memory_order_release);
-  finish(file_.is_removed() && !output_.is_replaced_by_copy() ? "removed" : "published", pool::OutputState::published);
+  finish(file_.is_removed() ? "removed" : "published", pool::OutputState::published);
 }
 
 void OutputLife::discarded() {

@@ -8,6 +8,7 @@
 
 #include "session/byte_opening.hpp"
 #include "session/core.hpp"
+#include "session/replaced.hpp"
 #include "store/posix/file.hpp"
 
 namespace glean::session {
@@ -49,7 +50,8 @@ void Publication::wait() {
   // Another output has taken the slot: the file itself tells, unless it has been removed or replaced since.
   struct stat status {};
   const bool is_there = stat(final_path_.c_str(), &status) == 0 && status.st_ino == inode_ && status.st_dev == device_;
-  if (!is_there) throw base::Error(base::Errc::io, "'" + path_ + "' may not have been completed: the log says why if it failed");
+  if (is_there || replaced_by(core_, final_path_)) return;
+  throw base::Error(base::Errc::io, "'" + path_ + "' may not have been completed: the log says why if it failed");
 }
 
 }  // namespace glean::session

@@ -39,10 +39,9 @@ class ThreadedBackend final : public Backend {
     }
     const Outcome outcome = settle(core_->comm(), mine, [&](const FourWords& words) { return core_->least_of_all(words); });
     if (!outcome.error) return;
-    if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);
-    if (several) core_->outputs().forget_finished();
-    core_->outputs().hear_of_loss(*outcome.error);
-    refuse(*outcome.error);
+    // A rank that has nothing to ask may be in create(), and have described the output.
+    take_up(word, outcome);
+    fail_with(*outcome.error);
   }
 
   // Rank 0 describes the file, and the drain makes it, while the others come along: one reduction for everything.
@@ -79,14 +78,8 @@ class ThreadedBackend final : public Backend {
     if (several && core_->nodes().is_aggregator() && !outcome.error && !is_shared_already) {
       core_->share(outcome.root_word, as_key(word));
     }
-    if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);
-    else word = outcome.root_word;
-    if (word != Proposal::no_word) output_ = core_->outputs().add(as_key(word), as_key(outcome.root_word).slot, opening_.name);
-    if (several) core_->outputs().forget_finished();
-    if (!outcome.error) return;
-    core_->outputs().hear_of_loss(*outcome.error);
-    abandon();   // by all ranks: the drain removes the file
-    refuse(*outcome.error);
+    take_up(word, outcome);
+    if (outcome.error) fail_with(*outcome.error);
   }
 
   void begin_step(std::uint64_t step) override {
@@ -170,6 +163,20 @@ class ThreadedBackend final : public Backend {
   [[noreturn]] void refuse(const base::Error& error) const {
     throw base::Error(error.code(), "cannot create '" + opening_.path + "': " + error.what(), error.hint());
   }
+  // The output that rank 0 has described, if it has. Collective.
+  void take_up(std::uint64_t word, const Outcome& outcome) {
+    const bool several = core_->is_shared();
+    if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);
+    else word = outcome.root_word;
+    if (word != Proposal::no_word) output_ = core_->outputs().add(as_key(word), as_key(outcome.root_word).slot, opening_.name);
+    if (several) core_->outputs().forget_finished();
+  }
+  [[noreturn]] void fail_with(const base::Error& error) {
+    core_->outputs().hear_of_loss(error);
+    abandon();   // by all ranks: the drain removes the file
+    refuse(error);
+  }
+
   [[nodiscard]] bool is_part() const { return core_->parts().count > 1; }
   [[nodiscard]] bool may_drop() const { return opening_.settings.full == base::WhenFull::drop; }
   [[nodiscard]] bool keeps_first_step() const { return has_fixed_ && has_records_; }

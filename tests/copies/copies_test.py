@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -138,6 +139,33 @@ class Copies(unittest.TestCase):
         self.assertIn("sedov_chk_0000.h5", self.written())
         self.expect_values_of_hdf5(CHECKPOINTS[:1])
         subprocess.run(["pkill", "-KILL", "-f", f"^sleep 1000$"], check=False)
+
+
+    def test_a_kill_at_any_time_leaves_one_of_the_two_formats(self):
+        seed = random.randrange(1 << 30)
+        chosen = random.Random(seed)
+        for trial in range(6):
+            with self.subTest(seed=seed, trial=trial):
+                job = subprocess.Popen(**self.sedov("--checkpoint-every", "1", into=f"killed.{trial}", GLEAN_FORMAT="hdf5"),
+                                       start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                directory = self.directory / f"killed.{trial}"
+                deadline = time.monotonic() + 60
+                while not any(directory.iterdir()) and time.monotonic() < deadline and job.poll() is None:
+                    time.sleep(0.001)
+                time.sleep(chosen.uniform(0, 0.3))
+                subprocess.run(["pkill", "-KILL", "-f", str(directory)], check=False)
+                job.wait(60)
+
+                done = subprocess.run([COMMAND, "recover", "--wait=20s"], capture_output=True, text=True, timeout=60)
+
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                left = {path.name for path in directory.iterdir()}
+                self.assertEqual({name for name in left if not name.endswith((".h5", ".nc"))}, set())
+                self.assertIn("sedov_chk_0000", {name.rpartition(".")[0] for name in left})
+                for name in left:
+                    if name.endswith(".h5"):
+                        with h5py.File(directory / name) as copy:
+                            self.assertEqual(copy["dens"].shape if "dens" in copy else (), (8, 16, 16, 16))
 
 
 if __name__ == "__main__":

@@ -76,6 +76,26 @@ TEST_F(Meshes, AreNotAskedForWhereARankHasFailedBefore) {
   EXPECT_TRUE(exists("good"));
 }
 
+// Rank 0 has nothing to ask the others, and has described the file when it learns that they have.
+TEST_F(Meshes, ThatRankZeroDoesNotHaveLeaveNoOutputBehind) {
+  if (size_ == 1) return;
+  Session session(MPI_COMM_WORLD, with({}));
+  Output out = session.open(path("a.nc"), Format::cdf5);
+  if (rank_ == 0) static_cast<void>(out.define_dimension("x", 1));
+  else static_cast<void>(define_hexahedron(out));
+  EXPECT_ERROR(out.begin_step(), Errc::invalid_argument, "has defined it otherwise than rank 0");
+
+  Output again = session.open(path("a.nc"), Format::cdf5);   // at once: no output of that name is open
+  const Variable value = again.define_variable("value", Type::int32, define_hexahedron(again));
+  again.begin_step();
+  again.put(value, std::vector<int>{rank_});
+  again.end_step();
+  again.close(Level::durable);
+  session.close();
+
+  EXPECT_TRUE(exists("a.nc"));
+}
+
 TEST_F(Meshes, MustBeDefinedAlikeOnAllRanks) {
   if (size_ == 1) return;
   Session session(MPI_COMM_WORLD, with({}));
