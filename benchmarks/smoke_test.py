@@ -108,6 +108,14 @@ class Benchmarks(unittest.TestCase):
         self.assertEqual([each["exchange"] for each in result["results"]], ["tcp", "mpi"])
         self.assertTrue(result["identical_files"])
 
+    def test_copies_are_reported_beside_a_file_without_them(self):
+        results = {one["way"]: one for one in self.results("copies")["results"]}
+        self.assertEqual(set(results), {"netcdf", "netcdf and hdf5", "netcdf and flash", "netcdf and vtkhdf", "netcdf and plot file",
+                                        "hdf5 instead"})
+        for way, one in results.items():
+            self.assertEqual(one["copy_seconds"] > 0, way != "netcdf")
+            self.assertGreater(one["durable_seconds"], 0)
+
     def test_staging_is_reported_beside_what_it_competes_with(self):
         result = self.results("staging")
         self.assertEqual(set(result["recipe"]), RECIPE)

@@ -310,8 +310,8 @@ GLEAN_CHECKED glean_status glean_output_define_attribute(glean_output *output, c
 GLEAN_CHECKED glean_status glean_output_define_variable_attribute(glean_output *output,
     glean_variable variable, const char *name, glean_type type, const void *values, size_t count);
 
-/* The time of the next step, until it is set again; that of rank 0 counts. For the first time before definitions
- * end. `unit` NULL: none is named. Local. */
+/* The time of the next step, until it is set again; that of rank 0 counts. All ranks set it for the first time
+ * before definitions end, with the same unit. `unit` NULL: none is named. Local. */
 GLEAN_CHECKED glean_status glean_output_set_time(glean_output *output, double time, const char *unit);
 
 /* Creates the file with its metadata. The first begin_step calls it if the program has not. Collective.

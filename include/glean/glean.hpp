@@ -210,8 +210,8 @@ class Output {
     attribute(variable, name, type_of<T>(), values.data(), values.size());
   }
 
-  // The time of the next step, until it is set again; that of rank 0 counts. For the first time before definitions end, with its unit,
-  // such as "s". Local.
+  // The time of the next step, until it is set again; that of rank 0 counts. All ranks set it for the first time before definitions
+  // end, with the same unit, such as "s". Local.
   void set_time(double time, std::string_view unit = {});
 
   // Creates the file with its metadata. Collective, blocks for one small file operation of rank 0.

@@ -10,26 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures = 0;
-static int rank = 0, ranks = 1;
-
-static void expect(int holds, const char *what, int line) {
-  if (holds) return;
-  ++failures;
-  fprintf(stderr, "rank %d, line %d: not so: %s\n", rank, line, what);
-}
-#define EXPECT(condition) expect((condition), #condition, __LINE__)
-
-static void expect_ok(glean_status status, const char *message, const char *what, int line) {
-  if (status == GLEAN_OK) return;
-  ++failures;
-  fprintf(stderr, "rank %d, line %d: %s: %s: %s\n", rank, line, what, glean_status_name(status), message);
-}
-#define OUT(call) \
-  do { \
-    const glean_status status_ = (call); \
-    expect_ok(status_, glean_output_message(out), #call, __LINE__); \
-  } while (0)
+#include "expecting.h"
 
 static glean_output *opened(glean_session *session, const char *path, glean_format format) {
   glean_output *out = NULL;
