@@ -43,8 +43,10 @@ def measure(build, files, blocks, variables):
         failed = [copy["error"] for copy in last["copies"] if copy["error"]]
         if failed:
             sys.exit(f"copies: {failed}")
-        return {"bytes": last["bytes"], "durable_seconds": last["durable_s"] - last["first_capture_s"],
-                "blocked_seconds": max(0, result["blocked_seconds"]["max"] - result["closing_seconds"]), "copy_seconds": sum(copy["seconds"] for copy in last["copies"])}
+        return {"bytes": last["bytes"],
+                "durable_seconds": last["durable_s"] - last["first_capture_s"],
+                "blocked_seconds": max(0, result["blocked_seconds"]["max"] - result["closing_seconds"]),
+                "copy_seconds": sum(copy["seconds"] for copy in last["copies"])}
     finally:
         shutil.rmtree(directory)
 
