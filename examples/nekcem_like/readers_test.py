@@ -8,7 +8,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from evaluation import runs   # noqa: E402
+from evaluation import launch   # noqa: E402
 
 try:
     from vtkmodules.vtkIOLegacy import vtkUnstructuredGridReader
@@ -35,8 +35,8 @@ def main():
 
     with tempfile.TemporaryDirectory() as name:
         one, several = pathlib.Path(name) / "one", pathlib.Path(name) / "several"
-        runs.run(options.program, 4, ["--output", "rbio", *problem], one, options.launcher)
-        runs.run(options.program, 4, ["--output", "threaded-rbio", "--files", "2", *problem], several, options.launcher)
+        launch.run(options.program, 4, ["--output", "rbio", *problem], one, options.launcher)
+        launch.run(options.program, 4, ["--output", "threaded-rbio", "--files", "2", *problem], several, options.launcher)
         grids = [grid_of(vtkUnstructuredGridReader(), sorted(one.glob("*.vtk"))[-1]),
                  grid_of(vtkPDataSetReader(), sorted(several.glob("*.pvtk"))[-1])]
         for grid in grids:

@@ -11,7 +11,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 
-from evaluation import legacy_vtk, runs   # noqa: E402
+from evaluation import launch, legacy_vtk   # noqa: E402
 
 OUTPUTS = 3
 
@@ -68,7 +68,7 @@ def main():
         directory = pathlib.Path(name)
         for way, extra in ways.items():
             arguments = ["--output", way.split("_")[0], *extra, *problem]
-            found = runs.run(options.program, options.ranks, arguments, directory / way, options.launcher)
+            found = launch.run(options.program, options.ranks, arguments, directory / way, options.launcher)
             assert found["outputs"] == OUTPUTS
         expected = sorted((directory / "coio").glob("*.vtk"))
         assert len(expected) == OUTPUTS, expected

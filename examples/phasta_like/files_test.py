@@ -11,7 +11,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 
-from evaluation import phasta, runs, vortex   # noqa: E402
+from evaluation import launch, phasta, vortex   # noqa: E402
 
 
 def check_mesh(output, upper):
@@ -52,7 +52,7 @@ def main():
 
     with tempfile.TemporaryDirectory() as name:
         arguments = ["--cubes", options.cubes, "--levels", str(options.levels), "--steps", "4", "--every", "2", "--dt", "0.1"]
-        measured = runs.run(options.program, options.ranks, arguments, name, options.launcher)
+        measured = launch.run(options.program, options.ranks, arguments, name, options.launcher)
         outputs = [phasta.Output(pathlib.Path(name) / f"solution_{step}.pht") for step in (0, 2, 4)]
 
     for output, record in zip(outputs, measured["outputs"]):

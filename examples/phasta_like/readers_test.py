@@ -8,7 +8,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 
-from evaluation import runs   # noqa: E402
+from evaluation import launch   # noqa: E402
 
 try:
     from paraview import simple
@@ -23,7 +23,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         arguments = ["--cubes", "4,4,4", "--steps", "2", "--every", "1", "--dt", "0.2"]
-        measured = runs.run(options.program, 3, arguments, name, options.launcher)
+        measured = launch.run(options.program, 3, arguments, name, options.launcher)
         for record in measured["outputs"]:
             reader = simple.OpenDataFile(str(pathlib.Path(name) / f"solution_{record['step']}.pht"))
             reader.UpdatePipeline()

@@ -8,25 +8,7 @@ import shutil
 import subprocess
 import threading
 
-LIMIT_SECONDS = 280
-
-
-class Failed(Exception):
-    """Something that ends the demo; the text says what."""
-
-
-def mpirun(ranks, launcher="mpirun"):
-    """The command that starts `ranks` processes, on fewer cores and as root too, and its environment."""
-    environment = dict(os.environ)
-    try:
-        version = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False).stdout
-    except FileNotFoundError:
-        raise Failed(f"there is no {launcher} in PATH") from None
-    options = []
-    if "Open MPI" in version or "OpenRTE" in version:
-        options = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
-        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return [launcher, *options, "-n", str(ranks)], environment
+from .launch import LIMIT_SECONDS, Failed, mpirun
 
 
 class Problem:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts nekcem_like under mpirun and collects what it leaves."""
+"""Starts an example under mpirun and collects what it leaves."""
 
 import json
 import os
@@ -29,14 +29,19 @@ def mpirun(ranks, launcher="mpirun"):
 
 
 def run(program, ranks, arguments, directory, launcher="mpirun"):
-    """Runs it into an empty `directory`; returns what it has measured."""
+    """Runs it into an empty `directory`; returns what it has measured, and under `report` what GLEAN has, if it has written."""
     directory = pathlib.Path(directory)
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     command, environment = mpirun(ranks, launcher)
-    measured = directory / "run.json"
+    measured, report = directory / "run.json", directory / "glean_report.json"
+    environment["GLEAN_REPORT_FILE"] = str(report.resolve())
+    # Outputs of these examples have some 20 MB: touching the default of up to 1 GiB would only cost time.
+    environment.setdefault("GLEAN_POOL_BUDGET", "256MiB")
     done = subprocess.run([*command, str(program), "--directory", str(directory), "--json", str(measured), *arguments], env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_SECONDS, check=False)
     if done.returncode != 0:
-        raise Failed(f"nekcem_like {' '.join(arguments)} on {ranks} ranks ended with status {done.returncode}:\n{done.stdout}")
-    return json.loads(measured.read_text(encoding="utf-8"))
+        raise Failed(f"{pathlib.Path(program).name} {' '.join(arguments)} on {ranks} ranks ended with status {done.returncode}:\n"
+                     f"{done.stdout}")
+    found = json.loads(measured.read_text(encoding="utf-8"))
+    return found | ({"report": json.loads(report.read_text(encoding="utf-8"))} if report.exists() else {})
