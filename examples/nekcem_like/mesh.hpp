@@ -58,6 +58,10 @@ class Mesh {
   [[nodiscard]] double width(int axis) const;   // of an element
   // Where point `index` of an element lies along an axis.
   [[nodiscard]] double coordinate(std::int64_t element, int axis, std::size_t index) const;
+  // The place of point (i, j, k) among those of its element.
+  [[nodiscard]] std::size_t point(std::size_t i, std::size_t j, std::size_t k) const {
+    return i + points_along() * (j + points_along() * k);
+  }
 
   // Calls visit(offset, x, y, z) for every point of this rank; `offset` is its place in an array of all of them: elements in
   // ascending order, in each x first, then y, then z.
@@ -70,6 +74,22 @@ class Mesh {
         for (std::size_t j = 0; j < points_along(); ++j) {
           const double y = coordinate(element, 1, j);
           for (std::size_t i = 0; i < points_along(); ++i) visit(offset++, coordinate(element, 0, i), y, z);
+        }
+      }
+    }
+  }
+
+  // Calls visit(corners) for each of the N³ linear hexahedra between the points of each element of this rank; `corners` are the places of
+  // its eight points among all of this rank, in VTK's order.
+  template <class Visit>
+  void for_hexahedra(Visit visit) const {
+    for (std::size_t first = 0; first < local_elements() * points_per_element(); first += points_per_element()) {
+      for (std::size_t k = 0; k + 1 < points_along(); ++k) {
+        for (std::size_t j = 0; j + 1 < points_along(); ++j) {
+          for (std::size_t i = 0; i + 1 < points_along(); ++i) {
+            const std::size_t below = first + point(i, j, k), above = first + point(i, j, k + 1), n = points_along();
+            visit(std::array{below, below + 1, below + n + 1, below + n, above, above + 1, above + n + 1, above + n});
+          }
         }
       }
     }

@@ -14,7 +14,8 @@ constexpr std::pair<Way, const char*> ways[] = {{Way::none, "none"},
                                                 {Way::file_per_process, "1pfpp"},
                                                 {Way::collective, "coio"},
                                                 {Way::reduced, "rbio"},
-                                                {Way::threaded_reduced, "threaded-rbio"}};
+                                                {Way::threaded_reduced, "threaded-rbio"},
+                                                {Way::glean, "glean"}};
 
 template <class Number>
 Number number(const std::string& option, std::string_view text, Number least, Number most) {
@@ -62,6 +63,15 @@ void set_mode(const std::string& option, std::string_view text, WaveguideMode::S
 
 bool sends_to_writers(Way way) { return way == Way::reduced || way == Way::threaded_reduced; }
 
+// What only GLEAN can do, and what it does not.
+void require_what_glean_has(const WriterSettings& writer, bool has_format) {
+  if (writer.way == Way::glean && writer.files != 1) throw std::invalid_argument("--files of glean is 1");
+  if (writer.way != Way::glean && (has_format || writer.cells != Cells::linear)) {
+    throw std::invalid_argument("--format and --lagrange are for --output glean: " + std::string(name_of(writer.way)) +
+                                " writes NekCEM's files");
+  }
+}
+
 // What depends on several options and the number of ranks.
 void complete(Options& options, int ranks, std::optional<Writers> writers) {
   WriterSettings& writer = options.writer;
@@ -103,6 +113,7 @@ Options parse_options(std::span<char* const> arguments, int ranks) {
   constexpr int most_steps = 1'000'000'000;
   Options options;
   std::optional<Writers> writers;
+  bool has_format = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string option = arguments[i];
     const auto value = [&]() -> std::string {
@@ -122,7 +133,13 @@ Options parse_options(std::span<char* const> arguments, int ranks) {
     else if (option == "--steps") options.steps = number(option, value(), 1, most_steps);
     else if (option == "--every") options.every = number(option, value(), 1, most_steps);
     else if (option == "--json") options.json_file = value();
-    else if (option == "--writers") {
+    else if (option == "--lagrange") options.writer.cells = Cells::lagrange;
+    else if (option == "--format") {
+      const std::string format = value();
+      if (format != "vtk" && format != "vtkhdf") throw std::invalid_argument(option + " is vtk or vtkhdf, not '" + format + "'");
+      options.writer.format = format == "vtk" ? FileFormat::vtk : FileFormat::vtkhdf;
+      has_format = true;
+    } else if (option == "--writers") {
       const std::string who = value();
       if (who != "dedicated" && who != "computing") throw std::invalid_argument(option + " is dedicated or computing, not '" + who + "'");
       writers = who == "dedicated" ? Writers::dedicated : Writers::computing;
@@ -130,7 +147,9 @@ Options parse_options(std::span<char* const> arguments, int ranks) {
       throw std::invalid_argument("unknown argument '" + option + "'; --help lists them");
     }
   }
-  if (!options.help) complete(options, ranks, writers);
+  if (options.help) return options;
+  require_what_glean_has(options.writer, has_format);
+  complete(options, ranks, writers);
   return options;
 }
 
@@ -142,10 +161,13 @@ A mode of a rectangular waveguide by spectral elements, written as NekCEM does.
                       coio: collective MPI-IO (default)
                       rbio: ranks send to writers, which write with MPI-IO
                       threaded-rbio: the same, and writers write in a thread
+                      glean: through GLEAN, in the background
                       none
   --files N           of an output. coio: 1 (default) to the number of ranks; rbio: 1, or one of each writer
   --ratio R           ranks per writer, in rbio and threaded-rbio (default: 4)
   --writers WHO       dedicated: writers have no elements (default in rbio); computing: they have (default in threaded-rbio)
+  --format FORMAT     of glean: vtk (default), or vtkhdf
+  --lagrange          with glean: each element is one hexahedron of order N, not N³ linear ones
   --directory DIR     where the files go (default: .)
   --fsync             files are on the storage before they are closed
   --elements X,Y,Z    (default: 4,2,8), in a guide of 1 x 0.5 x 2

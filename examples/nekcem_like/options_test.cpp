@@ -51,13 +51,25 @@ TEST(Options, MakeGroupsThatCoverAllRanks) {
 TEST(Options, SayWhatTheyWantInstead) {
   EXPECT_EQ(refusal({"--output", "rbio", "--files", "3"}, 8), "--files of rbio is 1 or the number of writers, which is 2");
   EXPECT_EQ(refusal({"--files", "9"}, 8), "--files is at most the number of ranks, which is 8");
-  EXPECT_EQ(refusal({"--output", "hdf5"}, 1), "--output is one of none, 1pfpp, coio, rbio, threaded-rbio, not 'hdf5'");
+  EXPECT_EQ(refusal({"--output", "hdf5"}, 1), "--output is one of none, 1pfpp, coio, rbio, threaded-rbio, glean, not 'hdf5'");
   EXPECT_EQ(refusal({"--elements", "4,4"}, 1), "--elements wants three numbers, such as 4,2,8");
   EXPECT_EQ(refusal({"--order", "0"}, 1), "--order wants a number from 1 to 24, not '0'");
   EXPECT_EQ(refusal({"--mode", "te00"}, 1), "a TE mode needs m + n >= 1");
   EXPECT_EQ(refusal({"--steps"}, 1), "--steps wants a value");
   EXPECT_NE(refusal({"--output", "rbio", "--ratio", "1"}, 4), "");
   EXPECT_NE(refusal({"--mode", "tem"}, 1), "");
+}
+
+TEST(Options, LeaveFormatsAndShapesOfCellsToGlean) {
+  const Options options = parsed({"--output", "glean", "--format", "vtkhdf", "--lagrange"}, 2);
+
+  EXPECT_EQ(options.writer.format, FileFormat::vtkhdf);
+  EXPECT_EQ(options.writer.cells, Cells::lagrange);
+  const char* others = "--format and --lagrange are for --output glean: coio writes NekCEM's files";
+  EXPECT_EQ(refusal({"--output", "coio", "--format", "vtk"}, 2), others);
+  EXPECT_EQ(refusal({"--lagrange"}, 2), others);
+  EXPECT_EQ(refusal({"--output", "glean", "--format", "hdf5"}, 2), "--format is vtk or vtkhdf, not 'hdf5'");
+  EXPECT_EQ(refusal({"--output", "glean", "--files", "2"}, 2), "--files of glean is 1");
 }
 
 TEST(Options, ReadAModeWithItsWavelengths) {
@@ -75,6 +87,7 @@ TEST(FileName, IsThatOfNekCEM) {
   EXPECT_EQ(file_name(Way::collective, 4, 2, 1), "mpi-binary-NM-p000001-t00002.vtk");
   EXPECT_EQ(file_name(Way::reduced, 1, 0, 0), "mpi-binary-NM1-t00000.vtk");
   EXPECT_EQ(file_name(Way::reduced, 2, 12, 1), "mpi-binary-NMM-p000001-t00012.vtk");
+  EXPECT_EQ(file_name(Way::glean, 1, 12, 0), "glean-t00012.vtk");
   EXPECT_EQ(file_name(Way::threaded_reduced, 2, 12, 1), "mpi-binary-NMM-thread-p000001-t00012.vtk");
 }
 

@@ -32,8 +32,9 @@ std::string describe(const Outcome& outcome, const Summary& summary, const Optio
   text += line("%.3f s, %.2f ms per step", outcome.loop_seconds, summary.step_seconds * 1e3);
   if (outcome.outputs == 0) return text + "\n";
   text += line("; %d outputs of %.1f MB through %s\n", outcome.outputs, outcome.output_bytes / 1e6, name_of(options.writer.way));
-  text += line("blocked %.2f ms per output (X = %.2f steps), perceived %.1f MB/s, raw %.1f MB/s", summary.blocked_seconds * 1e3,
-               summary.steps_per_output, summary.perceived / 1e6, summary.raw / 1e6);
+  text += line("blocked %.2f ms per output (X = %.2f steps), perceived %.1f MB/s", summary.blocked_seconds * 1e3, summary.steps_per_output,
+               summary.perceived / 1e6);
+  if (summary.raw > 0) text += line(", raw %.1f MB/s", summary.raw / 1e6);   // of GLEAN its own report knows
   if (summary.worker_blocked_seconds > 0) {
     text += line("\nranks that only send: blocked %.2f ms, perceived %.1f MB/s", summary.worker_blocked_seconds * 1e3,
                  summary.worker_perceived / 1e6);

@@ -54,7 +54,7 @@ Outcome Simulation::go() {
 
   times_.files.resize(static_cast<std::size_t>(outputs_));
   if (writer_) {
-    times_.writes_files = !writer_->file_times().empty();
+    times_.writes_files = writer_->writes_files();
     for (const FileTime& file : writer_->file_times()) times_.files[static_cast<std::size_t>(file.number)] = file.end - file.begin;
   }
   outcome.outputs = outputs_;
@@ -85,7 +85,7 @@ void Simulation::write(int step, double time, double dt) {
   const Snapshot snapshot{mesh_, outputs_, step, time, dt, ranks_,
                           {vectors("H ", fields_, hx), vectors("E ", fields_, ex),
                            vectors("solH", exact_, hx), vectors("solE", exact_, ex)}};
-  output_bytes_ = static_cast<double>(VtkFile(snapshot, {0, mesh_.elements()}).bytes());
+  output_bytes_ = static_cast<double>(writer_->output_bytes(snapshot));
   const double begin = MPI_Wtime();
   writer_->write(snapshot);
   times_.blocked.push_back(MPI_Wtime() - begin);

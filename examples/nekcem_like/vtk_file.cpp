@@ -36,26 +36,12 @@ std::string printed(const char* format, Values... values) {
   return text;
 }
 
-// Every spectral element becomes N³ linear hexahedra. `first_point` is the number of its first point in the file.
-std::byte* put_cells(std::byte* to, std::size_t points_along, std::int64_t first_point) {
-  const auto n = static_cast<std::int64_t>(points_along);
-  for (std::int64_t k = 0; k + 1 < n; ++k) {
-    for (std::int64_t j = 0; j + 1 < n; ++j) {
-      for (std::int64_t i = 0; i + 1 < n; ++i) {
-        const std::int64_t corner = first_point + i + n * (j + n * k);
-        to = put_big_endian(to, std::int32_t{8});
-        for (const std::int64_t above : {std::int64_t{0}, n * n}) {
-          for (const std::int64_t step : {std::int64_t{0}, std::int64_t{1}, n + 1, n}) {
-            to = put_big_endian(to, static_cast<std::int32_t>(corner + above + step));
-          }
-        }
-      }
-    }
-  }
-  return to;
-}
-
 }  // namespace
+
+std::string title_of(const Snapshot& snapshot) {
+  return printed("%d %d %d %d %f %f Electromagnetic Field", snapshot.step, snapshot.number, static_cast<int>(snapshot.mesh.points_along()),
+                 snapshot.ranks, snapshot.time, snapshot.dt);
+}
 
 // The blanks are NekCEM's.
 VtkFile::VtkFile(const Snapshot& snapshot, const Range& run) : run_(run) {
@@ -65,9 +51,7 @@ VtkFile::VtkFile(const Snapshot& snapshot, const Range& run) : run_(run) {
   if (points > std::numeric_limits<std::int32_t>::max() || cells * ints_per_cell > std::numeric_limits<std::int32_t>::max()) {
     throw std::invalid_argument("a file of " + std::to_string(points) + " points is more than legacy VTK can number; write more files");
   }
-  const std::string title = printed("%d %d %d %d %f %f Electromagnetic Field  \n", snapshot.step, snapshot.number, static_cast<int>(n),
-                                    snapshot.ranks, snapshot.time, snapshot.dt);
-  const std::string header = "# vtk DataFile Version 3.0 \n" + title + "BINARY \nDATASET UNSTRUCTURED_GRID \n";
+  const std::string header = "# vtk DataFile Version 3.0 \n" + title_of(snapshot) + "  \nBINARY \nDATASET UNSTRUCTURED_GRID \n";
   constexpr std::int64_t vector_bytes = 3 * sizeof(float);
   sections_.push_back({header + printed("POINTS  %lld  float  \n", points), 0, points_each * vector_bytes});
   sections_.push_back({printed("\nCELLS %lld  %lld \n", cells, cells * ints_per_cell), 0, cells_each * ints_per_cell * 4});
@@ -121,9 +105,11 @@ void VtkFile::encode_section(const Snapshot& snapshot, std::size_t section, std:
   if (section == 0) {
     mesh.for_points([&](std::size_t, double x, double y, double z) { to = put_vector(to, x, y, z); });
   } else if (section == 1) {
-    for (std::int64_t element = mesh.mine().first; element < mesh.mine().end; ++element) {
-      to = put_cells(to, mesh.points_along(), (element - run_.first) * points_each);
-    }
+    const auto before = static_cast<std::int32_t>((mesh.mine().first - run_.first) * points_each);   // points of the file
+    mesh.for_hexahedra([&](const std::array<std::size_t, 8>& corners) {
+      to = put_big_endian(to, std::int32_t{8});
+      for (const std::size_t corner : corners) to = put_big_endian(to, before + static_cast<std::int32_t>(corner));
+    });
   } else if (section == 2) {
     const std::int64_t cells = mesh.mine().size() * sections_[section].bytes_per_element / 4;
     for (std::int64_t cell = 0; cell < cells; ++cell) to = put_big_endian(to, hexahedron);

@@ -30,6 +30,9 @@ struct Snapshot {
   std::vector<Vectors> fields;
 };
 
+// The line that NekCEM writes about an output: step, number, points along an element, ranks, time and time step.
+[[nodiscard]] std::string title_of(const Snapshot& snapshot);
+
 // Bytes that are in one piece both in a file and in a buffer.
 struct Extent {
   std::int64_t file_offset = 0, buffer_offset = 0, bytes = 0;

@@ -14,9 +14,12 @@ std::unique_ptr<Writer> make_writer(MPI_Comm comm, const WriterSettings& setting
     case Way::collective: return make_collective_writer(comm, settings);
     case Way::reduced:
     case Way::threaded_reduced: return make_reduced_writer(comm, settings);
+    case Way::glean: return make_glean_writer(comm, settings);
   }
   throw std::logic_error("no such way to write");
 }
+
+std::int64_t Writer::output_bytes(const Snapshot& snapshot) const { return VtkFile(snapshot, {0, snapshot.mesh.elements()}).bytes(); }
 
 namespace {
 
@@ -27,6 +30,7 @@ std::string stem(Way way, int files) {
     case Way::collective: return files == 1 ? "mpi-binary-N1" : "mpi-binary-NM";
     case Way::reduced: return files == 1 ? "mpi-binary-NM1" : "mpi-binary-NMM";
     case Way::threaded_reduced: return files == 1 ? "mpi-binary-NM1-thread" : "mpi-binary-NMM-thread";
+    case Way::glean: return "glean";
   }
   throw std::logic_error("no such way to write");
 }

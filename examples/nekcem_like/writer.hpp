@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The interface to everything that writes. Nothing else of the program knows which implementation is at work: process_writer.cpp,
-// collective_writer.cpp, or reduced_writer.cpp.
+// collective_writer.cpp, reduced_writer.cpp, or glean_writer.cpp.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,9 @@
 
 namespace nekcem {
 
-enum class Way { none, file_per_process, collective, reduced, threaded_reduced };
+enum class Way { none, file_per_process, collective, reduced, threaded_reduced, glean };
+enum class FileFormat { vtk, vtkhdf };      // of Way::glean; the others write legacy VTK
+enum class Cells { linear, lagrange };       // of Way::glean: N³ hexahedra of each element, or one of order N
 
 // Ranks in consecutive groups, as equal as can be. The first rank of a group is its writer.
 class Groups {
@@ -49,6 +51,8 @@ struct WriterSettings {
   Way way = Way::collective;
   int files = 1;
   int groups = 1;   // of ranks with a writer each
+  FileFormat format = FileFormat::vtk;
+  Cells cells = Cells::linear;
   Durability durability = Durability::leave_to_kernel;
 };
 
@@ -61,14 +65,19 @@ class Writer {
   virtual void finish() = 0;
   // Of the files that this rank wrote; complete after finish().
   [[nodiscard]] virtual const std::vector<FileTime>& file_times() const = 0;
+  // Whether this rank, or a thread of it, writes files. Complete after finish().
+  [[nodiscard]] virtual bool writes_files() const { return !file_times().empty(); }
+  // What an output takes on the storage, all files together. Local.
+  [[nodiscard]] virtual std::int64_t output_bytes(const Snapshot& snapshot) const;
 };
 
-// Collective. Null for Way::none. An output that goes through a library gets its place here: it finds all it needs in the Snapshot.
+// Collective. Null for Way::none.
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const WriterSettings& settings);
 
 std::unique_ptr<Writer> make_process_writer(MPI_Comm comm, const WriterSettings& settings);
 std::unique_ptr<Writer> make_collective_writer(MPI_Comm comm, const WriterSettings& settings);
 std::unique_ptr<Writer> make_reduced_writer(MPI_Comm comm, const WriterSettings& settings);
+std::unique_ptr<Writer> make_glean_writer(MPI_Comm comm, const WriterSettings& settings);
 
 // The names that NekCEM gives to these files, without the directory. `index` numbers the files of an output.
 [[nodiscard]] std::string file_name(Way way, int files, int number, int index);

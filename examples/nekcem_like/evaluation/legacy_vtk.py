@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the legacy VTK files that nekcem_like writes, and believes nothing of them that it can check."""
+"""Reads the legacy VTK files that nekcem_like writes, by itself and through GLEAN, and believes nothing of them that it can check."""
 
 import pathlib
 import re
@@ -14,7 +14,7 @@ class Malformed(Exception):
 
 
 class File:
-    """title; points (n, 3); cells (c, 8); fields: name -> (n, 3)."""
+    """title; points (n, 3); cells (c, 8); fields: name -> (n, 3); recorded_time: of GLEAN's files, else None."""
 
     def __init__(self, path):
         self.path, self.bytes, self.at = pathlib.Path(path), pathlib.Path(path).read_bytes(), 0
@@ -23,6 +23,7 @@ class File:
         self.title = self.line()
         self.want("BINARY", self.line())
         self.want("DATASET UNSTRUCTURED_GRID", self.line())
+        self.recorded_time = self.time() if self.bytes.find(b"FIELD FieldData", self.at, self.at + 20) >= 0 else None
         count, = self.numbers(r"POINTS (\d+) float")
         self.points = self.array(">f4", 3 * count).reshape(count, 3)
         cells, size = self.numbers(r"CELLS (\d+) (\d+)")
@@ -54,6 +55,12 @@ class File:
             self.at = end + 1
             if text:
                 return text
+
+    def time(self):
+        self.want("FIELD FieldData 1", self.line())
+        self.want("TIME 1 1 double", self.line())
+        self.at += 8
+        return float(np.frombuffer(self.bytes, ">f8", 1, self.at - 8)[0])
 
     def want(self, expected, found):
         if expected != found:
