@@ -12,7 +12,7 @@ from evaluation import model   # noqa: E402
 def run(step, blocked, loop, writes=(False, False)):
     ranks = [{"elements": 1, "writes": w, "blocked": [blocked] * 2, "computed": [step + 0.5 * w] * 3} for w in writes]
     return {"steps": 200, "outputs": 2, "step_seconds": step, "blocked_seconds": blocked, "loop_seconds": loop,
-            "perceived_bytes_per_second": 100 / blocked, "ranks": ranks}
+            "ranks": ranks}
 
 
 class Model(unittest.TestCase):

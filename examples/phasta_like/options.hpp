@@ -17,9 +17,7 @@ struct Options {
   int steps = 8;
   int every = 2;       // steps between outputs
   double dt = 0.08;
-  Way way = Way::posix;
-  std::string directory = ".";
-  Durability durability = Durability::leave_to_kernel;
+  WriterSettings writer;
   std::string json_file;   // empty: none
   bool help = false;
 };

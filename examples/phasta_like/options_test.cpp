@@ -29,13 +29,15 @@ TEST(Options, AreTakenFromTheCommandLine) {
 
   EXPECT_EQ(options.box.cubes, (std::array<int, 3>{4, 2, 3}));
   EXPECT_EQ(options.box.levels, 9);
-  EXPECT_EQ(options.way, Way::none);
+  EXPECT_EQ(options.writer.way, Way::none);
   EXPECT_EQ(options.every, 5);
-  EXPECT_EQ(options.durability, Durability::fsync);
+  EXPECT_EQ(options.writer.durability, Durability::fsync);
 }
 
 TEST(Options, SayWhatTheyWantInstead) {
-  EXPECT_EQ(refusal({"--output", "syncio"}), "--output is one of posix, none, not 'syncio'");
+  EXPECT_EQ(refusal({"--output", "syncio"}), "--output is one of posix, glean, none, not 'syncio'");
+  EXPECT_EQ(refusal({"--output", "glean", "--format", "pht"}), "--format is one of vtkhdf, vtk, not 'pht'");
+  EXPECT_EQ(refusal({"--format", "vtk"}), "--format is for --output glean");
   EXPECT_EQ(refusal({"--cubes", "4,2"}), "--cubes wants three numbers, such as 8,8,8");
   EXPECT_EQ(refusal({"--every", "0"}), "--every wants a number from 1 to 1000000000, not '0'");
   EXPECT_EQ(refusal({"--levels"}), "--levels wants a value");

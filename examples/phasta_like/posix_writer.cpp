@@ -30,8 +30,8 @@ void write_file(const std::string& path, const std::string& bytes, Durability du
 
 class PosixWriter final : public Writer {
  public:
-  PosixWriter(MPI_Comm comm, const std::string& directory, Durability durability)
-      : comm_(comm), directory_(directory), durability_(durability) {
+  PosixWriter(MPI_Comm comm, const WriterSettings& settings)
+      : comm_(comm), directory_(settings.directory), durability_(settings.durability) {
     MPI_Comm_rank(comm, &rank_);
   }
 
@@ -60,16 +60,8 @@ class PosixWriter final : public Writer {
 
 }  // namespace
 
-std::unique_ptr<Writer> make_writer(MPI_Comm comm, Way way, const std::string& directory, Durability durability) {
-  switch (way) {
-    case Way::none: return nullptr;
-    case Way::posix: return make_posix_writer(comm, directory, durability);
-  }
-  throw std::logic_error("no such way to write");
-}
-
-std::unique_ptr<Writer> make_posix_writer(MPI_Comm comm, const std::string& directory, Durability durability) {
-  return std::make_unique<PosixWriter>(comm, directory, durability);
+std::unique_ptr<Writer> make_posix_writer(MPI_Comm comm, const WriterSettings& settings) {
+  return std::make_unique<PosixWriter>(comm, settings);
 }
 
 }  // namespace phasta

@@ -9,7 +9,7 @@ namespace phasta {
 
 Simulation::Simulation(MPI_Comm comm, const Options& options)
     : comm_(comm), options_(options), vortex_({}), forest_(options.box),
-      writer_(make_writer(comm, options.way, options.directory, options.durability)) {
+      writer_(make_writer(comm, options.writer)) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &ranks_);
 }

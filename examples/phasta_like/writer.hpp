@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The interface to everything that writes. Nothing else of the program knows which implementation is at work; posix_writer.cpp is the
-// one that does what PHASTA does.
+// The interface to everything that writes. Nothing else of the program knows which implementation is at work: posix_writer.cpp, which does
+// what PHASTA does, or glean_writer.cpp.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,8 @@
 
 namespace phasta {
 
-enum class Way { none, posix };
+enum class Way { none, posix, glean };
+enum class FileFormat { vtkhdf, vtk };   // of Way::glean
 
 // An output as a value: what this rank has of it. The mesh is another one in each output, and a rank may have none of it. Refers to data
 // of the program.
@@ -29,6 +30,13 @@ struct Snapshot {
 
 enum class Durability { leave_to_kernel, fsync };
 
+struct WriterSettings {
+  Way way = Way::posix;
+  std::string directory = ".";
+  Durability durability = Durability::leave_to_kernel;   // of Way::posix
+  FileFormat format = FileFormat::vtkhdf;
+};
+
 class Writer {
  public:
   virtual ~Writer() = default;
@@ -38,8 +46,12 @@ class Writer {
   virtual void finish() = 0;
 };
 
-// Collective. Null for Way::none. An output that goes through a library gets its place here: it finds all it needs in the Snapshot.
-std::unique_ptr<Writer> make_writer(MPI_Comm comm, Way way, const std::string& directory, Durability durability);
-std::unique_ptr<Writer> make_posix_writer(MPI_Comm comm, const std::string& directory, Durability durability);
+// Collective. Null for Way::none.
+std::unique_ptr<Writer> make_writer(MPI_Comm comm, const WriterSettings& settings);
+std::unique_ptr<Writer> make_posix_writer(MPI_Comm comm, const WriterSettings& settings);
+std::unique_ptr<Writer> make_glean_writer(MPI_Comm comm, const WriterSettings& settings);
+
+// The file that GLEAN writes of an output, without the directory.
+[[nodiscard]] std::string solution_name(int step, FileFormat format);
 
 }  // namespace phasta

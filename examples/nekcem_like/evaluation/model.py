@@ -11,9 +11,9 @@ def production_speedup(x_reference, x_other, steps_per_checkpoint, overhead):
     return (x_reference + steps_per_checkpoint) / (x_other + steps_per_checkpoint) / (1 + overhead)
 
 
-def io_speedup(perceived_reference, perceived_other):
-    """Equation 4: by the bandwidths that the program perceives."""
-    return perceived_other / perceived_reference
+def io_speedup(blocked_reference, blocked_other):
+    """Equation 4, the bandwidths that the program perceives of the same output: what it is blocked for, where files have other sizes."""
+    return blocked_reference / blocked_other
 
 
 def blocked_by_all(run):
@@ -33,7 +33,7 @@ def compare(reference, other):
         "x_reference": x_reference,
         "x": x_other,
         "io_measured": blocked_by_all(reference) / blocked_by_all(other),
-        "io_model": io_speedup(reference["perceived_bytes_per_second"], other["perceived_bytes_per_second"]),
+        "io_model": io_speedup(reference["blocked_seconds"], other["blocked_seconds"]),
         "production_measured": reference["loop_seconds"] / other["loop_seconds"],
         "production_model": production_speedup(x_reference, x_other, per_checkpoint, epsilon),
     }
