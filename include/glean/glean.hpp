@@ -167,6 +167,13 @@ struct VariableDescription {
   Type external = Type::float64;
   bool per_step = false;               // a record variable
   std::vector<std::uint64_t> shape;    // of one step, slowest dimension first
+  std::vector<std::string> dimensions; // their names; of a record variable that of the record dimension stands in front
+};
+
+struct AttributeDescription {
+  std::string name;
+  Type external = Type::text;
+  std::size_t elements = 0;
 };
 
 class Output {
@@ -253,6 +260,9 @@ class Output {
   void put_box(Variable variable, std::span<const std::uint64_t> start, std::span<const std::uint64_t> count, Type memory,
                const void* first, std::span<const std::ptrdiff_t> strides);
   void attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count);
+  // For what a language binding refuses by itself, an array of another shape for example: the output goes on as if a definition or a
+  // put of this rank had thrown `error`, and is not published. Local.
+  void fail(const Error& error);
 
   // Ends this rank's part of the step; the drain starts on it when all ranks have. Local, no waiting.
   void end_step();
@@ -328,6 +338,9 @@ class Input {
     read_attribute(variable, name, type_of<T>(), values.data(), values.size());
     return values;
   }
+
+  // The attributes of the file, or of one variable, in the order of the file.
+  [[nodiscard]] std::vector<AttributeDescription> attributes(Variable variable = {}) const;
 
   // Untyped forms of the above, for language bindings. `elements` is the room in `out`. The second returns how many
   // elements the attribute has, and reads them if there is room for all.

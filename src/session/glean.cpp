@@ -146,6 +146,12 @@ void Output::put_box(Variable variable, std::span<const std::uint64_t> start, st
   output_call(impl_.get(), OnError::poison, [&](Impl& impl) { impl.put_box(variable, start, count, memory, first, strides); });
 }
 
+void Output::fail(const Error& error) {
+  const std::string what = error.what();   // with the hint
+  output_call(impl_.get(), OnError::keep,
+              [&](Impl& impl) { impl.poison(base::Error(static_cast<base::Errc>(error.code()), what)); });
+}
+
 void Output::end_step() {
   output_call(impl_.get(), OnError::poison, [](Impl& impl) { impl.end_step(); });
 }

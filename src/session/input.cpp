@@ -16,7 +16,8 @@ namespace glean {
 namespace {
 
 VariableDescription described(const session::Reader::Variable& variable) {
-  return {variable.name, static_cast<Type>(variable.external), variable.per_step, variable.shape};
+  return {variable.name, static_cast<Type>(variable.external), variable.per_step, variable.shape,
+          variable.dimensions};
 }
 
 template <class Call>
@@ -77,6 +78,15 @@ void Input::Impl::read_box(Variable variable, std::uint64_t step, const Box& box
     refuse("there is room for " + std::to_string(elements) + " elements, the box has " + std::to_string(expected));
   }
   file_->read(variable.id, step, inner, static_cast<mesh::Type>(memory), static_cast<std::byte*>(out));
+}
+
+std::vector<AttributeDescription> Input::Impl::attributes(Variable variable) const {
+  if (variable.id != -1) static_cast<void>(info(variable));
+  std::vector<AttributeDescription> all;
+  for (const auto& attribute : file_->attributes(variable.id)) {
+    all.push_back({attribute.name, static_cast<Type>(attribute.external), attribute.elements});
+  }
+  return all;
 }
 
 std::size_t Input::Impl::read_attribute(Variable variable, std::string_view name, Type memory, void* out,
@@ -192,6 +202,10 @@ VariableDescription Input::describe(Variable variable) const {
 
 Variable Input::find_variable(std::string_view name) const {
   return input_call(impl_.get(), [&](Impl& impl) { return impl.find_variable(name); });
+}
+
+std::vector<AttributeDescription> Input::attributes(Variable variable) const {
+  return input_call(impl_.get(), [&](Impl& impl) { return impl.attributes(variable); });
 }
 
 void Input::read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,

@@ -23,6 +23,7 @@ class Input::Impl {
   [[nodiscard]] std::vector<VariableDescription> variables() const;
   [[nodiscard]] VariableDescription describe(Variable variable) const;
   [[nodiscard]] Variable find_variable(std::string_view name) const;
+  [[nodiscard]] std::vector<AttributeDescription> attributes(Variable variable) const;
   void read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,
                 std::size_t elements) const;
   std::size_t read_attribute(Variable variable, std::string_view name, Type memory, void* out,

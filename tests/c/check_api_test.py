@@ -10,6 +10,7 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("include/glean/glean.hpp", "include/glean/glean.h", "docs/api.md", "include/glean/mesh.hpp", "include/glean/mesh.h")
 FORTRAN = "frontends/fortran"
+PYTHON = "frontends/python/glean"
 
 
 class CheckApi(unittest.TestCase):
@@ -21,6 +22,7 @@ class CheckApi(unittest.TestCase):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SOURCE / name, self.root / name)
         shutil.copytree(SOURCE / FORTRAN, self.root / FORTRAN)
+        shutil.copytree(SOURCE / PYTHON, self.root / PYTHON)
 
     def change(self, name, old, new):
         text = (self.root / name).read_text()
@@ -73,6 +75,31 @@ class CheckApi(unittest.TestCase):
     def test_a_type_that_fortran_lost(self):
         self.change(f"{FORTRAN}/values.F90", "  type :: glean_statistics", "  type :: statistics")
         self.assertIn("Fortran type glean_statistics is not in the Fortran module", self.problems())
+
+    def test_a_call_that_python_lost(self):
+        self.change(f"{PYTHON}/_output.py", "    def reached(self", "    def _reached(self")
+        self.assertIn("Python call Output.reached is not in the Python package", self.problems())
+
+    def test_a_call_that_only_python_has(self):
+        self.change(f"{PYTHON}/_session.py", "    def close(self)", "    def pause(self): ...\n\n    def close(self)")
+        self.assertIn("Python call Session.pause is not in docs/api.md", self.problems())
+
+    def test_a_hole_in_the_column_of_python(self):
+        self.change(FILES[2], "| `Step.end` |", "| |")
+        self.assertIn("the row 'end a step' has nothing in Python", self.problems())
+
+    def test_an_enumerator_that_python_does_not_have(self):
+        self.change(FILES[0], "  vtk,  ", "  vtk, zarr,  ")
+        self.assertIn("Format has cdf1, cdf2, cdf5, npy, hdf5, vtkhdf, vtk in Python "
+                      "and cdf1, cdf2, cdf5, npy, hdf5, vtkhdf, vtk, zarr in C++", self.problems())
+
+    def test_errors_in_another_order(self):
+        self.change(f"{PYTHON}/_errors.py", "Overlap, OutOfRange", "OutOfRange, Overlap")
+        self.assertIn("Errc has invalid_argument, invalid_state, invalid_config, out_of_range, overlap", self.problems())
+
+    def test_a_member_that_python_does_not_have(self):
+        self.change(FILES[0], "  std::uint64_t puts = 0;", "  std::uint64_t puts = 0;\n  std::uint64_t waits = 0;")
+        self.assertIn("Statistics has other members in Python: waits", self.problems())
 
     def test_a_comment_that_does_not_say_who_calls(self):
         self.change(FILES[1], "the drain starts on it when all ranks have. Local. */", "it starts. */")

@@ -117,6 +117,32 @@ TEST_F(Errors, OfAPutOfOneRankReachTheOthers) {
   }
 }
 
+// As a language binding does that has found it before the call.
+TEST_F(Errors, OfWhatIsRefusedOnOneRankReachTheOthers) {
+  for (const char* mode : {"threaded", "passthrough"}) {
+    Session session(MPI_COMM_WORLD, with({{"mode", mode}}));
+    Simple file(session, path("a.nc"));
+    file.step(1);
+    if (rank_ == last()) file.out.fail(Error(Errc::invalid_argument, "an array of shape (3,)", "of the shape (2, 3)"));
+    file.out.end_step();
+    EXPECT_ERROR(file.out.wait(Level::staged), Errc::invalid_argument, last_rank() + ": an array of shape (3,) (of the shape (2, 3))");
+    file.out.close();
+    file.out.fail(Error(Errc::invalid_argument, "too late to matter"));
+    session.close();
+    expect_nothing_published();
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+TEST_F(Errors, OfWhatIsRefusedAmongTheDefinitionsLeaveNoFile) {
+  Session session(MPI_COMM_WORLD, with({}));
+  Output out = session.open(path("a.nc"), Format::cdf5);
+  if (rank_ == last()) out.fail(Error(Errc::unsupported, "a type of its own"));
+  EXPECT_ERROR(out.end_definitions(), Errc::unsupported, last_rank() + ": a type of its own");
+  session.close();
+  expect_nothing_published();
+}
+
 TEST_F(Errors, NameTheValueThatIsOutOfRange) {
   struct Way {
     const char *mode, *range, *value;

@@ -49,9 +49,12 @@ class Reads : public Ranks {
         if (!variable.put_in_step[step]) continue;
         for (const Part& part : variable.parts) expect_part(in, handle, variable, step, part.box, file);
       }
-      for (const Attribute& a : variable.attributes) expect_attribute(in, handle, a);
+      std::vector<std::string> dimensions;
+      for (const int d : variable.dimensions) dimensions.push_back(name_of_dimension(file, d));
+      EXPECT_EQ(description.dimensions, dimensions);
+      expect_attributes(in, handle, variable.attributes);
     }
-    for (const Attribute& a : program.attributes) expect_attribute(in, Variable{}, a);
+    expect_attributes(in, Variable{}, program.attributes);
     ncmpi_close(file);
   }
 
@@ -73,6 +76,23 @@ class Reads : public Ranks {
                              static_cast<MPI_Offset>(elements), types[static_cast<int>(variable.external)]),
               NC_NOERR);
     EXPECT_EQ(found, expected) << "step " << step;
+  }
+
+  static std::string name_of_dimension(int file, int dimension) {
+    char name[NC_MAX_NAME + 1] = {};
+    EXPECT_EQ(ncmpi_inq_dimname(file, dimension, name), NC_NOERR);
+    return name;
+  }
+
+  static void expect_attributes(const Input& in, Variable owner, const std::vector<Attribute>& expected) {
+    const std::vector<AttributeDescription> found = in.attributes(owner);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t a = 0; a < expected.size(); ++a) {
+      EXPECT_EQ(found[a].name, expected[a].name);
+      EXPECT_EQ(found[a].external, expected[a].type);
+      EXPECT_EQ(found[a].elements, expected[a].count);
+      expect_attribute(in, owner, expected[a]);
+    }
   }
 
   static void expect_attribute(const Input& in, Variable owner, const Attribute& attribute) {

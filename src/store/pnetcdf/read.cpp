@@ -122,8 +122,10 @@ NetcdfReader::Variable NetcdfReader::inquire(int variable, int record_dimension)
   MPI_Offset begin = 0, record_bytes = 0;
   check(ncmpi_inq_varoffset(id_, variable, &begin), what);
   check(ncmpi_inq_recsize(id_, &record_bytes), what);
-  Variable result{name.data(), type_of(external), false, {}, static_cast<base::Bytes>(begin), 0};
+  Variable result{name.data(), type_of(external), false, {}, static_cast<base::Bytes>(begin), 0, {}};
   for (const int dimension : dimensions) {
+    check(ncmpi_inq_dimname(id_, dimension, name.data()), what);
+    result.dimensions.emplace_back(name.data());
     if (dimension == record_dimension) {
       result.per_step = true;
       result.record_stride_bytes = static_cast<base::Bytes>(record_bytes);
@@ -188,6 +190,23 @@ int NetcdfReader::read_part(int variable, std::uint64_t record, const mesh::Box&
   }
   return ncmpi_get_vara(id_, variable, start.data(), count.data(), values, static_cast<MPI_Offset>(box.elements()),
                         mpi_type_of(memory));
+}
+
+std::vector<NetcdfReader::Attribute> NetcdfReader::attributes(int variable) const {
+  const int owner = variable < 0 ? NC_GLOBAL : variable;
+  const std::string what = "cannot read the attributes of '" + path_ + "'";
+  int count = 0;
+  check(owner == NC_GLOBAL ? ncmpi_inq_natts(id_, &count) : ncmpi_inq_varnatts(id_, owner, &count), what);
+  std::vector<Attribute> all;
+  for (int number = 0; number < count; ++number) {
+    std::array<char, NC_MAX_NAME + 1> name{};
+    nc_type external = NC_NAT;
+    MPI_Offset elements = 0;
+    check(ncmpi_inq_attname(id_, owner, number, name.data()), what);
+    check(ncmpi_inq_att(id_, owner, name.data(), &external, &elements), what);
+    all.push_back({name.data(), type_of(external), static_cast<std::size_t>(elements)});
+  }
+  return all;
 }
 
 std::size_t NetcdfReader::attribute_elements(int variable, const std::string& name) const {

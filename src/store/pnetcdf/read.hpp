@@ -24,6 +24,12 @@ class NetcdfReader {
     mesh::Shape shape;                    // of one record
     base::Bytes begin_bytes = 0;          // as in VariableLayout
     base::Bytes record_stride_bytes = 0;
+    std::vector<std::string> dimensions;  // names of all, the record dimension among them
+  };
+  struct Attribute {
+    std::string name;
+    mesh::Type external = mesh::Type::text;
+    std::size_t elements = 0;
   };
 
   // Throws not_found, permission, and invalid_argument when it is no such file. Reads go to PnetCDF in parts of at most
@@ -42,6 +48,8 @@ class NetcdfReader {
   // read), invalid_argument for text and numbers.
   void read(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory, std::byte* values) const;
 
+  // In the order of the file. `variable` -1: of the file.
+  [[nodiscard]] std::vector<Attribute> attributes(int variable) const;
   // Number of elements. `variable` -1: of the file. Throws not_found.
   [[nodiscard]] std::size_t attribute_elements(int variable, const std::string& name) const;
   // All elements, converted. Errors as above.

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How programs end that have not closed everything: no crash, nothing that hangs, and what all ranks have closed is there."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+MPIRUN = os.environ["MPIRUN"].split()
+
+OPENING = """
+import sys
+import numpy as np
+import glean
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+
+def write(session, name):
+    output = session.open(name)
+    v = output.variable("v", "f8", [output.dimension("x", comm.size)], blocks=[np.s_[comm.rank:comm.rank + 1]])
+    with output.step() as step:
+        step.put(v, [comm.rank])
+    return output, v
+
+session = glean.Session(comm, pool={"budget": "32MiB", "deadline": "10s"})
+"""
+
+
+class Exits(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+
+    def run_program(self, text, ranks=2, opening=OPENING):
+        program = self.directory / "program.py"
+        program.write_text(opening + textwrap.dedent(text))
+        # faulthandler tells of signals; a segmentation fault is not -9 of mpirun only.
+        run = subprocess.run([*MPIRUN, str(ranks), sys.executable, "-B", "-X", "faulthandler", str(program)], cwd=self.directory,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+        for crash in ("Segmentation", "Fatal Python error", "MPI_ERRORS_ARE_FATAL", "leaked", "not been finalized", "terminate called"):
+            self.assertNotIn(crash, run.stdout)
+        return run
+
+    def files(self):
+        return sorted(path.name for path in self.directory.glob("*.nc"))
+
+    def test_a_session_that_is_not_closed_is_closed_with_the_other_ranks(self):
+        run = self.run_program("""
+            output, v = write(session, "closed.nc")
+            output.close()
+            given_up, _ = write(session, "open.nc")
+            file = session.open_input("closed.nc")
+            keeps = [file["v"], given_up.attrs, output.step]
+            """)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertEqual(self.files(), ["closed.nc"])
+
+    def test_a_session_that_a_function_has_forgotten_is_closed_at_the_end(self):
+        run = self.run_program("""
+            def compute():
+                own = glean.Session(comm, pool={"budget": "32MiB"})
+                write(own, "own.nc")[0].close()
+
+            compute()
+            write(session, "other.nc")[0].close()
+            session.close()
+            print("end", comm.rank)
+            """)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertEqual(run.stdout.count("end"), 2)
+        self.assertEqual(self.files(), ["other.nc", "own.nc"])
+
+    def test_an_exception_of_one_rank_ends_the_program_of_all(self):
+        run = self.run_program("""
+            write(session, "closed.nc")[0].close()
+            comm.barrier()
+            output, v = write(session, "open.nc")
+            if comm.rank == comm.size - 1:
+                raise KeyError("of one rank")
+            output.wait("durable")
+            """, ranks=3)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("KeyError: 'of one rank'", run.stdout)
+        self.assertEqual(self.files(), ["closed.nc"])
+
+    def test_mpi_may_be_finalized_before(self):
+        run = self.run_program("""
+            output, v = write(session, "open.nc")
+            MPI.Finalize()
+            """)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertEqual(self.files(), [])
+
+    def test_without_mpi4py_in_the_program_none_is_all_ranks(self):
+        run = self.run_program("""
+            import glean
+            import sys
+            assert "mpi4py" not in sys.modules   # to import the package starts nothing
+            with glean.Session(pool={"budget": "32MiB"}) as session:
+                with session.open("a.nc") as output:
+                    v = output.variable("v", "f8", [output.dimension("x", 3)], blocks=[np.s_[:]] if session.comm.rank == 0 else [])
+                    with output.step() as step:
+                        step.put(v, [1, 2, 3] if session.comm.rank == 0 else [])
+            """, opening="import numpy as np\n")
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertEqual(self.files(), ["a.nc"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is read is what NumPy would select, through the drain too, and xarray takes it."""
+
+import random
+import unittest
+
+import numpy as np
+import xarray
+
+import glean
+import ranks
+from glean.xarray_backend import GleanBackendEntrypoint
+from ranks import COMM, RANK, SIZE
+
+
+def random_key(chance, shape):
+    key = []
+    for length in shape[:chance.randint(0, len(shape))]:
+        if chance.random() < 0.3 and length:
+            key.append(chance.randrange(-length, length))
+        else:
+            ends = [chance.choice([None, chance.randint(-length - 1, length + 1)]) for _ in range(2)]
+            key.append(slice(*ends, chance.choice([None, 1, 2, 3, -1, -2])))
+    if chance.random() < 0.3:
+        key.insert(chance.randint(0, len(key)), ...)
+    return tuple(key) if len(key) != 1 or chance.random() < 0.5 else key[0]
+
+
+class Inputs(ranks.Ranks):
+    def series(self, session, name="a.nc", steps=4):
+        """An output that is open, with a record variable of shape (steps, 2 SIZE, 5); and all of its values."""
+        output = session.open(self.path(name))
+        output.dimension("time"), output.dimension("y", 2 * SIZE), output.dimension("x", 5)
+        mine = slice(2 * RANK, 2 * RANK + 2)
+        v = output.variable("v", "f8", ["time", "y", "x"], blocks=[np.s_[mine, :]])
+        fixed = output.variable("fixed", "i4", ["y"], blocks=[np.s_[mine]])
+        v.attrs.update(units="K", factors=[1.0, 2.0])
+        output.attrs["title"] = "a series"
+        values = np.arange(steps * 2 * SIZE * 5.0).reshape(steps, 2 * SIZE, 5)
+        for number in range(steps):
+            with output.step() as step:
+                step.put(v, values[number, mine])
+                if number == 0:
+                    step.put(fixed, np.arange(2 * SIZE)[mine])
+        return output, values
+
+    def test_selections_are_those_of_numpy(self):
+        with self.session() as session:
+            output, values = self.series(session)
+            output.close()
+            file = session.open_input(self.path("a.nc"))
+            self.assertEqual(np.asarray(file["v"]).tolist(), values.tolist())
+            for seed in range(300):
+                key = random_key(random.Random(seed), values.shape)
+                with self.subTest(key=key):
+                    try:
+                        values[key]
+                    except IndexError:
+                        with self.assertRaises(IndexError):
+                            file["v"][key]
+                        continue
+                    found = file["v"][key]
+                    np.testing.assert_array_equal(found, values[key])
+                    self.assertEqual(np.shape(found), np.shape(values[key]))
+            self.assertEqual(file["fixed"][::-2].tolist(), np.arange(2 * SIZE)[::-2].tolist())
+            self.assertEqual([step.tolist() for step in file["v"]], values.tolist())
+            for key in (99, (0, 0, 0, 0), "x", [0, 1], 1.5):
+                with self.subTest(key=key), self.assertRaises(glean.InvalidArgument):
+                    file["v"][key]
+
+    def test_steps_are_read_while_the_output_is_open(self):
+        with self.session() as session:
+            output, values = self.series(session)
+            with session.open_input(self.path("a.nc"), "written", timeout=15) as file:
+                self.assertGreaterEqual(file.steps, 4)
+                np.testing.assert_array_equal(file["v"][:4], values)
+            with self.assertRaises(glean.InvalidState):
+                session.open_input(self.path("a.nc"))
+            self.assertFalse(self.path("a.nc").exists())
+            COMM.barrier()
+            output.close()
+
+    def test_values_are_converted_to_the_type_that_is_asked_for(self):
+        with self.session() as session:
+            output, values = self.series(session)
+            output.close()
+            with session.open_input(self.path("a.nc")) as file:
+                found = file["v"].read(np.s_[1], dtype="i2")
+                self.assertEqual((found.dtype, found.tolist()), (np.int16, values[1].tolist()))
+                self.assertEqual(np.asarray(file["fixed"], "f4").dtype, np.float32)
+                with self.assertRaises(glean.OutOfRange):
+                    session.open_input(self.big(session))["v"].read(dtype="i1")
+                with self.assertRaisesRegex(glean.InvalidArgument, "bool"):
+                    file["v"].read(dtype=bool)
+
+    def big(self, session):
+        self.write(session, "big.nc", {"v": np.array([1000.0])})
+        return self.path("big.nc")
+
+    def test_a_file_maps_names_to_variables(self):
+        with self.session() as session:
+            output, values = self.series(session)
+            output.close()
+            file = session.open_input(str(self.path("a.nc")))
+            self.assertEqual((list(file), len(file), "v" in file, "w" in file), (["v", "fixed"], 2, True, False))
+            v = file["v"]
+            self.assertEqual((v.name, v.shape, v.ndim, v.size, len(v)), ("v", values.shape, 3, values.size, 4))
+            self.assertEqual((v.dimensions, v.dtype, v.per_step, file["fixed"].per_step), (("time", "y", "x"), np.float64, True, False))
+            self.assertIn("'time': 4", repr(v))
+            self.assertEqual((v.attrs["units"], v.attrs["factors"].tolist(), file.attrs["title"]), ("K", [1, 2], "a series"))
+            with self.assertRaisesRegex(LookupError, "no variable 'w'.*'v', 'fixed'"):
+                file["w"]
+            file.close()
+
+    def test_xarray_reads_what_it_is_asked_for(self):
+        with self.session() as session:
+            output, values = self.series(session)
+            output.close("durable")
+            file = xarray.open_dataset(self.path("a.nc"), engine=GleanBackendEntrypoint, session=session)
+            self.assertEqual(dict(file.sizes), {"time": 4, "y": 2 * SIZE, "x": 5})
+            self.assertEqual((file.attrs["title"], file["v"].attrs["units"]), ("a series", "K"))
+            np.testing.assert_array_equal(file["v"].isel(time=-1, x=slice(None, None, -2)), values[-1, :, ::-2])
+            np.testing.assert_array_equal(file["v"].isel(time=[2, 0], x=[4, 1]), values[[2, 0]][:, :, [4, 1]])
+            np.testing.assert_allclose(file["v"].mean("time"), values.mean(0))
+            file.close()
+            with self.assertRaises(glean.InvalidState):
+                file["fixed"].load()
+
+            with xarray.open_dataset(self.path("a.nc"), engine=GleanBackendEntrypoint) as alone:   # a session of its own
+                np.testing.assert_array_equal(alone["v"], values)
+            with self.assertRaises(FileNotFoundError):
+                xarray.open_dataset(self.path("none.nc"), engine=GleanBackendEntrypoint)
+
+    def test_xarray_reads_through_the_drain_and_decodes_conventions(self):
+        with self.session() as session:
+            output = session.open(self.path("a.nc"))
+            output.dimension("time"), output.dimension("x", SIZE)
+            time = output.variable("time", "f8", ["time"], blocks=[((), ())] if RANK == 0 else [])
+            time.attrs["units"] = "days since 2000-01-01"
+            v = output.variable("v", "i2", ["time", "x"], blocks=[np.s_[RANK:RANK + 1]], fill=-9)
+            v.attrs["scale_factor"] = 0.5
+            for number in range(2):
+                with output.step() as step:
+                    if RANK == 0:
+                        step.put(time, float(number))
+                    step.put(v, [-9 if number else 4])
+            with xarray.open_dataset(self.path("a.nc"), engine=GleanBackendEntrypoint, session=session, reading="written") as file:
+                self.assertEqual(file["v"].isel(time=0).values.tolist(), [2.0] * SIZE)
+                self.assertTrue(np.isnan(file["v"].isel(time=1)).all())
+                self.assertEqual(str(file["time"].values[1])[:10], "2000-01-02")
+            COMM.barrier()
+            output.close()
+
+
+if __name__ == "__main__":
+    ranks.main()
