@@ -35,6 +35,7 @@ set_target_properties(glean PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0 LI
 include(CMakePackageConfigHelpers)
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/glean")
 install(TARGETS glean EXPORT glean LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+export(EXPORT glean NAMESPACE glean:: FILE ${PROJECT_BINARY_DIR}/glean-targets.cmake)   # the build is found as what is installed
 install(EXPORT glean NAMESPACE glean:: FILE glean-targets.cmake DESTINATION ${package})
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/glean" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/glean-config.cmake.in

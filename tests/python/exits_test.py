@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -86,6 +87,25 @@ class Exits(unittest.TestCase):
         self.assertNotEqual(run.returncode, 0)
         self.assertIn("KeyError: 'of one rank'", run.stdout)
         self.assertEqual(self.files(), ["closed.nc"])
+
+    def test_a_rank_that_an_exception_ends_does_not_wait_for_ranks_that_compute(self):
+        endings = {"at the end of the program": "raise KeyError(1)", "with": "with session: raise KeyError(1)"}
+        for where, ending in endings.items():
+            with self.subTest(where=where):
+                run = self.run_program(f"""
+                    output, v = write(session, "open.nc")
+                    comm.barrier()
+                    begin = time.monotonic()
+                    atexit_before_gleans.append(lambda: print("left", comm.rank, time.monotonic() - begin, flush=True))
+                    if comm.rank == comm.size - 1:
+                        {ending}
+                    time.sleep(4)   # computes
+                    output.wait("durable")
+                    """, opening="import atexit, time\natexit_before_gleans = []\n"
+                                 "atexit.register(lambda: [one() for one in atexit_before_gleans])\n" + OPENING)
+                self.assertLess(float(re.search(r"left 1 (\S+)", run.stdout)[1]), 3, run.stdout)
+                self.assertNotEqual(run.returncode, 0)
+                self.assertEqual(self.files(), [])
 
     def test_mpi_may_be_finalized_before(self):
         run = self.run_program("""
