@@ -217,8 +217,8 @@ class Errors(ranks.Ranks):
                     v = output.variable("v", "f8", [output.dimension("x", SIZE)], blocks=[np.s_[RANK:RANK + 1]])
                     with output.step() as step:
                         step.put(v, [RANK])
-                    if RANK == LAST:
-                        raise KeyError("mine")
+                        if RANK == LAST:
+                            raise KeyError("mine")
                     output.wait("durable")
         self.assertLess(time.monotonic() - begin, 15)
         with self.raises(glean.InvalidState, "given up|ended"):

@@ -69,7 +69,7 @@ class Session:
         self._handle = _glean.open_session(self._given.py2f(), settings_of(settings))
         self._closed = False
         self._number = next(_numbers)
-        _open_handles[self._number] = self._handle
+        _open_handles[self._number] = (self._handle, self._outputs)
 
     def open(self, path: Path, format: Format = "cdf5", existing: Existing = "replace") -> Output:
         """Opens a new output. The file appears under `path` when it is complete. Collective."""
@@ -149,7 +149,7 @@ class Session:
 
 # Closing is collective, so it never happens when the memory of a session is collected: that can be at any time on each rank. In the
 # order in which the sessions were opened, which is the same on all ranks.
-_open_handles: dict[int, _glean.Session] = {}
+_open_handles: dict[int, tuple[_glean.Session, weakref.WeakSet[Output]]] = {}
 _numbers = itertools.count()
 
 
@@ -162,9 +162,11 @@ def _close_open_sessions() -> None:
 
     # After MPI_Finalize what can be done is the same.
     failed = MPI.Is_finalized() or (not hasattr(sys, "ps1") and getattr(sys, "last_value", None) is not None)
-    for handle in list(_open_handles.values()):
+    for handle, outputs in list(_open_handles.values()):
         try:
             if failed:
+                for output in list(outputs):
+                    output.abandon()
                 handle.abandon()
             else:
                 handle.close()
