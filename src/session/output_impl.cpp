@@ -351,6 +351,7 @@ void Output::Impl::wait(Level level, double seconds) {
     return;
   }
   if (phase_ != Phase::closed) require_open("wait");
+  if (phase_ == Phase::defining) require(Phase::between_steps, "wait");   // of no rank is there anything to wait for
   core_->require_usable("wait");
   // Only this rank may have left a step open; the others wait for it in the call.
   const auto misuse = session::caught([&] {

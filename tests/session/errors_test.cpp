@@ -330,6 +330,7 @@ TEST_F(Errors, OfMisuseLeaveTheSessionUsable) {
   EXPECT_ERROR((void)file.out.find_variable("nothing"), Errc::not_found, "no variable 'nothing'");
 
   Simple early(session, path("b.nc"));
+  EXPECT_ERROR(early.out.wait(Level::staged), Errc::invalid_state, "wait of '" + path("b.nc") + "': the definitions have not ended");
   EXPECT_ERROR(early.out.put(early.record, data), Errc::invalid_state, "begin_step");
   EXPECT_ERROR(early.out.begin_step(), Errc::invalid_state, "rank 0");
   session.close();
