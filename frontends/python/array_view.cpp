@@ -21,23 +21,23 @@ Type type_of_number(int number) {
 }
 
 ArrayView::ArrayView(nanobind::handle object, Type type, For purpose) {
-  const int flags = purpose == For::writing ? PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE : PyBUF_STRIDES;
+  const int flags = purpose == For::reading ? PyBUF_STRIDES : PyBUF_C_CONTIGUOUS | (purpose == For::writing ? PyBUF_WRITABLE : 0);
   if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nanobind::python_error();
   try {
-    measure(sizes[static_cast<std::size_t>(type)], purpose);
+    measure(sizes[static_cast<std::size_t>(type)]);
   } catch (...) {
     PyBuffer_Release(&view_);
     throw;
   }
 }
 
-void ArrayView::measure(std::size_t size, For purpose) {
+void ArrayView::measure(std::size_t size) {
   if (static_cast<std::size_t>(view_.itemsize) != size) {
     throw Error(Errc::invalid_argument, "elements of " + std::to_string(view_.itemsize) + " bytes where there are to be " +
                                             std::to_string(size));
   }
   for (int d = 0; d < view_.ndim; ++d) {
-    const Py_ssize_t stride = purpose == For::writing ? view_.itemsize : view_.strides[d];
+    const Py_ssize_t stride = view_.strides[d];
     if (stride % view_.itemsize != 0) {
       throw Error(Errc::invalid_argument, "elements that are " + std::to_string(stride) + " bytes apart, no multiple of their size",
                   "numpy.ascontiguousarray makes a copy without gaps");

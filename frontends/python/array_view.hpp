@@ -17,9 +17,10 @@ namespace glean::python {
 // Keeps the object's memory where it is. Made and destroyed with the interpreter's lock.
 class ArrayView {
  public:
-  enum class For { reading, writing };
-  // Throws invalid_argument if elements are of another size than `type`, if neighbours are not a whole number of elements apart, if it
-  // is to be written and is not contiguous, and what the object throws that has no such memory.
+  // The last two want elements without gaps, in row-major order.
+  enum class For { reading, reading_in_order, writing };
+  // Throws invalid_argument if elements are of another size than `type`, if neighbours are not a whole number of elements apart, and
+  // what the object throws that has no such memory, or has gaps where none may be.
   ArrayView(nanobind::handle object, Type type, For purpose);
   ~ArrayView() { PyBuffer_Release(&view_); }
   ArrayView(const ArrayView&) = delete;
@@ -32,7 +33,7 @@ class ArrayView {
   [[nodiscard]] std::span<const std::uint64_t> shape() const { return shape_; }
 
  private:
-  void measure(std::size_t size, For purpose);
+  void measure(std::size_t size);
 
   Py_buffer view_{};
   std::size_t elements_ = 1;

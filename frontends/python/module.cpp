@@ -10,6 +10,10 @@ NB_MODULE(_glean, module) {
   nanobind::set_leak_warnings(false);
   module.doc() = "Calls of libglean.so as they are. The package glean is what programs use.";
   module.def("version", &glean::version, "The version of the library.");
+  module.def("lagrange_hexahedron_point", &glean::lagrange_hexahedron_point, nanobind::arg("i"), nanobind::arg("j"), nanobind::arg("k"),
+             nanobind::arg("order"),
+             "Where a Lagrange hexahedron has the point that is the i-th along x, the j-th along y and the k-th along z, each from 0 to "
+             "`order`.");
   glean::python::bind_errors(module);
   glean::python::bind_session(module);
   glean::python::bind_output(module);

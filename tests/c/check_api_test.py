@@ -93,6 +93,14 @@ class CheckApi(unittest.TestCase):
         self.assertIn("Format has cdf1, cdf2, cdf5, npy, hdf5, vtkhdf, vtk in Python "
                       "and cdf1, cdf2, cdf5, npy, hdf5, vtkhdf, vtk, zarr in C++", self.problems())
 
+    def test_a_cell_type_that_python_has_otherwise(self):
+        self.change(f"{PYTHON}/_grids.py", "    WEDGE = 13", "    WEDGE = 31")
+        self.assertIn("CellType wedge is 13 in C++ and 31 in Python", self.problems())
+
+    def test_a_type_that_python_does_not_have(self):
+        self.change(FILES[2], "| `CurvilinearGrid` |\n", "| none |\n")
+        self.assertIn("the type `CurvilinearGrid` has nothing in Python", self.problems())
+
     def test_errors_in_another_order(self):
         self.change(f"{PYTHON}/_errors.py", "Overlap, OutOfRange", "OutOfRange, Overlap")
         self.assertIn("Errc has invalid_argument, invalid_state, invalid_config, out_of_range, overlap", self.problems())

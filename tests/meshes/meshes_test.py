@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes meshes of all kinds on several ranks, one of which has nothing, and lets other people's programs read them.
 
-  meshes_test.py --writer PROGRAM --readers PYTHON --ranks N --format FORMAT [--stagers GLEAN]
+  meshes_test.py --readers PYTHON --ranks N --format FORMAT [--stagers GLEAN] --writer PROGRAM [ARGUMENT]...
 
 PYTHON has VTK's wheel (`make setup` makes it); ParaView's own is looked for beside it. A reader that is not there is named; the test is
 skipped if none is. GLEAN starts two stagers, which write the files.
@@ -41,7 +41,7 @@ def write(options, directory):
     for mesh in MESHES[options.format]:
         files[mesh] = directory / (mesh + ENDINGS[options.format])
         stagers = [options.stagers, "run", "--stagers", 2, "--"] if options.stagers else []
-        code, said = run([*stagers, *os.environ["MPIRUN"].split(), options.ranks, options.writer, mesh, options.format, files[mesh]])
+        code, said = run([*stagers, *os.environ["MPIRUN"].split(), options.ranks, *options.writer, mesh, options.format, files[mesh]])
         if code != 0:
             raise SystemExit(f"{mesh} was not written: status {code}\n{said[-3000:]}")
     return files
@@ -61,7 +61,7 @@ def readers_of(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--writer", required=True)
+    parser.add_argument("--writer", required=True, nargs=argparse.REMAINDER)
     parser.add_argument("--readers", required=True)
     parser.add_argument("--ranks", required=True, type=int)
     parser.add_argument("--format", required=True, choices=MESHES)

@@ -48,13 +48,14 @@ class Install(unittest.TestCase):
         package = self.install("on_build", glean_DIR=BUILD)
 
         programs = re.findall(r"```python\n(.*?)```", (SOURCE / "docs/python.md").read_text(encoding="utf-8"), re.S)
-        self.assertEqual(len(programs), 5)
+        self.assertEqual(len(programs), 6)
         printed = ""
         for number, text in enumerate(programs):
             program = self.directory / f"program{number}.py"
             program.write_text(text)
             printed += run(*MPIRUN, 2, sys.executable, "-B", "-X", "dev", program, cwd=self.directory, PYTHONPATH=str(package))
         self.assertEqual(sorted(path.name for path in self.directory.glob("*.nc")), ["heat.nc", "series.nc", "two.nc"])
+        self.assertIn(b"CELLS 4 18", (self.directory / "step_0042.vtk").read_bytes())   # of both ranks
         for line in ("303.0", "3 ['v'] ('time', 'x') {}", "invalid_argument - with start=", "['abandoned']"):
             self.assertIn(line, printed)
 

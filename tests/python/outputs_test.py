@@ -127,7 +127,7 @@ class Outputs(ranks.Ranks):
         with self.session() as session:
             with session.open(self.path("a.nc")) as output:
                 grid = output.grid(glean.UniformGrid(shape=[2 * SIZE, 4], origin=[0, 10], spacing=[0.5, 2], blocks=[self.rows(2)]))
-                self.assertEqual((grid.shape, grid.blocks), ((2 * SIZE, 4), (glean.Box((2 * RANK, 0), (2, 4)),)))
+                self.assertEqual(grid.cells, ((2 * SIZE, 4), (glean.Box((2 * RANK, 0), (2, 4)),)))
                 v = output.variable("v", "f4", grid=grid, per_step=True)
                 with output.step() as step:
                     step.put(v, np.full((4, 2), RANK, "f4").T)

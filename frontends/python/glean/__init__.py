@@ -14,16 +14,17 @@ subclasses of glean.Error. Calls of several threads on objects of one session ta
 
 from ._errors import (Error, Exists, InvalidArgument, InvalidConfig, InvalidIndex, InvalidState, Io, NoSpace, NotFound, OutOfRange, Overlap,
                       Permission, Timeout, Unsupported)
-from ._glean import version
-from ._grids import AmrGrid, UniformGrid
+from ._glean import lagrange_hexahedron_point, version
+from ._grids import AmrGrid, CellType, CurvilinearGrid, RectilinearGrid, UniformGrid, UnstructuredMesh
 from ._input import Input, InputVariable
 from ._output import Attributes, Dimension, Grid, Output, Step, Variable
 from ._session import OutputStatus, Session, Statistics
-from ._values import Box, Existing, Format, Level, OutputState, Reading
+from ._values import Box, Centring, Existing, Format, Level, OutputState, Reading
 
 __version__ = version()
 
-__all__ = ["AmrGrid", "Attributes", "Box", "Dimension", "Error", "Existing", "Exists", "Format", "Grid", "Input", "InputVariable",
-           "InvalidArgument", "InvalidConfig", "InvalidIndex", "InvalidState", "Io", "Level", "NoSpace", "NotFound", "OutOfRange",
-           "Output", "OutputState", "OutputStatus", "Overlap", "Permission", "Reading", "Session", "Statistics", "Step", "Timeout",
-           "UniformGrid", "Unsupported", "Variable", "version"]
+__all__ = ["AmrGrid", "Attributes", "Box", "CellType", "Centring", "CurvilinearGrid", "Dimension", "Error", "Existing", "Exists",
+           "Format", "Grid", "Input", "InputVariable", "InvalidArgument", "InvalidConfig", "InvalidIndex", "InvalidState", "Io",
+           "Level", "NoSpace", "NotFound", "OutOfRange", "Output", "OutputState", "OutputStatus", "Overlap", "Permission", "Reading",
+           "RectilinearGrid", "Session", "Statistics", "Step", "Timeout", "UniformGrid", "UnstructuredMesh", "Unsupported", "Variable",
+           "lagrange_hexahedron_point", "version"]

@@ -13,8 +13,9 @@ import numpy as np
 
 from . import _glean
 from ._errors import CLASSES, InvalidArgument, InvalidState, NotFound, Unsupported, error
-from ._grids import AnyGrid
-from ._values import (TYPES, Block, Box, Level, attribute_elements, boxes_of, counts, elements, number_of, selection, type_number, whole)
+from ._grids import AnyGrid, Layout
+from ._values import (TYPES, Block, Box, Centring, Level, attribute_elements, boxes_of, counts, elements, number_of, selection, type_number,
+                      whole)
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -50,8 +51,8 @@ class Grid(NamedTuple):
     """A grid of an output, for its variables."""
 
     id: int
-    shape: tuple[int, ...]
-    blocks: tuple[Box, ...]
+    cells: Layout     # of a variable on its cells
+    points: Layout    # of one on its points
 
 
 class Attributes(MutableMapping[str, Any]):
@@ -87,7 +88,7 @@ class _Defined(NamedTuple):
 
     id: int
     dtype: np.dtype
-    shape: tuple[int, ...]
+    shape: Optional[tuple[int, ...]]
     blocks: tuple[Box, ...]
 
 
@@ -97,7 +98,7 @@ class Variable:
     def __init__(self, output: Output, name: str, defined: _Defined) -> None:
         self.output, self.name = output, name
         self.id, self.dtype = defined.id, defined.dtype
-        self.shape = defined.shape      # of one step
+        self.shape = defined.shape      # of one step; None over an unstructured mesh, whose size only all ranks together know
         self.blocks = defined.blocks    # what this rank puts
 
     @property
@@ -178,41 +179,45 @@ class Output:
     @_tells_other_ranks
     def grid(self, grid: AnyGrid) -> Grid:
         """Defines a grid for variables, and what describes it in the file. Local."""
-        shape, blocks = grid._layout()
-        return Grid(grid._define(self._handle), shape, blocks)
+        cells, points = grid._layout("cells"), grid._layout("points")
+        return Grid(grid._define(self._handle), cells, points)
 
     @_tells_other_ranks
     def variable(self, name: str, dtype: Any, dimensions: Optional[Sequence[Union[Dimension, str]]] = None, *,
                  grid: Optional[Grid] = None, blocks: Optional[Iterable[Block]] = None, per_step: bool = False,
-                 fill: Any = False) -> Variable:
+                 fill: Any = False, centring: Centring = "cells", components: int = 1) -> Variable:
         """Defines a variable over dimensions, slowest first, or over a grid, whose shape and blocks it has.
 
         blocks: what this rank will put: slices of the whole array (`numpy.s_[0:4, :]`), `glean.Box` or pairs (start, count), several
             or none; all of it if it is left out and the session has one rank. The record dimension is not part of it.
         per_step: every step adds a record. Over dimensions it is so if the first one is the record dimension.
-        fill: elements that no rank puts get the type's fill value (True), or this value. Local.
+        fill: elements that no rank puts get the type's fill value (True), or this value.
+        centring: over a grid, whether its cells or its points have a value.
+        components: over a grid, how many numbers each has: 3 of a vector, 9 of a tensor. If more than 1, the last dimension. Local.
         """
         number = type_number(dtype, f"variable {name!r}")
-        fills = fill is not False
+        on_grid = (number_of(Centring, centring, "centring"), *counts((components,), f"components of variable {name!r}"))
         if grid is not None:
             if dimensions is not None:
                 raise error(InvalidArgument, f"variable {name!r} has dimensions and a grid", "the dimensions are the grid's")
             if blocks is not None:
                 raise error(InvalidArgument, f"variable {name!r} has a grid and blocks of its own", "the blocks are the grid's")
-            shape, boxes = grid.shape, grid.blocks
-            identity = self._handle.define_grid_variable(name, number, grid.id, fills, per_step)
+            identity = self._handle.define_grid_variable(name, number, grid.id, fill is not False, per_step, *on_grid)
+            layout = (grid.cells if centring == "cells" else grid.points).of_components(components)
         elif dimensions is None:
             raise error(InvalidArgument, f"variable {name!r} has neither dimensions nor a grid", "[] are the dimensions of a scalar")
         else:
             over = [self._dimension(one) for one in ([dimensions] if isinstance(dimensions, (str, Dimension)) else dimensions)]
             shape = tuple(one.length for one in over if one.length is not None)
-            boxes = self._blocks(name, blocks, shape)
+            layout = Layout(shape, self._blocks(name, blocks, shape))
             per_step = per_step or (len(over) > 0 and over[0].length is None)
             identity = self._handle.define_variable(name, number, [one.id for one in over],
-                                                    [(list(box.start), list(box.count)) for box in boxes], fills, per_step)
-        self._variables[name] = _Defined(identity, TYPES[number], shape, tuple(box for box in boxes if 0 not in box.count))
+                                                    [(list(box.start), list(box.count)) for box in layout.blocks], fill is not False,
+                                                    per_step, *on_grid)
+        blocks_with_elements = tuple(box for box in layout.blocks if 0 not in box.count)
+        self._variables[name] = _Defined(identity, TYPES[number], layout.shape, blocks_with_elements)
         variable = Variable(self, name, self._variables[name])
-        if fills and fill is not True:
+        if fill is not False and fill is not True:
             variable.attrs["_FillValue"] = np.asarray(fill).astype(TYPES[number])
         return variable
 
@@ -239,6 +244,12 @@ class Output:
             raise error(InvalidArgument, f"attribute {name!r} has {array.ndim} dimensions, and attributes have one")
         self._handle.define_attribute(variable, name, number, np.ascontiguousarray(array))
 
+    @_tells_other_ranks
+    def set_time(self, time: float, unit: str = "") -> None:
+        """Says which time the next step has, until it is set again; that of rank 0 counts. For the first time before definitions end,
+        with its unit, such as "s". Local."""
+        self._handle.set_time(float(time), unit)
+
     def end_definitions(self) -> None:
         """Creates the file with its metadata; the first step does it if the program has not. Collective, blocks."""
         self._handle.end_definitions()
@@ -257,6 +268,7 @@ class Output:
             raise error(InvalidArgument, f"{what}: it is a variable of {variable.output.path!r}, not of {self.path!r}")
         blocks = variable.blocks
         if start is not None:
+            self._require_shape(variable, what)
             number, array = elements(values, what)
             self._handle.put(variable.id, list(counts(start, f"{what}: start")), number, array)
         elif len(blocks) == 1:
@@ -273,14 +285,23 @@ class Output:
         if array.shape != block.count:
             raise error(InvalidArgument, f"{what}: an array of shape {array.shape} for a block of shape {block.count}",
                         "with start=… it can be a part of the block; numpy.broadcast_to repeats values without a copy")
-        self._handle.put(variable.id, block.start, number, array)
+        if variable.shape is None:   # where its block begins is known to C++
+            self._handle.put_all(variable.id, number, np.ascontiguousarray(array))
+        else:
+            self._handle.put(variable.id, block.start, number, array)
+
+    def _require_shape(self, variable: Variable, what: str) -> tuple[int, ...]:
+        if variable.shape is None:
+            raise error(InvalidArgument, f"{what}: a part of a variable over an unstructured mesh",
+                        "put all that this rank has: variable[...] = array")
+        return variable.shape
 
     @_tells_other_ranks
     def _put_selected(self, variable: Variable, key: Any, values: Any) -> None:
         if key is Ellipsis:
             return self._put(variable, values)
         what = f"put of {variable.name!r}"
-        chosen = selection(key, variable.shape, what)
+        chosen = selection(key, self._require_shape(variable, what), what)
         slices = [one if isinstance(one, slice) else slice(one, one + 1, 1) for one in chosen]
         if any(one.step != 1 for one in slices):
             raise error(InvalidArgument, f"{what}: a selection with steps", "put each part by itself")

@@ -15,6 +15,7 @@ from ._errors import InvalidArgument, InvalidIndex, error
 # Enumerators by name, in the order of C++, which tools/check_api compares.
 Level = Literal["captured", "staged", "written", "durable"]
 Format = Literal["cdf1", "cdf2", "cdf5", "npy", "hdf5", "vtkhdf", "vtk"]
+Centring = Literal["cells", "points"]
 Existing = Literal["replace", "refuse"]
 Reading = Literal["published", "written"]
 OutputState = Literal["open", "draining", "published", "failed", "abandoned", "dropped"]
