@@ -16,7 +16,7 @@ all: build
 
 help:
 	@echo 'make             build into build/; the command is build/bin/glean'
-	@echo 'make setup       install the Debian packages that are missing (root or sudo), and what it lacks of Python into build/readers and build/python-venv'
+	@echo 'make setup       install the Debian packages that are missing (root or sudo), and packages of Python into build/readers and build/python-venv'
 	@echo 'make test        set up, build, run all tests'
 	@echo 'make test MPI=mpich   the tests of the MPI-IO front end with MPICH, in build-mpich/'
 	@echo 'make demo        set up, build, run the Sedov blast wave with and without GLEAN; results in build/demo/'
@@ -32,7 +32,6 @@ help:
 setup:
 	@echo '--- packages'
 	@tools/setup
-	@tools/readers
 	@tools/python_packages
 
 # CMake says what is missing; `make setup` would install it.

@@ -49,7 +49,7 @@ class Readers(unittest.TestCase):
 
     def check(self, python, program, paths):
         if not python or not pathlib.Path(python).exists():
-            self.skipTest(f"there is no {program}: tools/setup and tools/readers install it")
+            self.skipTest(f"there is no {program}: make setup installs it")
         run = subprocess.run([python, READ, program, *paths], capture_output=True, text=True, timeout=200, cwd=self.place, check=False)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         found = [json.loads(line.removeprefix("FOUND ")) for line in run.stdout.splitlines() if line.startswith("FOUND ")]

@@ -148,4 +148,4 @@ class Vtk(PlaceTest):
             self.check_blocks(blocks, found, "dens", dens)
 
 
-main((PYTHON, f"{PYTHON} is not there: tools/setup installs ParaView, tools/readers the wheel of VTK"))
+main((PYTHON, f"{PYTHON} is not there: tools/setup installs ParaView, tools/python_packages the wheel of VTK"))

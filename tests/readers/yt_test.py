@@ -64,4 +64,4 @@ class Yt(PlaceTest):
         self.assertAlmostEqual(found["fields"]["dens"]["all"], blocks.field().sum())
 
 
-main((PYTHON, f"{PYTHON} is not there: tools/readers makes it, with yt"))
+main((PYTHON, f"{PYTHON} is not there: tools/python_packages makes it, with yt"))
