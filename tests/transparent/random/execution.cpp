@@ -15,6 +15,14 @@
 namespace transparent {
 namespace {
 
+// MPICH's ROMIO goes on with the datatype of a collective call that has begun, but does not keep it: bare, a rank that frees the datatype
+// and makes another one before MPI_Wait writes as much as that one says.
+#ifdef MPICH_NUMVERSION
+constexpr bool collective_calls_keep_types = false;
+#else
+constexpr bool collective_calls_keep_types = true;
+#endif
+
 MPI_Datatype leaf_type(int bytes) {
   MPI_Datatype type = MPI_BYTE;
   if (bytes == 2) type = MPI_SHORT;
@@ -231,7 +239,8 @@ void Execution::access(const Step& step, int number) {
     MPI_Datatype type = type_of(shape, before.etype_bytes);
     opened.pending.push_back(std::move(pending));
     begin(step, opened.pending.back(), type);
-    MPI_Type_free(&type);   // the call that has begun keeps it
+    if (step.timing != Timing::blocking && step.collective && !collective_calls_keep_types) opened.pending.back().type = type;
+    else MPI_Type_free(&type);   // the call that has begun keeps it
     if (step.timing == Timing::blocking || (!care_.nonblocking_collective && step.collective && step.timing == Timing::nonblocking)) {
       complete(opened, std::prev(opened.pending.end()));
     }
@@ -250,6 +259,7 @@ void Execution::complete(Opened& opened, std::list<Pending>::iterator pending) {
   } else if (pending->request != MPI_REQUEST_NULL) {
     ok(MPI_Wait(&pending->request, &pending->status), pending->step, "Wait");
   }
+  if (pending->type != MPI_DATATYPE_NULL) MPI_Type_free(&pending->type);
   int bytes = 0;
   MPI_Get_count(&pending->status, MPI_BYTE, &bytes);
   // Not all implementations set the status of a part that is empty, or of split calls.

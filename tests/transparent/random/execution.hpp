@@ -50,6 +50,7 @@ class Execution {
     int step;
     bool collective, split;
     MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Datatype type = MPI_DATATYPE_NULL;                   // of the memory, where it has to be kept until the call is complete
     Memory memory = {};
     std::vector<std::uint8_t> expected = {}, defined = {};   // of a read
     Action action = {};
