@@ -211,7 +211,9 @@ void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
 void CapturedFile::start_over() {
   alone_.close();
   const auto open = [&](session::ByteOutput::Existing existing) {
-    return session::caught([&] { target_->output = session::ByteOutput::open(session_.core(), comm_, target_->path, existing); });
+    return session::caught([&] {
+      target_->output = session::ByteOutput::open(session_.core(), comm_, target_->path, existing, hints_.of_striping());
+    });
   };
   {
     const std::lock_guard lock(session_.one_at_a_time());

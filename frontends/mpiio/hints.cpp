@@ -55,6 +55,15 @@ Hints Hints::of_one_rank() const {
   return hints;
 }
 
+session::StripingHints Hints::of_striping() const {
+  session::StripingHints hints;
+  for (const char* name : session::striping_names) {
+    const auto value = find(name);
+    if (const auto said = value ? value : hint_of_romio_file(name)) hints[name] = *said;
+  }
+  return hints;
+}
+
 MPI_Info Hints::make_info() const {
   MPI_Info info = MPI_INFO_NULL;
   PMPI_Info_create(&info);

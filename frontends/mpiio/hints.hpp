@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "session/striping.hpp"
+
 namespace glean::mpiio {
 
 class Hints {
@@ -20,6 +22,8 @@ class Hints {
   // For a handle of one rank alone, without what does harm only there: a list of hosts that aggregate may name others, also one in ROMIO's
   // file of hints, and ROMIO ends the job where no rank of a handle is named.
   [[nodiscard]] Hints of_one_rank() const;
+  // How a new file is striped, as the program says or ROMIO's file of hints.
+  [[nodiscard]] session::StripingHints of_striping() const;
   // A new info of them, which the caller frees.
   [[nodiscard]] MPI_Info make_info() const;
   bool operator==(const Hints&) const = default;

@@ -218,8 +218,10 @@ std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm
     opened.target = std::make_shared<Target>();
     opened.target->path = path;
     // Also of a file that is not there: another rank may have made it meanwhile.
-    const auto error = session::caught(
-        [&] { opened.target->output = ByteOutput::open(session.core(), opened.comm->get(), path, ByteOutput::Existing::keep); });
+    const auto error = session::caught([&] {
+      opened.target->output = ByteOutput::open(session.core(), opened.comm->get(), path, ByteOutput::Existing::keep,
+                                               opened.hints.of_striping());
+    });
     if (error) {
       int rank = 0;
       PMPI_Comm_rank(opened.comm->get(), &rank);

@@ -26,6 +26,7 @@
 
 #include "interposition.hpp"
 #include "retiring.hpp"
+#include "session/own_calls.hpp"
 
 using glean::posix::cuts;
 using glean::posix::is_hidden;
@@ -68,7 +69,7 @@ int is_there_already() {
 
 Wanted opened(int flags) { return (flags & O_NOFOLLOW) != 0 ? Wanted::link_or_directory : Wanted::file_or_directory; }
 
-bool is_own(const void* caller) { return caller >= __ehdr_start && caller < etext; }
+bool is_own(const void* caller) { return (caller >= __ehdr_start && caller < etext) || glean::session::OwnCalls::are_here(); }
 
 // Found when the library is loaded, so that a signal handler does not come to look for it; earlier for callers that call earlier.
 template <class Function>

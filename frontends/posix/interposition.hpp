@@ -5,7 +5,8 @@
 // A new file that ranks still have open has another name until they close it: a rank that looks at it is led there, when all that was
 // captured so far is there.
 //
-// GLEAN's own calls do not wait, in no thread; they are known by where they come from.
+// GLEAN's own calls do not wait, in no thread; they are known by where they come from, those of an MPI library that works for it by
+// session/own_calls.hpp.
 #pragma once
 
 #include <array>

@@ -71,6 +71,9 @@ mode = "passthrough"
 publish = "in-place"
 range = "fill"
 close = "durable"
+striping_factor = 8
+striping_unit = "1MiB"
+start_iodevice = 0
 markers = ["DONE", "*.flag"]
 [pool]
 budget = "1GiB"
@@ -93,7 +96,8 @@ level = "debug"
   const Settings settings = load().settings;
 
   EXPECT_EQ(settings.output, (OutputSettings{.mode = Mode::passthrough, .publish = Publish::in_place, .range = RangeRule::fill,
-                                              .close = Close::durable}));
+                                              .close = Close::durable,
+                                              .striping = {.factor = 8, .unit_bytes = MiB, .start_device = 0}}));
   EXPECT_EQ(settings.markers, (std::vector<std::string>{"DONE", "*.flag"}));
   EXPECT_EQ(settings.pool.budget_bytes, GiB);
   EXPECT_EQ(settings.pool.deadline_seconds, 120);
@@ -184,7 +188,9 @@ TEST_F(Config, ValuesThatCannotBeAreRefused) {
       {"pool.deadline", "-1s"},  {"drain.threads", "1.5"}, {"drain.threads", "65"}, {"drain.cores", "a"},
       {"drain.cores", "3-1"},    {"drain.cores", "1,"},  {"drain.cores", "-1"},   {"drain.request", "5000"},
       {"drain.request", "2GiB"}, {"drain.request", "0"}, {"drain.depth", "0"},    {"drain.direct_io", "yes"},
-      {"report.table", "maybe"}, {"job.end", "soon"},    {"job.end", "0s"},       {"job.end", "2026-01-31T12:00:00"}};
+      {"striping_factor", "-1"}, {"striping_factor", "x"}, {"striping_unit", "100"}, {"striping_unit", "4GiB"},
+      {"start_iodevice", "-1"}, {"report.table", "maybe"}, {"job.end", "soon"},    {"job.end", "0s"},
+      {"job.end", "2026-01-31T12:00:00"}};
   for (const auto& [key, value] : cases) {
     EXPECT_NE(refusal({{key, value}}), "") << key << " = " << value;
   }
@@ -236,6 +242,16 @@ mode = "threaded"
   EXPECT_EQ(settings.for_output("/out/sedov_chk_0001.nc").mode, Mode::passthrough);
   EXPECT_EQ(settings.for_output("/out/plots/sedov.nc").publish, Publish::in_place);
   EXPECT_EQ(settings.for_output("/out/last_chk_0001.nc").mode, Mode::threaded) << "the last rule decides";
+}
+
+TEST_F(Config, ARuleMayTakeBackWhatIsSaidOfStripes) {
+  write_file("striping_factor = 8\nstriping_unit = '64KiB'\nstart_iodevice = 2\n[[rule]]\npattern = '*.log'\nstriping_factor = 'auto'\n"
+             "striping_unit = 0\nstart_iodevice = 'auto'\n");
+
+  const Settings settings = load().settings;
+
+  EXPECT_EQ(settings.for_output("a.nc").striping, (Striping{.factor = 8, .unit_bytes = 64 * KiB, .start_device = 2}));
+  EXPECT_EQ(settings.for_output("a.log").striping, Striping{});
 }
 
 TEST_F(Config, RulesAreListedWithTheirPlaces) {

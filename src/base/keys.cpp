@@ -18,6 +18,8 @@ namespace {
 constexpr int cores_max = 4096;
 constexpr Bytes budget_min = MiB;
 constexpr Bytes request_max = GiB;
+constexpr Bytes stripe_max = 4 * GiB - 64 * KiB;   // of Lustre
+constexpr int targets_max = 1'000'000;
 constexpr Bytes page = 4 * KiB;
 
 template <class Enum, std::size_t n>
@@ -111,6 +113,15 @@ bool assign_request(Settings& settings, std::string_view text) {
   settings.drain.request_bytes = *bytes;
   return true;
 }
+
+bool assign_stripe(Settings& settings, std::string_view text) {
+  const auto bytes = text == "auto" ? Bytes{0} : parse_bytes(text);
+  if (!bytes || *bytes > stripe_max || *bytes % page != 0) return false;
+  settings.output.striping.unit_bytes = *bytes;
+  return true;
+}
+
+std::string print_or_auto(int value, int automatic) { return value == automatic ? "auto" : fmt::format("{}", value); }
 
 bool assign_job_end(Settings& settings, std::string_view text) {
   const auto end = parse_job_end(text);
@@ -235,6 +246,26 @@ constexpr auto table = std::to_array<Key>({
      "A plot file is made of each file too: these variables in single precision, as HDF5.",
      [](Settings& s, std::string_view text) { return assign_list(s.copies.plot_variables, text); },
      [](const Settings& s) { return fmt::format("{}", fmt::join(s.copies.plot_variables, ",")); }},
+    {"striping_factor", Scope::output, "auto, or 1 to 1000000",
+     "Targets over which a new file is striped, where the file system has stripes; auto: as the program or its directory says.",
+     [](Settings& s, std::string_view text) {
+       if (text == "auto") return s.output.striping.factor = 0, true;
+       return assign_int(s.output.striping.factor, text, 0, targets_max);
+     },
+     [](const Settings& s) { return print_or_auto(s.output.striping.factor, 0); }},
+    {"striping_unit", Scope::output, "auto, or bytes, a multiple of 4KiB below 4GiB",
+     "Bytes of a stripe of such a file.",
+     assign_stripe,
+     [](const Settings& s) {
+       return s.output.striping.unit_bytes == 0 ? std::string("auto") : exact_bytes(s.output.striping.unit_bytes);
+     }},
+    {"start_iodevice", Scope::output, "auto, or 0 to 999999",
+     "The target that has the first stripe of such a file, counted from 0.",
+     [](Settings& s, std::string_view text) {
+       if (text == "auto") return s.output.striping.start_device = -1, true;
+       return assign_int(s.output.striping.start_device, text, 0, targets_max - 1);
+     },
+     [](const Settings& s) { return print_or_auto(s.output.striping.start_device, -1); }},
     {"markers", Scope::session, "shell patterns such as DONE,*.flag; empty: none",
      "A file that an unmodified program makes under such a name waits until all that was closed before is published.",
      [](Settings& s, std::string_view text) { return assign_list(s.markers, text); },

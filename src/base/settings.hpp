@@ -48,6 +48,14 @@ struct CopySettings {
   friend bool operator==(const CopySettings&, const CopySettings&) = default;
 };
 
+// How a new file is laid out over the targets of a file system that has stripes, as MPI-IO's hints of these names say it.
+struct Striping {
+  int factor = 0;          // targets; 0: not said
+  Bytes unit_bytes = 0;    // of a stripe; 0: not said
+  int start_device = -1;   // the first target; -1: not said
+  friend bool operator==(const Striping&, const Striping&) = default;
+};
+
 // What can differ between files.
 struct OutputSettings {
   Mode mode = Mode::threaded;
@@ -58,6 +66,7 @@ struct OutputSettings {
   ReadBack read_back = ReadBack::compare;
   Close close = Close::captured;
   Replace replace = Replace::rename;
+  Striping striping;
   friend bool operator==(const OutputSettings&, const OutputSettings&) = default;
 };
 
@@ -118,7 +127,9 @@ struct Rule {
 };
 
 struct Settings {
-  OutputSettings output;  // keys `mode`, `publish`, `range`, `checksums`, `full`, `read_back`, `close`, `replace`
+  // Keys `mode`, `publish`, `range`, `checksums`, `full`, `read_back`, `close`, `replace`, `striping_factor`, `striping_unit` and
+  // `start_iodevice`.
+  OutputSettings output;
   CopySettings copies;    // keys `also`, `format`, `semantics`, `plot_variables`
   PoolSettings pool;
   SpillSettings spill;

@@ -56,9 +56,11 @@ class OpeningLock {
 };
 
 enum class Name { working, final_one };
-void make_file(const std::string& path, Name name) {
-  // One that is under its final name may be made by the program just now.
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (name == Name::working ? O_EXCL : 0), 0666);
+void make_file(Core& core, const std::string& path, Name name, const base::Striping& settings, const StripingHints& of_program) {
+  if (make_striped_file(core, path, settings, of_program)) return;
+  // One that is under its final name may be made by the program just now; one that the MPI library was asked for may be there.
+  const bool is_new = name == Name::working && striping_hints(settings, of_program).empty();
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (is_new ? O_EXCL : 0), 0666);
   if (descriptor < 0) throw base::system_error(errno, "cannot create '" + path + "'");
   ::close(descriptor);
 }
@@ -321,12 +323,12 @@ Members members_of(const Core& core, MPI_Comm comm) {
 bool are_in_session(const Core& core, MPI_Comm comm) { return are_all_in(comm, core.comm()); }
 bool are_on_this_node(const Core& core, MPI_Comm comm) { return are_all_in(comm, core.nodes().comm()); }
 
-void make_output(Core& core, const Members& members, const std::string& path, ByteOutput::Existing existing, Proposed& made) {
+void make_output(Core& core, const Members& members, const std::string& path, ByteOutput::Existing existing,
+                 const StripingHints& of_program, Proposed& made) {
   const std::lock_guard lock(core.one_at_a_time());
   if (core.pool().is_shared()) require_one_view(path);
-  if (core.settings().for_output(path).full == base::WhenFull::drop) {
-    core.notice(Core::Notice::no_dropping_of_bytes);
-  }
+  const base::OutputSettings settings = core.settings().for_output(path);
+  if (settings.full == base::WhenFull::drop) core.notice(Core::Notice::no_dropping_of_bytes);
   store::OutputDescription description = description_of(core, path);
   description.names = names_of(core, path, existing);
   const std::string& working = description.names.working_path;
@@ -339,11 +341,11 @@ void make_output(Core& core, const Members& members, const std::string& path, By
     if (made.is_in_place && appears_at_once(core, path)) {
       core.warn_once("publish = \"in-place\": files have their final names from the moment when they are opened, and what a kill leaves "
                      "there may be half-written");
-      make_file(working, Name::final_one);
+      make_file(core, working, Name::final_one, settings.striping, of_program);
     } else if (takes_back) {
       take_back(description.names);
     } else if (!made.is_in_place) {
-      make_file(working, Name::working);
+      make_file(core, working, Name::working, settings.striping, of_program);
       store::hand_on_permissions(description.names);
     }
     if (stat(working.c_str(), &status) != 0) throw base::system_error(errno, "cannot open '" + path + "'");
@@ -379,11 +381,12 @@ pool::OutputKey join_output(Core& core, const Members& members, const std::strin
   return key;
 }
 
-MadeOutput open_output(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing) {
-  if (core.is_shared()) return open_on_all_nodes(core, comm, path, existing);
+MadeOutput open_output(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing,
+                       const StripingHints& of_program) {
+  if (core.is_shared()) return open_on_all_nodes(core, comm, path, existing, of_program);
   const auto made = on_root<pool::OutputKey>(comm, [&](pool::OutputKey& key) {
     Proposed proposed;
-    make_output(core, members_of(core, comm), path, existing, proposed);
+    make_output(core, members_of(core, comm), path, existing, of_program, proposed);
     key = {static_cast<std::uint32_t>(proposed.slot), static_cast<std::uint32_t>(proposed.generation)};
   });
   const auto names = store::OutputDescription::decode_names(pool::read_description(core.pool(), made).bytes).names;

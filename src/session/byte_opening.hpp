@@ -74,7 +74,8 @@ struct MadeOutput {
   std::string working_path;
 };
 // As ByteOutput::open(). byte_opening.cpp makes an output on this node, byte_opening_nodes.cpp on several.
-[[nodiscard]] MadeOutput open_output(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing);
+[[nodiscard]] MadeOutput open_output(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing,
+                                     const StripingHints& of_program);
 
 // What one rank makes, as the others get it.
 struct Proposed {
@@ -83,9 +84,11 @@ struct Proposed {
   std::array<char, 4096> working_path{}, final_path{};
 };
 // Claims a slot of this node's pool, and makes the working file. Local, blocks.
-void make_output(Core& core, const Members& members, const std::string& path, ByteOutput::Existing existing, Proposed& made);
+void make_output(Core& core, const Members& members, const std::string& path, ByteOutput::Existing existing,
+                 const StripingHints& of_program, Proposed& made);
 // Claims a slot for one that another node has made. Local, blocks.
 [[nodiscard]] pool::OutputKey join_output(Core& core, const Members& members, const std::string& path, const Proposed& made);
-[[nodiscard]] MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing);
+[[nodiscard]] MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing,
+                                           const StripingHints& of_program);
 
 }  // namespace glean::session

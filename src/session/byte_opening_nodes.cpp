@@ -86,12 +86,13 @@ pool::OutputKey find_shared(const pool::Pool& pool, const Proposed& made) {
 
 }  // namespace
 
-MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing) {
+MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing,
+                             const StripingHints& of_program) {
   const Members members = members_of(core, comm);
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   const int root = greatest(comm, core.nodes().self() == 0 ? members.first : -1);
-  const Proposed made = from(comm, root, [&](Proposed& value) { make_output(core, members, path, existing, value); });
+  const Proposed made = from(comm, root, [&](Proposed& value) { make_output(core, members, path, existing, of_program, value); });
   std::optional<pool::OutputKey> key;
   const auto failed = caught([&] {
     if (!members.leads) return;

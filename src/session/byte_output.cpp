@@ -72,8 +72,9 @@ void write_up_to(Core& core, pool::OutputKey key, std::uint32_t collective_count
   wait_until(core, [&] { return captured.is_written(); }, "'" + path + "'");
 }
 
-std::unique_ptr<ByteOutput> ByteOutput::open(std::shared_ptr<Core> core, MPI_Comm comm, const std::string& path, Existing existing) {
-  const MadeOutput made = open_output(*core, comm, path, existing);
+std::unique_ptr<ByteOutput> ByteOutput::open(std::shared_ptr<Core> core, MPI_Comm comm, const std::string& path, Existing existing,
+                                             const StripingHints& of_program) {
+  const MadeOutput made = open_output(*core, comm, path, existing, of_program);
   return std::unique_ptr<ByteOutput>(new ByteOutput(std::move(core), made.key, path, made.working_path, made.is_in_place));
 }
 

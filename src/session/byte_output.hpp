@@ -20,6 +20,7 @@
 #include "pool/collective_count.hpp"
 #include "pool/journal.hpp"
 #include "pool/other_handles.hpp"
+#include "session/striping.hpp"
 
 namespace glean::session {
 
@@ -38,9 +39,10 @@ class ByteOutput {
   // Whether there is also one of every node among them: where an output is captured, all nodes know of it. Collective, one reduction.
   [[nodiscard]] static bool are_on_all_nodes(const Core& core, MPI_Comm comm);
   // Makes the working file, or opens the existing one. Collective over `comm`, which need not be the session's; throws on all of
-  // its ranks or none. Blocks while an earlier output of that name drains; throws invalid_state where one is open.
+  // its ranks or none. Blocks while an earlier output of that name drains; throws invalid_state where one is open. `of_program`: its hints
+  // for the stripes of a file that is made; settings go before them.
   [[nodiscard]] static std::unique_ptr<ByteOutput> open(std::shared_ptr<Core> core, MPI_Comm comm, const std::string& path,
-                                                        Existing existing);
+                                                        Existing existing, const StripingHints& of_program = {});
   // The working path of an output of that name that some ranks of the node have not closed. Local.
   [[nodiscard]] static std::optional<std::string> find_open(const Core& core, const std::string& path);
   // For a rank that opens the file beside those that have it open, on a handle of the MPI library's: where it is, under its final name,

@@ -251,19 +251,6 @@ void Core::prepare_to_spill() {
   pool_->header().spill_budget_bytes = settings().spill.budget_bytes;
 }
 
-void Core::warn_once(const std::string& text) {
-  if (warned_.insert(text).second) base::log(base::LogLevel::warning, "{}", text);
-}
-
-void Core::warn_in_place(const std::string& path, const std::string& why) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::string kind = why + std::filesystem::absolute(path).parent_path().string();
-  std::replace_if(kind.begin(), kind.end(), is_digit, '0');
-  kind.erase(std::unique(kind.begin(), kind.end(), [](char a, char b) { return a == '0' && b == '0'; }), kind.end());
-  if (!warned_.insert(kind).second) return;
-  base::log(base::LogLevel::warning, "'{}' is written in place, and not replaced when it is complete: {}", path, why);
-}
-
 plan::CollectivePlan Core::plan_collective(const std::string& file) const {
   const std::string directory = std::filesystem::absolute(file).parent_path().string();
   return plan::plan_collective(topology::discover_storage(directory), ranks_, nodes_->count(), settings().drain.request_bytes);

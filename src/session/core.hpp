@@ -130,10 +130,10 @@ class Core {
   void share(std::uint64_t job_output, pool::OutputKey key);
 
   // Warns once in a job, whichever ranks meet it: at once where rank 0 does, else when the session is closed. Local.
-  enum class Notice : std::uint64_t { files_not_on_all_nodes = 1, no_dropping_of_bytes = 2, pnetcdf_past_mpi_io = 4 };
+  enum class Notice : std::uint64_t { files_not_on_all_nodes = 1, no_dropping_of_bytes = 2, pnetcdf_past_mpi_io = 4, no_stripes = 8 };
   void notice(Notice what);
   // In the log of this process, each text once in a session.
-  void warn_once(const std::string& text);
+  void warn_once(const std::string& text, base::LogLevel level = base::LogLevel::warning);
   // That a file is written in place and not replaced, because of `why` (store::why_written_in_place()): once for files for the same reason
   // in directories whose paths differ in numbers only. Local.
   void warn_in_place(const std::string& path, const std::string& why);

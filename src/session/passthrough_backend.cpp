@@ -15,6 +15,7 @@
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "session/formats.hpp"
+#include "session/striping.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/posix/file.hpp"
 #include "topology/discover/discover.hpp"
@@ -60,6 +61,9 @@ class PassthroughBackend final : public Backend {
     core_->enlist(this);
     store::Tuning tuning;
     if (is_tuned()) tuning = {plan::hints_of(file.plan), file.plan.batch_bytes()};
+    const StripingHints striping = striping_hints(opening_.settings.striping);
+    tuning.hints.insert(tuning.hints.end(), striping.begin(), striping.end());
+    if (core_->is_root() && !striping.empty()) tell_where_none_are(*core_, file.path, opening_.settings.striping);
     const auto failed = caught([&] {
       file_ = create_directly(core_->comm(), file.path, *opening_.format, definitions, tuning);
     });

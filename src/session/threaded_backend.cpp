@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Puts go into the node's pool; the drain does the rest.
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "pool/description.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
+#include "session/striping.hpp"
 #include "store/description.hpp"
 #include "store/parts/part_index.hpp"
 
@@ -233,6 +236,7 @@ class ThreadedBackend final : public Backend {
                                            opening_.settings.full == base::WhenFull::synchronous, is_part(), false, {}, copies()};
       // Before there can be a file: recovery knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
+      make_striped();
       store::FileImage image = opening_.format->image(definitions, opening_.settings.range);
       description.layout = std::move(image.layout);
       description.metadata = std::move(image.metadata);
@@ -249,8 +253,19 @@ class ThreadedBackend final : public Backend {
       }
       return key;
     } catch (...) {
+      if (is_striped_) unlink(names.working_path.c_str());
       forget(key);
       throw;
+    }
+  }
+
+  // Drains call no MPI: where stripes are asked for, the file is there, and empty, before the drain opens it.
+  void make_striped() {
+    const base::Striping& striping = opening_.settings.striping;
+    if (!core_->pool().is_staged()) {
+      is_striped_ = make_striped_file(*core_, opening_.names.working_path, striping);
+    } else if (striping != base::Striping{}) {
+      core_->warn_once("stagers make files without the stripes that striping_factor, striping_unit and start_iodevice ask for");
     }
   }
 
@@ -274,6 +289,7 @@ class ThreadedBackend final : public Backend {
   std::vector<std::byte> described_;   // by the root, for other nodes
   store::PartIndex index_;             // by the root, where the file is one of several
   store::SystemCalls calls_;
+  bool is_striped_ = false;            // this rank has made the file
   // For an output that may drop.
   base::Bytes step_bytes_ = 0;      // about
   std::vector<bool> is_record_;     // of each variable

@@ -54,7 +54,8 @@ class Recover(RecoverTest):
             self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "nothing to recover\n", ""))
 
     def test_goes_on_where_the_drain_was_killed(self):
-        for variables in ({}, {"GLEAN_CHECKSUMS": "true"}, {"GLEAN_DRAIN_PLACE": "threads", "SLURM_JOB_ID": "17"}):
+        for variables in ({}, {"GLEAN_CHECKSUMS": "true"}, {"GLEAN_STRIPING_FACTOR": "4"},
+                          {"GLEAN_DRAIN_PLACE": "threads", "SLURM_JOB_ID": "17"}):
             with self.subTest(variables):
                 pool = self.killed(**variables)
                 run = self.recover(pool=pool)

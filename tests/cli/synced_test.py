@@ -107,6 +107,12 @@ class Synced(CommandTest):
                     self.assertFalse((self.data / "traj").exists())
                     self.assert_recovers(kind, "traj")
 
+    def test_is_published_by_recovery_where_the_mpi_library_has_made_the_file(self):
+        for io in LAYERS:
+            with self.subTest(io=io):
+                self.kill_all(self.start("mpiio", io, GLEAN_STRIPING_FACTOR="4"))
+                self.assert_recovers("mpiio", "traj")
+
     def test_is_published_beside_a_file_that_was_there(self):
         for kind in REPLACING:
             with self.subTest(kind):
