@@ -91,6 +91,22 @@ glean_status call(Handle* handle, Body&& body) noexcept {
   return barrier(handle->message, std::forward<Body>(body));
 }
 
+// Guards a definition or a put. What C++ refuses makes the output fail on all ranks; so does what this layer refuses before C++ is asked.
+template <class Body>
+glean_status changing_call(glean_output* output, Body&& body) noexcept {
+  return call(output, [&] {
+    try {
+      std::forward<Body>(body)();
+    } catch (const Error& error) {   // if it came from C++ this changes nothing: the first one counts
+      output->output.fail(error);
+      throw;
+    } catch (const std::bad_alloc&) {
+      output->output.fail(Error(Errc::io, "out of memory"));
+      throw;
+    }
+  });
+}
+
 template <class Pointer>
 Pointer required(Pointer pointer, const char* name) {
   if (pointer == nullptr) throw Error(Errc::invalid_argument, std::string("'") + name + "' is NULL");

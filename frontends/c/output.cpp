@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "values.hpp"
 
 using glean::c::call;
+using glean::c::changing_call;
 using glean::c::required;
 using glean::c::required_array;
 
@@ -48,7 +50,7 @@ const char* glean_output_message(const glean_output* output) {
 
 glean_status glean_output_define_dimension(glean_output* output, const char* name, uint64_t length,
                                            glean_dimension* dimension) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     required(dimension, "dimension");
     dimension->id = output->output.define_dimension(required(name, "name"), length).id;
   });
@@ -56,7 +58,7 @@ glean_status glean_output_define_dimension(glean_output* output, const char* nam
 
 glean_status glean_output_define_unlimited(glean_output* output, const char* name,
                                            glean_dimension* dimension) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     required(dimension, "dimension");
     dimension->id = output->unlimited = output->output.define_unlimited(required(name, "name")).id;
   });
@@ -64,7 +66,7 @@ glean_status glean_output_define_unlimited(glean_output* output, const char* nam
 
 glean_status glean_output_define_uniform_grid(glean_output* output, const glean_uniform_grid* description,
                                               glean_grid* grid) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     required(grid, "grid");
     grid->id = output->output.define_grid(glean::c::grid_of(description)).id;
   });
@@ -72,7 +74,7 @@ glean_status glean_output_define_uniform_grid(glean_output* output, const glean_
 
 glean_status glean_output_define_amr_grid(glean_output* output, const glean_amr_grid* description,
                                           glean_grid* grid) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     required(grid, "grid");
     grid->id = output->output.define_grid(glean::c::grid_of(description)).id;
   });
@@ -80,7 +82,7 @@ glean_status glean_output_define_amr_grid(glean_output* output, const glean_amr_
 
 glean_status glean_output_define_rectilinear_grid(glean_output* output, const glean_rectilinear_grid* description,
                                                   glean_grid* grid) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     required(grid, "grid");
     grid->id = output->output.define_grid(glean::c::grid_of(description)).id;
   });
@@ -88,7 +90,7 @@ glean_status glean_output_define_rectilinear_grid(glean_output* output, const gl
 
 glean_status glean_output_define_curvilinear_grid(glean_output* output, const glean_curvilinear_grid* description,
                                                   glean_grid* grid) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     required(grid, "grid");
     grid->id = output->output.define_grid(glean::c::grid_of(description)).id;
   });
@@ -96,7 +98,7 @@ glean_status glean_output_define_curvilinear_grid(glean_output* output, const gl
 
 glean_status glean_output_define_unstructured_mesh(glean_output* output, const glean_unstructured_mesh* description,
                                                    glean_grid* grid) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     required(grid, "grid");
     grid->id = output->output.define_grid(glean::c::grid_of(description)).id;
   });
@@ -107,13 +109,13 @@ size_t glean_lagrange_hexahedron_point(size_t i, size_t j, size_t k, size_t orde
 }
 
 glean_status glean_output_set_time(glean_output* output, double time, const char* unit) {
-  return call(output, [&] { output->output.set_time(time, unit == nullptr ? "" : unit); });
+  return changing_call(output, [&] { output->output.set_time(time, unit == nullptr ? "" : unit); });
 }
 
 glean_status glean_output_define_grid_variable(glean_output* output, const char* name, glean_type external,
                                                glean_grid grid, const glean_variable_options* options,
                                                glean_variable* variable) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     required(variable, "variable");
     const glean::Type type = glean::c::type_of(external);
     const glean::VariableOptions known = glean::c::options_of(options);
@@ -127,7 +129,7 @@ glean_status glean_output_define_variable(glean_output* output, const char* name
                                           const uint64_t* block_start, const uint64_t* block_count,
                                           size_t blocks, const glean_variable_options* options,
                                           glean_variable* variable) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     required(variable, "variable");
     required_array(dimensions, dimension_count, "dimensions");
     std::vector<glean::Dimension> ids(dimension_count);
@@ -146,7 +148,7 @@ glean_status glean_output_define_variable(glean_output* output, const char* name
 
 glean_status glean_output_define_attribute(glean_output* output, const char* name, glean_type type,
                                            const void* values, size_t count) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     output->output.attribute(glean::Variable{}, required(name, "name"), glean::c::type_of(type),
                              required_array(static_cast<const char*>(values), count, "values"), count);
   });
@@ -155,7 +157,7 @@ glean_status glean_output_define_attribute(glean_output* output, const char* nam
 glean_status glean_output_define_variable_attribute(glean_output* output, glean_variable variable,
                                                     const char* name, glean_type type, const void* values,
                                                     size_t count) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     output->output.attribute(real_variable(variable), required(name, "name"), glean::c::type_of(type),
                              required_array(static_cast<const char*>(values), count, "values"), count);
   });
@@ -171,7 +173,7 @@ glean_status glean_output_begin_step(glean_output* output) {
 
 glean_status glean_output_put(glean_output* output, glean_variable variable, glean_type memory,
                               const void* data, size_t elements) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     required_array(static_cast<const char*>(data), elements, "data");
     output->output.put_all(variable_of(variable), glean::c::type_of(memory), data, elements);
   });
@@ -180,16 +182,22 @@ glean_status glean_output_put(glean_output* output, glean_variable variable, gle
 glean_status glean_output_put_box(glean_output* output, glean_variable variable, size_t dimensions,
                                   const uint64_t* start, const uint64_t* count, glean_type memory,
                                   const void* first, const ptrdiff_t* strides) {
-  return call(output, [&] {
+  return changing_call(output, [&] {
     required_array(start, dimensions, "start");
     required_array(count, dimensions, "count");
+    const bool is_empty = std::find(count, count + dimensions, 0u) != count + dimensions;
+    if (!is_empty) required(first, "first");
     const std::span<const std::ptrdiff_t> steps(strides, strides == nullptr ? 0 : dimensions);
     output->output.put_box(variable_of(variable), {start, dimensions}, {count, dimensions}, glean::c::type_of(memory), first, steps);
   });
 }
 
+glean_status glean_output_fail(glean_output* output, glean_status status, const char* why) {
+  return call(output, [&] { output->output.fail(glean::Error(glean::c::errc_of(status), required(why, "why"))); });
+}
+
 glean_status glean_output_end_step(glean_output* output) {
-  return call(output, [&] { output->output.end_step(); });
+  return changing_call(output, [&] { output->output.end_step(); });
 }
 
 glean_status glean_output_find_variable(glean_output* output, const char* name, glean_variable* variable) {

@@ -59,6 +59,11 @@ static_assert(status_of(Errc::invalid_argument) == GLEAN_INVALID_ARGUMENT &&
 
 }  // namespace
 
+Errc errc_of(glean_status status) {
+  const int number = checked(static_cast<int>(status), GLEAN_INTERNAL, "status");
+  if (number == GLEAN_OK) throw Error(Errc::invalid_argument, "an output cannot fail with GLEAN_OK");
+  return number > GLEAN_UNSUPPORTED ? Errc::io : static_cast<Errc>(number - 1);
+}
 Type type_of(glean_type type) { return checked(static_cast<int>(type), Type::text, "type"); }
 Level level_of(glean_level level) { return checked(static_cast<int>(level), Level::durable, "level"); }
 Format format_of(glean_format format) { return checked(static_cast<int>(format), Format::vtk, "format"); }
@@ -105,14 +110,15 @@ std::vector<std::string> names_of(const char* const* names, std::size_t count) {
 }
 
 // Without points the type need not be set.
-Points points_of(const glean_points& points) {
+Points points_of(const glean_points* points) {
+  const glean_points given = sized(points, "points");
   Points known;
-  if (points.count == 0) return known;
-  known.type = type_of(points.type);
-  known.first = required(points.first, "points.first");
-  known.count = points.count;
-  known.point_stride = points.point_stride == 0 ? 3 : points.point_stride;
-  known.component_stride = points.component_stride == 0 ? 1 : points.component_stride;
+  if (given.count == 0) return known;
+  known.type = type_of(given.type);
+  known.first = required(given.first, "points.first");
+  known.count = given.count;
+  known.point_stride = given.point_stride == 0 ? 3 : given.point_stride;
+  known.component_stride = given.component_stride == 0 ? 1 : given.component_stride;
   return known;
 }
 

@@ -12,6 +12,8 @@
 
 namespace glean::c {
 
+// Of a call that has failed. What C++ has no code for, such as GLEAN_NO_MEMORY, is `io` there.
+[[nodiscard]] Errc errc_of(glean_status status);
 [[nodiscard]] Type type_of(glean_type type);
 [[nodiscard]] Level level_of(glean_level level);
 [[nodiscard]] Format format_of(glean_format format);

@@ -239,6 +239,12 @@ module glean_c_calls
       integer(c_int), value :: memory
       integer(c_ptrdiff_t), intent(in) :: strides(*)
     end function
+    integer(c_int) function c_output_fail(output, status, why) bind(C, name='glean_output_fail')
+      import
+      type(c_ptr), value :: output
+      integer(c_int), value :: status
+      character(kind=c_char), intent(in) :: why(*)
+    end function
     integer(c_int) function c_output_end_step(output) bind(C, name='glean_output_end_step')
       import
       type(c_ptr), value :: output

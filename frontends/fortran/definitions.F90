@@ -44,7 +44,7 @@ contains
     type(c_id) :: made
     integer(c_int) :: status
     if (length < 0) then
-      call refuse_definition(output%inside, 'glean_output_define_dimension', 'dimension '//trim(name)//' has a negative length', &
+      call refuse(output%inside, 'glean_output_define_dimension', 'dimension '//trim(name)//' has a negative length', &
           stat, errmsg)
       return
     end if
@@ -146,7 +146,7 @@ contains
       allocate (blocks%start(n, 0), blocks%count(n, 0))
     end if
     if (wrong /= '') then
-      call refuse_definition(output%inside, 'glean_output_define_uniform_grid', wrong, stat, errmsg)
+      call refuse(output%inside, 'glean_output_define_uniform_grid', wrong, stat, errmsg)
       return
     end if
     cells = shape(n:1:-1)
@@ -201,7 +201,7 @@ contains
     n = size(cells_per_block)
     mine = size(level)
     if (size(parent) /= mine .or. any(shape(lower) /= [n, mine]) .or. any(shape(upper) /= [n, mine])) then
-      call refuse_definition(output%inside, 'glean_output_define_amr_grid', &
+      call refuse(output%inside, 'glean_output_define_amr_grid', &
           'level and parent need a member for each block; lower and upper have the shape (dimensions, blocks)', stat, errmsg)
       return
     end if
@@ -281,7 +281,7 @@ contains
     if (associated(output%inside)) n = n - count_of(ids%id, output%inside%unlimited)
     wrong = blocks_or_why(indices_of(start), indices_of(count), n, blocks)
     if (wrong /= '') then
-      call refuse_definition(output%inside, 'glean_output_define_variable', 'variable '//trim(name)//': '//wrong, stat, errmsg)
+      call refuse(output%inside, 'glean_output_define_variable', 'variable '//trim(name)//': '//wrong, stat, errmsg)
       return
     end if
     status = c_output_define_variable(handle_of(output%inside), c_text(name), int(external, c_int), ids, size(ids, kind=c_size_t), &

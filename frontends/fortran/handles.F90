@@ -6,11 +6,11 @@ module glean_handles
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_null_char, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: error_unit, int64
   use glean_values, only: GLEAN_INVALID_ARGUMENT, GLEAN_OK
-  use glean_c_calls, only: c_id, c_input_message, c_output_define_dimension, c_output_message, c_session_message, c_strlen
+  use glean_c_calls, only: c_input_message, c_output_fail, c_output_message, c_session_message, c_strlen
   implicit none
   private
   public :: glean_session, glean_output, glean_input, handle_state, block_list
-  public :: OF_SESSION, OF_OUTPUT, OF_INPUT, new_state, forget_state, handle_of, finish, refuse_definition, message_of, text_of, c_text
+  public :: OF_SESSION, OF_OUTPUT, OF_INPUT, new_state, forget_state, handle_of, finish, refuse, message_of, text_of, c_text
 
   enum, bind(C)
     enumerator :: OF_SESSION = 1, OF_OUTPUT, OF_INPUT
@@ -105,18 +105,16 @@ contains
     stat = told
   end subroutine finish
 
-  ! What the modules of this folder refuse, the library has to know of, so that nothing incomplete is published: it gets a dimension that
-  ! cannot be, with a name that tells all ranks why.
-  subroutine refuse_definition(state, call, wrong, stat, errmsg)
+  ! What the modules of this folder refuse, the library has to know of, so that all ranks are told why and nothing incomplete is published.
+  subroutine refuse(state, call, wrong, stat, errmsg)
     type(handle_state), pointer, intent(in) :: state
     character(len=*), intent(in) :: call, wrong
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    type(c_id) :: none
     integer(c_int) :: status
-    status = c_output_define_dimension(handle_of(state), c_text(wrong), 0_int64, none)
+    status = c_output_fail(handle_of(state), GLEAN_INVALID_ARGUMENT, c_text(wrong))
     call finish(state, call, GLEAN_INVALID_ARGUMENT, stat, errmsg, wrong)
-  end subroutine refuse_definition
+  end subroutine refuse
 
   subroutine keep(state, call, status, message)
     type(handle_state), pointer, intent(in) :: state

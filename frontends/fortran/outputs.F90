@@ -10,6 +10,7 @@ module glean_outputs
   implicit none
   private
   public :: glean_output_open, glean_output_message, glean_output_end_definitions, glean_output_begin_step, glean_output_end_step
+  public :: glean_output_fail
   public :: glean_output_find_variable, glean_output_wait, glean_output_reached, glean_output_close, glean_output_close_at
   public :: glean_output_free
 
@@ -67,6 +68,17 @@ contains
     character(len=*), intent(inout), optional :: errmsg
     call finish(output%inside, 'glean_output_begin_step', c_output_begin_step(handle_of(output%inside)), stat, errmsg)
   end subroutine glean_output_begin_step
+
+  ! For what the program refuses by itself: the output goes on as if a definition or put of this rank had failed with `status` and `why`.
+  ! Local.
+  subroutine glean_output_fail(output, status, why, stat, errmsg)
+    type(glean_output), intent(in) :: output
+    integer, intent(in) :: status
+    character(len=*), intent(in) :: why
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call finish(output%inside, 'glean_output_fail', c_output_fail(handle_of(output%inside), int(status, c_int), c_text(why)), stat, errmsg)
+  end subroutine glean_output_fail
 
   ! Ends this rank's part of the step. Local.
   subroutine glean_output_end_step(output, stat, errmsg)

@@ -2,7 +2,7 @@
 !
 ! What is put into an output: arrays of every kind and rank, and attributes. put_kind.inc has the calls for one kind.
 module glean_puts
-  use, intrinsic :: iso_c_binding, only: c_int, c_loc, c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_int, c_loc, c_ptr, c_ptrdiff_t, c_size_t
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use glean_values
   use glean_handles
@@ -112,7 +112,7 @@ contains
     if (code == GLEAN_TEXT) call as_elements(section, dimensions)
     wrong = why_not(section, blocks)
     if (wrong /= '') then
-      call refuse_put(output, variable, 'glean_output_put', wrong, stat, errmsg)
+      call refuse(output%inside, 'glean_output_put', wrong, stat, errmsg)
       return
     end if
     if (section%contiguous == 1) then
@@ -183,27 +183,13 @@ contains
       wrong = 'start '//shape_text(start)//': indices count from 1'
     end if
     if (wrong /= '') then
-      call refuse_put(output, variable, 'glean_output_put_box', wrong, stat, errmsg)
+      call refuse(output%inside, 'glean_output_put_box', wrong, stat, errmsg)
       return
     end if
     count = counts_of(section, n)
     call finish(output%inside, 'glean_output_put_box', &
         put_strided(output, variable, section, start(n:1:-1) - 1, count(n:1:-1), code, 0_int64), stat, errmsg)
   end subroutine put_section
-
-  ! What this module refuses, the library has to know of, so that nothing incomplete is published: it gets a box that no variable has.
-  subroutine refuse_put(output, variable, call, wrong, stat, errmsg)
-    type(glean_output), intent(in) :: output
-    type(glean_variable), intent(in) :: variable
-    character(len=*), intent(in) :: call, wrong
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    integer(int64), parameter :: nowhere(RANK_MAX + 1) = 0
-    integer(c_int) :: status
-    status = c_output_put_box(handle_of(output%inside), c_id(variable%id - 1), size(nowhere, kind=c_size_t), nowhere, nowhere, GLEAN_INT8, &
-        c_null_ptr, nowhere)
-    call finish(output%inside, call, GLEAN_INVALID_ARGUMENT, stat, errmsg, wrong)
-  end subroutine refuse_put
 
   ! One box of C's, whose first element lies `offset` bytes behind that of the section. Where neighbours are not whole elements apart, the
   ! elements are gathered first.
@@ -268,10 +254,10 @@ contains
     external = code
     if (present(type)) external = int(type, c_int)
     if (section%rank > 1 .or. section%sized == 0) then
-      call refuse_definition(output%inside, call_name, 'attribute '//trim(name)//' has more than one dimension', stat, errmsg)
+      call refuse(output%inside, call_name, 'attribute '//trim(name)//' has more than one dimension', stat, errmsg)
       return
     else if (.not. same_size(external, code)) then
-      call refuse_definition(output%inside, call_name, &
+      call refuse(output%inside, call_name, &
           'attribute '//trim(name)//': an integer can be made an unsigned one of its own size, and nothing else', stat, errmsg)
       return
     end if

@@ -25,7 +25,9 @@
  * Every call says whether it is Local (no other rank is needed) or Collective (all ranks of the session call
  * it in the same order), and whether it Blocks. All return a status. A collective call fails on every rank or
  * on none. What a call gives back through pointers is set only when it succeeds. A failed call leaves its
- * message in the handle that it was called with. Handles are not thread-safe: one thread of a rank at a time.
+ * message in the handle that it was called with. A definition or put that fails on one rank makes the output fail: the other
+ * ranks are told at their next collective call, and nothing incomplete is published, whatever the rank does after it.
+ * Handles are not thread-safe: one thread of a rank at a time.
  *
  * Pointers must not be NULL unless the comment says so. Structures that can grow start with their size, which
  * the caller sets to sizeof; members that are zero have their default.
@@ -335,6 +337,10 @@ GLEAN_CHECKED glean_status glean_output_put(glean_output *output, glean_variable
 GLEAN_CHECKED glean_status glean_output_put_box(glean_output *output, glean_variable variable,
     size_t dimensions, const uint64_t *start, const uint64_t *count, glean_type memory, const void *first,
     const ptrdiff_t *strides);
+
+/* For what a program or a language binding refuses by itself, an array of another shape for example: the output goes on as
+ * if a definition or put of this rank had failed with `status` and `why`. Local. */
+GLEAN_CHECKED glean_status glean_output_fail(glean_output *output, glean_status status, const char *why);
 
 /* Ends this rank's part of the step; the drain starts on it when all ranks have. Local. */
 GLEAN_CHECKED glean_status glean_output_end_step(glean_output *output);

@@ -260,8 +260,8 @@ class Output {
   void put_box(Variable variable, std::span<const std::uint64_t> start, std::span<const std::uint64_t> count, Type memory,
                const void* first, std::span<const std::ptrdiff_t> strides);
   void attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count);
-  // For what a language binding refuses by itself, an array of another shape for example: the output goes on as if a definition or a
-  // put of this rank had thrown `error`, and is not published. Local.
+  // For what a program or a language binding refuses by itself, an array of another shape for example: the output goes on as if a
+  // definition or a put of this rank had thrown `error`, and is not published. Local.
   void fail(const Error& error);
 
   // Ends this rank's part of the step; the drain starts on it when all ranks have. Local, no waiting.

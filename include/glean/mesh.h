@@ -78,6 +78,7 @@ typedef struct glean_rectilinear_grid {
 
 /* Where points are in memory: x, y, z of each, at any stride in elements. */
 typedef struct glean_points {
+  size_t size;                /* sizeof(glean_points) */
   glean_type type;            /* GLEAN_FLOAT32 or GLEAN_FLOAT64 */
   const void *first;          /* x of the first */
   size_t count;
@@ -93,7 +94,8 @@ typedef struct glean_curvilinear_grid {
   size_t blocks;                      /* of cells: what this rank holds; may be 0 */
   const uint64_t *block_start;        /* [blocks][dimensions] */
   const uint64_t *block_count;        /* [blocks][dimensions] */
-  glean_points points;                /* of the blocks, one after the other: one more than cells in each dimension, row-major */
+  const glean_points *points;         /* of the blocks, one after the other: one more than cells in each dimension, row-major;
+                                         NULL: none */
   const char *const *dimension_names; /* [dimensions]; NULL: i; j, i; k, j, i */
 } glean_curvilinear_grid;
 
@@ -101,7 +103,7 @@ typedef struct glean_curvilinear_grid {
  * points and cells of all ranks, by rank. */
 typedef struct glean_unstructured_mesh {
   size_t size;                 /* sizeof(glean_unstructured_mesh) */
-  glean_points points;
+  const glean_points *points;  /* NULL: none */
   size_t cells;
   const uint8_t *types;        /* [cells] glean_cell_type */
   const int64_t *offsets;      /* [cells + 1] where the points of each cell begin; NULL where each type has a fixed number of points */

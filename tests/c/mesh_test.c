@@ -91,11 +91,15 @@ static void a_curvilinear_grid_arrives(glean_session *session, const char *path)
   mesh.blocks = 1;
   mesh.block_start = start;
   mesh.block_count = count;
-  mesh.points.type = GLEAN_FLOAT32;
-  mesh.points.first = xyz;
-  mesh.points.count = 4;
-  mesh.points.point_stride = 1;
-  mesh.points.component_stride = 4;
+  glean_points points;
+  memset(&points, 0, sizeof points);
+  points.size = sizeof points;
+  points.type = GLEAN_FLOAT32;
+  points.first = xyz;
+  points.count = 4;
+  points.point_stride = 1;
+  points.component_stride = 4;
+  mesh.points = &points;
   glean_grid grid = {-1};
   OUT(glean_output_define_curvilinear_grid(out, &mesh, &grid));
   OUT(glean_output_begin_step(out));
@@ -107,15 +111,18 @@ static void a_curvilinear_grid_arrives(glean_session *session, const char *path)
   free(y);
 }
 
-static void fill_tetrahedron(glean_unstructured_mesh *mesh) {
+static void fill_tetrahedron(glean_unstructured_mesh *mesh, glean_points *points) {
   static const double xyz[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
   static const uint8_t types[1] = {GLEAN_TETRA};
   static const int64_t connectivity[4] = {3, 2, 1, 0};
   memset(mesh, 0, sizeof *mesh);
   mesh->size = sizeof *mesh;
-  mesh->points.type = GLEAN_FLOAT64;
-  mesh->points.first = xyz;
-  mesh->points.count = 4;
+  memset(points, 0, sizeof *points);
+  points->size = sizeof *points;
+  points->type = GLEAN_FLOAT64;
+  points->first = xyz;
+  points->count = 4;
+  mesh->points = points;
   mesh->cells = 1;
   mesh->types = types;
   mesh->connectivity = connectivity;
@@ -126,7 +133,8 @@ static void fill_tetrahedron(glean_unstructured_mesh *mesh) {
 static void an_unstructured_mesh_arrives(glean_session *session, const char *path, glean_format format) {
   glean_output *out = opened(session, path, format);
   glean_unstructured_mesh mesh;
-  fill_tetrahedron(&mesh);
+  glean_points points;
+  fill_tetrahedron(&mesh, &points);
   glean_grid grid = {-1};
   OUT(glean_output_define_unstructured_mesh(out, &mesh, &grid));
   glean_variable rank_of = {-1};
@@ -153,19 +161,48 @@ static void an_unstructured_mesh_arrives(glean_session *session, const char *pat
 static void a_mesh_that_is_wrong_says_all(glean_session *session, const char *path) {
   glean_output *out = opened(session, path, GLEAN_VTK);
   glean_unstructured_mesh mesh;
-  fill_tetrahedron(&mesh);
-  mesh.points.count = 3;
+  glean_points points;
+  fill_tetrahedron(&mesh, &points);
+  points.count = 3;
   mesh.connectivity_length = 3;
   glean_grid grid = {-1};
   EXPECT(glean_output_define_unstructured_mesh(out, &mesh, &grid) == GLEAN_INVALID_ARGUMENT);
   EXPECT(strstr(glean_output_message(out), "4 points by their offsets") != NULL);
   mesh.connectivity_length = 4;
-  mesh.points.type = GLEAN_INT32;
+  points.type = GLEAN_INT32;
   EXPECT(glean_output_define_unstructured_mesh(out, &mesh, &grid) == GLEAN_INVALID_ARGUMENT);
-  mesh.points.type = GLEAN_FLOAT64;
+  points.type = GLEAN_FLOAT64;
   EXPECT(glean_output_define_unstructured_mesh(out, &mesh, &grid) == GLEAN_INVALID_ARGUMENT);
   EXPECT(strstr(glean_output_message(out), "cell 0 has point 3, and this rank has points 0 to 2") != NULL);
   glean_output_free(out);
+}
+
+/* As structures that an older or newer program has filled. */
+static void points_start_with_their_size(glean_session *session, const char *path) {
+  glean_output *out = opened(session, path, GLEAN_VTK);
+  struct {
+    glean_points known;
+    long newer;
+  } future;
+  memset(&future, 0, sizeof future);
+  glean_unstructured_mesh mesh;
+  fill_tetrahedron(&mesh, &future.known);
+  glean_grid grid = {-1};
+  future.known.size = 0;
+  EXPECT(glean_output_define_unstructured_mesh(out, &mesh, &grid) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(strstr(glean_output_message(out), "'points' has no size") != NULL);
+  future.known.size = sizeof future;
+  future.newer = 1;
+  EXPECT(glean_output_define_unstructured_mesh(out, &mesh, &grid) == GLEAN_UNSUPPORTED);
+  EXPECT(grid.id == -1);
+  glean_output_free(out);
+
+  out = opened(session, path, GLEAN_VTK);
+  future.newer = 0;
+  future.known.point_stride = 0;
+  OUT(glean_output_define_unstructured_mesh(out, &mesh, &grid));
+  OUT(glean_output_begin_step(out));
+  closed(out);
 }
 
 int main(int argc, char **argv) {
@@ -173,8 +210,8 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc < 2) return 2;
-  char path[5][4096];
-  for (int i = 0; i < 5; ++i) snprintf(path[i], sizeof path[i], "%s/c_mesh_%d_%d", argv[1], ranks, i);
+  char path[6][4096];
+  for (int i = 0; i < 6; ++i) snprintf(path[i], sizeof path[i], "%s/c_mesh_%d_%d", argv[1], ranks, i);
   EXPECT(glean_lagrange_hexahedron_point(1, 1, 1, 2) == 26);
   glean_session *session = NULL;
   char message[256] = "";
@@ -188,6 +225,7 @@ int main(int argc, char **argv) {
   an_unstructured_mesh_arrives(session, path[2], GLEAN_CDF5);
   an_unstructured_mesh_arrives(session, path[3], GLEAN_VTK);
   a_mesh_that_is_wrong_says_all(session, path[4]);
+  points_start_with_their_size(session, path[5]);
   if (glean_session_close(session) != GLEAN_OK) ++failures;
   glean_session_free(session);
   MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -19,6 +19,7 @@ program wrong_calls
   call definitions_that_cannot_be()
   call shapes_and_ranks_that_do_not_fit()
   call other_ranks_that_do_fit()
+  call what_one_rank_refuses_all_are_told()
   call failures_without_stat_are_kept()
   call what_an_output_kept_goes_to_its_session()
   call reads_that_do_not_fit()
@@ -199,6 +200,33 @@ contains
     call ok('close it')
     call glean_output_free(out)
   end subroutine other_ranks_that_do_fit
+
+  subroutine what_one_rank_refuses_all_are_told()
+    type(glean_output) :: out
+    type(glean_dimension) :: x
+    type(glean_variable) :: v
+    integer :: kind
+    do kind = 1, 2
+      call glean_output_open(session, file('refused'), GLEAN_CDF5, out)
+      call glean_output_define_dimension(out, 'x', 4 * ranks, x)
+      call glean_output_define_variable(out, 'v', GLEAN_INT32, [x], [4 * me + 1], [4], v)
+      call glean_output_begin_step(out)
+      call glean_output_put(out, v, [1, 2, 3, 4])
+      if (me == ranks - 1 .and. kind == 1) then
+        call glean_output_fail(out, GLEAN_IO, 'it has not converged', stat, errmsg)
+        call ok('fail')
+      else if (me == ranks - 1) then
+        call glean_output_put(out, v, [1, 2, 3], stat, errmsg)
+        call failed(GLEAN_INVALID_ARGUMENT, 'shape (3)', 'an array of another shape')
+      end if
+      call glean_output_end_step(out)
+      call glean_output_close_at(out, GLEAN_DURABLE, 60d0, stat, errmsg)
+      if (kind == 1) call failed(GLEAN_IO, 'it has not converged', 'what a program refuses')
+      if (kind == 2) call failed(GLEAN_INVALID_ARGUMENT, 'the array has the shape (3)', 'what the module refuses')
+      call glean_output_free(out)
+      call expect(.not. exists(file('refused')), 'what a rank has refused is not published')
+    end do
+  end subroutine what_one_rank_refuses_all_are_told
 
   subroutine failures_without_stat_are_kept()
     type(glean_output) :: out
