@@ -38,8 +38,12 @@ install(TARGETS glean EXPORT glean LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 export(EXPORT glean NAMESPACE glean:: FILE ${PROJECT_BINARY_DIR}/glean-targets.cmake)   # the build is found as what is installed
 install(EXPORT glean NAMESPACE glean:: FILE glean-targets.cmake DESTINATION ${package})
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/glean" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/glean-config.cmake.in
-                              ${PROJECT_BINARY_DIR}/glean-config.cmake INSTALL_DESTINATION ${package})
+set(GLEAN_HAS_HDF5 FALSE)
+if(TARGET glean_hdf5_module)
+  set(GLEAN_HAS_HDF5 TRUE)
+endif()
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/glean-config.cmake.in ${PROJECT_BINARY_DIR}/glean-config.cmake
+                              INSTALL_DESTINATION ${package} PATH_VARS GLEAN_PYTHON_PACKAGES)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/glean-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/glean-config.cmake ${PROJECT_BINARY_DIR}/glean-config-version.cmake
         DESTINATION ${package})
@@ -52,3 +56,21 @@ foreach(page IN LISTS pages)
   string(REGEX MATCH "[0-9]$" section "${page}")
   install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
+
+# Environment modules, for Lmod (Lua) and for Environment Modules (Tcl). Where they lead is known when they are installed.
+set(modulefiles "${CMAKE_INSTALL_DATADIR}/modulefiles/glean")
+foreach(kind IN ITEMS lua tcl)
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/modulefile/glean.${kind}.in ${PROJECT_BINARY_DIR}/modulefile.${kind} @ONLY)
+endforeach()
+install(CODE "
+  foreach(kind IN ITEMS lua tcl)
+    set(modulefile \"\${CMAKE_INSTALL_PREFIX}/${modulefiles}/${PROJECT_VERSION}\")
+    if(kind STREQUAL \"lua\")
+      string(APPEND modulefile .lua)
+    endif()
+    message(STATUS \"Installing: \$ENV{DESTDIR}\${modulefile}\")
+    file(READ \"${PROJECT_BINARY_DIR}/modulefile.\${kind}\" text)
+    string(REPLACE \"<prefix>\" \"\${CMAKE_INSTALL_PREFIX}\" text \"\${text}\")
+    file(WRITE \"\$ENV{DESTDIR}\${modulefile}\" \"\${text}\")
+    list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${modulefile}\")
+  endforeach()")
