@@ -47,6 +47,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/glean-config.cmake.in 
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/glean-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/glean-config.cmake ${PROJECT_BINARY_DIR}/glean-config-version.cmake
         DESTINATION ${package})
+file(RELATIVE_PATH GLEAN_PREFIX_OF_PC "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")   # wherever `cmake --install --prefix` puts it
 configure_file(${PROJECT_SOURCE_DIR}/cmake/glean.pc.in ${PROJECT_BINARY_DIR}/glean.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/glean.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
