@@ -23,6 +23,17 @@ class CheckApi(unittest.TestCase):
             shutil.copy(SOURCE / name, self.root / name)
         shutil.copytree(SOURCE / FORTRAN, self.root / FORTRAN)
         shutil.copytree(SOURCE / PYTHON, self.root / PYTHON)
+        for name in ("tests", "examples", "src"):
+            (self.root / name).symlink_to(SOURCE / name)
+
+    def change_test(self, folder, old, new):
+        """Changes the text wherever it stands in the tests of one language; the others have no tests then."""
+        (self.root / "tests").unlink()
+        shutil.copytree(SOURCE / "tests" / folder, self.root / "tests" / folder)
+        texts = [(path, path.read_text()) for path in (self.root / "tests").rglob("*.*")]
+        self.assertTrue(any(old in text for _, text in texts), old)
+        for path, text in texts:
+            path.write_text(text.replace(old, new))
 
     def change(self, name, old, new):
         text = (self.root / name).read_text()
@@ -108,6 +119,32 @@ class CheckApi(unittest.TestCase):
     def test_a_member_that_python_does_not_have(self):
         self.change(FILES[0], "  std::uint64_t puts = 0;", "  std::uint64_t puts = 0;\n  std::uint64_t waits = 0;")
         self.assertIn("Statistics has other members in Python: waits", self.problems())
+
+    def test_a_call_that_no_test_makes(self):
+        for folder, language, old, new, call in (
+                ("c", "C", "glean_output_reached(", "glean_output_done(", "glean_output_reached"),
+                ("fortran_api", "Fortran", "glean_output_reached(", "glean_output_done(", "glean_output_reached"),
+                ("python", "Python", ".abandon(", ".leave(", "Session.abandon"),
+                ("python", "Python", "output.reached(", "file.is_at(", "Output.reached"),
+                ("session", "C++", ".reached(", ".is_at(", "Output::reached"),
+                ("session", "C++", ".attributes(", ".all(", "Input::attributes")):
+            with self.subTest(language=language, call=call):
+                self.doCleanups()
+                self.setUp()
+                self.change_test(folder, old, new)
+                self.assertIn(f"no test makes the {language} call {call}\n", self.problems())
+
+    def test_a_call_in_a_comment_is_none(self):
+        self.change_test("c", "OUT(glean_output_reached(", "OUT(other(out)); // glean_output_reached(")
+        self.assertIn("no test makes the C call glean_output_reached\n", self.problems())
+
+    def test_a_hole_without_a_reason(self):
+        self.change(FILES[2], "- `Input::attributes`:", "- Attributes:")
+        self.assertIn("the page does not say why Fortran has nothing for `Input::attributes`", self.problems())
+
+    def test_a_hole_in_the_column_of_c(self):
+        self.change(FILES[2], "| `Output::fail` | none |", "| `Output::fail` | |")
+        self.assertIn("the row 'say that this rank could not do what a language binding has refused' has nothing in C\n", self.problems())
 
     def test_a_comment_that_does_not_say_who_calls(self):
         self.change(FILES[1], "the drain starts on it when all ranks have. Local. */", "it starts. */")

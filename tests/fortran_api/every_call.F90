@@ -185,6 +185,9 @@ contains
     call glean_input_variable_attribute(in, found, 'factors', factors, stat=stat, errmsg=errmsg)
     call ok('read numbers')
     call expect(factors(1) == 1.5 .and. factors(2) == 2.5, 'the numbers are those that were written')
+    call glean_input_find_variable(in, 'nothing', found, stat, errmsg)
+    call failed(GLEAN_NOT_FOUND, 'nothing', 'finding what the file has not')
+    call expect(index(glean_input_message(in), 'nothing') > 0, 'the message stays with the input')
     call glean_input_free(in)
   end subroutine a_uniform_grid_and_records_arrive
 

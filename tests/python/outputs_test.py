@@ -233,6 +233,22 @@ class Outputs(ranks.Ranks):
         with glean.Session(MPI.COMM_SELF, mode="passthrough") as reader:
             self.assertEqual(reader.open_input(self.path("a.nc"))["v"][:].tolist(), list(range(SIZE - 1)))
 
+    def test_a_session_that_is_given_up_leaves_what_was_closed_and_nothing_else(self):
+        session = self.session()
+        self.write(session, "closed.nc", {"v": np.array([1.0])})
+        session.wait("durable")
+        output = session.open(self.path("open.nc"))
+        v = output.variable("v", "i4", [output.dimension("x", SIZE)], blocks=[self.rows()])
+        with output.step() as step:
+            step.put(v, [RANK])
+
+        session.abandon()
+
+        with self.assertRaises(glean.InvalidState):
+            session.open(self.path("more.nc"))
+        COMM.barrier()
+        self.assertEqual([path.name for path in self.directory.glob("[a-z]*")], ["closed.nc"])
+
     def test_what_is_not_closed_is_told_as_soon_as_it_is_forgotten(self):
         session = self.session()
         output = session.open(self.path("a.nc"))
