@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <new>
 #include <optional>
 #include <string>
@@ -47,8 +48,16 @@ struct glean_output {
 };
 
 struct glean_input {
+  // Throws what Input's calls throw.
+  explicit glean_input(glean::Input&& opened);
+  // That of a variable, or with -1 of the file. Throws what Input::attributes throws.
+  [[nodiscard]] const std::vector<glean::AttributeDescription>& attributes_of(int variable);
+
   glean::Input input;
+  // What descriptions point to.
   std::vector<glean::VariableDescription> variables;
+  std::vector<std::vector<const char*>> dimension_names;              // of each variable
+  std::map<int, std::vector<glean::AttributeDescription>> attributes;   // of variables that were asked for
   std::string message;
 };
 

@@ -20,15 +20,25 @@ std::size_t read_attribute(const glean_input& input, glean::Variable variable, c
 
 }  // namespace
 
+glean_input::glean_input(glean::Input&& opened) : input(std::move(opened)), variables(input.variables()) {
+  for (const auto& variable : variables) {
+    std::vector<const char*>& names = dimension_names.emplace_back();
+    for (const std::string& name : variable.dimensions) names.push_back(name.c_str());
+  }
+}
+
+const std::vector<glean::AttributeDescription>& glean_input::attributes_of(int variable) {
+  const auto seen = attributes.find(variable);
+  return seen != attributes.end() ? seen->second : attributes.emplace(variable, input.attributes({variable})).first->second;
+}
+
 extern "C" {
 
 glean_status glean_input_open(glean_session* session, const char* path, const glean_input_options* options,
                               glean_input** input) {
   return call(session, [&] {
     required(input, "input");
-    glean::Input opened = session->session.open_input(required(path, "path"), glean::c::options_of(options));
-    std::vector<glean::VariableDescription> variables = opened.variables();
-    *input = new glean_input{std::move(opened), std::move(variables), {}};
+    *input = new glean_input(session->session.open_input(required(path, "path"), glean::c::options_of(options)));
   });
 }
 
@@ -46,13 +56,16 @@ glean_status glean_input_describe(glean_input* input, glean_variable variable,
                                   glean_variable_description* description) {
   return call(input, [&] {
     static_cast<void>(input->input.describe({variable.id}));   // says what is wrong with the handle
-    const glean::VariableDescription& seen = input->variables[static_cast<std::size_t>(variable.id)];
+    const auto number = static_cast<std::size_t>(variable.id);
+    const glean::VariableDescription& seen = input->variables[number];
     glean::c::fill_sized(description, "description", [&](glean_variable_description& known) {
       known.name = seen.name.c_str();
       known.external = static_cast<glean_type>(seen.external);
       known.per_step = seen.per_step ? 1 : 0;
       known.dimensions = seen.shape.size();
       known.shape = seen.shape.data();
+      known.names = seen.dimensions.size();
+      known.dimension_names = input->dimension_names[number].data();
     });
   });
 }
@@ -78,6 +91,26 @@ glean_status glean_input_read(glean_input* input, glean_variable variable, uint6
       box = {{start, start + dimensions}, {count, count + dimensions}};
     }
     input->input.read_box({variable.id}, step, box, glean::c::type_of(memory), data, elements);
+  });
+}
+
+glean_status glean_input_attributes(glean_input* input, glean_variable variable, size_t* count) {
+  return call(input, [&] { *required(count, "count") = input->attributes_of(variable.id).size(); });
+}
+
+glean_status glean_input_describe_attribute(glean_input* input, glean_variable variable, size_t index,
+                                            glean_attribute_description* description) {
+  return call(input, [&] {
+    const auto& attributes = input->attributes_of(variable.id);
+    if (index >= attributes.size()) {
+      throw glean::Error(glean::Errc::not_found, "no attribute has the number " + std::to_string(index) + ": there are " +
+                                                     std::to_string(attributes.size()));
+    }
+    glean::c::fill_sized(description, "description", [&](glean_attribute_description& known) {
+      known.name = attributes[index].name.c_str();
+      known.external = static_cast<glean_type>(attributes[index].external);
+      known.elements = attributes[index].elements;
+    });
   });
 }
 

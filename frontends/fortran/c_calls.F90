@@ -68,7 +68,16 @@ module glean_c_calls
     integer(c_int) :: external = 0, per_step = 0
     integer(c_size_t) :: dimensions = 0
     type(c_ptr) :: shape = c_null_ptr
+    integer(c_size_t) :: names = 0
+    type(c_ptr) :: dimension_names = c_null_ptr
   end type c_variable_description
+
+  type, bind(C) :: c_attribute_description
+    integer(c_size_t) :: size = 0
+    type(c_ptr) :: name = c_null_ptr
+    integer(c_int) :: external = 0
+    integer(c_size_t) :: elements = 0
+  end type c_attribute_description
 
   interface
     integer(c_size_t) function c_strlen(text) bind(C, name='strlen')
@@ -323,6 +332,20 @@ module glean_c_calls
       integer(c_int64_t), intent(in) :: start(*), count(*)
       integer(c_int), value :: memory
       integer(c_size_t), value :: elements
+    end function
+    integer(c_int) function c_input_attributes(input, variable, count) bind(C, name='glean_input_attributes')
+      import
+      type(c_ptr), value :: input
+      type(c_id), value :: variable
+      integer(c_size_t), intent(inout) :: count
+    end function
+    integer(c_int) function c_input_describe_attribute(input, variable, index, description) &
+        bind(C, name='glean_input_describe_attribute')
+      import
+      type(c_ptr), value :: input
+      type(c_id), value :: variable
+      integer(c_size_t), value :: index
+      type(c_attribute_description), intent(inout) :: description
     end function
     integer(c_int) function c_input_attribute(input, name, memory, values, room, count) bind(C, name='glean_input_attribute')
       import

@@ -2,7 +2,7 @@
 !
 ! Reading files, of this session or others; what is read into, see reads.F90.
 module glean_inputs
-  use, intrinsic :: iso_c_binding, only: c_double, c_f_pointer, c_int, c_int64_t, c_size_t, c_sizeof
+  use, intrinsic :: iso_c_binding, only: c_double, c_f_pointer, c_int, c_int64_t, c_ptr, c_size_t, c_sizeof
   use, intrinsic :: iso_fortran_env, only: int64, real64
   use glean_values
   use glean_handles
@@ -10,7 +10,7 @@ module glean_inputs
   implicit none
   private
   public :: glean_input_open, glean_input_message, glean_input_steps, glean_input_variables, glean_input_describe
-  public :: glean_input_find_variable, glean_input_free
+  public :: glean_input_find_variable, glean_input_attributes, glean_input_describe_attribute, glean_input_free
 
 contains
 
@@ -89,7 +89,9 @@ contains
     character(len=*), intent(inout), optional :: errmsg
     type(c_variable_description) :: seen
     integer(c_int64_t), pointer :: shape_c(:)
+    type(c_ptr), pointer :: names_c(:)
     integer(c_int) :: status
+    integer :: i
     seen%size = c_sizeof(seen)
     status = c_input_describe(handle_of(input%inside), c_id(variable%id - 1), seen)
     if (status == GLEAN_OK) then
@@ -102,6 +104,12 @@ contains
         call c_f_pointer(seen%shape, shape_c, [seen%dimensions])
         description%shape = shape_c(size(shape_c):1:-1)
       end if
+      if (allocated(description%dimension_names)) deallocate (description%dimension_names)
+      allocate (description%dimension_names(seen%names))
+      if (seen%names > 0) call c_f_pointer(seen%dimension_names, names_c, [seen%names])
+      do i = 1, size(description%dimension_names)
+        description%dimension_names(i) = text_of(names_c(size(names_c) + 1 - i))
+      end do
     end if
     call finish(input%inside, 'glean_input_describe', status, stat, errmsg)
   end subroutine glean_input_describe
@@ -119,6 +127,45 @@ contains
     if (status == GLEAN_OK) variable%id = found%id + 1
     call finish(input%inside, 'glean_input_find_variable', status, stat, errmsg)
   end subroutine glean_input_find_variable
+
+  ! Number of attributes of a variable, or with glean_variable() of the file. Local.
+  subroutine glean_input_attributes(input, variable, count, stat, errmsg)
+    type(glean_input), intent(in) :: input
+    type(glean_variable), intent(in) :: variable
+    integer, intent(inout) :: count
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_size_t) :: seen
+    integer(c_int) :: status
+    seen = 0
+    status = c_input_attributes(handle_of(input%inside), c_id(variable%id - 1), seen)
+    if (status == GLEAN_OK) count = int(seen)
+    call finish(input%inside, 'glean_input_attributes', status, stat, errmsg)
+  end subroutine glean_input_attributes
+
+  ! Attribute number `index` of them, from 1, in the order of the file. Local.
+  subroutine glean_input_describe_attribute(input, variable, index, description, stat, errmsg)
+    type(glean_input), intent(in) :: input
+    type(glean_variable), intent(in) :: variable
+    integer, intent(in) :: index
+    type(glean_attribute_description), intent(inout) :: description
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(c_attribute_description) :: seen
+    integer(c_int) :: status
+    if (index < 1) then
+      call finish(input%inside, 'glean_input_describe_attribute', GLEAN_INVALID_ARGUMENT, stat, errmsg, 'attributes count from 1')
+      return
+    end if
+    seen%size = c_sizeof(seen)
+    status = c_input_describe_attribute(handle_of(input%inside), c_id(variable%id - 1), int(index - 1, c_size_t), seen)
+    if (status == GLEAN_OK) then
+      description%name = text_of(seen%name)
+      description%external = seen%external
+      description%elements = seen%elements
+    end if
+    call finish(input%inside, 'glean_input_describe_attribute', status, stat, errmsg)
+  end subroutine glean_input_describe_attribute
 
   ! Closes the file and gives the handle back. Local.
   subroutine glean_input_free(input)

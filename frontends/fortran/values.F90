@@ -85,11 +85,23 @@ module glean_values
     integer(int64) :: steps_ended = 0, steps_staged = 0, steps_written = 0, steps_durable = 0, steps_dropped = 0
   end type glean_output_status
 
-  ! A variable of a file. `shape` is that of one step, the fastest dimension first.
+  ! Characters of a dimension's name. NetCDF has no longer ones; what is longer is cut.
+  integer, parameter :: GLEAN_NAME_LENGTH = 256
+
+  ! A variable of a file. `shape` is that of one step, the fastest dimension first, and so are the names; that of the record dimension, if
+  ! it has it, is the last one.
   type :: glean_variable_description
     character(len=:), allocatable :: name
     integer :: external = GLEAN_INT8
     logical :: per_step = .false.
     integer(int64), allocatable :: shape(:)
+    character(len=GLEAN_NAME_LENGTH), allocatable :: dimension_names(:)
   end type glean_variable_description
+
+  ! An attribute of a file or variable.
+  type :: glean_attribute_description
+    character(len=:), allocatable :: name
+    integer :: external = GLEAN_TEXT
+    integer(int64) :: elements = 0
+  end type glean_attribute_description
 end module glean_values

@@ -189,7 +189,17 @@ typedef struct glean_variable_description {
   int per_step;           /* not 0: a record variable */
   size_t dimensions;      /* without the record dimension */
   const uint64_t *shape;  /* [dimensions] of one step, slowest first */
+  size_t names;           /* of dimensions; one more of a record variable, with that of the record dimension in front */
+  const char *const *dimension_names;   /* [names] */
 } glean_variable_description;
+
+/* An attribute of a file or variable. The pointer lives as long as the input. */
+typedef struct glean_attribute_description {
+  size_t size;            /* sizeof(glean_attribute_description), set by the caller */
+  const char *name;
+  glean_type external;
+  size_t elements;
+} glean_attribute_description;
 
 /* --- library --------------------------------------------------------------------------------- */
 
@@ -409,6 +419,14 @@ GLEAN_CHECKED glean_status glean_input_find_variable(glean_input *input, const c
  * any value. GLEAN_NOT_FOUND for a step that is not there. Local. Blocks for storage. */
 GLEAN_CHECKED glean_status glean_input_read(glean_input *input, glean_variable variable, uint64_t step,
     const uint64_t *start, const uint64_t *count, glean_type memory, void *data, size_t elements);
+
+/* Number of attributes of a variable, or with {-1} of the file. Local. */
+GLEAN_CHECKED glean_status glean_input_attributes(glean_input *input, glean_variable variable, size_t *count);
+
+/* Attribute number `index` of them, from 0, in the order of the file: fills as much of `description` as its size says.
+ * GLEAN_NOT_FOUND when there are not as many. Local. */
+GLEAN_CHECKED glean_status glean_input_describe_attribute(glean_input *input, glean_variable variable, size_t index,
+    glean_attribute_description *description);
 
 /* An attribute of the file. `count`: how many elements it has; they are read into `values` if there is `room` for
  * all. `values` NULL only with a room of 0. GLEAN_NOT_FOUND when there is none. Local. */

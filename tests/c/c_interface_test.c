@@ -276,6 +276,28 @@ static glean_output_state state_of(glean_session *session, const char *path) {
   return (glean_output_state)-1;
 }
 
+static void the_attributes_are_listed(glean_input *in, glean_variable v) {
+  const glean_variable of_file = {-1};
+  size_t count = 0;
+  glean_attribute_description title, pair;
+  memset(&title, 0, sizeof title);
+  EXPECT(glean_input_describe_attribute(in, of_file, 0, &title) == GLEAN_INVALID_ARGUMENT);
+  title.size = sizeof title;
+  pair = title;
+  IN(glean_input_attributes(in, of_file, &count));
+  EXPECT(count == 1);
+  IN(glean_input_describe_attribute(in, of_file, 0, &title));
+  EXPECT(strcmp(title.name, "title") == 0 && title.external == GLEAN_TEXT && title.elements == 1);
+  IN(glean_input_attributes(in, v, &count));
+  EXPECT(count == 1);
+  IN(glean_input_describe_attribute(in, v, 0, &pair));
+  EXPECT(strcmp(pair.name, "pair") == 0 && pair.external == GLEAN_FLOAT64 && pair.elements == 2);
+  EXPECT(strcmp(title.name, "title") == 0);   /* it lives as long as the input */
+  EXPECT(glean_input_describe_attribute(in, v, 1, &pair) == GLEAN_NOT_FOUND);
+  EXPECT(strstr(glean_input_message(in), "number 1") != NULL);
+  EXPECT(glean_input_attributes(in, (glean_variable){9}, &count) == GLEAN_NOT_FOUND && count == 1);
+}
+
 static void what_was_put_is_read(glean_session *session, const char *path) {
   glean_output *out = NULL;
   SESSION(glean_output_open(session, path, GLEAN_CDF5, NULL, &out));
@@ -331,6 +353,9 @@ static void what_was_put_is_read(glean_session *session, const char *path) {
     IN(glean_input_describe(in, found, &description));
     EXPECT(strcmp(description.name, "v") == 0 && description.external == GLEAN_FLOAT32 && description.per_step);
     EXPECT(description.dimensions == 1 && description.shape[0] == (uint64_t)(4 * ranks));
+    EXPECT(description.names == 2 && strcmp(description.dimension_names[0], "time") == 0);
+    EXPECT(description.names == 2 && strcmp(description.dimension_names[1], "x") == 0);
+    the_attributes_are_listed(in, found);
     for (uint64_t step = 0; step < 2; ++step) {
       int32_t *whole = malloc(sizeof(int32_t) * (size_t)(4 * ranks));
       IN(glean_input_read(in, found, step, NULL, NULL, GLEAN_INT32, whole, (size_t)(4 * ranks)));

@@ -82,8 +82,9 @@ contains
     type(glean_dimension) :: time, along
     type(glean_variable) :: dens, pres, flag, found
     type(glean_variable_description) :: description
+    type(glean_attribute_description) :: listed
     real(real64) :: wide(1 - ghosts:nx + ghosts, 1 - ghosts:ny + ghosts), all(nx, ny * ranks), factors(2)
-    integer :: step, x, y, steps, variables, start(2), length
+    integer :: step, x, y, steps, variables, start(2), length, attributes
     logical :: reached
     integer(int16) :: flags(ranks)
     character(len=20) :: title
@@ -161,8 +162,26 @@ contains
     call expect(description%name == 'pres' .and. description%external == GLEAN_FLOAT32 .and. description%per_step, 'pres is pres')
     call expect(size(description%shape) == 2, 'a variable over the grid has two dimensions')
     call expect(all_equal(description%shape, [int(nx, int64), int(ny * ranks, int64)]), 'x is the first dimension')
+    call expect(size(description%dimension_names) == 3, 'a variable per step has one more name')
+    call expect(description%dimension_names(1) == 'x' .and. description%dimension_names(2) == 'y' .and. &
+        description%dimension_names(3) == 'time', 'the names are in the order of the shape, and the record dimension is the last one')
     call glean_input_find_variable(in, 'dens', found, stat, errmsg)
     call ok('find a variable of the file')
+    call glean_input_attributes(in, found, attributes, stat, errmsg)
+    call ok('count the attributes of a variable')
+    call glean_input_describe_attribute(in, found, attributes, listed, stat, errmsg)
+    call ok('describe an attribute of a variable')
+    call expect(listed%name == 'factors' .and. listed%external == GLEAN_FLOAT32 .and. listed%elements == 2, 'it is that of dens')
+    call glean_input_attributes(in, glean_variable(), attributes, stat, errmsg)
+    call ok('count the attributes of the file')
+    call glean_input_describe_attribute(in, glean_variable(), attributes, listed, stat, errmsg)
+    call ok('describe an attribute of the file')
+    call expect(listed%name == 'title' .and. listed%external == GLEAN_TEXT .and. listed%elements == 7, 'it is that of the file')
+    call glean_input_describe_attribute(in, found, 0, listed, stat, errmsg)
+    call failed(GLEAN_INVALID_ARGUMENT, 'count from 1', 'an attribute before the first one')
+    call glean_input_describe_attribute(in, found, 7, listed, stat, errmsg)
+    call failed(GLEAN_NOT_FOUND, 'number 6', 'an attribute that is not there')
+    call expect(listed%name == 'title', 'a failed call leaves the description')
     all = 0
     call glean_input_read(in, found, all, stat=stat, errmsg=errmsg)
     call ok('read a variable')
