@@ -75,11 +75,12 @@ void write_computed(const Computed& computed, store::File& file) {
   }
 }
 
-Copied write_target(const Source& source, const Target& target, store::File& file) {
-  file.reserve(target.bytes, 0);
+Copied write_target(store::SystemCalls& calls, const Source& source, const Target& target, store::File& file) {
+  file.reserve(target.bytes, source.has_holes() ? 0 : target.bytes);   // holes stay holes
   for (const store::Patch& patch : target.image.metadata) file.write(patch.bytes, patch.offset);
-  Copier copier(source, file);
+  Copier copier(calls, source, file);
   for (const ElementCopy& copy : target.copies) copier.copy(copy);
+  copier.finish();
   for (const Computed& computed : target.computed) write_computed(computed, file);
   for (const store::Patch& patch : target.patches) file.write(patch.bytes, patch.offset);
   file.resize(target.bytes);
@@ -99,8 +100,8 @@ Made publish(store::SystemCalls& calls, const Source& source, Target target, con
   calls.close(descriptor);
   try {
     store::hand_on_permissions(names);
-    store::File file(calls, names, base::DirectIo::off);
-    const Copied copied = write_target(source, target, file);
+    store::File file(calls, names, base::DirectIo::automatic);
+    const Copied copied = write_target(calls, source, target, file);
     for (const auto& [variable, count] : copied.became_infinite) {
       target.notes.push_back(fmt::format("{} values of '{}' are too large for single precision, and became infinite", count,
                                          source.variable(variable).name));

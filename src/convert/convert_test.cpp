@@ -72,7 +72,7 @@ Options to(base::CopyFormat format) {
 }
 
 TEST(Convert, LeavesTheOldFileOrTheNewOneWhicheverCallFails) {
-  for (const char* call : {"open", "pread", "write", "fsync", "ftruncate", "rename"}) {
+  for (const char* call : {"open", "pread", "write", "allocate", "fsync", "rename"}) {
     for (const base::CopyFormat format : {base::CopyFormat::hdf5, base::CopyFormat::vtkhdf}) {
       const store::TemporaryDirectory directory;
       write_two_blocks(directory / "a.nc");
@@ -83,7 +83,7 @@ TEST(Convert, LeavesTheOldFileOrTheNewOneWhicheverCallFails) {
         store::FaultyCalls calls({store::on(call).number(k).fails(EIO)});
         try {
           static_cast<void>(convert(calls, directory / "a.nc", to(format)));
-          break;   // there are no more of that call
+          if (calls.count(call) <= k) break;   // it was not made so often; direct I/O that is refused is done without
         } catch (const base::Error& error) {
           EXPECT_EQ(error.code(), base::Errc::io) << call << ' ' << k << ": " << error.what();
           ++failed;

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "convert/copy.hpp"
 
+#include <fmt/format.h>
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
+#include "base/error.hpp"
 #include "store/convert.hpp"
 
 namespace glean::convert {
@@ -14,7 +20,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "what is native is written as it is");
 
-constexpr Bytes slab_bytes = 8 * base::MiB;
+constexpr Bytes window_bytes = 8 * base::MiB;
 
 // The processor's rounding, as a program does it: infinity stays what it is, and NetCDF's rule, which makes fill values of it, is not
 // asked. Returns how many finite values became infinite.
@@ -33,31 +39,83 @@ std::uint64_t narrow(const std::byte* big, std::byte* little, std::size_t count)
 
 }  // namespace
 
-Copier::Copier(const Source& source, store::File& target) : source_(source), target_(target), big_(slab_bytes), little_(slab_bytes) {}
+void Copier::Unmap::operator()(std::byte* memory) const { munmap(memory, bytes); }
+
+Copier::Copier(store::SystemCalls& calls, const Source& source, store::File& target)
+    : source_(source), target_(target), writer_(store::make_uring_writer(calls, windows)) {
+  if (!writer_) writer_ = store::make_pwrite_writer(calls);
+  const Bytes of_window = window_bytes + target.block_bytes(), bytes = windows * of_window + window_bytes;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw base::system_error(errno, "cannot allocate the buffers of a conversion");
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  memory_ = {static_cast<std::byte*>(memory), Unmap{bytes}};
+  for (std::size_t i = 0; i < windows; ++i) free_.push_back(memory_.get() + i * of_window);
+  big_ = {memory_.get() + windows * of_window, window_bytes};
+}
 
 void Copier::copy(const ElementCopy& elements) {
   const mesh::Type type = source_.variable(elements.variable).external;
   const Bytes size = mesh::size_of(type), target_size = mesh::size_of(elements.external);
-  const std::uint64_t most = slab_bytes / size;
   const std::array<std::byte, 8> no_fill{};
   for (std::uint64_t done = 0; done < elements.count;) {
-    const std::uint64_t count = std::min(most, elements.count - done);
+    const Bytes offset = elements.offset + done * target_size;
+    const std::span<std::byte> room = room_at(offset, target_size);
+    const std::uint64_t count = std::min({big_.size() / size, room.size() / target_size, elements.count - done});
     const base::Extent extent = source_.extent(elements.variable, elements.record, elements.first + done, count);
-    if (!source_.is_hole(extent)) {
-      const auto big = std::span(big_).first(count * size), little = std::span(little_).first(count * target_size);
-      source_.read(extent, big);
+    if (source_.is_hole(extent)) {   // and is one in the target
+      submit();
+    } else {
+      source_.read(extent, big_.first(count * size));
       if (type != elements.external) {
-        if (const auto lost = narrow(big.data(), little.data(), count)) copied_.became_infinite[elements.variable] += lost;
+        if (const auto lost = narrow(big_.data(), room.data(), count)) copied_.became_infinite[elements.variable] += lost;
       } else {
         // What makes big-endian of native bytes makes native of big-endian ones.
-        store::converter(type, type)(big.data(), little.data(), count, no_fill.data());
+        store::converter(type, type)(big_.data(), room.data(), count, no_fill.data());
       }
-      target_.write(little, elements.offset + done * target_size);
-      copied_.read += big.size();
-      copied_.written += little.size();
+      window_.end += count * target_size;
+      copied_.read += count * size;
+      copied_.written += count * target_size;
     }
     done += count;
   }
+}
+
+void Copier::finish() {
+  submit();
+  while (writer_->in_flight() > 0) reap(store::Writer::Reap::block);
+}
+
+std::span<std::byte> Copier::room_at(Bytes offset, Bytes element) {
+  if (window_.buffer != nullptr && (window_.end != offset || window_.limit - window_.end < element)) submit();
+  if (window_.buffer == nullptr) {
+    while (free_.empty()) reap(store::Writer::Reap::block);
+    // It ends between blocks, so that the next one begins there.
+    window_ = {free_.back(), offset, offset, base::align_down(offset + window_bytes, target_.block_bytes())};
+    free_.pop_back();
+  }
+  // The buffer has the place in its block that the bytes have in theirs.
+  return {window_.buffer + window_.begin % target_.block_bytes() + (window_.end - window_.begin), window_.limit - window_.end};
+}
+
+void Copier::submit() {
+  const Window window = std::exchange(window_, Window{});
+  if (window.buffer == nullptr) return;
+  if (window.begin == window.end) {
+    free_.push_back(window.buffer);
+    return;
+  }
+  while (!writer_->has_room()) reap(store::Writer::Reap::block);
+  const auto tag = static_cast<std::uint64_t>(window.buffer - memory_.get());
+  const std::byte* const data = window.buffer + window.begin % target_.block_bytes();
+  writer_->submit({&target_, {data, window.end - window.begin}, window.begin, tag});
+}
+
+void Copier::reap(store::Writer::Reap how) {
+  writer_->reap(how, [this](const store::WriteCompletion& completion) {
+    free_.push_back(memory_.get() + completion.tag);
+    if (error_ == 0) error_ = completion.error;
+  });
+  if (error_ != 0) throw base::system_error(error_, fmt::format("cannot write '{}'", target_.names().final_path));
 }
 
 }  // namespace glean::convert

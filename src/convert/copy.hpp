@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Elements from one file into another, slab by slab.
+// Elements from one file into another, window by window, past the page cache where the target allows it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "convert/target.hpp"
-#include "store/posix/file.hpp"
+#include "store/posix/writer.hpp"
 
 namespace glean::convert {
 
@@ -17,17 +20,39 @@ struct Copied {
   std::map<int, std::uint64_t> became_infinite;   // variable → finite values that single precision does not hold
 };
 
-// Of one thread, with buffers of 16 MiB. Blocks.
+// Of one thread, with buffers of 40 MiB: it reads and converts a window while earlier ones are written. Blocks.
 class Copier {
  public:
-  Copier(const Source& source, store::File& target);
+  Copier(store::SystemCalls& calls, const Source& source, store::File& target);
+  // Elements that follow in the target what was copied before share its window.
   void copy(const ElementCopy& elements);
+  // Waits until all is written. Throws the first failure, as copy() does.
+  void finish();
   [[nodiscard]] const Copied& copied() const { return copied_; }
 
  private:
+  static constexpr std::size_t windows = 4;
+  struct Window {
+    std::byte* buffer = nullptr;   // of the block in which it begins
+    Bytes begin = 0, end = 0, limit = 0;   // in the target
+  };
+  struct Unmap {
+    Bytes bytes;
+    void operator()(std::byte* memory) const;
+  };
+  // Room for elements at `offset` of the target, in the window that ends there or in a new one.
+  [[nodiscard]] std::span<std::byte> room_at(Bytes offset, Bytes element);
+  void submit();
+  void reap(store::Writer::Reap how);
+
   const Source& source_;
   store::File& target_;
-  std::vector<std::byte> big_, little_;
+  std::unique_ptr<std::byte, Unmap> memory_;
+  std::vector<std::byte*> free_;
+  std::span<std::byte> big_;                // as it is read
+  Window window_;                           // that is filled; without a buffer there is none
+  std::unique_ptr<store::Writer> writer_;   // after the memory: requests end before it goes
+  int error_ = 0;                           // of the first write that has failed
   Copied copied_;
 };
 

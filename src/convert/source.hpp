@@ -37,6 +37,7 @@ class Source {
   // Where elements of a record lie.
   [[nodiscard]] base::Extent extent(int variable, std::uint64_t record, std::uint64_t first, std::uint64_t count) const;
   [[nodiscard]] bool is_hole(base::Extent extent) const { return file_.is_hole(extent); }
+  [[nodiscard]] bool has_holes() const { return file_.stored_bytes() < file_.bytes(); }
   // As they are in the file: big-endian. What lies behind its end is zero.
   void read(base::Extent extent, std::span<std::byte> into) const { file_.read_with_zeros(into, extent.begin); }
 

@@ -19,11 +19,21 @@ InputFile::InputFile(SystemCalls& calls, std::string path) : calls_(calls), path
 
 InputFile::~InputFile() { calls_.close(descriptor_); }
 
-base::Bytes InputFile::bytes() const {
+struct stat InputFile::status() const {
   struct stat status {};
   if (fstat(descriptor_, &status) != 0) throw cannot_read(errno);
-  if (!S_ISREG(status.st_mode)) throw base::Error(base::Errc::io, fmt::format("'{}' is not a regular file", path_));
-  return static_cast<base::Bytes>(status.st_size);
+  return status;
+}
+
+base::Bytes InputFile::bytes() const {
+  const struct stat found = status();
+  if (!S_ISREG(found.st_mode)) throw base::Error(base::Errc::io, fmt::format("'{}' is not a regular file", path_));
+  return static_cast<base::Bytes>(found.st_size);
+}
+
+base::Bytes InputFile::stored_bytes() const {
+  constexpr base::Bytes unit = 512;   // of st_blocks, whatever the file system's blocks are
+  return static_cast<base::Bytes>(status().st_blocks) * unit;
 }
 
 bool InputFile::is_hole(base::Extent extent) const {

@@ -3,6 +3,8 @@
 // A file to read from.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <span>
 #include <string>
@@ -24,6 +26,8 @@ class InputFile {
 
   // Throws io when it is no regular file.
   [[nodiscard]] base::Bytes bytes() const;
+  // What its storage has of it, in whole blocks of the file system: fewer than bytes() where it has holes, or is compressed.
+  [[nodiscard]] base::Bytes stored_bytes() const;
   // Its storage has nothing of these bytes, as far as the file system says.
   [[nodiscard]] bool is_hole(base::Extent extent) const;
   // Returns how many there are: fewer than wanted only at the end of the file.
@@ -34,6 +38,7 @@ class InputFile {
   [[nodiscard]] std::vector<std::byte> read_all() const;
 
  private:
+  [[nodiscard]] struct stat status() const;
   [[nodiscard]] base::Error cannot_read(int error) const;
 
   SystemCalls& calls_;
