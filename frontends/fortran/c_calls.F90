@@ -22,7 +22,7 @@ module glean_c_calls
 
   type, bind(C) :: c_variable_options
     integer(c_size_t) :: size = 0
-    integer(c_int) :: fill = 0, per_step = 0
+    integer(c_int) :: fill = 0, per_step = 0, centring = 0, components = 0
   end type c_variable_options
 
   type, bind(C) :: c_input_options
@@ -37,6 +37,36 @@ module glean_c_calls
     integer(c_size_t) :: blocks = 0
     type(c_ptr) :: block_start = c_null_ptr, block_count = c_null_ptr, dimension_names = c_null_ptr
   end type c_uniform_grid
+
+  type, bind(C) :: c_rectilinear_grid
+    integer(c_size_t) :: size = 0, dimensions = 0
+    type(c_ptr) :: points = c_null_ptr, coordinates = c_null_ptr
+    integer(c_size_t) :: blocks = 0
+    type(c_ptr) :: block_start = c_null_ptr, block_count = c_null_ptr, dimension_names = c_null_ptr
+  end type c_rectilinear_grid
+
+  type, bind(C) :: c_points
+    integer(c_size_t) :: size = 0
+    integer(c_int) :: type = 0
+    type(c_ptr) :: first = c_null_ptr
+    integer(c_size_t) :: count = 0
+    integer(c_ptrdiff_t) :: point_stride = 0, component_stride = 0
+  end type c_points
+
+  type, bind(C) :: c_curvilinear_grid
+    integer(c_size_t) :: size = 0, dimensions = 0
+    type(c_ptr) :: shape = c_null_ptr
+    integer(c_size_t) :: blocks = 0
+    type(c_ptr) :: block_start = c_null_ptr, block_count = c_null_ptr, points = c_null_ptr, dimension_names = c_null_ptr
+  end type c_curvilinear_grid
+
+  type, bind(C) :: c_unstructured_mesh
+    integer(c_size_t) :: size = 0
+    type(c_ptr) :: points = c_null_ptr
+    integer(c_size_t) :: cells = 0
+    type(c_ptr) :: types = c_null_ptr, offsets = c_null_ptr, connectivity = c_null_ptr
+    integer(c_size_t) :: connectivity_length = 0
+  end type c_unstructured_mesh
 
   type, bind(C) :: c_amr_grid
     integer(c_size_t) :: size = 0, dimensions = 0
@@ -183,6 +213,37 @@ module glean_c_calls
       type(c_ptr), value :: output
       type(c_amr_grid), intent(in) :: description
       type(c_id), intent(inout) :: grid
+    end function
+    integer(c_int) function c_output_define_rectilinear_grid(output, description, grid) &
+        bind(C, name='glean_output_define_rectilinear_grid')
+      import
+      type(c_ptr), value :: output
+      type(c_rectilinear_grid), intent(in) :: description
+      type(c_id), intent(inout) :: grid
+    end function
+    integer(c_int) function c_output_define_curvilinear_grid(output, description, grid) &
+        bind(C, name='glean_output_define_curvilinear_grid')
+      import
+      type(c_ptr), value :: output
+      type(c_curvilinear_grid), intent(in) :: description
+      type(c_id), intent(inout) :: grid
+    end function
+    integer(c_int) function c_output_define_unstructured_mesh(output, description, grid) &
+        bind(C, name='glean_output_define_unstructured_mesh')
+      import
+      type(c_ptr), value :: output
+      type(c_unstructured_mesh), intent(in) :: description
+      type(c_id), intent(inout) :: grid
+    end function
+    pure integer(c_size_t) function c_lagrange_hexahedron_point(i, j, k, order) bind(C, name='glean_lagrange_hexahedron_point')
+      import
+      integer(c_size_t), value, intent(in) :: i, j, k, order
+    end function
+    integer(c_int) function c_output_set_time(output, time, unit) bind(C, name='glean_output_set_time')
+      import
+      type(c_ptr), value :: output
+      real(c_double), value :: time
+      character(kind=c_char), intent(in) :: unit(*)
     end function
     integer(c_int) function c_output_define_grid_variable(output, name, external, grid, options, variable) &
         bind(C, name='glean_output_define_grid_variable')

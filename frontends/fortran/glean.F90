@@ -7,6 +7,8 @@ module glean
   use glean_handles, only: glean_session, glean_output, glean_input
   use glean_sessions
   use glean_definitions
+  use glean_grids
+  use glean_meshes
   use glean_outputs
   use glean_puts
   use glean_inputs

@@ -19,6 +19,7 @@ module glean_handles
   ! What this rank puts of a variable: (dimensions, blocks), from 0, slowest first, as C has it.
   type :: block_list
     logical :: known = .false.
+    logical :: placed = .true.   ! not over an unstructured mesh: where its only block begins all ranks together find out
     integer(int64), allocatable :: start(:, :), count(:, :)
   end type block_list
 
@@ -30,9 +31,12 @@ module glean_handles
     integer :: kept_status = GLEAN_OK
     character(len=:), allocatable :: kept, printed
     type(handle_state), pointer :: session => null()   ! of an output or input
-    ! Of an output: its record dimension as C counts, and the blocks of its variables and grids.
+    ! Of a session: how many outputs and inputs speak of it, and whether it was given back before them.
+    integer :: users = 0
+    logical :: given_back = .false.
+    ! Of an output: its record dimension as C counts, and the blocks of its variables and of the cells and points of its grids.
     integer :: unlimited = -1
-    type(block_list), allocatable :: variables(:), grids(:)
+    type(block_list), allocatable :: variables(:), cells(:), points(:)
   end type handle_state
 
   ! For the modules of this folder only; programs have no use for `inside`.
@@ -56,23 +60,36 @@ contains
     type(handle_state), pointer :: state
     allocate (state)
     state%kind = kind
-    allocate (state%variables(0), state%grids(0))
-    if (present(session)) state%session => session
+    allocate (state%variables(0), state%cells(0), state%points(0))
+    if (.not. present(session)) return
+    state%session => session
+    session%users = session%users + 1
   end function new_state
 
-  ! What was kept of an output or input, and told to no `stat`, is kept by its session from now on.
+  ! What was kept of an output or input, and told to no `stat`, is kept by its session from now on. A session that is given back before
+  ! its outputs and inputs lasts as long as they do.
   subroutine forget_state(state)
     type(handle_state), pointer, intent(inout) :: state
     if (.not. associated(state)) return
-    if (associated(state%session)) then
-      if (state%kept_status /= GLEAN_OK .and. state%session%kept_status == GLEAN_OK) then
-        state%session%kept_status = state%kept_status
-        state%session%kept = state%kept
-      end if
+    if (state%users > 0) then
+      state%given_back = .true.
+      state%handle = c_null_ptr
+    else
+      if (associated(state%session)) call leave_session(state)
+      deallocate (state)
     end if
-    deallocate (state)
     nullify (state)
   end subroutine forget_state
+
+  subroutine leave_session(state)
+    type(handle_state), intent(inout) :: state
+    if (state%kept_status /= GLEAN_OK .and. state%session%kept_status == GLEAN_OK) then
+      state%session%kept_status = state%kept_status
+      state%session%kept = state%kept
+    end if
+    state%session%users = state%session%users - 1
+    if (state%session%given_back .and. state%session%users == 0) deallocate (state%session)
+  end subroutine leave_session
 
   function handle_of(state) result(handle)
     type(handle_state), pointer, intent(in) :: state

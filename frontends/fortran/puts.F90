@@ -110,6 +110,7 @@ contains
     dimensions = size(blocks%start, 1)
     n = size(blocks%start, 2)
     if (code == GLEAN_TEXT) call as_elements(section, dimensions)
+    if (section%sized == 0 .and. sum(product(blocks%count, 1)) == 0) section = c_section(sized=1, contiguous=1)   ! see blocks.F90
     wrong = why_not(section, blocks)
     if (wrong /= '') then
       call refuse(output%inside, 'glean_output_put', wrong, stat, errmsg)
@@ -117,6 +118,8 @@ contains
     end if
     if (section%contiguous == 1) then
       status = c_output_put(handle_of(output%inside), c_id(variable%id - 1), code, section%first, int(section%elements, c_size_t))
+    else if (.not. blocks%placed) then
+      status = put_gathered(output, variable, section, code)
     else
       do i = 1, n
         status = put_strided(output, variable, section, blocks%start(:, i), blocks%count(:, i), code, &
@@ -222,6 +225,19 @@ contains
     strides = box%strides(n:1:-1)
     status = c_output_put_box(handle_of(output%inside), c_id(variable%id - 1), int(n, c_size_t), start, count, code, box%first, strides)
   end function put_strided
+
+  ! A section with gaps that is this rank's only block.
+  function put_gathered(output, variable, section, code) result(status)
+    type(glean_output), intent(in) :: output
+    type(glean_variable), intent(in) :: variable
+    type(c_section), intent(in) :: section
+    integer(c_int), intent(in) :: code
+    integer(c_int) :: status
+    integer(int8), allocatable, target :: packed(:)
+    allocate (packed(section%elements * section%element_bytes))
+    call gather(section, c_loc(packed))
+    status = c_output_put(handle_of(output%inside), c_id(variable%id - 1), code, c_loc(packed), int(section%elements, c_size_t))
+  end function put_gathered
 
   ! Null where the module knows of no such variable.
   function blocks_of(output, variable) result(blocks)

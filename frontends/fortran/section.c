@@ -53,3 +53,29 @@ void glean_fortran_gather(const glean_fortran_section *section, void *packed) { 
 void glean_fortran_scatter(const glean_fortran_section *section, const void *packed) { each_element(section, (char *)packed, unpack); }
 
 void *glean_fortran_behind(void *address, int64_t bytes) { return (char *)address + bytes; }
+
+/* From each element to the next one in elements; 0 where they are not all as far apart. */
+static int64_t even_stride(const glean_fortran_section *section) {
+  int64_t stride = 0, elements = 1;
+  for (int d = 0; d < section->rank; ++d) {
+    if (section->extents[d] == 1) continue;
+    if (stride == 0) stride = section->strides[d];
+    if (section->strides[d] != stride * elements) return 0;
+    elements *= section->extents[d];
+  }
+  return stride == 0 ? 1 : stride;
+}
+
+int glean_fortran_points_in_place(const glean_fortran_section *x, const glean_fortran_section *y, const glean_fortran_section *z,
+                                  glean_points *points) {
+  const int64_t stride = even_stride(x);
+  const intptr_t to_y = (intptr_t)y->first - (intptr_t)x->first, to_z = (intptr_t)z->first - (intptr_t)y->first;
+  if (!x->in_elements || !y->in_elements || !z->in_elements) return 0;
+  if (stride == 0 || even_stride(y) != stride || even_stride(z) != stride) return 0;
+  if (to_y != to_z || to_y == 0 || to_y % x->element_bytes != 0) return 0;
+  points->first = x->first;
+  points->count = (size_t)x->elements;
+  points->point_stride = (ptrdiff_t)stride;
+  points->component_stride = (ptrdiff_t)(to_y / x->element_bytes);
+  return 1;
+}

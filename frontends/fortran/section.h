@@ -8,7 +8,9 @@
 #include <ISO_Fortran_binding.h>
 #include <stdint.h>
 
-/* As type c_section of descriptors.F90 has it. Dimensions from the fastest to the slowest, as in Fortran. */
+#include "glean/mesh.h"
+
+/* As type c_section of sections.F90 has it. Dimensions from the fastest to the slowest, as in Fortran. */
 typedef struct glean_fortran_section {
   void *first;           /* the first element */
   int64_t element_bytes;
@@ -34,5 +36,10 @@ __attribute__((visibility("default"))) void glean_fortran_scatter(const glean_fo
 
 /* `bytes` behind `address`. Local. */
 __attribute__((visibility("default"))) void *glean_fortran_behind(void *address, int64_t bytes);
+
+/* Points whose coordinates are these arrays of as many elements, where one stride leads from each point to the next and another one from
+ * x to y and from y to z: 1, and `points` says where they lie. Otherwise 0. Local. */
+__attribute__((visibility("default"))) int glean_fortran_points_in_place(const glean_fortran_section *x, const glean_fortran_section *y,
+                                                                         const glean_fortran_section *z, glean_points *points);
 
 #endif

@@ -3,11 +3,12 @@
 ! Arrays of the program as section.h describes them. An assumed-rank dummy argument is a descriptor: gfortran passes a section with its
 ! strides, and makes no copy of it.
 module glean_sections
-  use, intrinsic :: iso_c_binding, only: c_int32_t, c_int64_t, c_null_ptr, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_int, c_int32_t, c_int64_t, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int64
+  use glean_c_calls, only: c_points
   implicit none
   private
-  public :: RANK_MAX, c_section, describe, gather, scatter, behind, as_elements, shape_text, counts_of
+  public :: RANK_MAX, c_section, describe, gather, scatter, points_in_place, behind, as_elements, shape_text, counts_of
 
   integer, parameter :: RANK_MAX = 15
 
@@ -35,6 +36,11 @@ module glean_sections
       type(c_section), intent(in) :: section
       type(c_ptr), value :: packed
     end subroutine
+    integer(c_int) function points_in_place(x, y, z, points) bind(C, name='glean_fortran_points_in_place')
+      import
+      type(c_section), intent(in) :: x, y, z
+      type(c_points), intent(inout) :: points
+    end function
     type(c_ptr) function behind(address, bytes) bind(C, name='glean_fortran_behind')
       import
       type(c_ptr), value :: address

@@ -22,6 +22,22 @@ module glean_values
     enumerator :: GLEAN_FLOAT32, GLEAN_FLOAT64, GLEAN_TEXT
   end enum
 
+  ! What a variable on a grid has one value of.
+  enum, bind(C)
+    enumerator :: GLEAN_CELLS = 0
+    enumerator :: GLEAN_POINTS
+  end enum
+
+  ! The shape of a cell, and the order of its points. The numbers are VTK's. A Lagrange hexahedron of any order has the same along all
+  ! edges: (order + 1)**3 points.
+  enum, bind(C)
+    enumerator :: GLEAN_VERTEX = 1
+    enumerator :: GLEAN_POLY_VERTEX, GLEAN_LINE, GLEAN_POLY_LINE, GLEAN_TRIANGLE, GLEAN_TRIANGLE_STRIP, GLEAN_POLYGON, GLEAN_PIXEL
+    enumerator :: GLEAN_QUAD, GLEAN_TETRA, GLEAN_VOXEL, GLEAN_HEXAHEDRON, GLEAN_WEDGE, GLEAN_PYRAMID, GLEAN_PENTAGONAL_PRISM
+    enumerator :: GLEAN_HEXAGONAL_PRISM
+    enumerator :: GLEAN_LAGRANGE_HEXAHEDRON = 72
+  end enum
+
   ! How safe captured data is. Each level includes the ones before it.
   enum, bind(C)
     enumerator :: GLEAN_CAPTURED = 0

@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! A section with gaps goes to the library as it lies in the program's memory: seen_put.c says which address and strides have come.
+! A section with gaps, and the coordinates of points, go to the library as they lie in the program's memory: seen_put.c says which address
+! and strides have come.
 ! Argument: a directory for the file.
 program no_copy
   use mpi_f08
@@ -64,12 +65,44 @@ program no_copy
   call glean_input_read(in, glean_variable(3), read_back)
   call expect(all(read_back == array(1:6, 1:4)), 'so is the component')
   call glean_input_free(in)
+  call points_lie_where_they_are()
   call glean_session_close(session, stat, errmsg)
   call ok('no call without stat has failed')
   call glean_session_free(session)
   call end_ranks()
 
 contains
+
+  subroutine points_lie_where_they_are()
+    type(glean_grid) :: grid
+    real(real64), allocatable, target :: wide(:, :), apart(:)
+    allocate (wide(5, 6), apart(6))
+    wide = reshape([(1d0 * i, i=1, 30)], [5, 6])
+    apart = 0
+    call glean_output_open(session, trim(path)//'/no_copy_mesh.nc', GLEAN_CDF5, out)
+    call glean_output_define_unstructured_mesh(out, wide(2, :), wide(3, :), wide(4, :), [GLEAN_VERTEX], [1], grid, stat=stat, errmsg=errmsg)
+    call ok('rows of one array')
+    call expect(lies_at(c_loc(wide(2, 1))), 'the first point is that of the program')
+    slow = seen_stride(0)
+    fast = seen_stride(1)
+    call expect(slow == 5 .and. fast == 1, 'the strides are those of the rows')
+    call glean_output_free(out)
+    call glean_output_open(session, trim(path)//'/no_copy_mesh.nc', GLEAN_CDF5, out)
+    call glean_output_define_unstructured_mesh(out, array(1:6:2, 1), array(1:6:2, 2), array(1:6:2, 3), [GLEAN_VERTEX], [1], grid, &
+        stat=stat, errmsg=errmsg)
+    call ok('columns with gaps')
+    call expect(lies_at(c_loc(array(1, 1))), 'the first point of the columns is that of the program')
+    slow = seen_stride(0)
+    fast = seen_stride(1)
+    call expect(slow == 2 .and. fast == 20, 'the strides are those of the columns')
+    call glean_output_free(out)
+    ! Nothing leads from wide to apart and from there to wide again in equal steps.
+    call glean_output_open(session, trim(path)//'/no_copy_mesh.nc', GLEAN_CDF5, out)
+    call glean_output_define_unstructured_mesh(out, wide(1, :), apart, wide(2, :), [GLEAN_VERTEX], [1], grid, stat=stat, errmsg=errmsg)
+    call ok('arrays of their own')
+    call expect(.not. lies_at(c_loc(wide(1, 1))), 'coordinates that are not evenly spaced are brought together')
+    call glean_output_free(out)
+  end subroutine points_lie_where_they_are
 
   logical function lies_at(address)
     type(c_ptr), intent(in) :: address

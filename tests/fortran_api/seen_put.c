@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stands in front of the library's glean_output_put_box: remembers what has come, and goes on to the library.
+ * Stands in front of the library's glean_output_put_box and glean_output_define_unstructured_mesh: remembers what has come, and goes on to
+ * the library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,4 +23,14 @@ glean_status glean_output_put_box(glean_output *output, glean_variable variable,
   first_seen = first;
   memcpy(strides_seen, strides, dimensions * sizeof *strides);
   return next(output, variable, dimensions, start, count, memory, first, strides);
+}
+
+glean_status glean_output_define_unstructured_mesh(glean_output *output, const glean_unstructured_mesh *description, glean_grid *grid) {
+  glean_status (*next)(glean_output *, const glean_unstructured_mesh *, glean_grid *);
+  void *found = dlsym(RTLD_NEXT, "glean_output_define_unstructured_mesh");
+  memcpy(&next, &found, sizeof next);
+  first_seen = description->points->first;
+  strides_seen[0] = description->points->point_stride;
+  strides_seen[1] = description->points->component_stride;
+  return next(output, description, grid);
 }

@@ -85,14 +85,18 @@ class Installed(unittest.TestCase):
         self.assertIn(b"temperature", (self.directory / "heat.nc").read_bytes())
 
     @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
-    def test_the_program_of_the_page_on_fortran_runs(self):
-        source = self.directory / "page.f90"
-        source.write_text(re.search(r"```fortran\n(.*?)```", FORTRAN.read_text(encoding="utf-8"), re.S)[1])
-        program = self.build_with_pkg_config(source, "glean-fortran", ("mpifort", "-std=f2008"))
-        said = run("mpirun", "--oversubscribe", "--bind-to", "none", "-n", 2, program, cwd=self.directory)
-        self.assertNotIn("error", said)
+    def test_the_programs_of_the_page_on_fortran_run(self):
+        programs = re.findall(r"```fortran\n(program (\w+)\n.*?)```", FORTRAN.read_text(encoding="utf-8"), re.S)
+        self.assertEqual([name for _, name in programs], ["heat", "bricks"])
+        for text, name in programs:
+            source = self.directory / f"{name}.f90"
+            source.write_text(text)
+            program = self.build_with_pkg_config(source, "glean-fortran", ("mpifort", "-std=f2008"))
+            said = run("mpirun", "--oversubscribe", "--bind-to", "none", "-n", 2, program, cwd=self.directory)
+            self.assertNotIn("error", said)
         size = (self.directory / "heat_fortran.nc").stat().st_size
         self.assertGreater(size, 4 * 2 * 50 * 100 * 4)
+        self.assertIn(b"velocity", (self.directory / "bricks_fortran.vtkhdf").read_bytes())
 
     def test_the_page_has_every_key_with_its_default(self):
         keys = json.loads(run(self.prefix / "bin/glean", "config", "--keys", "--json"))
