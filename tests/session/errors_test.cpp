@@ -156,12 +156,14 @@ TEST_F(Errors, NameTheValueThatIsOutOfRange) {
     const Dimension x = out.define_dimension("x", 4);
     const Variable v = out.define_variable("v", Type::int8, std::span(&x, 1), {Box{{0}, {rank_ == last() ? 4U : 0U}}});
     out.begin_step();
-    if (std::string(value) == "1000") out.put(v, std::vector<int>(rank_ == last() ? 4 : 0, 1000));
-    else out.put(v, std::vector<double>(rank_ == last() ? 4 : 0, std::numeric_limits<double>::quiet_NaN()));
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    if (rank_ == last() && std::string(value) == "1000") out.put(v, std::vector<int>{1, 2, 1000, -1000});
+    else if (rank_ == last()) out.put(v, std::vector<double>{1, 2, nan, nan});
     out.end_step();
     const auto error = thrown([&] { out.wait(Level::written); });
     EXPECT_EQ(error.has_value(), std::string(range) == "error") << mode << ", " << value;
-    EXPECT_TRUE(!error || (error->code() == Errc::out_of_range && says(error, "'v'"))) << error->what();
+    EXPECT_TRUE(!error || (error->code() == Errc::out_of_range && says(error, "value " + (value == std::string("1000") ? "1000" : std::string("nan")) + " of 'v' at [2] (") &&
+                            says(error, "step 0) does not fit into int8") && says(error, last_rank()))) << error->what();
     out.close();
     session.close();
     EXPECT_EQ(exists("a.nc"), !error) << mode;

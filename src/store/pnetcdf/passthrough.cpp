@@ -2,6 +2,7 @@
 #include "store/pnetcdf/passthrough.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,6 +10,7 @@
 
 #include "store/convert.hpp"
 #include "store/pnetcdf/define.hpp"
+#include "store/windows/range_error.hpp"
 
 namespace glean::store {
 
@@ -49,22 +51,53 @@ std::vector<int> batch_ends(const mesh::Definitions& definitions, Bytes batch_by
 
 bool is_floating(mesh::Type type) { return type == mesh::Type::float32 || type == mesh::Type::float64; }
 
+// The first that was NaN.
 template <class Float>
-void replace_nan(std::vector<std::byte>& data) {
+std::optional<std::uint64_t> replace_nan(std::vector<std::byte>& data) {
+  std::optional<std::uint64_t> first;
   for (std::size_t at = 0; at + sizeof(Float) <= data.size(); at += sizeof(Float)) {
     Float value;
     std::memcpy(&value, data.data() + at, sizeof value);
     if (!std::isnan(value)) continue;
+    if (!first) first = at / sizeof(Float);
     value = std::numeric_limits<Float>::infinity();
     std::memcpy(data.data() + at, &value, sizeof value);
   }
+  return first;
 }
 
-// No integer is NaN, and PnetCDF does not refuse it: it does refuse infinity, and writes the same fill value for it.
-void make_nan_out_of_range(mesh::Type memory, mesh::Type external, std::vector<std::byte>& data) {
-  if (is_floating(external) || external == mesh::Type::text) return;
-  if (memory == mesh::Type::float32) replace_nan<float>(data);
-  if (memory == mesh::Type::float64) replace_nan<double>(data);
+// No integer is NaN, and PnetCDF does not refuse it: it does refuse infinity, and writes the same fill value for it. The first that was NaN.
+std::optional<std::uint64_t> make_nan_out_of_range(mesh::Type memory, mesh::Type external, std::vector<std::byte>& data) {
+  if (is_floating(external) || external == mesh::Type::text) return std::nullopt;
+  if (memory == mesh::Type::float32) return replace_nan<float>(data);
+  if (memory == mesh::Type::float64) return replace_nan<double>(data);
+  return std::nullopt;
+}
+
+// PnetCDF says that there is one, and not which: the conversion of the other modes, which has the same rules, finds it.
+base::Error first_out_of_range(const mesh::VariableDefinition& definition, const PutElements& put, const std::vector<std::byte>& data,
+                               const std::optional<std::uint64_t>& first_nan) {
+  constexpr std::uint64_t at_once = 4096;
+  const std::size_t size = mesh::size_of(put.memory), external_size = mesh::size_of(definition.external);
+  const Converter convert = converter(put.memory, definition.external);
+  std::vector<std::byte> converted(at_once * external_size);
+  const std::array<std::byte, 8> fill{};
+  const std::uint64_t elements = data.size() / size;
+  std::uint64_t first = 0;
+  for (std::uint64_t begin = 0; begin < elements; begin += at_once) {
+    const OutOfRange found = convert(data.data() + begin * size, converted.data(), std::min(at_once, elements - begin), fill.data());
+    first = begin + found.first;
+    if (found.count != 0) break;
+  }
+  std::array<std::byte, 8> value{};
+  std::memcpy(value.data(), data.data() + first * size, size);
+  if (first == first_nan) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const auto single = static_cast<float>(nan);
+    if (put.memory == mesh::Type::float32) std::memcpy(value.data(), &single, sizeof single);
+    else std::memcpy(value.data(), &nan, sizeof nan);
+  }
+  return out_of_range_error(definition.name, definition.external, first, value.data(), put);
 }
 
 }  // namespace
@@ -99,12 +132,15 @@ void PassthroughFile::put(int variable, std::uint64_t record, const mesh::Box& b
   start.insert(start.end(), box.start.begin(), box.start.end());
   count.insert(count.end(), box.count.begin(), box.count.end());
 
-  make_nan_out_of_range(memory, definition.external, data);
+  const auto first_nan = make_nan_out_of_range(memory, definition.external, data);
   Queued queued{variable, NC_REQ_NULL, std::move(data)};
   const int status = ncmpi_iput_vara(id_, variable, start.data(), count.data(), queued.data.data(),
                                      static_cast<MPI_Offset>(box.elements()), mpi_type_of(memory), &queued.request);
   // PnetCDF queues the rest all the same; end_step tells.
-  if (status == NC_ERANGE && out_of_range_.empty()) out_of_range_ = definition.name;
+  if (status == NC_ERANGE && !out_of_range_) {
+    const PutElements put{.box = box, .memory = memory, .rank = -1, .step = record};   // the ranks that agree on it name the rank
+    out_of_range_ = first_out_of_range(definition, put, queued.data, first_nan);
+  }
   if (status != NC_ERANGE) check(status, what);
   queued_.push_back(std::move(queued));
 }
@@ -124,12 +160,12 @@ void PassthroughFile::end_step(std::uint64_t record) {
     if (write_status == NC_NOERR) write_status = status;
   }
   queued_.clear();
-  const std::string out_of_range = std::exchange(out_of_range_, {});
+  const std::optional<base::Error> out_of_range = std::exchange(out_of_range_, std::nullopt);
 
   const std::string what = "cannot write '" + path_ + "'";
   check(fill_status, what);
   check(write_status, what);
-  if (!out_of_range.empty()) check(NC_ERANGE, "variable '" + out_of_range + "' of '" + path_ + "'");
+  if (out_of_range) throw base::Error(*out_of_range);
 }
 
 int PassthroughFile::write_queued(int end) {

@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "store/format/cdf/cdf.hpp"
 
 namespace glean::store {
@@ -39,7 +41,7 @@ class PassthroughFile {
   // Queues one box of a variable for this step; `data` is contiguous. Local.
   void put(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory, std::vector<std::byte> data);
   // Writes what was queued, and the fill values of the record if variables want them.
-  // Throws out_of_range for NC_ERANGE; the rest has been written then.
+  // Throws out_of_range, which names the first such element, for NC_ERANGE; the rest has been written then.
   void end_step(std::uint64_t record);
   // Waits for the storage.
   void synchronize();
@@ -60,7 +62,7 @@ class PassthroughFile {
   mesh::Definitions definitions_;
   std::vector<int> batch_ends_;   // variables in front of it, from the one before on, are written together
   std::vector<Queued> queued_;
-  std::string out_of_range_;   // first variable that had such a value in this step
+  std::optional<base::Error> out_of_range_;   // the first such value of this step
 };
 
 }  // namespace glean::store

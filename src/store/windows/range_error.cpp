@@ -46,13 +46,18 @@ std::string index_text(const mesh::Box& box, std::uint64_t element) {
 
 }  // namespace
 
-base::Error out_of_range_error(const RangeError& error, const PutElements& put) {
-  const std::string value = value_text(put.memory, error.value.data());
+base::Error out_of_range_error(const std::string& variable, mesh::Type external, std::uint64_t element, const std::byte* value,
+                               const PutElements& put) {
+  const std::string rank = put.rank < 0 ? "" : "rank " + std::to_string(put.rank) + ", ";
   return {base::Errc::out_of_range,
-          "value " + value + " of '" + error.typed->variable->name + "' at " + index_text(put.box, put.first + error.element) + " (rank " +
-              std::to_string(put.rank) + ", step " + std::to_string(put.step) + ") does not fit into " +
-              std::string(mesh::name_of(error.typed->variable->external)),
+          "value " + value_text(put.memory, value) + " of '" + variable + "' at " + index_text(put.box, put.first + element) + " (" + rank +
+              "step " + std::to_string(put.step) + ") does not fit into " + std::string(mesh::name_of(external)),
           "range = \"fill\" writes the fill value instead"};
+}
+
+base::Error out_of_range_error(const RangeError& error, const PutElements& put) {
+  const auto& variable = *error.typed->variable;
+  return out_of_range_error(variable.name, variable.external, error.element, error.value.data(), put);
 }
 
 }  // namespace glean::store
