@@ -44,6 +44,27 @@ void require_verb(const CLI::App& app, int argc, char** argv) {
                            "did you mean `glean " + glean::base::nearest(verb, known) + "`? `glean --help` lists all");
 }
 
+glean::base::Error without_value(const std::string& option) {
+  return {glean::base::Errc::invalid_argument, option + " has no value", "--help says what it takes"};
+}
+
+// CLI11 would take the next argument for the value of `--machine=`.
+void require_values(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1) {
+      throw without_value(std::string(argument.substr(0, argument.size() - 1)));
+    }
+  }
+}
+
+// Of an option that comes last CLI11 says "--machine: 1 required TEXT missing".
+glean::base::Error in_words(const CLI::ArgumentMismatch& error) {
+  const std::string said = error.what(), option = said.substr(0, said.find(':'));
+  if (said.ends_with(" missing") && option.starts_with('-')) return without_value(option);
+  return {glean::base::Errc::invalid_argument, said, "--help says what it takes"};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -70,7 +91,10 @@ int main(int argc, char** argv) {
   glean::cli::add_verify(app, exit_code);
   try {
     require_verb(app, argc, argv);
+    require_values(argc, argv);
     app.parse(argc, argv);
+  } catch (const CLI::ArgumentMismatch& error) {
+    return glean::cli::say(in_words(error));
   } catch (const CLI::ParseError& error) {
     // --help and --version come this way too.
     return app.exit(error) == 0 ? glean::cli::success : glean::cli::bad_input;

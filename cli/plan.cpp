@@ -41,6 +41,8 @@ struct PlanOptions {
   std::string format = "text";
 };
 
+constexpr std::int64_t ranks_max = 1 << 30;
+
 base::Bytes bytes_of(const std::string& text, const char* option) {
   if (const auto bytes = base::parse_bytes(text)) return *bytes;
   throw base::Error(base::Errc::invalid_argument, fmt::format("{} takes a size, not '{}'", option, text), "such as 64KiB, 1MiB, 1GB");
@@ -48,24 +50,29 @@ base::Bytes bytes_of(const std::string& text, const char* option) {
 
 // "8-15=0B", "0=1GiB"
 plan::RankRun exception_of(const std::string& text) {
-  const auto wrong = [&] {
-    return base::Error(base::Errc::invalid_argument, fmt::format("--except takes ranks and a size, not '{}'", text),
-                       "such as 0=1GiB, 8-15=0B");
+  const auto wrong = [&](const std::string& why) {
+    return base::Error(base::Errc::invalid_argument, fmt::format("--except takes ranks and a size, not '{}': {}", text, why),
+                       "such as --except 0=1GiB --except 8-15=0B");
   };
-  const auto number = [&](std::string_view digits) {
+  const auto rank = [&](std::string_view digits) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc{} || end != digits.data() + digits.size() || value < 0) throw wrong();
+    const bool is_whole = error == std::errc{} && end == digits.data() + digits.size();
+    if (!is_whole || value < 0 || value > ranks_max) {
+      throw wrong(fmt::format("'{}' is no rank, which are whole numbers from 0 on", digits));
+    }
     return value;
   };
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) throw wrong();
-  const std::string ranks = text.substr(0, equals);
-  const std::size_t dash = ranks.find('-');
-  const std::int64_t first = number(std::string_view(ranks).substr(0, dash));
-  const std::int64_t last = dash == std::string::npos ? first : number(std::string_view(ranks).substr(dash + 1));
-  if (last < first) throw wrong();
-  return {first, last - first + 1, bytes_of(text.substr(equals + 1), "--except")};
+  if (equals == std::string::npos) throw wrong("it has no =");
+  const std::string ranks = text.substr(0, equals), size = text.substr(equals + 1);
+  const std::size_t dash = ranks.find('-', 1);
+  const std::int64_t first = rank(std::string_view(ranks).substr(0, dash));
+  const std::int64_t last = dash == std::string::npos ? first : rank(std::string_view(ranks).substr(dash + 1));
+  if (last < first) throw wrong(fmt::format("rank {} does not come behind rank {}", last, first));
+  const auto bytes = base::parse_bytes(size);
+  if (!bytes) throw wrong(size.empty() ? "there is no size behind the =" : fmt::format("'{}' is no size", size));
+  return {first, last - first + 1, *bytes};
 }
 
 plan::Request request_of(const PlanOptions& options) {
@@ -91,14 +98,15 @@ plan::Limits limits_of(const PlanOptions& options) {
 }
 
 void make_plan(const PlanOptions& options) {
+  // What is wrong with the options themselves comes first.
+  const plan::Request request = request_of(options);
+  const plan::Limits limits = limits_of(options);
   const topology::Machine whole = topology::load_machine(options.machine);
   topology::Placement placement;
   placement.ranks = options.ranks;
   placement.ranks_per_node = options.ranks_per_node > 0 ? options.ranks_per_node : whole.node.cores;
   placement.order = options.order == "block" ? topology::Placement::Order::block : topology::Placement::Order::round_robin;
   const topology::Machine machine = topology::partition(whole, placement.nodes());
-  const plan::Request request = request_of(options);
-  const plan::Limits limits = limits_of(options);
   if (options.format == "dot") {
     std::cout << plan::to_dot(machine, plan::plan_group(machine, placement, request, limits, options.group));
     return;
@@ -118,7 +126,7 @@ void add_plan(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<PlanOptions>();
   CLI::App* verb = app.add_subcommand("plan", "Say which ranks would gather and write what on a machine, and why");
   verb->add_option("--machine", options->machine, "Name of a machine, or the path of its file")->required();
-  verb->add_option("--ranks", options->ranks, "Ranks of the program")->required()->check(CLI::Range(1, 1 << 30));
+  verb->add_option("--ranks", options->ranks, "Ranks of the program")->required()->check(CLI::Range(std::int64_t{1}, ranks_max));
   verb->add_option("--ranks-per-node", options->ranks_per_node, "Default: one for each core")->check(WholeNumber(1));
   verb->add_option("--order", options->order, "How ranks are placed on nodes")
       ->check(CLI::IsMember({"block", "round-robin"}))

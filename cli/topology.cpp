@@ -28,7 +28,7 @@ using topology::Machine;
 constexpr std::size_t hosts_shown = 4;
 
 struct TopologyOptions {
-  std::string machine;
+  std::optional<std::string> machine;   // none: this one
   topology::NodeId nodes = 0;   // 0: all
   std::string format = "text";
   std::string directory = ".";
@@ -229,11 +229,11 @@ void show(const TopologyOptions& options) {
       print_text(shown);
     }
   };
-  if (options.machine.empty()) {
+  if (!options.machine) {
     const topology::RunningMachine found = topology::discover_machine(options.directory);
     print(found, found.machine, print_found);
   } else {
-    const Machine whole = topology::load_machine(options.machine);
+    const Machine whole = topology::load_machine(*options.machine);
     const Machine machine = options.nodes > 0 ? topology::partition(whole, options.nodes) : whole;
     print(machine, machine, print_machine);
   }

@@ -23,15 +23,25 @@ bool too_much(std::int64_t ranks, Bytes bytes_each) {
   return bytes_each != 0 && static_cast<Bytes>(ranks) > bytes_max / bytes_each;
 }
 
+// Of ranks that write something else. `end`: the first rank behind those of the exceptions before it.
+std::string flaw_of(const RankRun& run, std::int64_t end, std::int64_t ranks) {
+  if (run.count < 1) return fmt::format("an exception from rank {} on has no ranks", run.first);
+  const std::int64_t last = run.first + run.count - 1;
+  const std::string those = run.count == 1 ? fmt::format("rank {}", last) : fmt::format("ranks {} to {}", run.first, last);
+  if (run.count > ranks - run.first) return fmt::format("an exception for {}, and the ranks are 0 to {}", those, ranks - 1);
+  if (run.first >= end) return {};
+  return fmt::format("an exception for {} comes behind one that goes to rank {}: they ascend and are disjoint", those, end - 1);
+}
+
 void verify_request(const topology::Placement& placement, const Request& request, std::vector<std::string>& problems) {
   if (request.variables < 1) problems.push_back(fmt::format("{} variables: there must be one at least", request.variables));
   if (request.files < 0) problems.push_back(fmt::format("{} files", request.files));
   bool large = too_much(ranks_in(placement), request.bytes_per_rank);
   std::int64_t end = 0;
   for (const RankRun& run : request.exceptions) {
-    if (run.first < end || run.count < 1 || run.count > ranks_in(placement) - run.first) {
-      problems.push_back(fmt::format("exceptions must be ascending, disjoint and among {} ranks; {} from rank {} on are not",
-                                     ranks_in(placement), run.count, run.first));
+    const std::string flaw = flaw_of(run, end, ranks_in(placement));
+    if (!flaw.empty()) {
+      problems.push_back(flaw);
       return;
     }
     end = run.first + run.count;

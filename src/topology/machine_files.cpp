@@ -51,11 +51,16 @@ std::vector<std::string> machine_names(const std::vector<std::string>& directori
 Machine load_machine(const std::string& name_or_path, const std::vector<std::string>& directories) {
   if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml")) return read_machine(name_or_path);
   for (const std::string& directory : directories) {
+    if (name_or_path.empty()) break;
     const auto path = std::filesystem::path(directory) / (name_or_path + ".toml");
     std::error_code ignored;
     if (std::filesystem::exists(path, ignored)) return read_machine(path);
   }
   const std::vector<std::string> names = machine_names(directories);
+  if (name_or_path.empty() && !names.empty()) {
+    throw base::Error(base::Errc::invalid_argument, "no machine is named",
+                      fmt::format("known are {}; a file is named by a path", fmt::join(names, ", ")));
+  }
   if (names.empty()) {
     throw base::Error(base::Errc::not_found, fmt::format("there is no machine '{}'", name_or_path),
                       fmt::format("no machine files are in {}; GLEAN_MACHINES can name their directory", fmt::join(directories, ", ")));

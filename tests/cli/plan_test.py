@@ -103,8 +103,24 @@ class Plan(CommandTest):
         self.assertIn("from 8 to 4", self.refusal(*RACK, "--min-aggregators", "8", "--max-aggregators", "4"))
         self.assertIn("I/O group 16", self.refusal(*RACK, "--format", "dot", "--group", "16"))
         for wrong in ("3", "5-4=1MiB", "x=1MiB", "1-=1MiB", "1=1x", "-1=1MiB"):
-            self.assertIn("--except takes", self.refusal(*RACK, f"--except={wrong}"), wrong)
-        self.assertIn("disjoint", self.refusal(*RACK, "--except", "4-5=1MiB", "--except", "5=1MiB"))
+            self.assertIn(f"--except takes ranks and a size, not '{wrong}': ", self.refusal(*RACK, f"--except={wrong}"), wrong)
+        self.assertIn("rank 5 comes behind one that goes to rank 5", self.refusal(*RACK, "--except", "4-5=1MiB", "--except", "5=1MiB"))
+        for wrong, why in (("3=", "there is no size behind the ="), ("3=1x", "'1x' is no size"), ("3", "it has no ="),
+                           ("5-4=1B", "rank 4 does not come behind rank 5"), ("-1=1B", "'-1' is no rank"), ("1-=1B", "'' is no rank")):
+            self.assertIn(why, self.refusal(*RACK, f"--except={wrong}"))
+        self.assertIn("and the ranks are 0 to", self.refusal(*RACK, "--except", "99999999=1B"))
+        # What is wrong with an option does not hide behind what the machine cannot do.
+        self.assertIn("it has no =", self.refusal("--machine", "mira", "--ranks", "64", "--bytes-per-rank", "1MiB", "--except=3"))
+
+    def test_an_option_without_a_value_is_said(self):
+        rest = ("--ranks", "2048", "--bytes-per-rank", "1MiB")
+        self.assertIn("--machine has no value", self.refusal("--machine=", *rest))
+        self.assertIn("--machine has no value", self.refusal(*rest, "--machine"))
+        self.assertIn("no machine is named", self.refusal("--machine", "", *rest))
+        self.assertIn("known are dragonfly", self.refusal("--machine", "", *rest))
+        self.assertIn("--except has no value", self.refusal(*RACK, "--except="))
+
+    def test_wrong_options_are_refused(self):
         for arguments in ((), RACK[:4], (*RACK, "--pattern", "round"), (*RACK, "--files", "-1")):
             self.refusal(*arguments)
 

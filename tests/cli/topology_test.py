@@ -30,6 +30,12 @@ class Topology(CommandTest):
         self.assertEqual(lines["gateways"], "2 in each group, at (0,0,0,0,0) (0,0,0,0,1), 2 GB/s each")
         self.assertEqual(lines["storage"], "gpfs, blocks of 8 MiB, 128 targets, 240 GB/s")
 
+    def test_a_machine_without_a_name_is_not_this_one(self):
+        for arguments, why in ((("--machine", ""), "no machine is named"), (("--machine=",), "--machine has no value")):
+            run = self.glean("topology", *arguments)
+            self.assertEqual((run.returncode, run.stdout), (2, ""))
+            self.assertIn(why, run.stderr)
+
     def test_shows_the_part_that_a_job_gets(self):
         self.assertTrue(self.shown("--machine", "mira", "--nodes", "512")["network"].startswith("torus of 4 x 4 x 4 x 4 x 2,"))
         self.assertTrue(self.shown("--machine", "intrepid", "--nodes", "64")["network"].startswith("mesh of 4 x 4 x 4,"))
