@@ -62,6 +62,8 @@ class Backend {
   virtual void abandon() noexcept = 0;
   // A put of this rank could not be taken: the output shall not be published. Local.
   virtual void poison(const base::Error& error) noexcept = 0;
+  // The same of its close, which throws `error` on this rank: if it does so on all, no later call has to. Local.
+  virtual void poison_by_close(const base::Error& error) noexcept { poison(error); }
   // What all ranks have been told went wrong with this output. Local.
   [[nodiscard]] virtual std::optional<base::Error> failure() const = 0;
   // The status of an output that is created. Local.

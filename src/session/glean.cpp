@@ -211,7 +211,7 @@ class Session::Impl {
     };
     session::InCall in_call(core_->collective(), session::Call::open, opening.path);
     in_call.set_busy(core_->is_root());
-    const auto decision = session::on_root<Decision>(core_->comm(), [&](Decision& value) {
+    const auto decide = [&](Decision& value) {
       value.failed_before = core_->has_pool() ? core_->outputs().failed_unnoticed() : 0;
       if (value.failed_before != 0) return;
       value.settings = core_->settings().for_output(path);
@@ -233,9 +233,13 @@ class Session::Impl {
                                           value.unique());
       store::SystemCalls calls;
       if (value.settings.publish == base::Publish::in_place) drain::forget_sums(calls, opening.names.final_path);
-    });
+    };
+    auto decision = session::on_root<Decision>(core_->comm(), decide);
     in_call.set_busy(false);
-    if (decision.failed_before != 0) throw base::Error(core_->outputs().announce(decision.failed_before));
+    while (decision.failed_before != 0) {
+      if (const auto failure = core_->outputs().announce(decision.failed_before)) throw base::Error(*failure);
+      decision = session::on_root<Decision>(core_->comm(), decide);
+    }
     if (core_->has_pool()) core_->outputs().forget_finished();
     opening.settings = decision.settings;
     opening.name = session::OutputName(opening.path, decision.settings.publish, decision.unique(),

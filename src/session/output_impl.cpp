@@ -374,7 +374,7 @@ void Output::Impl::close() {
   if (phase_ == Phase::defining) end_definitions();   // a file without steps is a file
   // With a step open this rank has not put what it wanted; it closes all the same, so that no rank waits for it.
   const auto misuse = session::caught([&] { require(Phase::between_steps, "close"); });
-  if (misuse) backend_->poison(*misuse);
+  if (misuse) backend_->poison_by_close(*misuse);
   phase_ = Phase::closed;
   backend_->close();
   if (misuse) throw base::Error(*misuse);

@@ -192,7 +192,7 @@ base::Error PoolOutputs::error_in_slot(const PoolOutput& output) const {
           "'" + output.name.path() + "' cannot be completed and is not published: " + slot.message.data(), slot.hint.data()};
 }
 
-base::Error PoolOutputs::announce(std::uint64_t slots) {
+std::optional<base::Error> PoolOutputs::announce(std::uint64_t slots) {
   std::optional<base::Error> all;
   for (; slots != 0; slots &= slots - 1) {
     const auto slot = static_cast<std::uint32_t>(std::countr_zero(slots));
@@ -206,9 +206,12 @@ base::Error PoolOutputs::announce(std::uint64_t slots) {
       pool::fail(pool_.slot((*output)->key.slot), static_cast<std::uint32_t>(error.code()), error.what(), error.hint());
     }
     if (known) (*output)->failure = error;
-    all = joined(all, error);
+    const int has_heard = known && !(*output)->told.empty() && std::string_view(error.what()).ends_with((*output)->told) ? 1 : 0;
+    int all_have_heard = 0;
+    reduce_all(comm_, &has_heard, &all_have_heard, 1, MPI_INT, MPI_LAND);
+    if (all_have_heard == 0) all = joined(all, error);
   }
-  return *all;
+  return all;
 }
 
 bool PoolOutputs::is_published(const PoolOutput& output) const {
@@ -333,6 +336,7 @@ PoolOutputs::Verdict PoolOutputs::wait(PoolOutput* only, Level level, double sec
 
   Verdict verdict;
   if (all.slots != 0) verdict.error = announce(all.slots);
+  if (only != nullptr && only->failure) verdict.error = only->failure;   // as often as it is asked
   if (all.flags != 0) {
     verdict.drain_is_lost = (all.flags & has_lost_drain) != 0;
     if (verdict.drain_is_lost && pool_.is_shared()) pool_.header().lost_nodes.store(1, std::memory_order_release);

@@ -36,6 +36,7 @@ struct PoolOutput {
   bool all_dropped = false;             // closed, and all of its steps were dropped
   std::uint64_t steps_dropped = 0;      // of those that this rank has begun
   std::optional<base::Error> failure;   // what all ranks have been told
+  std::string told;                     // by its close, of what makes it fail: this rank
 };
 
 class PoolOutputs {
@@ -92,8 +93,9 @@ class PoolOutputs {
 
   // The closed outputs that have failed and of which no rank knows, as a set of slots. Local.
   [[nodiscard]] std::uint64_t failed_unnoticed() const;
-  // Makes the failures in `slots` known: returns them as one error on all ranks. Collective, one broadcast each.
-  [[nodiscard]] base::Error announce(std::uint64_t slots);
+  // Makes the failures in `slots` known: returns those of which not all ranks have been told, as one error on all ranks. Collective, one
+  // broadcast and two reductions each.
+  [[nodiscard]] std::optional<base::Error> announce(std::uint64_t slots);
 
   // Waits until the outputs that all ranks have closed (of several nodes, that this one has) are finished, or nothing moves for so
   // long. Local: for a rank that cannot talk to the others any more. Returns the errors.

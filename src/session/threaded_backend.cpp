@@ -158,6 +158,11 @@ class ThreadedBackend final : public Backend {
     }));
   }
 
+  void poison_by_close(const base::Error& error) noexcept override {
+    poison(error);
+    static_cast<void>(caught([&] { output_->told = error.what(); }));
+  }
+
   [[nodiscard]] std::optional<base::Error> failure() const override { return output_->failure; }
   [[nodiscard]] OutputStatus status() const override { return core_->outputs().status(*output_); }
   [[nodiscard]] const OutputName& name() const override { return opening_.name; }
