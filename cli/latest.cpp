@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/natural_order.hpp"
 #include "cli/completeness.hpp"
-#include "cli/natural_order.hpp"
 #include "cli/verbs.hpp"
-#include "store/parts/part_index.hpp"
+#include "store/completeness.hpp"
 
 namespace glean::cli {
 namespace {
@@ -48,20 +48,9 @@ struct Refused {
   std::string reason;
 };
 
-// Files that GLEAN is still writing, sidecars, and indexes of parts.
-bool is_glean_s_own(const std::string& path) {
-  std::string name = std::filesystem::path(path).filename().string();
-  if (name.ends_with(".index")) {
-    name.resize(name.size() - std::string_view(".index").size());
-    if (store::parse_part_path(name)) return true;
-  }
-  return name.starts_with('.') && ((name.find(".glean-") != std::string::npos && name.ends_with(".part")) ||
-                                   name.ends_with(".glean-sums"));
-}
-
 void add(const std::string& path, std::vector<Candidate>& candidates, std::set<std::string>& seen) {
   struct stat status {};
-  if (is_glean_s_own(path) || !seen.insert(path).second) return;
+  if (store::is_kept_beside(path) || !seen.insert(path).second) return;
   Candidate candidate{path, {}, 0};
   // A link that leads nowhere is a candidate too: judging it says why it is none.
   if (stat(path.c_str(), &status) == 0) {
@@ -101,7 +90,7 @@ void sort(std::vector<Candidate>& candidates, bool by_name) {
     return time(a) < time(b) ? -1 : time(b) < time(a) ? 1 : 0;
   };
   std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
-    const int name = natural_compare(a.path, b.path);
+    const int name = base::natural_compare(a.path, b.path);
     const int time = time_order(a, b);
     return (by_name ? (name != 0 ? name : time) : (time != 0 ? time : name)) > 0;
   });

@@ -54,6 +54,7 @@ struct glean_input {
   [[nodiscard]] const std::vector<glean::AttributeDescription>& attributes_of(int variable);
 
   glean::Input input;
+  std::string path;
   // What descriptions point to.
   std::vector<glean::VariableDescription> variables;
   std::vector<std::vector<const char*>> dimension_names;              // of each variable

@@ -20,7 +20,7 @@ std::size_t read_attribute(const glean_input& input, glean::Variable variable, c
 
 }  // namespace
 
-glean_input::glean_input(glean::Input&& opened) : input(std::move(opened)), variables(input.variables()) {
+glean_input::glean_input(glean::Input&& opened) : input(std::move(opened)), path(input.path()), variables(input.variables()) {
   for (const auto& variable : variables) {
     std::vector<const char*>& names = dimension_names.emplace_back();
     for (const std::string& name : variable.dimensions) names.push_back(name.c_str());
@@ -41,6 +41,18 @@ glean_status glean_input_open(glean_session* session, const char* path, const gl
     *input = new glean_input(session->session.open_input(required(path, "path"), glean::c::options_of(options)));
   });
 }
+
+glean_status glean_session_restart(glean_session* session, const char* pattern, double seconds, glean_input** input) {
+  return call(session, [&] {
+    const std::string known = glean::c::agreed_in_session(session->agreement(), [&]() -> std::string {
+      required(input, "input");
+      return required(pattern, "pattern");
+    });
+    *input = new glean_input(session->session.restart(known, seconds));
+  });
+}
+
+const char* glean_input_path(const glean_input* input) { return input == nullptr ? "" : input->path.c_str(); }
 
 const char* glean_input_message(const glean_input* input) { return input == nullptr ? "" : input->message.c_str(); }
 

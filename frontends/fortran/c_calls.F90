@@ -359,6 +359,17 @@ module glean_c_calls
       type(c_input_options), intent(in) :: options
       type(c_ptr), intent(inout) :: input
     end function
+    integer(c_int) function c_session_restart(session, pattern, seconds, input) bind(C, name='glean_session_restart')
+      import
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: pattern(*)
+      real(c_double), value :: seconds
+      type(c_ptr), intent(inout) :: input
+    end function
+    type(c_ptr) function c_input_path(input) bind(C, name='glean_input_path')
+      import
+      type(c_ptr), value :: input
+    end function
     type(c_ptr) function c_input_message(input) bind(C, name='glean_input_message')
       import
       type(c_ptr), value :: input

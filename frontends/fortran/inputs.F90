@@ -9,6 +9,7 @@ module glean_inputs
   use glean_c_calls
   implicit none
   private
+  public :: glean_session_restart, glean_input_path
   public :: glean_input_open, glean_input_message, glean_input_steps, glean_input_variables, glean_input_describe
   public :: glean_input_find_variable, glean_input_attributes, glean_input_describe_attribute, glean_input_free
 
@@ -44,6 +45,44 @@ contains
       call finish(state, 'glean_input_open', status, stat, errmsg, session%inside%message)
     end if
   end subroutine glean_input_open
+
+  ! Opens the newest complete file whose path matches a shell pattern, such as 'run/chk_*.nc', the same on all ranks. Outputs of this
+  ! session that are closed and match are waited for, for `seconds` or the deadline. GLEAN_NOT_FOUND if no file matches: the program starts
+  ! from scratch. GLEAN_IO if some match and none is complete. Collective. Blocks.
+  subroutine glean_session_restart(session, pattern, input, seconds, stat, errmsg)
+    type(glean_session), intent(in) :: session
+    character(len=*), intent(in) :: pattern
+    type(glean_input), intent(inout) :: input
+    real(real64), intent(in), optional :: seconds
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(handle_state), pointer :: state
+    integer(c_int) :: status
+    real(c_double) :: to_wait
+
+    if (.not. associated(session%inside)) then
+      call finish(session%inside, 'glean_session_restart', GLEAN_INVALID_ARGUMENT, stat, errmsg)
+      return
+    end if
+    to_wait = -1
+    if (present(seconds)) to_wait = seconds
+    state => new_state(OF_INPUT, session%inside)
+    status = c_session_restart(session%inside%handle, c_text(pattern), to_wait, state%handle)
+    input%inside => state
+    if (status == GLEAN_OK) then
+      call finish(state, 'glean_session_restart', status, stat, errmsg)
+    else   ! C has left its message in the session
+      session%inside%message = text_of(c_session_message(session%inside%handle))
+      call finish(state, 'glean_session_restart', status, stat, errmsg, session%inside%message)
+    end if
+  end subroutine glean_session_restart
+
+  ! The path as it was opened: what glean_input_open was given, or glean_session_restart has found. Local.
+  function glean_input_path(input) result(path)
+    type(glean_input), intent(in) :: input
+    character(len=:), allocatable :: path
+    path = text_of(c_input_path(handle_of(input%inside)))
+  end function glean_input_path
 
   ! What the last failed call with this input said; '' when there was none. Local.
   function glean_input_message(input) result(message)

@@ -47,6 +47,7 @@ void read_attribute(InputHandle& self, int variable, const std::string& name, in
 
 void bind_input(nb::module_& module) {
   nb::class_<InputHandle>(module, "Input")
+      .def("path", [](InputHandle& self) { return self.call([](Input& input) { return input.path(); }); })
       .def("steps", [](InputHandle& self) { return self.call([](Input& input) { return input.steps(); }); })
       .def("variables", variables)
       .def("attributes", attributes, nb::arg("variable"))

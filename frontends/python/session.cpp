@@ -30,6 +30,10 @@ InputHandle open_input(SessionHandle& self, const std::string& path, int reading
           })};
 }
 
+InputHandle restart(SessionHandle& self, const std::string& pattern, double seconds) {
+  return {"input", self.turn(), self.call([&](Session& session) { return session.restart(pattern, seconds); })};
+}
+
 // In the order of the fields of glean.OutputStatus; the state as its number.
 nb::list statuses(SessionHandle& self) {
   nb::list all;
@@ -57,6 +61,7 @@ void bind_session(nb::module_& module) {
   nb::class_<SessionHandle>(module, "Session")
       .def("open", open_output, nb::arg("path"), nb::arg("format"), nb::arg("refuses"))
       .def("open_input", open_input, nb::arg("path"), nb::arg("reading"), nb::arg("seconds"))
+      .def("restart", restart, nb::arg("pattern"), nb::arg("seconds"))
       .def("is_writer", [](SessionHandle& self) { return self.call([](Session& session) { return session.is_writer(); }); })
       .def("application_comm", application_comm)
       .def("outputs", statuses)

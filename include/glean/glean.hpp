@@ -301,6 +301,8 @@ class Input {
   Input& operator=(Input&&) noexcept;
   ~Input();
 
+  // As it was opened: what open_input was given, or restart has found.
+  [[nodiscard]] std::string path() const;
   // Records that the file holds.
   [[nodiscard]] std::uint64_t steps() const;
   // In the order of the file: the index is the id of the handle.
@@ -386,6 +388,13 @@ class Session {
   // Both throw timeout, naming the ranks that are missing, and what went wrong if the output has failed. A path that is no output of
   // this session is opened as it is. Throws not_found, permission, and invalid_argument if it is no NetCDF file.
   [[nodiscard]] Input open_input(std::string_view path, InputOptions options = {});
+
+  // Opens the newest complete file whose path matches a shell pattern, such as "run/chk_*.nc", the same on all ranks; Input::path() says
+  // which one. Newest is the one that was modified last, of equal times the one with the highest number in its name. Outputs of this
+  // session that are closed and match are waited for, for `seconds` or the deadline. What cannot be opened, was cut short or was not
+  // finished is passed over, with a line in the log. Throws not_found if no file matches, and the program starts from scratch; io if
+  // some match and none is complete, or a rank cannot open the one that was chosen; timeout, permission. Collective, blocks.
+  [[nodiscard]] Input restart(std::string_view pattern, double seconds = -1);
 
   // The outputs whose definitions have ended, oldest first: what became of those that are finished (the last 256, those
   // that failed before others), then those that are not. As this rank sees it now: of a failure it may know before

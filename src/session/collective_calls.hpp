@@ -29,7 +29,7 @@ struct Broken {
   base::Error error;
 };
 
-enum class Call : std::uint8_t { none, arguments, open, end_definitions, wait, close, end, end_step, close_output, give_up };
+enum class Call : std::uint8_t { none, arguments, open, end_definitions, wait, close, end, end_step, close_output, give_up, restart };
 
 class CollectiveCalls {
  public:

@@ -18,6 +18,7 @@
 #include "session/input.hpp"
 #include "session/mesh_values.hpp"
 #include "session/output_impl.hpp"
+#include "session/restart.hpp"
 #include "session/translated.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/posix/replaceable.hpp"
@@ -311,6 +312,14 @@ Output Session::open(std::string_view path, Format format, OutputOptions options
 Input Session::open_input(std::string_view path, InputOptions options) {
   return session_call(impl_.get(), [&](Impl& impl) {
     return Input(session::open_input(impl.shared_core(), std::string(path), options));
+  });
+}
+
+Input Session::restart(std::string_view pattern, double seconds) {
+  return session_call(impl_.get(), [&](Impl& impl) {
+    const session::Blocked blocked(impl.core());
+    session::check_wait(Level::durable, seconds);
+    return Input(session::restart(impl.shared_core(), std::string(pattern), seconds));
   });
 }
 

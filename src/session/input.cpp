@@ -123,11 +123,6 @@ void require_netcdf(const std::string& path) {
   if (!is_netcdf) refuse(base::Errc::invalid_argument, "it is no NetCDF file (CDF-1, CDF-2, CDF-5)");
 }
 
-std::unique_ptr<Reader> open_file(const std::string& path) {
-  require_netcdf(path);
-  return std::make_unique<Reader>(path);
-}
-
 std::unique_ptr<Reader> open_output(PoolOutputs& outputs, PoolOutput& output, const InputOptions& options) {
   const std::string path = outputs.wait_to_read(output, options);
   try {
@@ -140,6 +135,11 @@ std::unique_ptr<Reader> open_output(PoolOutputs& outputs, PoolOutput& output, co
 }
 
 }  // namespace
+
+std::unique_ptr<Reader> open_file(const std::string& path) {
+  require_netcdf(path);
+  return std::make_unique<Reader>(path);
+}
 
 std::unique_ptr<Input::Impl> open_input(const std::shared_ptr<Core>& core, const std::string& path,
                                         const InputOptions& options) {
@@ -187,6 +187,10 @@ Input::Input(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Input::Input(Input&&) noexcept = default;
 Input& Input::operator=(Input&&) noexcept = default;
 Input::~Input() = default;
+
+std::string Input::path() const {
+  return input_call(impl_.get(), [](Impl& impl) { return impl.path(); });
+}
 
 std::uint64_t Input::steps() const {
   return input_call(impl_.get(), [](Impl& impl) { return impl.steps(); });

@@ -29,18 +29,21 @@ class Input::Impl {
   std::size_t read_attribute(Variable variable, std::string_view name, Type memory, void* out,
                              std::size_t elements) const;
 
+  [[nodiscard]] const std::string& path() const { return path_; }   // as the application calls it
   [[nodiscard]] session::Core& core() { return *core_; }
 
  private:
   [[nodiscard]] const session::Reader::Variable& info(Variable variable) const;
 
   std::shared_ptr<session::Core> core_;   // for its figures
-  std::string path_;                      // as the application calls it
+  std::string path_;
   std::unique_ptr<session::Reader> file_;
 };
 
 namespace session {
 
+// Reads what is there under this name, whatever the session knows of it. Throws as Session::open_input. Local, blocks.
+[[nodiscard]] std::unique_ptr<Reader> open_file(const std::string& path);
 // As Session::open_input and Session::outputs say.
 [[nodiscard]] std::unique_ptr<Input::Impl> open_input(const std::shared_ptr<Core>& core, const std::string& path,
                                                       const InputOptions& options);

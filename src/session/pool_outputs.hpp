@@ -110,6 +110,9 @@ class PoolOutputs {
   [[nodiscard]] std::vector<OutputStatus> statuses() const;   // oldest first
   // The newest output of that name that this rank has not given up; nullptr: none. Local.
   [[nodiscard]] std::shared_ptr<PoolOutput> find(const std::string& final_path) const;
+  // Those that this rank has closed, or not, and has not given up, oldest first. Local.
+  enum class ByThisRank { closed, open };
+  [[nodiscard]] std::vector<std::shared_ptr<PoolOutput>> list(ByThisRank which) const;
   // Waits until the output can be read as InputOptions says, and returns where. Throws what Session::open_input throws.
   // A working file is renamed or removed when the drain is ready to. Local, blocks.
   [[nodiscard]] std::string wait_to_read(PoolOutput& output, const InputOptions& options);

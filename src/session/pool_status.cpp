@@ -52,6 +52,14 @@ std::shared_ptr<PoolOutput> PoolOutputs::find(const std::string& final_path) con
   return found == outputs_.rend() ? nullptr : *found;
 }
 
+std::vector<std::shared_ptr<PoolOutput>> PoolOutputs::list(ByThisRank which) const {
+  std::vector<std::shared_ptr<PoolOutput>> found;
+  for (const auto& output : outputs_) {
+    if (!output->abandoned && output->closed == (which == ByThisRank::closed)) found.push_back(output);
+  }
+  return found;
+}
+
 bool PoolOutputs::has_reached(PoolOutput& output, Level level) {
   if (output.failure || failed(output) != 0) return false;
   if (level == Level::durable && !output.closed) ask_for_durable_steps(output);

@@ -8,7 +8,8 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-FILES = ("include/glean/glean.hpp", "include/glean/glean.h", "docs/api.md", "include/glean/mesh.hpp", "include/glean/mesh.h")
+FILES = ("include/glean/glean.hpp", "include/glean/glean.h", "docs/api.md", "include/glean/mesh.hpp", "include/glean/mesh.h",
+         "include/glean/input.h")
 FORTRAN = "frontends/fortran"
 PYTHON = "frontends/python/glean"
 

@@ -18,6 +18,7 @@ program every_call
   call several_blocks_and_text_arrive(path_of('blocks'))
   call an_open_output_is_read(path_of('open'))
   call an_abandoned_output_leaves_nothing(path_of('abandoned'))
+  call the_newest_file_is_opened(path_of('restart'))
   call a_session_ends()
   call end_ranks()
 
@@ -403,6 +404,34 @@ contains
     call ok('wait')
     call expect(.not. exists(path), 'an abandoned output has no file')
   end subroutine an_abandoned_output_leaves_nothing
+
+  subroutine the_newest_file_is_opened(path)
+    character(len=*), intent(in) :: path
+    type(glean_output) :: out
+    type(glean_input) :: in
+    type(glean_dimension) :: x
+    type(glean_variable) :: v
+    real(real64) :: seen(1)
+    call glean_session_restart(session, path(:len(path) - 3)//'*', in, 60d0, stat, errmsg)
+    call failed(GLEAN_NOT_FOUND, 'no file matches', 'restarting from nothing')
+    call glean_input_free(in)
+    call glean_output_open(session, path, GLEAN_CDF5, out)
+    call glean_output_define_dimension(out, 'x', ranks, x)
+    call glean_output_define_variable(out, 'v', GLEAN_FLOAT64, [x], [me + 1], [1], v)
+    call glean_output_begin_step(out)
+    call glean_output_put(out, v, [2.5d0])
+    call glean_output_end_step(out)
+    call glean_output_close(out, stat, errmsg)
+    call ok('write a file')
+    call glean_output_free(out)
+    call glean_session_restart(session, path(:len(path) - 3)//'*', in, stat=stat, errmsg=errmsg)
+    call ok('restart')
+    call expect(glean_input_path(in) == path, 'it is the file that matches')
+    call glean_input_read(in, glean_variable(1), seen, [me + 1], stat=stat, errmsg=errmsg)
+    call ok('read from it')
+    call expect(seen(1) == 2.5d0, 'it has what was put')
+    call glean_input_free(in)
+  end subroutine the_newest_file_is_opened
 
   subroutine a_session_ends()
     type(glean_statistics) :: statistics

@@ -119,7 +119,7 @@ class Input(Mapping[str, InputVariable]):
     calls are Local; reading waits for the storage."""
 
     def __init__(self, session: Session, path: str, handle: _glean.Input) -> None:
-        self.path = path
+        self._path = path
         self._file = _File(session, path, handle)
         self._steps = handle.steps()
         self._attrs: Optional[dict[str, Any]] = None
@@ -127,6 +127,11 @@ class Input(Mapping[str, InputVariable]):
         for identity, (name, number, per_step, shape, dimensions) in enumerate(handle.variables()):
             self._variables[name] = InputVariable(self._file, identity, name, TYPES[number], per_step,
                                                   (self._steps, *shape) if per_step else tuple(shape), tuple(dimensions))
+
+    @property
+    def path(self) -> str:
+        """As it was opened: what open_input was given, or restart has found. Local."""
+        return self._path
 
     @property
     def steps(self) -> int:

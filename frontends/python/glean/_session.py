@@ -85,6 +85,14 @@ class Session:
         number = number_of(Reading, reading, "way to read")
         return Input(self, os.fspath(path), self._handle.open_input(os.fspath(path), number, -1 if timeout is None else timeout))
 
+    def restart(self, pattern: Path, timeout: Optional[float] = None) -> Input:
+        """Opens the newest complete file whose path matches a shell pattern, such as "run/chk_*.nc", the same on all ranks; Input.path says
+        which one. Outputs of this session that are closed and match are waited for. What cannot be opened or was cut short is passed over.
+        Raises NotFound if no file matches: the program starts from scratch; Io if some match and none is complete. Collective, blocks.
+        """
+        handle = self._handle.restart(os.fspath(pattern), -1 if timeout is None else timeout)
+        return Input(self, handle.path(), handle)
+
     @property
     def is_writer(self) -> bool:
         """Whether this rank was set aside to write (mode `dedicated`): the program ends there. Local."""

@@ -29,7 +29,7 @@ constexpr std::uint32_t types_before_cdf5 = 6;
 struct MoreIsNeeded {};
 
 // Names are whatever the file has: messages show a beginning, and nothing that a terminal would act on.
-std::string quoted(const std::string& name) {
+std::string in_quotes(const std::string& name) {
   constexpr std::size_t shown = 60;
   std::string text = "'" + name.substr(0, shown) + (name.size() > shown ? "...'" : "'");
   std::replace_if(
@@ -110,9 +110,9 @@ class Parser {
   std::string checked_name(const char* of, std::set<std::pair<int, std::string>>& seen, int owner = -1) {
     std::string found = name();
     if (const std::string flaw = flaw_of_cdf_name(found); !flaw.empty()) {
-      defects_.push_back(std::string("the name of a") + of + ' ' + quoted(found) + " cannot be: " + flaw);
+      defects_.push_back(std::string("the name of a") + of + ' ' + in_quotes(found) + " cannot be: " + flaw);
     }
-    if (!seen.emplace(owner, found).second) defects_.push_back(std::string("there are two") + of + "s " + quoted(found));
+    if (!seen.emplace(owner, found).second) defects_.push_back(std::string("there are two") + of + "s " + in_quotes(found));
     return found;
   }
 
@@ -154,7 +154,7 @@ class Parser {
     dimension.length = length("the length of a dimension");
     dimension.unlimited = dimension.length == 0;
     if (dimension.unlimited && std::exchange(has_records_, true)) {
-      defects_.push_back("dimension " + quoted(dimension.name) + " is the second that is unlimited");
+      defects_.push_back("dimension " + in_quotes(dimension.name) + " is the second that is unlimited");
     }
     header_.definitions.dimensions.push_back(std::move(dimension));
   }
@@ -192,11 +192,11 @@ class Parser {
     for (std::uint64_t d = 0; d < dimensions; ++d) {
       const std::uint64_t dimension = length("a dimension");
       if (dimension >= header_.definitions.dimensions.size()) {
-        reject("variable " + quoted(variable.name) + " has a dimension that is not defined");
+        reject("variable " + in_quotes(variable.name) + " has a dimension that is not defined");
       }
       variable.dimensions.push_back(static_cast<int>(dimension));
       if (d > 0 && header_.definitions.dimensions[dimension].unlimited) {
-        defects_.push_back("variable " + quoted(variable.name) + " has the unlimited dimension, and not in front");
+        defects_.push_back("variable " + in_quotes(variable.name) + " has the unlimited dimension, and not in front");
       }
     }
     read_attributes(id);
@@ -215,7 +215,7 @@ class Parser {
     bool fits = true;
     for (const std::uint64_t extent : layout.shape) fits = fits && !__builtin_mul_overflow(bytes, extent, &bytes);
     if (!fits || bytes > largest_offset - 8 || begin > largest_offset - 8 - bytes) {
-      reject("variable " + quoted(variable.name) + " is larger than any file, or lies behind the end of any");
+      reject("variable " + in_quotes(variable.name) + " is larger than any file, or lies behind the end of any");
     }
     header_.layout.variables.push_back(std::move(layout));
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/natural_order.hpp"
+#include "base/natural_order.hpp"
 
 #include <algorithm>
 
-namespace glean::cli {
+namespace glean::base {
 namespace {
 
 constexpr std::string_view digits = "0123456789";
@@ -37,4 +37,4 @@ int natural_compare(std::string_view a, std::string_view b) {
   return all_of_a.compare(all_of_b);
 }
 
-}  // namespace glean::cli
+}  // namespace glean::base

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/completeness.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "store/format/cdf/header.hpp"
+#include "store/parts/part_index.hpp"
+#include "store/posix/input_file.hpp"
+#include "store/posix/unclosed.hpp"
+#include "store/sums/sidecar.hpp"
+
+namespace glean::store {
+
+namespace fs = std::filesystem;
+
+bool is_kept_beside(const std::string& path) {
+  std::string name = fs::path(path).filename().string();
+  if (name.ends_with(".index")) {
+    name.resize(name.size() - std::string_view(".index").size());
+    if (parse_part_path(name)) return true;
+  }
+  return name.starts_with('.') &&
+         ((name.find(".glean-") != std::string::npos && name.ends_with(".part")) || name.ends_with(".glean-sums"));
+}
+
+std::optional<std::string> why_no_candidate(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return base::system_error(errno, "it cannot be read").what();
+  if (!S_ISREG(status.st_mode)) return S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file";
+  if (const auto part = parse_part_path(path); part && fs::exists(index_path(path))) {
+    return fmt::format("it is a part of {}, see glean-join(1)", fs::path(part->path).filename().string());
+  }
+  if (is_unclosed_path(path)) return "not all ranks had closed it, see glean-recover(1)";
+  return std::nullopt;
+}
+
+std::optional<std::string> wrong_length(const FileLayout& layout, std::uint64_t records, Bytes bytes) {
+  const auto per_step = [](const auto& variable) { return variable.per_step(); };
+  if (records == 0 && std::any_of(layout.variables.begin(), layout.variables.end(), per_step)) {
+    return "its header counts no records: it was not finished, or no step was written";
+  }
+  const Bytes whole = whole_size(layout, records);
+  if (bytes < whole) {
+    return fmt::format("it ends {} bytes before its last variable does: it was cut short, or that variable was put only "
+                       "in part, which checksums could tell",
+                       whole - bytes);
+  }
+  if (bytes > base::align_up(whole, 4)) {
+    return fmt::format("{} bytes lie behind its last variable: it was not finished, or something was appended", bytes - whole);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_incomplete_cdf(SystemCalls& calls, const std::string& path) {
+  const InputFile file(calls, path);
+  const Bytes bytes = file.bytes();
+  const CdfHeader header = read_cdf_header(file);
+  const auto sidecar = read_sidecar(calls, path);
+  if (!sidecar) return wrong_length(header.layout, header.records, bytes);
+  if (sidecar->file_bytes == bytes) return std::nullopt;
+  return fmt::format("it has {} bytes instead of the {} that its checksums are of", bytes, sidecar->file_bytes);
+}
+
+}  // namespace glean::store

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Restarting from C, on any number of ranks. Argument: a directory for the files.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "expecting.h"
+
+static glean_session *session;
+
+/* As a program leaves it that is killed at once. */
+static void empty(const char *path) {
+  FILE *file = fopen(path, "wb");
+  EXPECT(file != NULL && fclose(file) == 0);
+}
+
+static void write_file(const char *path, double value) {
+  glean_output *out = NULL;
+  SESSION(glean_output_open(session, path, GLEAN_CDF5, NULL, &out));
+  if (out == NULL) return;
+  glean_dimension x = {-1};
+  glean_variable v = {-1};
+  const uint64_t mine[1] = {(uint64_t)rank}, one[1] = {1};
+  OUT(glean_output_define_dimension(out, "x", (uint64_t)ranks, &x));
+  OUT(glean_output_define_variable(out, "v", GLEAN_FLOAT64, &x, 1, mine, one, 1, NULL, &v));
+  OUT(glean_output_begin_step(out));
+  OUT(glean_output_put(out, v, GLEAN_FLOAT64, &value, 1));
+  OUT(glean_output_end_step(out));
+  OUT(glean_output_close(out));
+  glean_output_free(out);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  char directory[600], pattern[700], first[700], second[700], message[500];
+  snprintf(directory, sizeof directory, "%s/c_restart_%d", argc > 1 ? argv[1] : ".", ranks);
+  snprintf(pattern, sizeof pattern, "%s_chk_*.nc", directory);
+  snprintf(first, sizeof first, "%s_chk_1.nc", directory);
+  snprintf(second, sizeof second, "%s_chk_2.nc", directory);
+  if (rank == 0) {
+    remove(first);
+    remove(second);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (glean_session_open(MPI_COMM_WORLD, NULL, 0, &session, message, sizeof message) != GLEAN_OK) {
+    fprintf(stderr, "%s\n", message);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  glean_input *in = NULL;
+  EXPECT(glean_session_restart(session, pattern, -1, &in) == GLEAN_NOT_FOUND && in == NULL);
+  EXPECT(strstr(glean_session_message(session), "no file matches") != NULL);
+  EXPECT(glean_session_restart(session, NULL, -1, &in) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_session_restart(session, pattern, -1, rank == 0 ? NULL : &in) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_session_restart(NULL, pattern, -1, &in) == GLEAN_INVALID_ARGUMENT);
+  write_file(first, 1.5);
+  SESSION(glean_session_wait(session, GLEAN_DURABLE, -1));
+  write_file(second, 2.5);
+  SESSION(glean_session_restart(session, pattern, 60, &in));
+  EXPECT(strcmp(glean_input_path(in), second) == 0);
+  EXPECT(strcmp(glean_input_path(NULL), "") == 0);
+  double value = 0;
+  const uint64_t mine[1] = {(uint64_t)rank}, one[1] = {1};
+  EXPECT(glean_input_read(in, (glean_variable){0}, 0, mine, one, GLEAN_FLOAT64, &value, 1) == GLEAN_OK);
+  EXPECT(value == 2.5);
+  glean_input_free(in);
+  in = NULL;
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) empty(first);
+  if (rank == 0) empty(second);
+  EXPECT(glean_session_restart(session, pattern, -1, &in) == GLEAN_IO && in == NULL);
+  SESSION(glean_session_close(session));
+  glean_session_free(session);
+  int all = 0;
+  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all != 0;
+}
