@@ -143,7 +143,7 @@ typedef struct glean_output_options {
 typedef struct glean_variable_options {
   size_t size;     /* sizeof(glean_variable_options) */
   glean_fill fill; /* default GLEAN_FILL_OFF */
-  int per_step;    /* not 0: a record variable, every step adds a record */
+  int per_step;    /* not 0: a record variable, every step adds a record; on a grid `time` is defined where no dimension is unlimited */
   glean_centring centring; /* of a variable on a grid; default GLEAN_CELLS */
   int components;  /* of a variable on a grid: 3 of a vector, 9 of a tensor; 0, the default, is 1; if more than 1, its last dimension */
 } glean_variable_options;
@@ -239,7 +239,8 @@ GLEAN_CHECKED glean_status glean_output_open(glean_session *session, const char 
  * this handle. Local. */
 GLEAN_API const char *glean_output_message(const glean_output *output);
 
-/* Definitions: before the first begin_step, the same on every rank but for the blocks. */
+/* Definitions: before the first begin_step, the same on every rank but for the blocks. If one fails, the output becomes no
+ * file, also where the program goes on: end_definitions tells all ranks, and messages of later calls say so, too. */
 
 /* Local. */
 GLEAN_CHECKED glean_status glean_output_define_dimension(glean_output *output, const char *name,
@@ -272,14 +273,15 @@ GLEAN_CHECKED glean_status glean_output_define_unstructured_mesh(glean_output *o
 /* Where a Lagrange hexahedron has the point that is the i-th along x, the j-th along y and the k-th along z, 0 to `order` each. Local. */
 GLEAN_API size_t glean_lagrange_hexahedron_point(size_t i, size_t j, size_t k, size_t order);
 
-/* An array over a grid: its shape and this rank's blocks are the grid's (docs/meshes.md). `options` NULL: the defaults.
- * Local. */
+/* An array over a grid: its shape and this rank's blocks are the grid's (docs/meshes.md). With `per_step` the record
+ * dimension comes in front; where there is none yet, one called `time` is defined. `options` NULL: the defaults. Local. */
 GLEAN_CHECKED glean_status glean_output_define_grid_variable(glean_output *output, const char *name,
     glean_type external, glean_grid grid, const glean_variable_options *options, glean_variable *variable);
 
 /* An array over dimensions, slowest first (an unlimited one only in front, which makes it a record variable).
  * `block_start` and `block_count`: [blocks][dimensions without the unlimited one], what this rank will put;
- * NULL when there are none. `dimensions` NULL with a count of 0: a scalar, whose block has no indices.
+ * NULL when there are none. `dimensions` NULL with a count of 0: a scalar, whose block has no indices: the rank that puts it
+ * gives `blocks` 1 and NULL for both, the others `blocks` 0. So is one with the unlimited dimension only, of each step.
  * `options` NULL: the defaults. Local. */
 GLEAN_CHECKED glean_status glean_output_define_variable(glean_output *output, const char *name,
     glean_type external, const glean_dimension *dimensions, size_t dimension_count,

@@ -108,7 +108,7 @@ struct Grid { int id = -1; };
 
 struct VariableOptions {
   Fill fill = Fill::off;
-  bool per_step = false;      // a record variable: every step adds a record
+  bool per_step = false;      // a record variable: every step adds a record; on a grid, `time` is made where no dimension is unlimited
   Centring centring = Centring::cells;   // of a variable on a grid
   int components = 1;         // of a variable on a grid: 3 of a vector, 9 of a tensor; if more than 1, its last, fastest dimension
 };
@@ -183,7 +183,9 @@ class Output {
   // Without close() before, the output is abandoned: nothing is published. Local.
   ~Output();
 
-  // -- definitions: before the first begin_step, the same on every rank but for `blocks`. Local.
+  // -- definitions: before the first begin_step, the same on every rank but for `blocks`. Local. If one throws, the output becomes no
+  // file, also where the program goes on: end_definitions() tells all ranks, and later calls that throw say so, too. Names with a zero
+  // byte are refused.
 
   Dimension define_dimension(std::string_view name, std::uint64_t length);
   // The record dimension; at most one.
@@ -202,8 +204,9 @@ class Output {
   // `time` is defined.
   Variable define_variable(std::string_view name, Type external, Grid grid, VariableOptions options = {});
   // An array over dimensions, slowest first (an unlimited one only in front, which makes it a record
-  // variable). `blocks`: what this rank will put; several, or none. A variable without dimensions is one
-  // number: the rank that puts it gives one block, Box{}.
+  // variable). `blocks`: what this rank will put; several, or none. A scalar is a variable without dimensions, or with the unlimited
+  // one only: one number, or one for each step. The rank that puts it gives one block without indices, {Box{}}, and
+  // put(v, std::span(&number, 1)); the others give no blocks and put nothing.
   Variable define_variable(std::string_view name, Type external, std::span<const Dimension> dimensions,
                            std::vector<Box> blocks, VariableOptions options = {});
 

@@ -123,9 +123,9 @@ TEST(Plan, RefusesWhatCannotBeWithEveryReason) {
             "this cannot be planned: 100 ranks need 25 nodes, cluster has 2");
   EXPECT_EQ(refusal(cluster(2), {.ranks = 8, .ranks_per_node = 4},
                     {.exceptions = {{4, 3, 1}, {6, 1, 1}}, .variables = 0, .files = 3}, {.aggregators_min = 3, .aggregators_max = 2}),
-            "this cannot be planned: 0 variables: there must be one at least; an exception for rank 6 comes behind one that goes to rank 6: "
-            "they ascend and are disjoint; 3 files: the ranks are in 2 I/O groups, and a group writes to one file; from 3 to 2 aggregators "
-            "in a group");
+            "this cannot be planned: 0 variables: there must be one at least; an exception for rank 6 comes behind one that goes to rank 6"
+            ": they ascend and are disjoint; 3 files: the ranks are in 2 I/O groups, and a group writes to one file; from 3 to 2 "
+            "aggregators in a group");
   EXPECT_EQ(refusal(cluster(2), {.ranks = 8, .ranks_per_node = 4}, {.exceptions = {{6, 3, 1}}}, {}),
             "this cannot be planned: an exception for ranks 6 to 8, and the ranks are 0 to 7");
   EXPECT_EQ(refusal(cluster(1), {.ranks = 4, .ranks_per_node = 4}, {.bytes_per_rank = Bytes{1} << 61}, {}),

@@ -56,8 +56,9 @@ auto output_call(Output::Impl* impl, OnError on_error, Call call) {
     try {
       return call(*impl);
     } catch (const base::Error& error) {
+      const base::Error told = impl->with_earlier(error);
       if (on_error == OnError::poison) impl->poison(error);
-      throw;
+      throw base::Error(told);
     } catch (const std::exception& error) {   // such as bad_alloc
       impl->poison(base::Error(base::Errc::io, error.what()));
       throw;

@@ -144,6 +144,7 @@ std::unique_ptr<Reader> open_file(const std::string& path) {
 std::unique_ptr<Input::Impl> open_input(const std::shared_ptr<Core>& core, const std::string& path,
                                         const InputOptions& options) {
   core->require_usable("open_input");
+  if (path.find('\0') != path.npos) throw base::Error(base::Errc::invalid_argument, "the path of a file to read has a zero byte");
   const Blocked blocked(*core);
   const auto made = [&](std::unique_ptr<Reader> file) {
     return std::make_unique<Input::Impl>(core, path, std::move(file));

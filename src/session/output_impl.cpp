@@ -22,13 +22,20 @@ session::VariableChoice internal(const VariableOptions& options) {
   throw base::Error(code, what, hint);
 }
 
+// A message ends at a zero byte.
+std::string shown(std::string_view name) {
+  constexpr std::size_t most = 60;
+  std::string text;
+  for (const char each : name.substr(0, most)) text += each == '\0' ? std::string("\\0") : std::string(1, each);
+  return text;
+}
+
 void check_name(const store::Format& format, const char* what, std::string_view name) {
-  const std::string flaw = format.flaw_of_name(name);
+  const bool has_zero = name.find('\0') != name.npos;
+  const std::string flaw = has_zero ? "it has a zero byte" : format.flaw_of_name(name);
   if (flaw.empty()) return;
-  constexpr std::size_t shown = 60;
-  refuse(base::Errc::invalid_argument,
-         std::string("the name of ") + what + " '" + std::string(name.substr(0, shown)) + "' cannot be used: " + flaw,
-         format.flaw_of_name("a/b").empty() ? "" : "names begin with a letter, a digit or _, and have no slash");
+  refuse(base::Errc::invalid_argument, std::string("the name of ") + what + " '" + shown(name) + "' cannot be used: " + flaw,
+         has_zero || format.flaw_of_name("a/b").empty() ? "" : "names begin with a letter, a digit or _, and have no slash");
 }
 
 }  // namespace
@@ -47,8 +54,9 @@ void Output::Impl::poison(const base::Error& error) noexcept {
   switch (phase_) {
     case Phase::defining:
       if (!early_error_) {
+        const std::string what_then = "an output one of whose definitions has failed becomes no file, also where the program goes on";
         early_error_ = base::Error(error.code(), "rank " + std::to_string(core_->rank()) + ": " + error.what(),
-                                   error.hint());
+                                   error.hint().empty() ? what_then : error.hint() + "; " + what_then);
       }
       break;
     case Phase::between_steps:
@@ -58,6 +66,12 @@ void Output::Impl::poison(const base::Error& error) noexcept {
     case Phase::closed:
     case Phase::failed: break;
   }
+}
+
+base::Error Output::Impl::with_earlier(const base::Error& error) const {
+  if (phase_ != Phase::defining || !early_error_) return error;
+  return {error.code(), std::string(error.what()) + "; before that a definition has failed, and '" + path_ + "' becomes no file: " +
+                            early_error_->what(), error.hint()};
 }
 
 void Output::Impl::require_open(const char* call) const {
@@ -146,6 +160,7 @@ void Output::Impl::define_attribute(Variable variable, std::string_view name, Ty
 
 void Output::Impl::set_time(double time, std::string_view unit) {
   require_open("set_time");
+  if (unit.find('\0') != unit.npos) refuse(base::Errc::invalid_argument, "set_time of '" + path_ + "': the unit has a zero byte");
   if (phase_ == Phase::defining) {
     time_unit_ = unit;
   } else if (!time_unit_) {
@@ -342,7 +357,7 @@ Variable Output::Impl::find_variable(std::string_view name) const {
   for (std::size_t v = 0; v < program_.definitions().variables.size(); ++v) {
     if (program_.definitions().variables[v].name == name) return {static_cast<int>(v)};
   }
-  refuse(base::Errc::not_found, "'" + path_ + "' has no variable '" + std::string(name) + "'");
+  refuse(base::Errc::not_found, "'" + path_ + "' has no variable '" + shown(name) + "'");
 }
 
 void Output::Impl::wait(Level level, double seconds) {

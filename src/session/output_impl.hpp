@@ -40,6 +40,8 @@ class Output::Impl {
   [[nodiscard]] session::Core& core() { return *core_; }
   // Keeps an error of this rank from being lost if the application goes on: the output will not be published.
   void poison(const base::Error& error) noexcept;
+  // What a call throws that meets `error`: it says so if a definition has failed before, which the program may have handled.
+  [[nodiscard]] base::Error with_earlier(const base::Error& error) const;
 
  private:
   enum class Phase { defining, between_steps, in_step, closed, failed };   // failed: there is no file

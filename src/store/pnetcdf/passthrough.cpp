@@ -66,7 +66,8 @@ std::optional<std::uint64_t> replace_nan(std::vector<std::byte>& data) {
   return first;
 }
 
-// No integer is NaN, and PnetCDF does not refuse it: it does refuse infinity, and writes the same fill value for it. The first that was NaN.
+// No integer is NaN, and PnetCDF does not refuse it: it does refuse infinity, and writes the same fill value for it. Returns the first
+// that was NaN.
 std::optional<std::uint64_t> make_nan_out_of_range(mesh::Type memory, mesh::Type external, std::vector<std::byte>& data) {
   if (is_floating(external) || external == mesh::Type::text) return std::nullopt;
   if (memory == mesh::Type::float32) return replace_nan<float>(data);
