@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Block-structured AMR: what can be said of the blocks of one rank.
+// Block-structured AMR: what can be said of the blocks of one rank, when it defines them. A block of any level may be of any width, as long
+// as those of a level agree, and a parent of another rank is not looked at. `locate` of block_mesh.hpp sees all blocks of a file that is
+// complete, and wants them as FLASH has them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
