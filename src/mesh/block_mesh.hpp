@@ -37,9 +37,9 @@ struct BlockPositions {
 };
 
 // Everything that is wrong, a sentence each, such as "block 3: its parent 7 is of level 3, and it is of level 2 itself". Where there is
-// nothing, `positions` are set. Bounds may be off by a hundredth of a block's width, as single precision leaves them. It looks at all blocks
-// of a complete file, where flaws_of(AmrGrid) looks at those that one rank defines: here widths halve from level to level, children lie in
-// their parents, and parents make no cycle, all of which relations_of() relies on. Local. O(blocks).
+// nothing, `positions` are set. Bounds may be off by a hundredth of a block's width, as single precision leaves them. It looks at all
+// blocks of a complete file, where flaws_of(AmrGrid) looks at those that one rank defines: here widths halve from level to level,
+// children lie in their parents, and parents make no cycle, all of which relations_of() relies on. Local. O(blocks).
 [[nodiscard]] std::vector<std::string> locate(const BlockMesh& mesh, BlockPositions& positions);
 
 // What follows of it. -1: there is no such block.
