@@ -69,8 +69,8 @@ void Output::Impl::poison(const base::Error& error) noexcept {
 }
 
 base::Error Output::Impl::with_earlier(const base::Error& error) const {
-  if (phase_ != Phase::defining || !early_error_) return error;
-  return {error.code(), std::string(error.what()) + "; before that a definition has failed, and '" + path_ + "' becomes no file: " +
+  if (phase_ != Phase::defining || !early_error_ || core_->closed()) return error;
+  return {error.code(), std::string(error.what()) + "; an earlier call has failed, and '" + path_ + "' becomes no file: " +
                             early_error_->what(), error.hint()};
 }
 

@@ -25,7 +25,7 @@ TEST_F(Definitions, ThatHaveFailedAreSaidByTheNextCallThatFails) {
     wrong.spacing[0] = -1;
     const std::string first = "the uniform grid of rank " + std::to_string(rank_) + " cannot be used";
     EXPECT_ERROR(none = out.define_grid(wrong), Errc::invalid_argument, first);
-    EXPECT_ERROR(out.define_variable("v", Type::float64, none), Errc::not_found, "before that a definition has failed");
+    EXPECT_ERROR(out.define_variable("v", Type::float64, none), Errc::not_found, "an earlier call has failed, and");
     EXPECT_ERROR(out.define_variable("v", Type::float64, none), Errc::not_found, first);
     EXPECT_ERROR(static_cast<void>(out.find_variable("v")), Errc::not_found, first);
     EXPECT_ERROR(out.set_time(1.0 / 0.0), Errc::invalid_argument, first);
