@@ -151,7 +151,7 @@ contains
     call finish(session%inside, 'glean_session_close', c_session_close(handle_of(session%inside)), stat, errmsg)
   end subroutine glean_session_close
 
-  ! Gives the handle back, behind those of its outputs and inputs. Collective unless closed.
+  ! Gives the handle back. Outputs and inputs that are given back later say until then that it is closed. Collective unless closed.
   subroutine glean_session_free(session)
     type(glean_session), intent(inout) :: session
     call c_session_free(handle_of(session%inside))
