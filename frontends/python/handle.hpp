@@ -39,7 +39,7 @@ class Handle {
   // Destroys the object as C++ does; in a forked process, which has a copy that is not its own, not at all.
   ~Handle() {
     if (!object_) return;
-    if (getpid() != process_) {
+    if (is_forked()) {
       static_cast<void>(new Object(std::move(*object_)));   // MPI and the pool belong to the parent
       return;
     }
@@ -49,23 +49,29 @@ class Handle {
   // Runs `call` with the object. Throws invalid_state if it is gone.
   template <class Call>
   auto call(Call&& call) {
-    if (!object_) throw Error(Errc::invalid_state, std::string("this ") + kind_ + " was given up, or has ended by an exception");
-    if (getpid() != process_) {
+    if (!object_) throw gone();
+    if (is_forked()) {
       throw Error(Errc::invalid_state, std::string("this ") + kind_ + " belongs to process " + std::to_string(process_),
                   "a process that was forked opens a session of its own, or none");
     }
-    return in_turn(*turn_, [&] { return std::forward<Call>(call)(*object_); });
+    return in_turn(*turn_, [&] {
+      if (!object_) throw gone();   // another thread has ended it while this one waited for its turn
+      return std::forward<Call>(call)(*object_);
+    });
   }
 
-  // Destroys the object as C++ does without an exception. Local for outputs and inputs.
+  // Destroys the object as C++ does without an exception. Local for outputs and inputs. Like the next one it does nothing if the object
+  // is gone, or belongs to the process from which this one was forked.
   void destroy() {
-    if (object_) call([this](Object&) { object_.reset(); });
+    if (!object_ || is_forked()) return;
+    in_turn(*turn_, [this] { object_.reset(); });
   }
   // Destroys it as C++ does while an exception passes: a session ends without the other ranks.
   void destroy_as_by_exception() {
     struct Passing {};
-    if (!object_) return;
-    call([this](Object&) {
+    if (!object_ || is_forked()) return;
+    in_turn(*turn_, [this] {
+      if (!object_) return;
       try {
         const Object ending(std::move(*object_));
         throw Passing{};   // `ending` is destroyed while it passes
@@ -79,6 +85,11 @@ class Handle {
   [[nodiscard]] const std::shared_ptr<std::mutex>& turn() const { return turn_; }
 
  private:
+  [[nodiscard]] bool is_forked() const { return getpid() != process_; }
+  [[nodiscard]] Error gone() const {
+    return {Errc::invalid_state, std::string("this ") + kind_ + " was given up, or has ended by an exception"};
+  }
+
   const char* kind_;
   std::shared_ptr<std::mutex> turn_;
   std::optional<Object> object_;

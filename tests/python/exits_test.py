@@ -114,6 +114,30 @@ class Exits(unittest.TestCase):
                 self.assertNotEqual(run.returncode, 0)
                 self.assertEqual(self.files(), [])
 
+    def test_a_forked_process_that_an_exception_ends_says_that_and_no_more(self):
+        run = self.run_program("""
+            import os
+            import traceback
+            from glean import _session
+            with session:
+                output, v = write(session, "a.nc")
+                child = os.fork()
+                if child == 0:
+                    try:
+                        with session, output:
+                            raise KeyError("of the child")
+                    except KeyError:
+                        traceback.print_exc()
+                    _session._close_open_sessions()   # as the program's end does, before mpi4py finalizes MPI
+                    os._exit(0)
+                os.waitpid(child, 0)
+                output.close()
+            """)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertEqual(run.stdout.count("KeyError: 'of the child'"), 2)
+        self.assertNotIn("belongs to process", run.stdout)
+        self.assertEqual(self.files(), ["a.nc"])
+
     def test_mpi_may_be_finalized_before(self):
         run = self.run_program("""
             output, v = write(session, "open.nc")

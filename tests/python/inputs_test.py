@@ -2,13 +2,16 @@
 """What is read is what NumPy would select, through the drain too, and xarray takes it."""
 
 import random
+import threading
 import unittest
+import warnings
 
 import numpy as np
 import xarray
 
 import glean
 import ranks
+from glean import _session
 from glean.xarray_backend import GleanBackendEntrypoint
 from ranks import COMM, RANK, SIZE
 
@@ -68,6 +71,36 @@ class Inputs(ranks.Ranks):
                 with self.subTest(key=key), self.assertRaises(glean.InvalidArgument):
                     file["v"][key]
 
+    def test_a_step_that_is_not_selected_is_not_read(self):
+        with self.session() as session:
+            output, values = self.series(session)
+            output.close()
+            with session.open_input(self.path("a.nc")) as file:
+                v, steps = file["v"], []
+
+                class Recorded:
+                    def read(self, variable, step, *rest):
+                        steps.append(step)
+                        handle.read(variable, step, *rest)
+
+                handle, file._file.handle = file._file.handle, Recorded()
+                np.testing.assert_array_equal(v[::-3, 0, ::2], values[::-3, 0, ::2])
+                file._file.handle = handle
+            self.assertEqual(steps, [3, 0])
+
+    def test_a_file_that_xarray_cannot_decode_leaves_no_session_open(self):
+        with self.session() as session:
+            with session.open(self.path("a.nc")) as output:
+                time = output.variable("time", "f8", [output.dimension("time", SIZE)], blocks=[np.s_[RANK:RANK + 1]])
+                time.attrs["units"] = "days since never"
+                with output.step() as step:
+                    step.put(time, [1])
+            session.wait("durable")
+            with warnings.catch_warnings(), self.assertRaises(ValueError):
+                warnings.simplefilter("error", ResourceWarning)
+                xarray.open_dataset(self.path("a.nc"), engine=GleanBackendEntrypoint)
+            self.assertEqual([handle for _, handle, _ in _session._open_handles.values()], [session._handle])
+
     def test_steps_are_read_while_the_output_is_open(self):
         with self.session() as session:
             output, values = self.series(session)
@@ -79,6 +112,32 @@ class Inputs(ranks.Ranks):
             self.assertFalse(self.path("a.nc").exists())
             COMM.barrier()
             output.close()
+
+    def test_a_file_may_be_closed_while_threads_read_it(self):
+        with self.session() as session:
+            output, values = self.series(session)
+            output.close()
+            for _ in range(20):
+                file = session.open_input(self.path("a.nc"))
+                v, met, began = file["v"], [], threading.Barrier(4)
+
+                def read():
+                    began.wait()
+                    try:
+                        while True:
+                            v[:]
+                    except glean.Error as wrong:
+                        met.append(wrong.code)
+
+                threads = [threading.Thread(target=read) for _ in range(3)]
+                for thread in threads:
+                    thread.start()
+                began.wait()
+                v[:]
+                file.close()
+                for thread in threads:
+                    thread.join()
+                self.assertEqual(met, ["invalid_state"] * 3)
 
     def test_values_are_converted_to_the_type_that_is_asked_for(self):
         with self.session() as session:

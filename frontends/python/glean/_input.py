@@ -73,16 +73,16 @@ class InputVariable:
         what = f"variable {self.name!r} of {self._file.path!r}"
         chosen = selection(key, self.shape, what)
         number = type_number(self.dtype if dtype is None else dtype, what)
-        # What lies between the first and the last is read, and then what is selected of it.
-        hull = [_hull(one) for one in chosen]
-        steps, boxes = (hull[0], hull[1:]) if self.per_step else (range(1), hull)
-        found = np.empty(([len(steps)] if self.per_step else []) + [len(one) for one in boxes], TYPES[number])
-        start, count = [one.start for one in boxes], [len(one) for one in boxes]
+        # Of steps those are read that are selected. Of the other dimensions all from the first to the last that is, and then what is
+        # selected of it.
+        step, inside = (chosen[0], chosen[1:]) if self.per_step else (0, chosen)
+        steps, boxes = _indices(step), [_hull(one) for one in inside]
+        found = np.empty((len(steps), *map(len, boxes)), TYPES[number])
         if found.size:
             handle = self._file.open_handle()
-            for place, step in enumerate(steps):
-                handle.read(self.id, step, start, count, number, found[place:place + 1] if self.per_step else found)
-        return found[tuple(_inside(one) for one in chosen)]
+            for place, at in enumerate(steps):
+                handle.read(self.id, at, [one.start for one in boxes], [len(one) for one in boxes], number, found[place:place + 1])
+        return found[(slice(None) if isinstance(step, slice) else 0, *map(_inside, inside))]
 
     def __getitem__(self, key: Any) -> np.ndarray:
         return self.read(key)
@@ -99,11 +99,13 @@ class InputVariable:
         return f"<glean.InputVariable {self.name!r}: {self.dtype} {dict(zip(self.dimensions, self.shape))}>"
 
 
+def _indices(one: Union[int, slice]) -> range:
+    return range(one.start, one.stop, one.step) if isinstance(one, slice) else range(one, one + 1)
+
+
 def _hull(one: Union[int, slice]) -> range:
     """Indices from the lowest to the highest that is selected."""
-    if not isinstance(one, slice):
-        return range(one, one + 1)
-    indices = range(one.start, one.stop, one.step)
+    indices = _indices(one)
     return range(min(indices[0], indices[-1]), max(indices[0], indices[-1]) + 1) if indices else range(0)
 
 

@@ -60,16 +60,16 @@ class Session:
 
         if MPI.Is_finalized():
             raise error(InvalidState, "MPI is finalized: there can be no session")
-        self._given = MPI.COMM_WORLD if comm is None else comm
+        self._given = MPI.COMM_WORLD if comm is None else comm   # which the program may free before the session ends
         if not isinstance(self._given, MPI.Comm) or self._given == MPI.COMM_NULL:
             raise error(InvalidArgument, f"{comm!r} is no communicator", "one of mpi4py, or None for COMM_WORLD")
-        self._ranks = self._given.size
+        self._ranks, self._given_number = self._given.size, self._given.py2f()
         self._closed = True
         self._outputs: weakref.WeakSet[Output] = weakref.WeakSet()
-        self._handle = _glean.open_session(self._given.py2f(), settings_of(settings))
+        self._handle = _glean.open_session(self._given_number, settings_of(settings))
         self._closed = False
         self._number = next(_numbers)
-        _open_handles[self._number] = (self._handle, self._outputs)
+        _open_handles[self._number] = (os.getpid(), self._handle, self._outputs)
 
     def open(self, path: Path, format: Format = "cdf5", existing: Existing = "replace") -> Output:
         """Opens a new output. The file appears under `path` when it is complete. Collective."""
@@ -105,7 +105,7 @@ class Session:
         from mpi4py import MPI
 
         number = self._handle.application_comm()
-        return self._given if number == self._given.py2f() else MPI.Intracomm.f2py(number)
+        return self._given if number == self._given_number else MPI.Intracomm.f2py(number)
 
     def outputs(self) -> list[OutputStatus]:
         """The outputs whose definitions have ended, oldest first, as this rank sees them now. Also after close(). Local."""
@@ -157,20 +157,22 @@ class Session:
 
 # Closing is collective, so it never happens when the memory of a session is collected: that can be at any time on each rank. In the
 # order in which the sessions were opened, which is the same on all ranks.
-_open_handles: dict[int, tuple[_glean.Session, weakref.WeakSet[Output]]] = {}
+_open_handles: dict[int, tuple[int, _glean.Session, weakref.WeakSet[Output]]] = {}
 _numbers = itertools.count()
 
 
 @atexit.register
 def _close_open_sessions() -> None:
-    """Before mpi4py finalizes MPI: with the other ranks, or without them when an exception has ended the program."""
-    if not _open_handles:
+    """Before mpi4py finalizes MPI: with the other ranks, or without them when an exception has ended the program. A process that was
+    forked has none of its parent's."""
+    mine = [(handle, outputs) for process, handle, outputs in _open_handles.values() if process == os.getpid()]
+    if not mine:
         return
     from mpi4py import MPI
 
     # After MPI_Finalize what can be done is the same.
     failed = MPI.Is_finalized() or (not hasattr(sys, "ps1") and getattr(sys, "last_value", None) is not None)
-    for handle, outputs in list(_open_handles.values()):
+    for handle, outputs in mine:
         try:
             if failed:
                 for output in list(outputs):

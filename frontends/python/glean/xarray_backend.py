@@ -59,12 +59,15 @@ class GleanBackendEntrypoint(BackendEntrypoint):
             from mpi4py import MPI
 
             own = session = Session(MPI.COMM_SELF, mode="passthrough")   # no pool: it only reads
+        store = None
         try:
             store = _Store(session.open_input(os.fspath(filename_or_obj), reading, timeout), own)
-        except BaseException:
-            if own is not None:
+            return StoreBackendEntrypoint().open_dataset(
+                store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
+                decode_coords=decode_coords, drop_variables=drop_variables, use_cftime=use_cftime, decode_timedelta=decode_timedelta)
+        except BaseException:   # also a file that cannot be decoded
+            if store is not None:
+                store.close()
+            elif own is not None:
                 own.close()
             raise
-        return StoreBackendEntrypoint().open_dataset(
-            store, mask_and_scale=mask_and_scale, decode_times=decode_times, concat_characters=concat_characters,
-            decode_coords=decode_coords, drop_variables=drop_variables, use_cftime=use_cftime, decode_timedelta=decode_timedelta)
