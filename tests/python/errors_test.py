@@ -15,6 +15,13 @@ import ranks
 from ranks import COMM, LAST, RANK, SIZE
 
 
+class Interrupted:
+    """Values during whose conversion the program is interrupted."""
+
+    def __array__(self, *_, **__):
+        raise KeyboardInterrupt
+
+
 class Errors(ranks.Ranks):
     def output(self, session, name="a.nc"):
         """An output with one block of four elements on each rank, and its variable."""
@@ -79,6 +86,12 @@ class Errors(ranks.Ranks):
             (glean.InvalidArgument, "defined already", lambda o: o.attrs.update(a=1) or o.attrs.update(a=2)),
             (glean.InvalidArgument, "attributes have one", lambda o: o.attrs.update(a=[[1, 2], [3, 4]])),
             (glean.InvalidArgument, "of type bool", lambda o: o.attrs.update(a=True)),
+            (glean.OutOfRange, "uint8 cannot hold fill=-1", lambda o: o.variable("w", "u1", ["x"], blocks=[], fill=-1)),
+            (glean.OutOfRange, "int32 cannot hold fill=1.5", lambda o: o.variable("w", "i4", ["x"], blocks=[], fill=1.5)),
+            (glean.OutOfRange, "float32 cannot hold", lambda o: o.variable("w", "f4", ["x"], blocks=[], fill=1e300)),
+            (glean.OutOfRange, "int32 cannot hold fill=nan", lambda o: o.variable("w", "i4", ["x"], blocks=[], fill=np.nan)),
+            (glean.InvalidArgument, "fill=None", lambda o: o.variable("w", "f8", ["x"], blocks=[], fill=None)),
+            (glean.OutOfRange, "cannot hold fill='xy'", lambda o: o.variable("w", "S1", ["x"], blocks=[], fill="xy")),
         ]
         with self.session() as session:
             for kind, pattern, define in wrong:
@@ -105,6 +118,8 @@ class Errors(ranks.Ranks):
             (glean.InvalidArgument, "index 99", lambda s, v: v.__setitem__(99, 1)),
             (glean.InvalidArgument, "index 'x'", lambda s, v: v.__setitem__("x", 1)),
             (glean.NotFound, "no variable 'w'", lambda s, v: s.put("w", np.zeros(4))),
+            (glean.InvalidState, "the step has ended", lambda s, v: (s.end(), s.put(v, np.zeros(4)))),
+            (KeyboardInterrupt, "", lambda s, v: s.put(v, Interrupted())),
             (ValueError, "inhomogeneous", lambda s, v: s.put(v, [[1], [2, 3], 4, 5])),
         ]
         with self.session() as session:
@@ -115,7 +130,8 @@ class Errors(ranks.Ranks):
                     if RANK == LAST:
                         with self.raises(kind, pattern):
                             put(step, v)
-                    step.end()
+                    if not step._ended:
+                        step.end()
                     with self.raises(glean.Error, f"rank {LAST}: "):
                         output.wait("staged")
                     output.close()
@@ -161,6 +177,24 @@ class Errors(ranks.Ranks):
             with self.raises(glean.InvalidState, "definitions of this output have ended"):
                 output.dimension("y", 2)
             output.abandon()
+        with self.session() as session:
+            output, v = self.output(session)
+            first = output.step()
+            first.end()
+            with output.step() as second:
+                with self.raises(glean.InvalidState, "it has ended"):
+                    first.end()       # not the second one
+                second.put(v, np.zeros(4))
+            output.close()
+        self.assertEqual(session.outputs()[0].steps_ended, 2)
+
+    def test_the_communicator_may_be_freed_before_the_session_ends(self):
+        comm = COMM.Dup()
+        with glean.Session(comm, **ranks.SMALL) as session:
+            comm.Free()
+            self.assertEqual(session.comm, MPI.COMM_NULL)
+            self.write(session, "a.nc", {"v": np.ones(3)})
+        self.assertTrue(self.path("a.nc").exists())
 
     def test_objects_that_are_closed(self):
         session = self.session()

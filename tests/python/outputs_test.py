@@ -104,6 +104,24 @@ class Outputs(ranks.Ranks):
                 self.assertEqual(found[2 * SIZE:], [value + rank for rank in reversed(range(SIZE)) for value in (10, 11)])
                 self.assertEqual(set(file["none"][:]), {7})
 
+    def test_blocks_without_elements_take_empty_arrays(self):
+        with self.session() as session:
+            with session.open(self.path("a.nc")) as output:
+                output.dimension("y", 3), output.dimension("x", 2)
+                mine = 2 if RANK == LAST else 0     # the last rank has all columns
+                v = output.variable("v", "i4", ["y", "x"], blocks=[np.s_[:, :mine]])
+                parts = output.variable("parts", "i4", ["y", "x"], blocks=[np.s_[0:0, :], np.s_[:, :mine]])
+                none = output.variable("none", "i4", ["y", "x"], blocks=[], fill=7)
+                values = np.arange(6).reshape(3, 2)[:, :mine]
+                with output.step() as step:
+                    step.put(v, values)
+                    step.put(parts, [[], values])
+                    step.put(none, np.zeros((3, 0)))
+            with session.open_input(self.path("a.nc")) as file:
+                for name in ("v", "parts"):
+                    self.assertEqual(file[name][:].tolist(), [[0, 1], [2, 3], [4, 5]])
+                self.assertEqual(set(file["none"][:].flat), {7})
+
     def test_without_blocks_one_rank_has_all_and_several_have_to_say(self):
         with self.session() as session, glean.Session(MPI.COMM_SELF, **ranks.SMALL) as own:
             name = self.path(f"{RANK}.nc")

@@ -52,13 +52,13 @@ class Layout(NamedTuple):
 
 
 def _over_boxes(shape: Sequence[int], blocks: Sequence[Block], centring: Centring) -> Layout:
-    """A block of points has all points of its cells."""
+    """A block of points has all points of its cells, and none if it has no cells."""
     cells = counts(shape, "shape of a grid")
     boxes = boxes_of(blocks, cells, "block of a grid")
     if centring == "cells":
         return Layout(cells, boxes)
     return Layout(tuple(extent + 1 for extent in cells),
-                  tuple(Box(box.start, tuple(extent + 1 for extent in box.count)) for box in boxes if 0 not in box.count))
+                  tuple(Box(box.start, tuple(extent + 1 if 0 not in box.count else 0 for extent in box.count)) for box in boxes))
 
 
 def _pairs(blocks: Sequence[Block], shape: Sequence[int]) -> list[tuple[list[int], list[int]]]:

@@ -14,8 +14,8 @@ import numpy as np
 from . import _glean
 from ._errors import CLASSES, InvalidArgument, InvalidState, NotFound, Unsupported, error
 from ._grids import AnyGrid, Layout
-from ._values import (TYPES, Block, Box, Centring, Level, attribute_elements, boxes_of, counts, elements, number_of, selection, type_number,
-                      whole)
+from ._values import (TYPES, Block, Box, Centring, Level, attribute_elements, boxes_of, counts, elements, fill_value, number_of, selection,
+                      type_number, whole)
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -30,13 +30,20 @@ def _tells_other_ranks(method: Method) -> Method:
     def call(self: Output, *arguments: Any, **named: Any) -> Any:
         try:
             return method(self, *arguments, **named)
-        except Exception as wrong:
+        except BaseException as wrong:   # an interrupt, too
             if self._handle.is_there():   # C++ keeps the first that it is told
                 code = next((number for number, kind in enumerate(CLASSES) if isinstance(wrong, kind)), 0)
                 self._handle.fail(code, str(wrong), "")
             raise
 
     return call  # type: ignore[return-value]
+
+
+def _require_nothing(values: Any, what: str) -> None:
+    """Of where this rank has no elements."""
+    if np.size(values) != 0:
+        raise error(InvalidArgument, f"{what}: {'None' if values is None else np.size(values)} for no elements of this rank",
+                    "an empty array, or no put")
 
 
 class Dimension(NamedTuple):
@@ -132,12 +139,12 @@ class Step:
         Arrays are captured from where they lie, with any strides: one copy, after which they may be overwritten. Values are converted
         to the type in the file on their way. Waits only when the pool is full. Local.
         """
-        if self._ended:
-            raise error(InvalidState, f"put of {self.output.path!r}: the step has ended", "output.step() begins another one")
-        self.output._put(variable, values, start)
+        self.output._put_in_step(self, variable, values, start)
 
     def end(self) -> None:
         """Ends this rank's part of the step; the drain starts on it when all ranks have. Local."""
+        if self._ended:
+            raise error(InvalidState, f"end of a step of {self.output.path!r}: it has ended")
         self._ended = True
         self.output._handle.end_step()
 
@@ -214,11 +221,10 @@ class Output:
             identity = self._handle.define_variable(name, number, [one.id for one in over],
                                                     [(list(box.start), list(box.count)) for box in layout.blocks], fill is not False,
                                                     per_step, *on_grid)
-        blocks_with_elements = tuple(box for box in layout.blocks if 0 not in box.count)
-        self._variables[name] = _Defined(identity, TYPES[number], layout.shape, blocks_with_elements)
+        self._variables[name] = _Defined(identity, TYPES[number], layout.shape, layout.blocks)
         variable = Variable(self, name, self._variables[name])
         if fill is not False and fill is not True:
-            variable.attrs["_FillValue"] = np.asarray(fill).astype(TYPES[number])
+            variable.attrs["_FillValue"] = fill_value(fill, TYPES[number], f"variable {name!r}")
         return variable
 
     def _dimension(self, named: Union[Dimension, str]) -> Dimension:
@@ -260,6 +266,11 @@ class Output:
         return Step(self)
 
     @_tells_other_ranks
+    def _put_in_step(self, step: Step, variable: Union[Variable, str], values: Any, start: Optional[Sequence[int]]) -> None:
+        if step._ended:
+            raise error(InvalidState, f"put of {self.path!r}: the step has ended", "output.step() begins another one")
+        self._put(variable, values, start)
+
     def _put(self, variable: Union[Variable, str], values: Any, start: Optional[Sequence[int]] = None) -> None:
         if isinstance(variable, str):
             variable = self.find_variable(variable)
@@ -273,14 +284,19 @@ class Output:
             self._handle.put(variable.id, list(counts(start, f"{what}: start")), number, array)
         elif len(blocks) == 1:
             self._put_block(variable, blocks[0], values, what)
-        elif len(values) != len(blocks):
-            raise error(InvalidArgument, f"{what}: {len(values)} arrays for {len(blocks)} blocks of this rank",
+        elif len(blocks) == 0:
+            _require_nothing(values, what)
+        elif not hasattr(values, "__len__") or len(values) != len(blocks):
+            given = len(values) if hasattr(values, "__len__") else "no sequence of"
+            raise error(InvalidArgument, f"{what}: {given} arrays for {len(blocks)} blocks of this rank",
                         "a sequence with an array for each block")
         else:
             for block, array in zip(blocks, values):
                 self._put_block(variable, block, array, what)
 
     def _put_block(self, variable: Variable, block: Box, values: Any, what: str) -> None:
+        if 0 in block.count:
+            return _require_nothing(values, what)
         number, array = elements(values, what)
         if array.shape != block.count:
             raise error(InvalidArgument, f"{what}: an array of shape {array.shape} for a block of shape {block.count}",
@@ -289,6 +305,7 @@ class Output:
             self._handle.put_all(variable.id, number, np.ascontiguousarray(array))
         else:
             self._handle.put(variable.id, block.start, number, array)
+        return None
 
     def _require_shape(self, variable: Variable, what: str) -> tuple[int, ...]:
         if variable.shape is None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args
 
 import numpy as np
 
-from ._errors import InvalidArgument, InvalidIndex, error
+from ._errors import InvalidArgument, InvalidIndex, OutOfRange, error
 
 # Enumerators by name, in the order of C++, which tools/check_api compares.
 Level = Literal["captured", "staged", "written", "durable"]
@@ -102,6 +102,27 @@ def attribute_elements(value: Any, what: str) -> tuple[int, np.ndarray]:
             array = array.astype(np.int32)
             number = NUMBER_OF_TYPE[array.dtype]
     return number, array
+
+
+def fill_value(value: Any, dtype: np.dtype, what: str) -> np.ndarray:
+    """One value of this type. What the type cannot hold is refused, and not wrapped as NumPy would."""
+    given = np.asarray(value)
+    try:
+        if given.size != 1 or given.dtype.kind not in "biufSU":
+            raise ValueError("one number or character is wanted")
+        with np.errstate(all="ignore"):
+            converted = given.reshape(()).astype(dtype)
+        if dtype.kind in "iu":
+            holds = int(converted) == given.item()
+        elif dtype.kind == "f":
+            holds = bool(np.isfinite(converted)) == bool(np.isfinite(given))
+        else:
+            holds = len(given.item()) == 1
+    except (TypeError, ValueError, OverflowError) as wrong:
+        raise error(InvalidArgument, f"{what}: fill={value!r}: {wrong}") from wrong
+    if not holds:
+        raise error(OutOfRange, f"{what}: {dtype} cannot hold fill={value!r}")
+    return converted
 
 
 def whole(shape: Sequence[int]) -> Box:
