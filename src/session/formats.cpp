@@ -52,6 +52,11 @@ void require_one_file(std::string_view path, Format format, int files) {
                     "set plan.files = 1, or choose another format");
 }
 
+std::unique_ptr<Reader> open_reader(const std::string& path) {
+  static store::SystemCalls calls;
+  return std::make_unique<Reader>(calls, path, store::inspect_cdf);
+}
+
 std::unique_ptr<DirectFile> create_directly(MPI_Comm comm, const std::string& path, const store::Format& format,
                                             const mesh::Definitions& definitions, const store::Tuning& tuning) {
   for (const auto version : cdf_versions) {

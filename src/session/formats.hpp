@@ -12,8 +12,8 @@
 #include "glean/glean.hpp"
 #include "session/grids/convention.hpp"
 #include "store/format/formats.hpp"
+#include "store/input/file_reader.hpp"
 #include "store/pnetcdf/passthrough.hpp"
-#include "store/pnetcdf/read.hpp"
 
 namespace glean::session {
 
@@ -26,7 +26,9 @@ namespace glean::session {
 void require_one_file(std::string_view path, Format format, int files);
 
 // Reads a file that is there.
-using Reader = store::NetcdfReader;
+using Reader = store::FileReader;
+// Throws what its constructor throws, naming the path. Local, blocks.
+[[nodiscard]] std::unique_ptr<Reader> open_reader(const std::string& path);
 // Writes with the format's own library, collectively.
 using DirectFile = store::PassthroughFile;
 

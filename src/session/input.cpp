@@ -104,7 +104,6 @@ namespace session {
 
 namespace {
 
-// PnetCDF says of what it cannot read that it was built without something.
 void require_netcdf(const std::string& path) {
   const auto refuse = [&](base::Errc code, const std::string& what, const std::string& hint = {}) {
     throw base::Error(code, "cannot read '" + path + "': " + what, hint);
@@ -112,7 +111,7 @@ void require_netcdf(const std::string& path) {
   if (path.find('\0') != path.npos) refuse(base::Errc::invalid_argument, "the path has a zero byte");
   if (std::error_code none; std::filesystem::is_directory(path, none)) refuse(base::Errc::invalid_argument, "it is a directory");
   std::ifstream file(path, std::ios::binary);
-  if (!file) return;   // PnetCDF says why
+  if (!file) return;   // opening it says why
   std::array<char, 4> start{};
   file.read(start.data(), start.size());
   const std::string_view found(start.data(), static_cast<std::size_t>(file.gcount()));
@@ -138,7 +137,7 @@ std::unique_ptr<Reader> open_output(PoolOutputs& outputs, PoolOutput& output, co
 
 std::unique_ptr<Reader> open_file(const std::string& path) {
   require_netcdf(path);
-  return std::make_unique<Reader>(path);
+  return open_reader(path);
 }
 
 std::unique_ptr<Input::Impl> open_input(const std::shared_ptr<Core>& core, const std::string& path,

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Reads boxes of variables from a file whose contents are known, without MPI and without the library of its format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mesh/box.hpp"
+#include "store/input/contents.hpp"
+#include "store/posix/input_file.hpp"
+
+namespace glean::store {
+
+// All members are Local; reading blocks.
+class FileReader {
+ public:
+  using Variable = FileContents::Variable;
+
+  // Tells what is in a file, given a path that leads to it for as long as the call takes.
+  using Inspect = std::function<FileContents(const InputFile& file, const std::string& path)>;
+
+  // Throws not_found, permission, and what `inspect` throws, with "cannot read 'PATH'" in front. Rows of a box that lie close to each other
+  // are read together, at most `window_bytes` at once.
+  FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB);
+
+  [[nodiscard]] const std::vector<Variable>& variables() const { return contents_.variables; }   // index = id
+  [[nodiscard]] std::uint64_t records() const { return contents_.records; }
+  [[nodiscard]] const FileContents& contents() const { return contents_; }
+  [[nodiscard]] const InputFile& file() const { return file_; }
+
+  // Reads a box, which lies in the variable, into contiguous memory, with PnetCDF's conversion. `record` is ignored for
+  // fixed variables. Elements that were not written may have any value; behind the end of the file they are zero.
+  // Throws not_found for a record that is not there, out_of_range when `memory` cannot hold a value (the others are
+  // read), invalid_argument for text and numbers, unsupported for a variable whose elements cannot be read.
+  void read(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory, std::byte* values) const;
+
+  // In the order of the file. `variable` -1: of the file.
+  struct Attribute {
+    std::string name;
+    mesh::Type external = mesh::Type::text;
+    std::size_t elements = 0;
+  };
+  [[nodiscard]] std::vector<Attribute> attributes(int variable) const;
+  // Number of elements. `variable` -1: of the file. Throws not_found.
+  [[nodiscard]] std::size_t attribute_elements(int variable, const std::string& name) const;
+  // All elements, converted. Errors as above.
+  void read_attribute(int variable, const std::string& name, mesh::Type memory, void* values) const;
+
+ private:
+  [[nodiscard]] const mesh::Attribute& attribute(int variable, const std::string& name) const;
+  [[nodiscard]] std::string of(const Variable& variable) const { return "variable '" + variable.name + "' of '" + path_ + "'"; }
+
+  std::string path_;
+  Bytes window_bytes_;
+  InputFile file_;
+  FileContents contents_;
+};
+
+// Elements as they are in the file, on their way to memory.
+class Arrival {
+ public:
+  // Throws invalid_argument for text and numbers, with `what` in front.
+  Arrival(mesh::Type external, Stored stored, mesh::Type memory, const std::string& what);
+  // `stored_bytes` begin with `count` elements, and are not needed any more behind it. Counts those that `memory` cannot hold.
+  void convert(std::byte* stored_bytes, std::byte* values, std::size_t count);
+  [[nodiscard]] std::size_t out_of_range() const { return out_of_range_; }
+
+ private:
+  mesh::Type external_, memory_;
+  bool swaps_, copies_;
+  std::size_t out_of_range_ = 0;
+};
+
+// The contents of a classic NetCDF file.
+[[nodiscard]] FileContents inspect_cdf(const InputFile& file, const std::string& path);
+
+}  // namespace glean::store

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What is read is what lies at the places that the contents name; tests/netcdf compares with PnetCDF.
+#include "store/input/file_reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+
+#include "base/test_error.hpp"
+#include "store/posix/temporary_directory.hpp"
+
+namespace glean::store {
+namespace {
+
+class CountingCalls : public SystemCalls {
+ public:
+  ssize_t pread(int descriptor, void* data, std::size_t size, off_t offset) override {
+    ++reads;
+    return SystemCalls::pread(descriptor, data, size, offset);
+  }
+  int reads = 0;
+};
+
+class FileReading : public testing::Test {
+ protected:
+  // A file of 32-bit integers 0, 1, 2, …
+  FileReading() {
+    std::vector<std::int32_t> numbers(1000);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    std::ofstream(path_, std::ios::binary).write(reinterpret_cast<const char*>(numbers.data()), 4000);
+    variable_.name = "v";
+    variable_.external = mesh::Type::int32;
+    variable_.stored.order = std::endian::native == std::endian::big ? ByteOrder::big : ByteOrder::little;
+  }
+  FileReader reader(Bytes window_bytes = base::MiB) {
+    return {calls_, path_, [&](const InputFile&, const std::string&) { return FileContents{2, {variable_}, {}}; }, window_bytes};
+  }
+  template <class T>
+  std::vector<T> read(const FileReader& from, std::uint64_t record, const mesh::Box& box, mesh::Type memory) {
+    std::vector<T> values(box.elements());
+    from.read(0, record, box, memory, reinterpret_cast<std::byte*>(values.data()));
+    return values;
+  }
+
+  TemporaryDirectory directory_;
+  std::string path_ = directory_ / "a";
+  FileContents::Variable variable_;
+  CountingCalls calls_;
+};
+
+// What a call throws has this code and says this.
+template <class Call>
+void expect_error(Call call, base::Errc code, const std::string& part) {
+  const base::Error error = base::error_of([&] {
+    call();
+    return 0;
+  });
+  EXPECT_EQ(error.code(), code) << error.what();
+  EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+}
+
+TEST_F(FileReading, ReadsRowsThatAreCloseTogetherAtOnce) {
+  variable_.shape = {10, 10};
+  variable_.begin_bytes = 400;
+  const FileReader from = reader();
+
+  const auto values = read<std::int32_t>(from, 0, {{2, 3}, {3, 2}}, mesh::Type::int32);
+
+  EXPECT_EQ(values, (std::vector<std::int32_t>{123, 124, 133, 134, 143, 144}));
+  EXPECT_EQ(calls_.reads, 1);
+}
+
+TEST_F(FileReading, ReadsInPartsWhatItReadsAtOnce) {
+  variable_.shape = {10, 10};
+  const mesh::Box box{{1, 1}, {8, 7}};
+  const auto expected = read<double>(reader(), 0, box, mesh::Type::float64);
+
+  for (const Bytes window : {4U, 8U, 28U, 60U, 100U}) EXPECT_EQ(read<double>(reader(window), 0, box, mesh::Type::float64), expected);
+}
+
+TEST_F(FileReading, FindsRecordsByTheirStride) {
+  variable_.shape = {4};
+  variable_.per_step = true;
+  variable_.records = 2;
+  variable_.begin_bytes = 40;
+  variable_.record_stride_bytes = 80;
+  const FileReader from = reader();
+
+  EXPECT_EQ(read<std::int32_t>(from, 1, {{1}, {2}}, mesh::Type::int32), (std::vector<std::int32_t>{31, 32}));
+  expect_error([&] { read<std::int32_t>(from, 2, {{1}, {2}}, mesh::Type::int32); }, base::Errc::not_found, "has no step 2");
+}
+
+TEST_F(FileReading, GivesZerosBehindTheEnd) {
+  variable_.shape = {1002};
+
+  EXPECT_EQ(read<std::int32_t>(reader(), 0, {{998}, {4}}, mesh::Type::int32), (std::vector<std::int32_t>{998, 999, 0, 0}));
+}
+
+TEST_F(FileReading, RefusesWhatCannotBe) {
+  variable_.shape = {1000};
+  expect_error([&] { read<char>(reader(), 0, {{0}, {1}}, mesh::Type::text); }, base::Errc::invalid_argument, "int32 as text");
+  expect_error([&] { read<std::int8_t>(reader(), 0, {{127}, {2}}, mesh::Type::int8); }, base::Errc::out_of_range, "1 of 2 values");
+  variable_.why_not = "it is compressed";
+  expect_error([&] { read<std::int32_t>(reader(), 0, {{0}, {1}}, mesh::Type::int32); }, base::Errc::unsupported, "it is compressed");
+}
+
+TEST(FileContents, ComeBackFromBytes) {
+  FileContents contents;
+  contents.records = 3;
+  contents.variables = {{"v", mesh::Type::int16, true, {2, 3}, 3, 100, 200, {ByteOrder::little, true}, {"t", "y", "x"}, "why"}};
+  contents.attributes = {{-1, "a", mesh::Type::text, {std::byte{'x'}}}, {0, "b", mesh::Type::int8, {}}};
+  std::vector<std::byte> bytes = contents.encode();
+
+  EXPECT_EQ(FileContents::decode(bytes), contents);
+  bytes.pop_back();
+  expect_error([&] { FileContents::decode(bytes); }, base::Errc::io, "contents of a file");
+}
+
+}  // namespace
+}  // namespace glean::store
