@@ -28,6 +28,12 @@ struct Options : BenchmarkOptions {
   std::uint64_t request_mebibytes = 8;
 };
 
+#ifdef GLEAN_BENCH_HDF5
+constexpr bool has_hdf5 = true;
+#else
+constexpr bool has_hdf5 = false;
+#endif
+
 struct DrainTimes {
   double put = 0;      // filling the pool
   double durable = 0;  // all ranks have ended the step → durable
@@ -46,11 +52,11 @@ struct DrainSeries {
 };
 
 DrainTimes drain(const Ranks& ranks, glean::Session& session, const Options& options,
-                 const std::vector<double>& data) {
-  const std::string path = options.directory + "/glean.nc";
+                 const std::vector<double>& data, glean::Format format = glean::Format::cdf5) {
+  const std::string path = options.directory + (format == glean::Format::cdf5 ? "/glean.nc" : "/glean.h5");
   if (ranks.root()) empty_directory(options.directory);
   ranks.wait_quietly();
-  glean::Output out = session.open(path, glean::Format::cdf5);
+  glean::Output out = session.open(path, format);
   const glean::Dimension dimensions[] = {
       out.define_dimension("rank", static_cast<std::uint64_t>(ranks.count())),
       out.define_dimension("element", data.size())};
@@ -102,12 +108,13 @@ int run(int argc, char** argv) {
 
     const FioRequests requests{options.fio, options.directory, options.depth, options.request_mebibytes};
     std::map<std::string, std::vector<double>> fio_times;
-    DrainSeries plain, summed;
+    DrainSeries plain, summed, hdf5;
     for (int repetition = 0; repetition <= options.repetitions; ++repetition) {   // the first one warms up
       // The two take turns in going first.
       if (repetition % 2 != 0) summed.add(drain(ranks, summing, options, data), repetition);
       plain.add(drain(ranks, session, options, data), repetition);
       if (repetition % 2 == 0) summed.add(drain(ranks, summing, options, data), repetition);
+      if (has_hdf5) hdf5.add(drain(ranks, session, options, data, glean::Format::hdf5), repetition);
       for (const Fio& fio : fios) {
         if (ranks.root()) {
           const double seconds = fio_seconds(requests, fio, bytes);
@@ -134,7 +141,9 @@ int run(int argc, char** argv) {
                  {"depth", options.depth},
                  {"session_seconds", session_seconds}};
     json["results"] = Json::array();
-    for (const auto& [name, series] : {std::pair("glean", &plain), std::pair("glean, checksums", &summed)}) {
+    for (const auto& [name, series] :
+         {std::pair("glean", &plain), std::pair("glean, checksums", &summed), std::pair("glean, hdf5", &hdf5)}) {
+      if (series->durable.empty()) continue;
       json["results"].push_back({{"contender", name},
                                  {"seconds", median(series->durable)},
                                  {"gb_per_s", rate(series->durable)},

@@ -66,7 +66,11 @@ def drain_rows(rows, drain):
     for ranks, result in sorted(drain.items()):
         if not result:
             continue
-        glean, summed, *fio = result["results"]
+        glean, summed, *rest = result["results"]
+        fio = [each for each in rest if each["contender"] != "glean, hdf5"]
+        for hdf5 in (each for each in rest if each not in fio):
+            at_most(rows, f"drain into HDF5 / into NetCDF, {ranks} ranks", 1.05, hdf5["glean_to_this"],
+                    f"{hdf5['glean_to_this']:.2f} ({hdf5['seconds']:.2f} s, {glean['seconds']:.2f} s)")
         row(rows, f"drain with checksums / without, {ranks} ranks", "", f"{summed['gb_per_s'] / glean['gb_per_s']:.2f} "
             f"({summed['gb_per_s']:.2f} of {glean['gb_per_s']:.2f} GB/s)", None)
         for other in fio:
@@ -186,6 +190,23 @@ def staging_rows(rows, staging):
     for each in parts("hosts"):
         ratio = each["efficiency"]
         at_least(rows, f"{each['compute_hosts']} hosts to {each['staging_hosts']} stagers: of the links", 0.9, ratio, f"{ratio:.2f}")
+
+
+def pattern_rows(rows, patterns):
+    """How much shorter than through collective HDF5 a program is to be blocked, by what limits the storage."""
+    factors = {"plain": 5, 200: 30, 50: 117}
+    for store, result in patterns.items():
+        for each in result["patterns"] if result else ():
+            reference = each["results"][0]
+            for one in each["results"]:
+                if "GLEAN" not in one["way"] and "glean run" not in one["way"]:
+                    continue
+                name = f"{each['pattern']}, {result['storage']}: {one['way']} beside {each['reference']}: blocked shorter by"
+                text = f"{one['blocked_shorter_by']:.1f} ({one['blocked_seconds']:.3f} s, {reference['blocked_seconds']:.3f} s)"
+                if each["reference"] == "collective HDF5":
+                    at_least(rows, name, factors[store], one["blocked_shorter_by"], text)
+                else:
+                    row(rows, name, "", text, None)
 
 
 def nodes_rows(rows, nodes):
