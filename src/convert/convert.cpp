@@ -75,7 +75,7 @@ void write_computed(const Computed& computed, store::File& file) {
   }
 }
 
-Copied write_target(store::SystemCalls& calls, const Source& source, const Target& target, store::File& file) {
+Copied write_target(store::SystemCalls& calls, Source& source, const Target& target, store::File& file) {
   file.reserve(target.bytes, source.has_holes() ? 0 : target.bytes);   // holes stay holes
   for (const store::Patch& patch : target.image.metadata) file.write(patch.bytes, patch.offset);
   Copier copier(calls, source, file);
@@ -88,7 +88,7 @@ Copied write_target(store::SystemCalls& calls, const Source& source, const Targe
 }
 
 // Under a working name in the same directory, until it is complete and durable.
-Made publish(store::SystemCalls& calls, const Source& source, Target target, const std::string& path, bool is_of_drain) {
+Made publish(store::SystemCalls& calls, Source& source, Target target, const std::string& path, bool is_of_drain) {
   const std::uint64_t begin_ns = base::now_ns();
   require_other_file(source.path(), path);
   // One drain makes a copy at a time, and ends with its converter: a working file that is there is what a kill has left.
@@ -167,7 +167,7 @@ void describe(Made& made, const Source& source, const Semantics& semantics, cons
 std::string output_path(const std::string& source, base::CopyFormat to) { return store::Copy{to, {}}.path(source); }
 
 std::vector<Made> convert(store::SystemCalls& calls, const std::string& path, const Options& options) {
-  const Source source(calls, path, options.is_of_drain);
+  Source source(calls, path, options.is_of_drain);
   const Semantics semantics = semantics_for(source, options);
   const Selection selection{chosen_fields(source, semantics, options.variables), options.single};
   const bool is_mixed = options.to == base::CopyFormat::hdf5 && !std::holds_alternative<Blocks>(semantics.meaning);

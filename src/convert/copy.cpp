@@ -41,16 +41,17 @@ std::uint64_t narrow(const std::byte* big, std::byte* little, std::size_t count)
 
 void Copier::Unmap::operator()(std::byte* memory) const { munmap(memory, bytes); }
 
-Copier::Copier(store::SystemCalls& calls, const Source& source, store::File& target)
+Copier::Copier(store::SystemCalls& calls, Source& source, store::File& target)
     : source_(source), target_(target), writer_(store::make_uring_writer(calls, windows)) {
   if (!writer_) writer_ = store::make_pwrite_writer(calls);
-  const Bytes of_window = window_bytes + target.block_bytes(), bytes = windows * of_window + window_bytes;
+  const Bytes of_window = window_bytes + target.block_bytes();
+  const Bytes of_read = window_bytes + 2 * store::InputFile::block_bytes, bytes = windows * of_window + of_read;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw base::system_error(errno, "cannot allocate the buffers of a conversion");
   madvise(memory, bytes, MADV_HUGEPAGE);
   memory_ = {static_cast<std::byte*>(memory), Unmap{bytes}};
   for (std::size_t i = 0; i < windows; ++i) free_.push_back(memory_.get() + i * of_window);
-  big_ = {memory_.get() + windows * of_window, window_bytes};
+  big_ = {memory_.get() + windows * of_window, of_read};
 }
 
 void Copier::copy(const ElementCopy& elements) {
@@ -60,17 +61,17 @@ void Copier::copy(const ElementCopy& elements) {
   for (std::uint64_t done = 0; done < elements.count;) {
     const Bytes offset = elements.offset + done * target_size;
     const std::span<std::byte> room = room_at(offset, target_size);
-    const std::uint64_t count = std::min({big_.size() / size, room.size() / target_size, elements.count - done});
+    const std::uint64_t count = std::min({window_bytes / size, room.size() / target_size, elements.count - done});
     const base::Extent extent = source_.extent(elements.variable, elements.record, elements.first + done, count);
     if (source_.is_hole(extent)) {   // and is one in the target
       submit();
     } else {
-      source_.read(extent, big_.first(count * size));
+      const std::span<const std::byte> big = source_.read_once(extent, big_);
       if (type != elements.external) {
-        if (const auto lost = narrow(big_.data(), room.data(), count)) copied_.became_infinite[elements.variable] += lost;
+        if (const auto lost = narrow(big.data(), room.data(), count)) copied_.became_infinite[elements.variable] += lost;
       } else {
         // What makes big-endian of native bytes makes native of big-endian ones.
-        store::converter(type, type)(big_.data(), room.data(), count, no_fill.data());
+        store::converter(type, type)(big.data(), room.data(), count, no_fill.data());
       }
       window_.end += count * target_size;
       copied_.read += count * size;

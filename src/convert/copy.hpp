@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Elements from one file into another, window by window, past the page cache where the target allows it.
+// Elements from one file into another, window by window, past the page cache where the file systems allow it.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct Copied {
 // Of one thread, with buffers of 40 MiB: it reads and converts a window while earlier ones are written. Blocks.
 class Copier {
  public:
-  Copier(store::SystemCalls& calls, const Source& source, store::File& target);
+  Copier(store::SystemCalls& calls, Source& source, store::File& target);
   // Elements that follow in the target what was copied before share its window.
   void copy(const ElementCopy& elements);
   // Waits until all is written. Throws the first failure, as copy() does.
@@ -45,11 +45,11 @@ class Copier {
   void submit();
   void reap(store::Writer::Reap how);
 
-  const Source& source_;
+  Source& source_;
   store::File& target_;
   std::unique_ptr<std::byte, Unmap> memory_;
   std::vector<std::byte*> free_;
-  std::span<std::byte> big_;                // as it is read
+  std::span<std::byte> big_;                // as it is read, in whole blocks
   Window window_;                           // that is filled; without a buffer there is none
   std::unique_ptr<store::Writer> writer_;   // after the memory: requests end before it goes
   int error_ = 0;                           // of the first write that has failed

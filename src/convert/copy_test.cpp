@@ -44,7 +44,7 @@ class CopyTest : public ::testing::TestWithParam<base::DirectIo> {
 
   [[nodiscard]] std::string target() const { return directory_ / "a.h5"; }
   Copied copy(store::SystemCalls& calls, const std::vector<ElementCopy>& copies) {
-    const Source source(calls, directory_ / "a.nc");
+    Source source(calls, directory_ / "a.nc");
     store::File file(calls, {target(), target()}, GetParam());
     Copier copier(calls, source, file);
     for (const ElementCopy& each : copies) copier.copy(each);
@@ -120,6 +120,24 @@ TEST_P(CopyTest, ThrowsTheErrorOfEachWriteAndContinuesThoseThatFallShort) {
   calls.follow({store::on("write").before_number(9).falls_short(4096)});
   copy(calls, {{.count = count, .offset = 512}});
   for (std::uint64_t i = 0; i < count; i += steps) ASSERT_EQ(found<double>(512 + i * sizeof(double)), value_of(i));
+}
+
+TEST_P(CopyTest, ReadsThroughTheCacheWhatCannotBeReadPastItAndThrowsTheErrorOfEachRead) {
+  store::FaultyCalls calls;
+  for (const int refusal : {EINVAL, EINTR}) {
+    calls.follow({store::on("pread").number(2).fails(refusal)});
+    copy(calls, {{.first = 3, .count = count - 3, .offset = 512}});
+    for (std::uint64_t i = 3; i < count; i += steps) ASSERT_EQ(found<double>(512 + (i - 3) * sizeof(double)), value_of(i)) << refusal;
+  }
+  const std::size_t last = GetParam() == base::DirectIo::off ? 2 : 3;   // behind those of the source and the target
+  calls.follow({store::on("open").number(last).fails(EINVAL)});
+  copy(calls, {{.count = count, .offset = 512}});
+  for (std::uint64_t i = 0; i < count; i += steps) ASSERT_EQ(found<double>(512 + i * sizeof(double)), value_of(i));
+  EXPECT_EQ(calls.count("open"), last + 1);
+  for (std::size_t k = 1; k < 4; ++k) {
+    calls.follow({store::on("pread").number(k).fails(EIO)});
+    EXPECT_THROW(copy(calls, {{.count = count, .offset = 512}}), base::Error) << k;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Copier, CopyTest, ::testing::Values(base::DirectIo::automatic, base::DirectIo::off),

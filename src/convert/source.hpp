@@ -40,6 +40,10 @@ class Source {
   [[nodiscard]] bool has_holes() const { return file_.stored_bytes() < file_.bytes(); }
   // As they are in the file: big-endian. What lies behind its end is zero.
   void read(base::Extent extent, std::span<std::byte> into) const { file_.read_with_zeros(into, extent.begin); }
+  // The same of what is read once, past the page cache: returns where in `blocks` it is (store::InputFile::read_once).
+  [[nodiscard]] std::span<const std::byte> read_once(base::Extent extent, std::span<std::byte> blocks) {
+    return file_.read_once(extent, blocks);
+  }
 
   // Elements of a numeric variable, converted; a value that is no such integer becomes the lowest there is.
   [[nodiscard]] std::vector<double> reals(int variable, std::uint64_t record, std::uint64_t first, std::uint64_t count) const;

@@ -17,7 +17,10 @@ InputFile::InputFile(SystemCalls& calls, std::string path) : calls_(calls), path
   if (descriptor_ < 0) throw cannot_read(-descriptor_);
 }
 
-InputFile::~InputFile() { calls_.close(descriptor_); }
+InputFile::~InputFile() {
+  calls_.close(descriptor_);
+  if (direct_ && *direct_ >= 0) calls_.close(*direct_);
+}
 
 struct stat InputFile::status() const {
   struct stat status {};
@@ -56,6 +59,33 @@ std::size_t InputFile::read(std::span<std::byte> into, base::Bytes offset) const
 void InputFile::read_with_zeros(std::span<std::byte> into, base::Bytes offset) const {
   const std::size_t there = read(into, offset);
   std::fill(into.begin() + static_cast<std::ptrdiff_t>(there), into.end(), std::byte{0});
+}
+
+std::span<const std::byte> InputFile::read_once(base::Extent extent, std::span<std::byte> blocks) {
+  constexpr base::Bytes large = base::MiB;   // the kernel reads ahead of smaller ones
+  const base::Bytes before = extent.begin % block_bytes, first = extent.begin - before;
+  const std::span<std::byte> whole = blocks.first(base::align_up(extent.end, block_bytes) - first);
+  const base::Bytes there = extent.size() < large ? 0 : read_direct(whole, {first, extent.end});
+  // What is left: all of it where there is no direct I/O, or the file ends before.
+  const base::Bytes done = std::max(first + there, extent.begin);
+  if (done < extent.end) read_with_zeros(whole.subspan(done - first, extent.end - done), done);
+  return whole.subspan(before, extent.size());
+}
+
+// Returns how many bytes it has read: fewer than wanted where the rest has to be read in another way.
+base::Bytes InputFile::read_direct(std::span<std::byte> blocks, base::Extent wanted) {
+  // The same file, whatever its path leads to by now.
+  if (!direct_) direct_ = calls_.open(fmt::format("/proc/self/fd/{}", descriptor_).c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC, 0);
+  base::Bytes there = 0;
+  while (*direct_ >= 0 && there < wanted.size()) {
+    const ssize_t result = calls_.pread(*direct_, blocks.data() + there, blocks.size() - there, static_cast<off_t>(wanted.begin + there));
+    if (result == -EINTR) continue;
+    if (result < 0 && result != -EINVAL) throw cannot_read(static_cast<int>(-result));
+    if (result <= 0) break;
+    there += static_cast<base::Bytes>(result);
+    if (there % block_bytes != 0) break;   // the end of the file
+  }
+  return std::min(there, wanted.size());
 }
 
 std::vector<std::byte> InputFile::read_all() const {

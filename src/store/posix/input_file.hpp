@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,10 @@ class InputFile {
   [[nodiscard]] std::size_t read(std::span<std::byte> into, base::Bytes offset) const;
   // What lies behind the end reads as zeros.
   void read_with_zeros(std::span<std::byte> into, base::Bytes offset) const;
+  // As read_with_zeros(), of what is read once: large extents past the page cache, where the file system does that. Returns where in
+  // `blocks` the bytes are, which is aligned to `block_bytes` and has room for all blocks that the extent touches.
+  static constexpr base::Bytes block_bytes = 4096;
+  [[nodiscard]] std::span<const std::byte> read_once(base::Extent extent, std::span<std::byte> blocks);
   // All of it, from the begin, however long it is.
   [[nodiscard]] std::vector<std::byte> read_all() const;
 
@@ -43,7 +48,10 @@ class InputFile {
 
   SystemCalls& calls_;
   std::string path_;
+  [[nodiscard]] base::Bytes read_direct(std::span<std::byte> blocks, base::Extent wanted);
+
   int descriptor_ = -1;
+  std::optional<int> direct_;   // once it is asked for; negative: there is no direct I/O here
 };
 
 }  // namespace glean::store
