@@ -12,11 +12,11 @@ namespace glean::cli {
 
 enum ExitCode : int {
   success = 0,
-  found_a_failure = 1,   // `convert`: a file could not be; `doctor`: something has to be mended; `join`: it cannot be;
-                         // `latest`: nothing is complete; `recover`: something is not in its file; `stage`: something is left in memory,
-                         // or a process does not answer; `verify`: a file differs
+  found_a_failure = 1,   // `container`: something differs, or could not be read or written; `convert`: a file could not be;
+                         // `doctor`: something has to be mended; `join`: it cannot be; `latest`: nothing is complete; `recover`: something
+                         // is not in its file; `stage`: something is left in memory, or a process does not answer; `verify`: a file differs
   bad_input = 2,         // a command line or configuration that cannot be
-  no_checksums = 3,      // `verify`: a file has none
+  no_checksums = 3,      // `verify`, `container verify`: a file has none
   waited_in_vain = 4,    // `recover --wait`: a pool is still in use
 };
 
@@ -36,6 +36,8 @@ struct WholeNumber : CLI::Validator {
 };
 
 void add_config(CLI::App& app, int& exit_code);
+// ls, cat, extract, pack, map and verify.
+void add_container(CLI::App& app, int& exit_code);
 void add_convert(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_drain(CLI::App& app, int& exit_code);
