@@ -52,7 +52,8 @@ class Container(CommandTest):
 
     def test_pack_is_read_by_others_and_extract_gives_the_same_files(self):
         made = self.files([0, 1, 4032, 4033, 100_000, 7, 60_000, 4096])
-        for options in ([], ["--chunk", "4KiB"], ["--files", "3", "--chunk", "100B", "--block", "512B"], ["--block", "64KiB", "--files", "8"]):
+        for options in ([], ["--chunk", "4KiB"], ["--files", "3", "--chunk", "100B", "--block", "512B"],
+                        ["--block", "64KiB", "--files", "8"]):
             with self.subTest(options=options):
                 run = self.container("pack", "x.sion", "-C", "in", *options, *made)
                 self.assertRegex(run.stdout, r"^x\.sion: 8 files, 168 KiB in .*\n$")
@@ -97,7 +98,8 @@ class Container(CommandTest):
     def test_names_are_chosen_by_patterns_and_tasks(self):
         made = self.files([10, 20, 30, 40])
         self.container("pack", "x.sion", "-C", "in", *made)
-        for arguments, chosen in ((["rst.*"], ["rst.1", "rst.2"]), (["*"], list(made)), (["--task", "0", "rst.2"], ["deep/er/rst.0", "rst.2"])):
+        for arguments, chosen in ((["rst.*"], ["rst.1", "rst.2"]), (["*"], list(made)),
+                                  (["--task", "0", "rst.2"], ["deep/er/rst.0", "rst.2"])):
             listed = json.loads(self.container("ls", "x.sion", "--json", *arguments).stdout)
             self.assertEqual([entry["name"] for entry in listed["entries"]], chosen)
         run = self.container("cat", "x.sion", "no*", "rst.[12]", "--task", "9", code=2)
@@ -115,7 +117,8 @@ class Container(CommandTest):
             found[chunk["task"]] = found.get(chunk["task"], b"") + data[chunk["offset"]:chunk["offset"] + chunk["bytes"]]
             self.assertEqual(chunk["room"], 8192 - 64)
         self.assertEqual([found[0], found[1]], list(made.values()))
-        self.assertRegex(self.container("map", "x.sion").stdout, r"\n     1      0             4096             50           8128  x\.sion\.000001\n$")
+        self.assertRegex(self.container("map", "x.sion").stdout,
+                         r"\n     1      0             4096             50           8128  x\.sion\.000001\n$")
 
     def test_what_is_cut_off_is_read_up_to_the_last_whole_chunk(self):
         made = self.files([20_000, 5_000])
@@ -160,7 +163,8 @@ class Container(CommandTest):
 
     def test_what_is_wrong_is_said_at_once(self):
         self.files([1, 10])
-        for arguments, text in ((["pack", "x.sion", "in/rst.1", "none", "/dev/null"], "'./none' is not there; '/dev/null' is no regular file"),
+        for arguments, text in ((["pack", "x.sion", "in/rst.1", "none", "/dev/null"],
+                                 "'./none' is not there; '/dev/null' is no regular file"),
                                 (["pack", "x.sion", f"{self.directory}/in/rst.1"], "cannot be a name in a container"),
                                 (["pack", "x.sion", "in/rst.1", "--block", "many"], "--block takes a size, not 'many'"),
                                 (["pack", "x.sion", "in/rst.1", "--files", "2"], "1 files cannot be packed into 2"),

@@ -37,7 +37,8 @@ EncodedTrailer encode_chunk_trailer(const ChunkTrailer& trailer) {
 }
 
 std::optional<ChunkTrailer> parse_chunk_trailer(std::span<const std::byte> bytes) {
-  if (bytes.size() != chunk_trailer_bytes || std::memcmp(bytes.data(), trailer_magic.data(), trailer_magic.size()) != 0) return std::nullopt;
+  if (bytes.size() != chunk_trailer_bytes) return std::nullopt;
+  if (std::memcmp(bytes.data(), trailer_magic.data(), trailer_magic.size()) != 0) return std::nullopt;
   base::Decoder in(bytes.subspan(trailer_magic.size()), "the trailer of a chunk");
   ChunkTrailer trailer;
   trailer.id = in.number();

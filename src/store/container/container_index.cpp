@@ -170,7 +170,8 @@ NameTable parse_name_table(std::span<const std::byte> bytes) {
     file.bytes = entries.number();
     file.name = entries.text();
     if (!is_name(file.name)) entries.reject(fmt::format("name {} is empty, too long or has a zero byte", i));
-    if (file.bytes > std::numeric_limits<Bytes>::max() - file.begin) entries.reject(fmt::format("{} is longer than any task", shown_name(file.name)));
+    const bool overflows = file.bytes > std::numeric_limits<Bytes>::max() - file.begin;
+    if (overflows) entries.reject(fmt::format("{} is longer than any task", shown_name(file.name)));
     table.files.push_back(std::move(file));
   }
   entries.expect_end();

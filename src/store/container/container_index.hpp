@@ -65,7 +65,9 @@ struct NameTable {
   friend bool operator==(const NameTable&, const NameTable&) = default;
 };
 
-[[nodiscard]] constexpr Bytes name_table_begin(Bytes index_begin, Bytes index_bytes) { return base::align_up(index_begin + index_bytes, 8); }
+[[nodiscard]] constexpr Bytes name_table_begin(Bytes index_begin, Bytes index_bytes) {
+  return base::align_up(index_begin + index_bytes, 8);
+}
 // Throws invalid_argument: a name is empty, longer than 4095 bytes or has a zero byte.
 [[nodiscard]] std::vector<std::byte> encode_name_table(const NameTable& table);
 // Throws io: it is not what encode_name_table() has made. Takes memory in proportion to `bytes`. Pure.

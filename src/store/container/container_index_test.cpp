@@ -89,7 +89,9 @@ TEST(ContainerIndex, Of100000TasksIsReadAgain) {
   constexpr std::size_t tasks = 100'000;
   const ContainerHeader header = header_of(tasks, 2);
   std::vector<std::vector<Bytes>> used;
-  for (std::size_t task = 0; task < tasks; ++task) used.push_back(task % 2 == 0 ? std::vector<Bytes>{4032, task % 4000} : std::vector<Bytes>{task % 4000});
+  for (std::size_t task = 0; task < tasks; ++task) {
+    used.push_back(task % 2 == 0 ? std::vector<Bytes>{4032, task % 4000} : std::vector<Bytes>{task % 4000});
+  }
   const ContainerIndex index = make_container_index(used);
 
   EXPECT_EQ(parse_container_header(encode_container_header(header), header.index_begin), header);

@@ -191,7 +191,8 @@ TEST(Container, NamesEachFileOfASetThatIsMissingOrOfAnother) {
   pack(calls, other.path, make_sources(other.directory, {1, 2, 3}), {4096, {}, 3, 78}, no_progress);
   std::filesystem::copy_file(other.path + ".000002", packed.path + ".000002", std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(message_of([&] { Container(calls, packed.path); }),
-            "cannot read '" + packed.path + ".000001': No such file or directory; '" + packed.path + ".000002' is of another container than '" +
+            "cannot read '" + packed.path + ".000001': No such file or directory; '" + packed.path +
+                ".000002' is of another container than '" +
                 packed.path + "'");
 }
 

@@ -8,7 +8,8 @@
 namespace glean::store {
 
 ContainerWriter::ContainerWriter(File& file, ContainerHeader header)
-    : file_(file), header_(std::move(header)), write_([this](std::span<const std::byte> bytes, Bytes offset) { file_.write(bytes, offset); }) {
+    : file_(file), header_(std::move(header)),
+      write_([this](std::span<const std::byte> bytes, Bytes offset) { file_.write(bytes, offset); }) {
   header_.chunks_most = 0;
   header_.index_begin = 0;
   file_.write(encode_container_header(header_), 0);

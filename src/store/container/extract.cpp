@@ -32,7 +32,9 @@ std::string obstacle(const fs::path& directory, const std::string& name) {
     const bool is_last = std::next(part) == relative.end();
     struct stat status {};
     if (lstat(path.c_str(), &status) != 0) return errno == ENOENT ? "" : base::system_error(errno, shown_name(name)).what();
-    if (S_ISLNK(status.st_mode)) return fmt::format("{}: '{}' is a symbolic link, which may lead anywhere", shown_name(name), path.string());
+    if (S_ISLNK(status.st_mode)) {
+      return fmt::format("{}: '{}' is a symbolic link, which may lead anywhere", shown_name(name), path.string());
+    }
     if (!is_last && !S_ISDIR(status.st_mode)) return fmt::format("{}: '{}' is no directory", shown_name(name), path.string());
     if (is_last && !S_ISREG(status.st_mode)) return fmt::format("{}: '{}' is no regular file", shown_name(name), path.string());
   }

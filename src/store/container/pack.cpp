@@ -158,7 +158,9 @@ class Packing {
     std::vector<TaskPlace> places;
     if (options_.files == 1) return places;
     for (std::uint32_t file = 0; file < options_.files; ++file) {
-      for (std::size_t i = begins_[file]; i < begins_[file + 1]; ++i) places.push_back({file, static_cast<std::uint32_t>(i - begins_[file])});
+      for (std::size_t i = begins_[file]; i < begins_[file + 1]; ++i) {
+        places.push_back({file, static_cast<std::uint32_t>(i - begins_[file])});
+      }
     }
     return places;
   }

@@ -107,7 +107,8 @@ TEST(Pack, KeepsHolesOfLargeFilesAndSoDoesExtract) {
 
 TEST(Pack, NamesAllThatIsWrong) {
   SystemCalls calls;
-  EXPECT_EQ(message_of([&] { pack(calls, "x.sion", {{"a", "/a"}, {"b", "b"}, {"c", "b"}, {"d", "x/../../d"}}, {0, 0, 5, 1}, no_progress); }),
+  const std::vector<PackSource> sources{{"a", "/a"}, {"b", "b"}, {"c", "b"}, {"d", "x/../../d"}};
+  EXPECT_EQ(message_of([&] { pack(calls, "x.sion", sources, {0, 0, 5, 1}, no_progress); }),
             "a block has from 1 byte to 1 GiB; 4 files cannot be packed into 5; a chunk has from 1 byte to 1 TiB; "
             "'/a' cannot be a name in a container; 'b' is given twice; 'x/../../d' cannot be a name in a container");
   EXPECT_EQ(message_of([&] { pack(calls, "x.sion", {}, {}, no_progress); }), "there are no files to pack");

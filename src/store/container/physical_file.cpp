@@ -24,7 +24,9 @@ void read_index(PhysicalFile& file) {
   if (!header.is_closed()) throw base::Error(base::Errc::io, "it was never closed");
   if (header.index_begin >= file.bytes) throw base::Error(base::Errc::io, "it is cut off before its index");
   const Bytes size = file.bytes - header.index_begin;
-  if (size > container_index_most) throw base::Error(base::Errc::unsupported, fmt::format("its index of {} bytes is longer than can be read", size));
+  if (size > container_index_most) {
+    throw base::Error(base::Errc::unsupported, fmt::format("its index of {} bytes is longer than can be read", size));
+  }
   const std::vector<std::byte> bytes = read_range(*file.input, header.index_begin, size);
   ParsedIndex parsed = parse_container_index(header, bytes);
   if (header.id) {
@@ -74,7 +76,8 @@ ContainerHeader read_container_header(const InputFile& file) {
   for (Bytes wanted = 64 * base::KiB;; wanted *= 16) {
     const std::vector<std::byte> begin = read_range(file, 0, std::min({wanted, size, container_header_most}));
     if (auto header = parse_container_header(begin, size)) return std::move(*header);
-    if (begin.size() < std::min({wanted, size, container_header_most})) throw base::Error(base::Errc::io, "it has become shorter meanwhile");
+    if (begin.size() < std::min({wanted, size, container_header_most}))
+      throw base::Error(base::Errc::io, "it has become shorter meanwhile");
   }
 }
 

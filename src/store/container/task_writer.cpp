@@ -25,7 +25,8 @@ void TaskWriter::append(std::span<const std::byte> bytes, const Write& write) {
     if (is_ended_ || used_ == chunks_.capacity()) end_chunk(false, write);
     constexpr Bytes longest = std::numeric_limits<std::int64_t>::max();
     if (!chunks_.ends_before(ended_.size(), longest)) {
-      throw base::Error(base::Errc::invalid_argument, fmt::format("chunk {} of task {} lies behind the end of any file", ended_.size(), rank_),
+      throw base::Error(base::Errc::invalid_argument,
+                        fmt::format("chunk {} of task {} lies behind the end of any file", ended_.size(), rank_),
                         "choose larger chunks");
     }
     const auto part = bytes.first(static_cast<std::size_t>(std::min<Bytes>(bytes.size(), free_in_chunk())));

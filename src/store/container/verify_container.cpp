@@ -12,7 +12,8 @@ namespace {
 
 class Verifier {
  public:
-  Verifier(const Container& container, const Progress& progress) : container_(container), progress_(progress), buffer_(container_piece_bytes) {}
+  Verifier(const Container& container, const Progress& progress)
+      : container_(container), progress_(progress), buffer_(container_piece_bytes) {}
 
   ContainerVerification verify() {
     for (const PhysicalFile& file : container_.physical_files()) {
