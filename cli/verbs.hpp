@@ -47,6 +47,7 @@ void add_plan(CLI::App& app, int& exit_code);
 void add_recover(CLI::App& app, int& exit_code);
 // `command`: what follows `--`, word by word.
 void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_code);
+void add_simulate(CLI::App& app, int& exit_code);
 void add_stage(CLI::App& app, int& exit_code);
 void add_topology(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);

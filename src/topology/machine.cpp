@@ -105,13 +105,19 @@ std::vector<std::string> problems_of_rates(const Machine& machine) {
   const WayOut& way_out = machine.way_out;
   const FileSystem& file_system = machine.file_system;
   for (const double number : {way_out.gateway_bytes_per_second, way_out.tree_bytes_per_second, way_out.group_bytes_per_second,
-                              file_system.bytes_per_second, file_system.target_bytes_per_second, machine.node.copy_bytes_per_second}) {
+                              file_system.bytes_per_second, file_system.target_bytes_per_second, file_system.sustained_bytes_per_second,
+                              machine.node.copy_bytes_per_second, machine.node.receive_bytes_per_second, machine.staging.bytes_per_second,
+                              machine.staging.network_bytes_per_second}) {
     expect(number, "a rate");
   }
-  for (const double number : {way_out.message_seconds, file_system.request_seconds, file_system.create_seconds, machine.message_seconds}) {
+  for (const double number : {way_out.message_seconds, file_system.request_seconds, file_system.create_seconds, file_system.lock_seconds,
+                              file_system.directory_create_seconds, machine.message_seconds}) {
     expect(number, "a time");
   }
-  for (const int number : {way_out.concurrent_messages, file_system.stripe_count}) expect(number, "a number");
+  for (const int number : {way_out.concurrent_messages, file_system.stripe_count, machine.collective_aggregators}) {
+    expect(number, "a number");
+  }
+  expect(static_cast<double>(machine.staging.nodes), "the number of staging nodes");
   if (machine.node.cores < 1 || machine.node.numa_nodes < 1) problems.emplace_back("a node has at least one core and one NUMA node");
   if (file_system.targets < 1) problems.emplace_back("a file system has at least one target");
   return problems;

@@ -110,7 +110,20 @@ struct FileSystem {
   double target_bytes_per_second = 0;
   // What every write request, and creating a file, takes at its server.
   double request_seconds = 0, create_seconds = 0;
+  // What programs get of all of it over the time of a checkpoint, beside what it is rated at; 0: as rated.
+  double sustained_bytes_per_second = 0;
+  // A request to a file into which several clients write: its server of locks grants one after the other.
+  double lock_seconds = 0;
+  double directory_create_seconds = 0;   // of each file, where many clients create theirs in one directory at once; 0: as otherwise
   friend bool operator==(const FileSystem&, const FileSystem&) = default;
+};
+
+// Nodes beside the machine that take its data before a file system does (Eureka, for Intrepid).
+struct Staging {
+  NodeId nodes = 0;
+  double bytes_per_second = 0;           // that each receives; the same to the file system at the same time
+  double network_bytes_per_second = 0;   // of the network to them, all together; 0: no limit
+  friend bool operator==(const Staging&, const Staging&) = default;
 };
 
 // What matters of every node.
@@ -119,6 +132,7 @@ struct NodeKind {
   int numa_nodes = 1;
   Bytes memory_bytes = 0;
   double copy_bytes_per_second = 0;      // one core, memory to memory
+  double receive_bytes_per_second = 0;   // what one rank takes in of the messages of many others; 0: as it copies
   friend bool operator==(const NodeKind&, const NodeKind&) = default;
 };
 
@@ -129,7 +143,12 @@ struct Machine {
   Network network{};
   WayOut way_out{};
   FileSystem file_system{};
+  Staging staging{};
   double message_seconds = 0;            // software cost of one message between nodes
+  // Collective writing by MPI-IO: what each pair of ranks exchanges of offsets and sizes, software and headers included (0: a message),
+  // and how many nodes of an I/O group aggregate (0: all that write).
+  Bytes offset_bytes = 0;
+  int collective_aggregators = 0;
   friend bool operator==(const Machine&, const Machine&) = default;
 
   // -- all O(dimensions) or O(levels); nodes are valid ones

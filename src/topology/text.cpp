@@ -25,6 +25,7 @@ void describe(Fields& fields, NodeKind& node) {
   fields.number("numa_nodes", node.numa_nodes);
   fields.bytes("memory", node.memory_bytes);
   fields.rate("copy_rate", node.copy_bytes_per_second);
+  fields.rate("receive_rate", node.receive_bytes_per_second);
 }
 
 template <class Fields>
@@ -110,6 +111,16 @@ void describe(Fields& fields, FileSystem& file_system) {
   fields.rate("target_rate", file_system.target_bytes_per_second);
   fields.seconds("request_time", file_system.request_seconds);
   fields.seconds("create_time", file_system.create_seconds);
+  fields.rate("sustained_rate", file_system.sustained_bytes_per_second);
+  fields.seconds("lock_time", file_system.lock_seconds);
+  fields.seconds("directory_create_time", file_system.directory_create_seconds);
+}
+
+template <class Fields>
+void describe(Fields& fields, Staging& staging) {
+  fields.number("nodes", staging.nodes);
+  fields.rate("rate", staging.bytes_per_second);
+  fields.rate("network_rate", staging.network_bytes_per_second);
 }
 
 template <class Fields>
@@ -117,10 +128,13 @@ void describe(Fields& fields, Machine& machine) {
   fields.text("name", machine.name);
   fields.text("description", machine.description);
   fields.seconds("message_time", machine.message_seconds);
+  fields.bytes("offset_bytes", machine.offset_bytes);
+  fields.number("collective_aggregators", machine.collective_aggregators);
   fields.table("node", machine.node);
   fields.table("network", machine.network);
   fields.table("way_out", machine.way_out);
   fields.table("file_system", machine.file_system);
+  if (machine.staging != Staging{} || Fields::reads) fields.table("staging", machine.staging);
 }
 
 // -- one value of the file; nullopt where it is another kind of thing
@@ -187,6 +201,8 @@ struct Problems {
 
 class TableReader {
  public:
+  static constexpr bool reads = true;
+
   TableReader(const toml::table& table, std::string prefix, Problems& problems)
       : table_(table), prefix_(std::move(prefix)), problems_(problems) {}
 
@@ -291,6 +307,8 @@ class TableReader {
 
 class TableWriter {
  public:
+  static constexpr bool reads = false;
+
   explicit TableWriter(std::string prefix) : prefix_(std::move(prefix)) {}
 
   template <class Integer>

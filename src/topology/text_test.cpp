@@ -11,7 +11,8 @@ namespace {
 Machine everything() {
   return {.name = "all \"quoted\" and\nmore",
           .description = "every field has a value",
-          .node = {.cores = 4, .numa_nodes = 2, .memory_bytes = 2 * base::GiB, .copy_bytes_per_second = 1e9 / 3},
+          .node = {.cores = 4, .numa_nodes = 2, .memory_bytes = 2 * base::GiB, .copy_bytes_per_second = 1e9 / 3,
+                   .receive_bytes_per_second = 135e6},
           .network = Torus{.extents = {4, 2},
                            .wraps = {true, false},
                            .route_order = {1, 0},
@@ -34,8 +35,14 @@ Machine everything() {
                           .bytes_per_second = 47e9,
                           .target_bytes_per_second = 47e9 / 128,
                           .request_seconds = 2e-5,
-                          .create_seconds = 0.5},
-          .message_seconds = 3e-6};
+                          .create_seconds = 0.5,
+                          .sustained_bytes_per_second = 15e9,
+                          .lock_seconds = 0.0004,
+                          .directory_create_seconds = 0.006},
+          .staging = {.nodes = 100, .bytes_per_second = 670.0 * 1024 * 1024, .network_bytes_per_second = 55e9},
+          .message_seconds = 3e-6,
+          .offset_bytes = 400,
+          .collective_aggregators = 8};
 }
 
 std::string problems_in(const std::string& text) {

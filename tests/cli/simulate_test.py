@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import csv
+import io
+import json
+import unittest
+
+from command import CommandTest
+
+RACK = ("--machine", "intrepid", "--ranks", "4096", "--bytes-per-rank", "64KiB")
+
+
+class Simulate(CommandTest):
+    def simulate(self, *arguments):
+        run = self.glean("simulate", *arguments)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        return run.stdout
+
+    def refusal(self, *arguments):
+        run = self.glean("simulate", *arguments)
+        self.assertEqual((run.returncode, run.stdout), (2, ""))
+        return run.stderr
+
+    def strategies(self):
+        return [line.split()[0] for line in self.simulate("--list").splitlines()]
+
+    def test_shows_every_strategy_in_a_table(self):
+        lines = self.simulate("--machine", "intrepid", "--ranks", "65536", "--strategy", "all",
+                              "--pattern", "flash-checkpoint").splitlines()
+        self.assertEqual(lines[0], "intrepid: 65536 ranks on 16384 nodes, 192 GiB a step (flash, 24 variables)")
+        self.assertEqual([line.split()[0] for line in lines[2:]], self.strategies())
+
+    def test_csv_has_a_line_for_each_value_and_strategy(self):
+        rows = list(csv.DictReader(io.StringIO(self.simulate(
+            "--machine", "intrepid", "--bytes-per-rank", "64KiB", "--strategy", "posix,glean", "--to", "io-nodes", "--sweep",
+            "ranks=4096:16384", "--format", "csv"))))
+        self.assertEqual([(row["ranks"], row["strategy"]) for row in rows],
+                         [(ranks, strategy) for ranks in ("4096", "8192", "16384") for strategy in ("posix", "glean")])
+        # Psets do not share anything on the way to their I/O nodes: perfect weak scaling (seed 000, 5.1.2).
+        for strategy in ("posix", "glean"):
+            times = {row["durable_seconds"] for row in rows if row["strategy"] == strategy}
+            self.assertEqual(len(times), 1, times)
+
+    def test_json_has_what_a_step_waits_for(self):
+        point, = json.loads(self.simulate(*RACK, "--strategy", "glean-staged-by-group", "--stagers", "12", "--format", "json"))
+        outcome, = point["outcomes"]
+        self.assertEqual((point["machine"], point["ranks"], point["step_bytes"]), ("intrepid", 4096, 1 << 28))
+        self.assertLessEqual(outcome["blocked_seconds"], outcome["staged_seconds"])
+        self.assertLessEqual(outcome["staged_seconds"], outcome["durable_seconds"])
+        self.assertAlmostEqual(sum(limit["share"] for limit in outcome["limits"]), 1)
+
+    def test_no_strategy_is_faster_than_the_bound(self):
+        def durable(executor):
+            points = json.loads(self.simulate(*RACK, "--executor", executor, "--format", "json"))
+            return {outcome["strategy"]: outcome["durable_seconds"] for outcome in points[0]["outcomes"]}
+        fluid, bound = durable("fluid"), durable("bound")
+        self.assertEqual(list(fluid), self.strategies())
+        for strategy, seconds in fluid.items():
+            self.assertGreaterEqual(seconds, bound[strategy] * (1 - 1e-9), strategy)
+
+    def test_leaves_out_of_all_what_the_machine_cannot_do(self):
+        text = self.simulate("--machine", "jaguar", "--ranks", "32768", "--pattern", "nekcem")
+        self.assertIn("left out: glean-staged: ", text)
+        self.assertIn("jaguar says nothing of staging nodes", text)
+        self.assertIn("says nothing of staging nodes", self.refusal(
+            "--machine", "jaguar", "--ranks", "32768", "--pattern", "nekcem", "--strategy", "glean-staged"))
+
+    def test_says_what_is_wrong(self):
+        self.assertIn("on which machine?", self.refusal())
+        self.assertIn("with how many ranks?", self.refusal("--machine", "intrepid"))
+        self.assertIn("how much does each rank write", self.refusal("--machine", "intrepid", "--ranks", "4096"))
+        self.assertIn("did you mean 'flash-plot'?", self.refusal("--machine", "intrepid", "--ranks", "4096", "--pattern", "flash-plat"))
+        self.assertIn("did you mean 'posix'?", self.refusal(*RACK, "--strategy", "posx"))
+        self.assertIn("--sweep takes what is varied", self.refusal(*RACK, "--sweep", "cores=1,2"))
+        self.assertIn("cannot go from 8 to 4", self.refusal(*RACK, "--sweep", "stagers=8:4"))
+        self.assertIn("101 stagers: intrepid has 100", self.refusal(*RACK, "--strategy", "glean-staged", "--stagers", "101"))
+
+
+if __name__ == "__main__":
+    unittest.main()
