@@ -110,8 +110,8 @@ std::string to_csv(const std::vector<SimulatedPoint>& points) {
     for (const Outcome& each : point.outcomes) {
       text += fmt::format("{},{},{},{},{},{},{},{},{},{:.0f},{},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{}\n",
                           scenario.machine.name, scenario.ranks(), scenario.placement.nodes(), each.bytes,
-                          plan::name_of(scenario.request.pattern), scenario.request.variables, point.varied, point.value, each.strategy, each.files, each.aggregators,
-                          each.blocked_seconds, each.staged_seconds, each.durable_seconds, each.total_seconds,
+                          plan::name_of(scenario.request.pattern), scenario.request.variables, point.varied, point.value, each.strategy,
+                          each.files, each.aggregators, each.blocked_seconds, each.staged_seconds, each.durable_seconds, each.total_seconds,
                           each.observed_bytes_per_second(), each.staged_bytes_per_second(), each.raw_bytes_per_second(),
                           each.limits.empty() ? "" : each.limits.front().what);
     }
