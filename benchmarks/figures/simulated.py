@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fits what nobody has published about the machines, on named rows of what was measured on them.
 
-  simulated.py fit --glean build/bin/glean --machines machines --published docs/figures/published-fitted.csv
+  simulated.py fit --glean build/bin/glean --machines machines --published docs/figures/published.csv
 
 prints docs/figures/fitted.csv: each parameter with its rows, value and how near the rows come. Figures of the machine files are
 rounded to three digits of it by hand; `check` says whether they still are those.
+
+  simulated.py compare … --markdown docs/published-vs-simulated.md --csv docs/figures/simulated.csv
+
+writes every row beside what is simulated. With `--same` it writes nothing, and fails where a file has something else.
 """
 
 import argparse
@@ -20,6 +24,7 @@ import sys
 import tempfile
 
 import simulated_rows as rows
+import simulated_table
 
 UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "kB": 1e3, "MB": 1e6, "GB": 1e9, "s": 1, "ms": 1e-3, "us": 1e-6}
 
@@ -35,13 +40,13 @@ class Simulator:
     def __init__(self, glean, machines, directory):
         self.glean = glean
         self.directory = pathlib.Path(directory)
-        self.texts = {path.stem: path.read_text() for path in pathlib.Path(machines).glob("*.toml")}
+        self.texts = {path.stem: path.read_text(encoding="utf-8") for path in pathlib.Path(machines).glob("*.toml")}
         self.known = {}
         for machine in self.texts:
             self.write(machine)
 
     def write(self, machine):
-        (self.directory / f"{machine}.toml").write_text(self.texts[machine])
+        (self.directory / f"{machine}.toml").write_text(self.texts[machine], encoding="utf-8")
 
     def figure(self, machine, key):
         return value_of(re.search(rf'^{key} = "([^"]+)"', self.texts[machine], re.M)[1])
@@ -103,17 +108,23 @@ def fit(simulator, published):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["fit", "check"])
+    parser.add_argument("what", choices=["fit", "check", "compare"])
     parser.add_argument("--glean", required=True)
     parser.add_argument("--machines", required=True)
     parser.add_argument("--published", required=True)
     parser.add_argument("--fitted", help="check: what fit has printed")
+    parser.add_argument("--markdown", help="compare: where the table for people is")
+    parser.add_argument("--csv", help="compare: where the table for programs is")
+    parser.add_argument("--same", action="store_true", help="compare: the files have to be that already")
     options = parser.parse_args()
     published = read(options.published)
     with tempfile.TemporaryDirectory() as directory:
         simulator = Simulator(options.glean, options.machines, directory)
         if options.what == "check":
             return check(simulator, options.fitted)
+        if options.what == "compare":
+            lines = simulated_table.table(simulator, published)
+            return write({options.markdown: simulated_table.to_markdown(lines), options.csv: simulated_table.to_csv(lines)}, options.same)
         fit(simulator, published)
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(["machine", "parameter", "value", "unit", "fitted_on", "simulated", "published"])
@@ -122,6 +133,18 @@ def main():
                              " ".join(f"{rows.FITTED_ROWS[each](simulator):.3g}" for each in ids),
                              " ".join(published[each]["value"] for each in ids)])
     return 0
+
+
+def write(texts, same):
+    wrong = 0
+    for path, text in texts.items():
+        if same:
+            wrong += pathlib.Path(path).read_text(encoding="utf-8") != text
+        else:
+            pathlib.Path(path).write_text(text, encoding="utf-8")
+    if wrong:
+        print("not up to date; make figures writes it")
+    return 1 if wrong else 0
 
 
 def check(simulator, fitted):

@@ -74,3 +74,142 @@ PARAMETERS = [
     ("jaguar", "lock_time", "s", ("R10",)),
 ]
 SHARED = [("intrepid", "create_time", "mira"), ("jugene", "create_time", "mira")]   # GPFS creates there as it does on Mira
+
+
+# -- all other rows: they are compared, and nothing is fitted on them
+
+def ratio(first, second):
+    return lambda simulator: first(simulator) / second(simulator)
+
+
+def io_nodes(strategy, ranks, size, machine="intrepid", *more):
+    return simulated(1, "durable", machine, strategy, "--ranks", ranks, "--bytes-per-rank", size, "--to", "io-nodes", *more)
+
+
+SMALL = ("2KiB", "4KiB", "8KiB", "16KiB")     # the smallest of figure 7
+
+
+def largest(rows):
+    return lambda simulator: max(row(simulator) for row in rows)
+
+
+def mean(rows):
+    return lambda simulator: sum(row(simulator) for row in rows) / len(rows)
+
+
+def chosen_aggregators(simulator):
+    return simulator.run("intrepid", "glean", "--ranks", 1024, "--bytes-per-rank", "64KiB", "--to", "io-nodes")["aggregators_per_group"]
+
+
+def program(ranks, stagers, *pattern):
+    """Of a program whose data go to staging nodes: throughput to these, and how much faster it is than collective writing to GPFS."""
+    to_stagers = simulated(GIB, "staged", "intrepid", "glean-staged-by-group", "--ranks", ranks, "--stagers", stagers, *pattern)
+    return to_stagers, ratio(to_stagers, simulated(GIB, "durable", "intrepid", "collective", "--ranks", ranks, *pattern))
+
+
+def of_each(total, ranks):
+    return ("--bytes-per-rank", f"{round(total / ranks)}B")
+
+
+FLASH_CHECKPOINT, FLASH_PLOT, S3D = ("--pattern", "flash-checkpoint"), ("--pattern", "flash-plot"), ("--pattern", "s3d-restart")
+plot_weak = program(32768, 72, *FLASH_PLOT)
+plot_strong_small = program(4096, 12, *FLASH_PLOT, *of_each(3.4 * GIB, 4096))
+plot_strong = program(32768, 72, *FLASH_PLOT, *of_each(3.4 * GIB, 32768))
+s3d_small, s3d_large = program(4096, 12, *S3D), program(32768, 72, *S3D)
+s3d_strong_small, s3d_strong = program(4096, 12, *S3D, *of_each(16 * GIB, 4096)), program(32768, 72, *S3D, *of_each(16 * GIB, 32768))
+
+
+def nekcem(unit, quantity, machine, strategy, ranks):
+    return simulated(unit, quantity, machine, strategy, "--ranks", ranks, *(ON_INTREPID if machine == "intrepid" else NEKCEM))
+
+
+def on_mira(strategy, ranks, ranks_per_node, size, to):
+    return simulated(1, "durable", "mira", strategy, "--ranks", ranks, "--ranks-per-node", ranks_per_node, "--bytes-per-rank", size,
+                     "--to", to)
+
+
+def bridged(ranks, ranks_per_node, size, to, over="posix"):
+    """Nodes reassigned to bridge nodes, data gathered: that is what a plan does there, too."""
+    return ratio(on_mira(over, ranks, ranks_per_node, size, to), on_mira("glean", ranks, ranks_per_node, size, to))
+
+
+def containers(quantity, ranks):
+    return simulated(1e9, quantity, "jugene", "container", "--ranks", ranks, "--bytes-per-rank", "64MiB")
+
+
+def tasks_at_saturation(simulator):
+    """The first of the sizes at which the file system is the limit and not the I/O nodes."""
+    for ranks in (8192, 16384, 32768, 49152, 65536, 131072, 262144):
+        if containers("durable", ranks)(simulator) > 0.95 * 33:
+            return ranks
+    raise ValueError("the file system is never the limit")
+
+
+PREDICTED_ROWS = {
+    "G01": share_of_peak("collective", 4096, "4KiB"),
+    "G02": share_of_peak("posix", 4096, "4KiB"),
+    "G03": share_of_peak("collective", 4096, "64KiB"),
+    "G04": share_of_peak("posix", 4096, "64KiB"),
+    "G06": share_of_peak("posix", 32768, "4KiB"),
+    "G08": share_of_peak("posix", 32768, "64KiB"),
+    "G09": ratio(io_nodes("posix", 32768, "4MiB"), io_nodes("collective", 32768, "4MiB")),
+    "G10": chosen_aggregators,
+    "G11": largest([ratio(io_nodes("posix", 65536, size), io_nodes("glean", 65536, size)) for size in SMALL]),
+    "G12": largest([ratio(io_nodes("collective", 65536, size), io_nodes("glean", 65536, size)) for size in SMALL]),
+    "G15": staged(16384, 48),
+    "G16": staged(4096, 12),
+    "G17": staged(8192, 24),
+    "G18": staged(16384, 36),
+    "G19": staged(32768, 64),
+    "G20": staged(65536, 90),
+    "G22": program(32768, 72, *FLASH_CHECKPOINT)[0],
+    "G26": plot_weak[0],
+    "G28": plot_weak[1],
+    "G29": plot_strong_small[1],
+    "G31": plot_strong[1],
+    "G33": plot_strong[0],
+    "G34": program(32768, 72, *FLASH_CHECKPOINT, *of_each(24 * GIB, 32768))[0],
+    "G35": s3d_small[0],
+    "G36": s3d_small[1],
+    "G37": s3d_small[1],
+    "G38": s3d_large[0],
+    "G39": s3d_large[1],
+    "G40": s3d_large[1],
+    "G41": s3d_strong_small[0],
+    "G42": s3d_strong[0],
+    "G43": s3d_strong[1],
+    "G44": s3d_strong[1],
+    "G45": simulated(1, "staged", "intrepid", "glean-staged-by-group", "--ranks", 131072, "--stagers", 80, *of_each(20 * GIB, 131072)),
+    "G46": program(131072, 80, *of_each(160e9, 131072))[0],
+    "R03": nekcem(1, "durable", "intrepid", "collective", 32768),
+    "R04": nekcem(1, "blocked", "intrepid", "threaded-rbio", 32768),
+    "R05": nekcem(1e9, "blocked", "jaguar", "threaded-rbio", 8192),
+    "R09": nekcem(1e9, "durable", "jaguar", "coio", 32768),
+    "R12": ratio(nekcem(1e9, "blocked", "jaguar", "threaded-rbio", 32768), nekcem(1e9, "durable", "jaguar", "coio", 32768)),
+    "M03": simulated(MIB, "durable", "mira", "file-per-process", "--ranks", 49152, "--ranks-per-node", 1, "--bytes-per-rank", "2GiB"),
+    "B01": on_mira("posix", 4096, 1, "976563B", "storage"),
+    "B03": on_mira("posix", 4096, 1, "976563B", "io-nodes"),
+    "B04": largest([bridged(ranks, 1, f"{round(4e9 / ranks)}B", "io-nodes") for ranks in (2048, 4096, 8192, 16384, 32768)]),
+    "B05": mean([bridged(ranks, 16, "64kB", "io-nodes") for ranks in (8192, 16384, 32768)]),
+    "B07": bridged(32768, 16, "2MB", "io-nodes", over="collective"),
+    "S02": creating("jugene", "create_time", 512),
+    "S03": containers("durable", 65536),
+    "S05": tasks_at_saturation,
+}
+BOUNDS = {"R03": ">", "R04": "<", "S02": "<"}                        # published as "more than", "less than"
+RANGES = {"R12": (7, 13), "S05": (49152, 65536)}
+
+HDF5 = "what HDF5 writes of its own, and in which requests, is not simulated"
+RATHER_COUNTED = "counted along the routes, not timed: [seed-003.md](figures/seed-003.md)"
+LEFT_OUT = {
+    "G13": "no figure; a test has that time does not depend on the number of psets",
+    "G14": "no figure; the same test",
+    **dict.fromkeys(("G23", "G27", "G30", "G32"), HDF5),
+    "R11": "needs the time of a computation step, which is not published",
+    "R13": "an I/O thread takes no time from the computation here",
+    "B02": "deviations come from other jobs",
+    "B06": "not to coalesce is no strategy here",
+    **dict.fromkeys(("B08", "B09"), "an average of runs that are not named"),
+    **dict.fromkeys((f"B{number}" for number in range(10, 31)), RATHER_COUNTED),
+    "S04": "that a file system serves many clients worse than few is not in a machine file",
+}
