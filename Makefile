@@ -80,6 +80,9 @@ figures: setup
 	@$(MAKE) --no-print-directory build
 	@build/bin/figures_003 machines/mira.toml docs/figures/published-003.csv > build/seed-003.md
 	@cp build/seed-003.md docs/figures/seed-003.md
+	@cmake --build build -j $(JOBS) --target glean_command
+	@python3 -B benchmarks/figures/simulated.py compare --glean build/bin/glean --machines machines --published docs/figures/published.csv \
+	  --markdown docs/published-vs-simulated.md --csv docs/figures/simulated.csv
 
 soak: setup
 	@$(MAKE) --no-print-directory build

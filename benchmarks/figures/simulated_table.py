@@ -8,9 +8,10 @@ import simulated_rows as rows
 
 HEAD = """# Published and simulated
 
-Made by `make figures` with `benchmarks/figures/simulated.py` from [figures/published.csv](figures/published.csv) and `machines/`; not to be
-edited. [figures/simulated.csv](figures/simulated.csv) has the same with more columns. What is simulated, and how a row's quantity comes of
-it, is in `benchmarks/figures/simulated_rows.py`; how the simulation works, what it leaves out and what is fitted, in [simulate.md](simulate.md).
+Made by `make figures` with `benchmarks/figures/simulated.py` from [figures/published.csv](figures/published.csv) and `machines/`; not to
+be edited. [figures/simulated.csv](figures/simulated.csv) has the same with more columns. What is simulated, and how a row's quantity comes
+of it, is in `benchmarks/figures/simulated_rows.py`; how the simulation works, what it leaves out and what is fitted, in
+[simulate.md](simulate.md).
 
 *fitted*: a figure of a machine file was fitted on this row, so that it shows nothing; *predicted*: nothing was. GLEAN is
 `glean-staged-by-group` here: all data of a pset go to one staging node. PnetCDF and MPI collective are both `collective`.
@@ -52,8 +53,8 @@ def table(simulator, published):
 
 def to_csv(lines):
     text = io.StringIO()
-    columns = ["id", "seed", "machine", "workload", "ranks", "other", "strategy", "quantity", "unit", "where", "value", "simulated", "ratio",
-               "holds", "role", "why"]
+    columns = ["id", "seed", "machine", "workload", "ranks", "other", "strategy", "quantity", "unit", "where", "value", "simulated",
+               "ratio", "holds", "role", "why"]
     writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(lines)
@@ -85,7 +86,8 @@ def counts(lines):
 
 def to_markdown(lines):
     text = HEAD + counts(lines)
-    text += "\n| row | machine | what | ranks | strategy | quantity | published | simulated | ratio | |\n|---|---|---|---|---|---|---|---|---|---|\n"
+    text += "\n| row | machine | what | ranks | strategy | quantity | published | simulated | ratio | |\n"
+    text += "|---|---|---|---|---|---|---|---|---|---|\n"
     for line in lines:
         if line["role"] == "left out":
             continue
