@@ -2,7 +2,7 @@
 //
 // Writes the same output twice through the library, as NetCDF and as HDF5: what `glean convert` makes of the one is to be the other.
 //
-//   native DIRECTORY      native.nc, native.h5
+//   native DIRECTORY      native.nc, native.h5; and what only HDF5 has, in "groups 100%.h5"
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -72,6 +72,37 @@ void write(glean::Session& session, const std::string& path, glean::Format forma
   out.close(glean::Level::durable);
 }
 
+// Groups, one number, text, what no rank puts, and more steps than the header has room for.
+void write_groups(glean::Session& session, const std::string& path, int rank, int ranks) {
+  constexpr std::uint64_t each = 6;
+  const auto mine = static_cast<std::uint64_t>(rank), all = static_cast<std::uint64_t>(ranks);
+  glean::Output out = session.open(path, glean::Format::hdf5);
+  const glean::Dimension time = out.define_unlimited("time"), x = out.define_dimension("x", each * all);
+  const glean::Dimension row[] = {x}, steps[] = {time, x};
+  out.define_attribute("run/author", "nobody");
+  out.define_attribute("run/empty/note", "");
+  const std::vector<glean::Box> of_last = rank == ranks - 1 ? std::vector<glean::Box>{{}} : std::vector<glean::Box>{};
+  const glean::Variable seed = out.define_variable("run/seed", glean::Type::int64, {}, of_last);
+  out.define_variable("run/missing", glean::Type::int64, {}, {}, {.fill = glean::Fill::on});
+  const glean::Variable word = out.define_variable("run/50% done", glean::Type::text, row, {{{each * mine}, {each}}});
+  const std::vector<glean::Box> apart = {{{each * mine}, {2}}, {{each * mine + 4}, {1}}};
+  const glean::Variable filled = out.define_variable("fluid/filled", glean::Type::float32, steps, apart, {.fill = glean::Fill::on});
+  const glean::Variable holes = out.define_variable("fluid/holes", glean::Type::float32, row, apart);
+  const float fill[] = {-1};
+  out.define_attribute(holes, "_FillValue", std::span<const float>(fill));   // zeros in the file all the same
+  out.define_variable("fluid/untouched", glean::Type::float64, steps, {});
+  for (int step = 0; step < 300; ++step) {
+    const std::vector<float> values = {100.0F * static_cast<float>(rank) + static_cast<float>(step), 2, 3};
+    out.begin_step();
+    if (step == 0 && rank == ranks - 1) out.put(seed, std::vector<std::int64_t>{42});
+    if (step == 0) out.put(word, std::vector<char>(each, static_cast<char>('a' + rank)));
+    if (step == 0) out.put(holes, values);
+    out.put(filled, values);
+    out.end_step();
+  }
+  out.close(glean::Level::durable);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -84,6 +115,7 @@ int main(int argc, char** argv) {
     const std::string directory = argv[1];
     write(session, directory + "/native.nc", glean::Format::cdf5, rank, ranks);
     write(session, directory + "/native.h5", glean::Format::hdf5, rank, ranks);
+    write_groups(session, directory + "/groups 100%.h5", rank, ranks);
     session.close();
   }
   MPI_Finalize();

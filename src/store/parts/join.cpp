@@ -64,22 +64,14 @@ class Pieces {
 
 class Joining {
  public:
-  Joining(SystemCalls& calls, const std::vector<Part>& parts) : parts_(parts), layout_(parts.front().index.layout), runs_(parts.size()) {
+  Joining(SystemCalls& calls, const std::vector<Part>& parts)
+      : parts_(parts), layout_(parts.front().index.layout), whole_(whole_of(parts)), records_(whole_.records), end_(whole_.finished.size),
+        runs_(parts.size()) {
     for (const Part& part : parts) files_.push_back(std::make_unique<InputFile>(calls, part.path));
     for (std::size_t variable = 0; variable < layout_.variables.size(); ++variable) pieces_.emplace_back(parts, variable);
-    const auto most = std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.records < b.records; });
-    const auto [least, last] = std::minmax_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
-      return a.index.steps < b.index.steps;
-    });
-    steps_left_out_ = *last->index.steps - *least->index.steps;
-    records_ = std::min(most->records, *least->index.steps);
-    for (const Part& part : parts) end_ = std::max(end_, part.bytes);
-    if (steps_left_out_ != 0) end_ = std::min(end_, whole_size(layout_, records_));
-    finished_ = Formats::to_finish().find(layout_.format).finish({layout_, {{0, parts.front().header}}}, {records_, end_});
-    end_ = finished_.size;
   }
 
-  [[nodiscard]] Joined result(const std::string& path) const { return {path, end_, records_, steps_left_out_}; }
+  [[nodiscard]] Joined result(const std::string& path) const { return {path, end_, records_, whole_.steps_left_out}; }
 
   void write_into(File& file) {
     file.reserve(end_, 0);
@@ -88,7 +80,7 @@ class Joining {
       window.resize(std::min(window_bytes, end_ - begin));
       if (assemble({begin, begin + window.size()}, window)) file.write(window, begin);
     }
-    for (const Patch& patch : finished_.patches) file.write(patch.bytes, patch.offset);
+    for (const Patch& patch : whole_.finished.patches) file.write(patch.bytes, patch.offset);
   }
 
  private:
@@ -157,16 +149,30 @@ class Joining {
 
   const std::vector<Part>& parts_;
   const FileLayout& layout_;
+  const Whole whole_;
+  const std::uint64_t records_;
+  const Bytes end_;
   std::vector<std::unique_ptr<InputFile>> files_;
   std::vector<Pieces> pieces_;   // of each variable
-  std::uint64_t records_ = 0, steps_left_out_ = 0;
-  Bytes end_ = 0;
-  Finished finished_;
   std::vector<std::vector<Extent>> runs_;   // of each part, in the window that is being assembled
   std::vector<std::byte> read_;
 };
 
 }  // namespace
+
+Whole whole_of(const std::vector<Part>& parts) {
+  const FileLayout& layout = parts.front().index.layout;
+  const auto most = std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.records < b.records; });
+  const auto [least, last] = std::minmax_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return a.index.steps < b.index.steps;
+  });
+  Whole whole{std::min(most->records, *least->index.steps), *last->index.steps - *least->index.steps, {}};
+  Bytes end = 0;
+  for (const Part& part : parts) end = std::max(end, part.bytes);
+  if (whole.steps_left_out != 0) end = std::min(end, whole_size(layout, whole.records));
+  whole.finished = Formats::to_finish().find(layout.format).finish({layout, {{0, parts.front().header}}}, {whole.records, end});
+  return whole;
+}
 
 Joined join(SystemCalls& calls, const std::vector<Part>& parts, const std::string& output) {
   const std::string unique = fmt::format("{}-{}", getpid(), base::now_ns());

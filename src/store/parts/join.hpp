@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/format/format.hpp"
 #include "store/parts/part_index.hpp"
 
 namespace glean::store {
@@ -24,11 +25,19 @@ struct Part {
 // of one output that fit together. Blocks.
 [[nodiscard]] std::vector<Part> find_parts(SystemCalls& calls, const std::string& path);
 
+// What they have together.
+struct Whole {
+  std::uint64_t records = 0;
+  std::uint64_t steps_left_out = 0;   // that some parts have and others do not: the job was killed, or its ranks did not end as many
+  Finished finished;                  // the joined file
+};
+[[nodiscard]] Whole whole_of(const std::vector<Part>& parts);
+
 struct Joined {
   std::string path;
   Bytes bytes = 0;
   std::uint64_t records = 0;
-  std::uint64_t steps_left_out = 0;   // that some parts have and others do not: the job was killed, or its ranks did not end as many
+  std::uint64_t steps_left_out = 0;   // as in Whole
 };
 
 // Writes `output` from them: under a working name, published when it is durable. Throws, and leaves nothing then. Blocks.
