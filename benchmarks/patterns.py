@@ -56,10 +56,10 @@ def of_sedov(directory, _):
     return kinds
 
 
-def of_s3d(_, said):   # which tells the sum
-    dumps, mebibytes = re.search(r"(\d+) dumps of ([\d.]+) MiB", said).groups()
+def of_s3d(directory, said):   # which tells the sum
+    dumps = re.search(r"(\d+) dumps of", said)[1]
     blocked = float(re.search(r"blocked ([\d.]+) s", said)[1])
-    return {"S3D restart dump": (round(float(mebibytes) * 2**20), [blocked / int(dumps)])}
+    return {"S3D restart dump": (max(path.stat().st_size for path in directory.iterdir()), [blocked / int(dumps)])}
 
 
 def of_phasta(directory, _):
