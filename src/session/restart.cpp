@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/natural_order.hpp"
 #include "session/agreement.hpp"
@@ -103,11 +104,13 @@ std::vector<Candidate> candidates_of(const std::string& pattern) {
 // What this session has closed and still drains comes first, or fails: then what lies under its name is what counts.
 void wait_for_closed_outputs(Core& core, const Pattern& pattern, double seconds) {
   if (!core.has_pool()) return;
+  const std::uint64_t begin = base::now_ns();
   for (const auto& output : core.outputs().list(PoolOutputs::ByThisRank::closed)) {
     const std::string final_path = output->name.files().final_path;
     const std::string named = fs::absolute(output->name.path()).lexically_normal().string();
     if (!pattern.matches(final_path) && !pattern.matches(named)) continue;
-    const auto error = caught([&] { static_cast<void>(core.outputs().wait_to_read(*output, {Reading::published, seconds})); });
+    const double left = seconds < 0 ? seconds : std::max(0.0, seconds - base::seconds(base::now_ns() - begin));
+    const auto error = caught([&] { static_cast<void>(core.outputs().wait_to_read(*output, {Reading::published, left})); });
     if (error && error->code() == base::Errc::timeout) throw base::Error(*error);
     if (error) base::log(base::LogLevel::warning, "restart: an output of this session is passed over: {}", error->what());
   }

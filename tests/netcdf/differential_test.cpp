@@ -18,7 +18,6 @@
 #include "store/format/new_file.hpp"
 #include "store/pnetcdf/image.hpp"
 #include "store/pnetcdf/passthrough.hpp"
-#include "store/pnetcdf/read.hpp"
 #include "store/pnetcdf/read_header.hpp"
 
 namespace glean::test {
@@ -244,20 +243,11 @@ TEST_F(NetcdfImage, IsNoMoreThanTheHeader) {
   EXPECT_GE(image.layout.variables[0].begin_bytes, image.layout.header_bytes);
 }
 
-// A record of a file, as PnetCDF reads it.
-std::vector<std::byte> read_record(const std::string& path, int variable, std::uint64_t record) {
-  const store::NetcdfReader reader(path);
-  const auto& about = reader.variables().at(static_cast<std::size_t>(variable));
-  std::vector<std::byte> values(mesh::elements_of(about.shape) * mesh::size_of(about.external));
-  reader.read(variable, record, mesh::whole(about.shape), about.external, values.data());
-  return values;
-}
-
 TEST_F(Netcdf, KeepsTheContractOfFormats) {
   for (std::uint64_t seed = first_seed; rank_ == 0 && seed < first_seed + seeds; ++seed) {
     const Scenario scenario = random_scenario(seed);
     const auto format = store::make_cdf_format(scenario.format, store::make_netcdf_image);
-    EXPECT_EQ(store::FormatContract(*format, scenario.definitions, path("contract.nc"), read_record).play(), "") << "seed " << seed;
+    EXPECT_EQ(store::FormatContract(*format, scenario.definitions, path("contract.nc"), read_with_pnetcdf).play(), "") << "seed " << seed;
   }
 }
 

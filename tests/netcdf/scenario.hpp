@@ -42,6 +42,9 @@ struct Scenario {
 // PnetCDF's blocking collective calls; put number i is made by rank i % size. Returns how many puts of this rank
 // had a value out of range.
 int write_with_pnetcdf(MPI_Comm comm, const std::string& path, const Scenario& scenario);
+// All of a variable in one record, as it is held in the file; `record` is ignored for fixed variables. What the file is too
+// short for is zero. Local.
+std::vector<std::byte> read_with_pnetcdf(const std::string& path, int variable, std::uint64_t record);
 // store::PassthroughFile. Returns how many steps of this rank had a value out of range.
 int write_with_passthrough(MPI_Comm comm, const std::string& path, const Scenario& scenario);
 struct Written {

@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "base/error.hpp"
@@ -46,6 +49,13 @@ PnetcdfType pnetcdf_type(Type type) {
     case Type::text: break;
   }
   return {NC_CHAR, MPI_CHAR};
+}
+
+Type type_of_pnetcdf(nc_type external) {
+  for (int type = 0; type < mesh::type_count; ++type) {
+    if (pnetcdf_type(static_cast<Type>(type)).external == external) return static_cast<Type>(type);
+  }
+  throw std::runtime_error("a type that is not known");
 }
 
 void expect_no_error(int status, const std::string& call) {
@@ -204,6 +214,34 @@ int write_with_pnetcdf(MPI_Comm comm, const std::string& path, const Scenario& s
   }
   expect_no_error(ncmpi_close(file), "close");
   return out_of_range;
+}
+
+std::vector<std::byte> read_with_pnetcdf(const std::string& path, int variable, std::uint64_t record) {
+  // PnetCDF gives anything for what lies behind the end of a file: it reads a copy that is long enough.
+  const std::string copy = path + ".read";
+  std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::resize_file(copy, std::filesystem::file_size(copy) + 16 * base::MiB);
+  int file = -1, record_dimension = -1, count = 0;
+  nc_type external = NC_NAT;
+  expect_no_error(ncmpi_open(MPI_COMM_SELF, copy.c_str(), NC_NOWRITE, MPI_INFO_NULL, &file), "open");
+  expect_no_error(ncmpi_begin_indep_data(file), "begin_indep_data");
+  expect_no_error(ncmpi_inq_unlimdim(file, &record_dimension), "inq_unlimdim");
+  expect_no_error(ncmpi_inq_varndims(file, variable, &count), "inq_varndims");
+  std::vector<int> dimensions(static_cast<std::size_t>(count));
+  expect_no_error(ncmpi_inq_var(file, variable, nullptr, &external, nullptr, dimensions.data(), nullptr), "inq_var");
+  std::vector<MPI_Offset> start(static_cast<std::size_t>(count)), counts(start.size(), 1);
+  for (std::size_t d = 0; d < start.size(); ++d) {
+    if (dimensions[d] == record_dimension) start[d] = static_cast<MPI_Offset>(record);
+    else expect_no_error(ncmpi_inq_dimlen(file, dimensions[d], &counts[d]), "inq_dimlen");
+  }
+  const Type type = type_of_pnetcdf(external);
+  const MPI_Offset elements = std::accumulate(counts.begin(), counts.end(), MPI_Offset{1}, std::multiplies{});
+  std::vector<std::byte> values(static_cast<std::size_t>(elements) * mesh::size_of(type));
+  expect_no_error(ncmpi_get_vara(file, variable, start.data(), counts.data(), values.data(), elements, pnetcdf_type(type).memory),
+                  "get_vara");
+  expect_no_error(ncmpi_close(file), "close");
+  std::filesystem::remove(copy);
+  return values;
 }
 
 int write_with_passthrough(MPI_Comm comm, const std::string& path, const Scenario& scenario) {

@@ -2,8 +2,8 @@
 //
 // Where the bytes of a task lie in a container: docs/formats/container.md
 //
-// Pure. A rank that knows how many tasks its physical file has, their one chunk size and the block size computes its own places and asks
-// nobody.
+// Pure. A rank that knows how many tasks its physical file has, their one chunk size and the block size computes its own places without
+// asking another one.
 #pragma once
 
 #include <cstddef>

@@ -3,9 +3,7 @@
 // What is in a file and where, as a value: all that is needed to read it without the library of its format.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -26,18 +24,11 @@ struct FileContents {
     Bytes record_stride_bytes = 0;
     Stored stored{};
     std::vector<std::string> dimensions;  // names of all, the record dimension among them
-    std::string why_not;                  // its elements cannot be read; empty: they can
-    friend bool operator==(const Variable&, const Variable&) = default;
   };
 
   std::uint64_t records = 0;   // of the variable that has most
   std::vector<Variable> variables;
   std::vector<mesh::Attribute> attributes;   // in the order of the file
-
-  [[nodiscard]] std::vector<std::byte> encode() const;
-  // Throws io, naming what is wrong, when `bytes` is not what encode() made.
-  [[nodiscard]] static FileContents decode(std::span<const std::byte> bytes);
-  friend bool operator==(const FileContents&, const FileContents&) = default;
 };
 
 [[nodiscard]] FileContents contents_of(const CdfHeader& header);

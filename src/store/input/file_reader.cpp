@@ -64,7 +64,6 @@ FileReader::FileReader(SystemCalls& calls, const std::string& path, const Inspec
 void FileReader::read(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory, std::byte* values) const {
   const Variable& known = contents_.variables.at(static_cast<std::size_t>(variable));
   Arrival arrival(known.external, known.stored, memory, "cannot read " + of(known));
-  if (!known.why_not.empty()) throw base::Error(base::Errc::unsupported, "cannot read " + of(known) + ": " + known.why_not);
   if (known.per_step && record >= known.records) {
     throw base::Error(base::Errc::not_found, of(known) + " has no step " + std::to_string(record) + ": the file has " +
                                                  std::to_string(known.records));

@@ -35,7 +35,7 @@ class FileReader {
   // Reads a box, which lies in the variable, into contiguous memory, with PnetCDF's conversion. `record` is ignored for
   // fixed variables. Elements that were not written may have any value; behind the end of the file they are zero.
   // Throws not_found for a record that is not there, out_of_range when `memory` cannot hold a value (the others are
-  // read), invalid_argument for text and numbers, unsupported for a variable whose elements cannot be read.
+  // read), invalid_argument for text and numbers.
   void read(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory, std::byte* values) const;
 
   // In the order of the file. `variable` -1: of the file.

@@ -105,20 +105,6 @@ TEST_F(FileReading, RefusesWhatCannotBe) {
   variable_.shape = {1000};
   expect_error([&] { read<char>(reader(), 0, {{0}, {1}}, mesh::Type::text); }, base::Errc::invalid_argument, "int32 as text");
   expect_error([&] { read<std::int8_t>(reader(), 0, {{127}, {2}}, mesh::Type::int8); }, base::Errc::out_of_range, "1 of 2 values");
-  variable_.why_not = "it is compressed";
-  expect_error([&] { read<std::int32_t>(reader(), 0, {{0}, {1}}, mesh::Type::int32); }, base::Errc::unsupported, "it is compressed");
-}
-
-TEST(FileContents, ComeBackFromBytes) {
-  FileContents contents;
-  contents.records = 3;
-  contents.variables = {{"v", mesh::Type::int16, true, {2, 3}, 3, 100, 200, {ByteOrder::little, true}, {"t", "y", "x"}, "why"}};
-  contents.attributes = {{-1, "a", mesh::Type::text, {std::byte{'x'}}}, {0, "b", mesh::Type::int8, {}}};
-  std::vector<std::byte> bytes = contents.encode();
-
-  EXPECT_EQ(FileContents::decode(bytes), contents);
-  bytes.pop_back();
-  expect_error([&] { static_cast<void>(FileContents::decode(bytes)); }, base::Errc::io, "contents of a file");
 }
 
 }  // namespace
