@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "glean/glean.hpp"
+#include "interpreter_lock.hpp"
 
 namespace glean::python {
 
@@ -22,7 +23,7 @@ namespace nb = nanobind;
 // objects of the same session meanwhile wait for their turn.
 template <class Call>
 auto in_turn(std::mutex& turn, Call&& call) {
-  const nb::gil_scoped_release released;
+  const LockReleased released;
   const std::lock_guard lock(turn);
   return std::forward<Call>(call)();
 }

@@ -14,6 +14,8 @@ NB_MODULE(_glean, module) {
              nanobind::arg("order"),
              "Where a Lagrange hexahedron has the point that is the i-th along x, the j-th along y and the k-th along z, each from 0 to "
              "`order`.");
+  module.def("keep_other_threads_in_calls", &glean::python::keep_other_threads_in_calls,
+             "Before the interpreter ends: only the thread that calls it comes back from calls from now on.");
   glean::python::bind_errors(module);
   glean::python::bind_session(module);
   glean::python::bind_output(module);

@@ -74,6 +74,22 @@ class Exits(unittest.TestCase):
         self.assertEqual(run.stdout.count("end"), 2)
         self.assertEqual(self.files(), ["other.nc", "own.nc"])
 
+    def test_daemon_threads_may_be_in_calls_when_the_interpreter_ends(self):
+        run = self.run_program("""
+            import threading, time
+
+            def loop():
+                while True:
+                    session.statistics()
+
+            for _ in range(3):
+                threading.Thread(target=loop, daemon=True).start()
+            write(session, "closed.nc")[0].close()
+            time.sleep(0.2)   # in which they are in and out of calls
+            """)
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertEqual(self.files(), ["closed.nc"])
+
     def test_an_exception_of_one_rank_ends_the_program_of_all(self):
         run = self.run_program("""
             write(session, "closed.nc")[0].close()

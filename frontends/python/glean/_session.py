@@ -161,6 +161,10 @@ _open_handles: dict[int, tuple[int, _glean.Session, weakref.WeakSet[Output]]] = 
 _numbers = itertools.count()
 
 
+# Runs behind the next one: what is registered first runs last.
+atexit.register(_glean.keep_other_threads_in_calls)
+
+
 @atexit.register
 def _close_open_sessions() -> None:
     """Before mpi4py finalizes MPI: with the other ranks, or without them when an exception has ended the program. A process that was
