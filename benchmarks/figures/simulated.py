@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fits what nobody has published about the machines, on named rows of what was measured on them.
+"""Fits what is not published about the machines, on named rows of what was measured on them.
 
   simulated.py fit --glean build/bin/glean --machines machines --published docs/figures/published.csv
 

@@ -58,7 +58,7 @@ FITTED_ROWS = {
     "S01": lambda simulator: simulator.figure("jugene", "directory_create_time") * 262144 / 60,
 }
 
-# Machine, key of its file, and the rows that it is fitted on: each a property of the machine that nobody has published.
+# Machine, key of its file, and the rows that it is fitted on: each a property of the machine that is not published.
 # docs/formats/machine.md says what the keys are. A figure of another machine's rows is that machine's.
 PARAMETERS = [
     ("mira", "create_time", "s", ("M01",)),

@@ -218,6 +218,9 @@ class Session::Impl {
       if (value.failed_before != 0) return;
       value.settings = core_->settings().for_output(path);
       core_->restrict_to_what_several_nodes_can(value.settings, opening.path);
+      if (!base::captures(value.settings.mode) && !store::Copies::of(core_->settings().copies_of_output(path)).each.empty()) {
+        core_->warn_once("the modes passthrough and collective make no copies: also, format and plot_variables have no effect");
+      }
       value.root = getpid();
       value.opened_ns = base::now_ns();
       if (base::captures(value.settings.mode) && core_->pool().is_staged()) {   // the stagers ask the file system

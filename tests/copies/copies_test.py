@@ -100,6 +100,14 @@ class Copies(unittest.TestCase):
         self.assertEqual(self.written(), sorted(f"{stem}{end}" for stem in CHECKPOINTS + PLOTS for end in (".h5", ".nc")))
         self.expect_values_of_hdf5(CHECKPOINTS)
 
+    def test_modes_without_a_drain_say_once_that_they_make_none(self):
+        for mode in ("passthrough", "collective"):
+            with self.subTest(mode):
+                said = self.run_sedov(GLEAN_ALSO="hdf5", GLEAN_MODE=mode)
+
+                self.assertEqual(said.count("make no copies"), 1, said)
+                self.assertEqual(self.written(), sorted(f"{stem}.nc" for stem in CHECKPOINTS + PLOTS))
+
     def test_a_copy_takes_the_place_of_the_file(self):
         for options, before in (((), ()), (("--output", "pnetcdf"), (COMMAND, "run", "--"))):
             with self.subTest(options=options):

@@ -65,7 +65,7 @@ class Components(unittest.TestCase):
         for name in ("CXX", "Fortran"):
             self.assertIn(f"component {name}: the project has not the language {name}: project(... LANGUAGES {name})", said)
 
-    def test_a_component_that_nobody_knows_is_told_which_there_are(self):
+    def test_a_component_that_is_not_known_is_told_which_there_are(self):
         code, said = self.configure(self.prefix, "C", "C;Zarr", package="GLEAN")
 
         self.assertNotEqual(code, 0)

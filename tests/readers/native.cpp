@@ -79,7 +79,7 @@ void write_groups(glean::Session& session, const std::string& path, int rank, in
   glean::Output out = session.open(path, glean::Format::hdf5);
   const glean::Dimension time = out.define_unlimited("time"), x = out.define_dimension("x", each * all);
   const glean::Dimension row[] = {x}, steps[] = {time, x};
-  out.define_attribute("run/author", "nobody");
+  out.define_attribute("run/author", "a test");
   out.define_attribute("run/empty/note", "");
   const std::vector<glean::Box> of_last = rank == ranks - 1 ? std::vector<glean::Box>{{}} : std::vector<glean::Box>{};
   const glean::Variable seed = out.define_variable("run/seed", glean::Type::int64, {}, of_last);
