@@ -32,8 +32,9 @@ class FileReader {
   [[nodiscard]] const FileContents& contents() const { return contents_; }
   [[nodiscard]] const InputFile& file() const { return file_; }
 
-  // Reads a box, which lies in the variable, into contiguous memory, with PnetCDF's conversion. `record` is ignored for
-  // fixed variables. Elements that were not written may have any value; behind the end of the file they are zero.
+  // Reads a box, which lies in the variable, into contiguous memory, with PnetCDF's conversion, but that a NaN is in the range of no
+  // integer, and what is out of range becomes zero. `record` is ignored for fixed variables. Elements that were not written may have any
+  // value; behind the end of the file they are zero.
   // Throws not_found for a record that is not there, out_of_range when `memory` cannot hold a value (the others are
   // read), invalid_argument for text and numbers.
   void read(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory, std::byte* values) const;
