@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/formats.hpp"
 
+#include <utility>
+
 #include "base/error.hpp"
 #include "session/hdf5_module.hpp"
 #include "store/format/hdf5/hdf5.hpp"
@@ -55,6 +57,10 @@ void require_one_file(std::string_view path, Format format, int files) {
 std::unique_ptr<Reader> open_reader(const std::string& path) {
   static store::SystemCalls calls;
   return std::make_unique<Reader>(calls, path, store::inspect_cdf);
+}
+
+std::unique_ptr<Reader> open_reader(std::unique_ptr<store::FileSource> source, const std::string& path) {
+  return std::make_unique<Reader>(std::move(source), path, store::inspect_cdf);
 }
 
 std::unique_ptr<DirectFile> create_directly(MPI_Comm comm, const std::string& path, const store::Format& format,

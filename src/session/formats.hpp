@@ -29,6 +29,8 @@ void require_one_file(std::string_view path, Format format, int files);
 using Reader = store::FileReader;
 // Throws what its constructor throws, naming the path. Local, blocks.
 [[nodiscard]] std::unique_ptr<Reader> open_reader(const std::string& path);
+// Of a file that this host does not see, which is called `path` where it is.
+[[nodiscard]] std::unique_ptr<Reader> open_reader(std::unique_ptr<store::FileSource> source, const std::string& path);
 // Writes with the format's own library, collectively.
 using DirectFile = store::PassthroughFile;
 

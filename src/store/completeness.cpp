@@ -59,10 +59,12 @@ std::optional<std::string> wrong_length(const FileLayout& layout, std::uint64_t 
 }
 
 std::optional<std::string> why_incomplete_cdf(SystemCalls& calls, const std::string& path) {
-  const InputFile file(calls, path);
+  return why_incomplete_cdf(InputFile(calls, path), read_sidecar(calls, path));
+}
+
+std::optional<std::string> why_incomplete_cdf(const InputFile& file, const std::optional<Sidecar>& sidecar) {
   const Bytes bytes = file.bytes();
   const CdfHeader header = read_cdf_header(file);
-  const auto sidecar = read_sidecar(calls, path);
   if (!sidecar) return wrong_length(header.layout, header.records, bytes);
   if (sidecar->file_bytes == bytes) return std::nullopt;
   return fmt::format("it has {} bytes instead of the {} that its checksums are of", bytes, sidecar->file_bytes);

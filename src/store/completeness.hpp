@@ -8,7 +8,9 @@
 #include <string>
 
 #include "store/layout.hpp"
+#include "store/posix/input_file.hpp"
 #include "store/posix/system_calls.hpp"
+#include "store/sums/sidecar.hpp"
 
 namespace glean::store {
 
@@ -28,5 +30,7 @@ namespace glean::store {
 // Why a classic NetCDF file is not complete: by the length in its sidecar, or without one by its header. Nothing if it is. Reads the header
 // and no data. Throws io when it is damaged or no such file, and what the system says. Blocks.
 [[nodiscard]] std::optional<std::string> why_incomplete_cdf(SystemCalls& calls, const std::string& path);
+// The same of a file and its sidecar, if it has one, wherever they are.
+[[nodiscard]] std::optional<std::string> why_incomplete_cdf(const InputFile& file, const std::optional<Sidecar>& sidecar);
 
 }  // namespace glean::store

@@ -61,6 +61,9 @@ FileReader::FileReader(SystemCalls& calls, const std::string& path, const Inspec
   throw base::Error(error.code(), error.what());   // the hint is one for files to write
 }
 
+FileReader::FileReader(std::unique_ptr<FileSource> source, const std::string& path, const Inspect& inspect, Bytes window_bytes)
+    : path_(path), window_bytes_(window_bytes), file_(std::move(source)), contents_(inspected(file_, path, inspect)) {}
+
 void FileReader::read(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory, std::byte* values) const {
   const Variable& known = contents_.variables.at(static_cast<std::size_t>(variable));
   Arrival arrival(known.external, known.stored, memory, "cannot read " + of(known));

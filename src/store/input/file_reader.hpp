@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ class FileReader {
   // Throws not_found, permission, and what `inspect` throws, with "cannot read 'PATH'" in front. Rows of a box that lie close to each other
   // are read together, at most `window_bytes` at once.
   FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB);
+  // Of a file that is somewhere else: `path` is what it is called there, and leads to nothing here.
+  FileReader(std::unique_ptr<FileSource> source, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB);
 
   [[nodiscard]] const std::vector<Variable>& variables() const { return contents_.variables; }   // index = id
   [[nodiscard]] std::uint64_t records() const { return contents_.records; }

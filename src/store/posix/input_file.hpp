@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -17,10 +19,22 @@
 
 namespace glean::store {
 
+// The bytes of a file that this host does not see: the least that reading needs. Errors name the file.
+class FileSource {
+ public:
+  virtual ~FileSource() = default;
+  // Of the file as it was when the source was made.
+  [[nodiscard]] virtual base::Bytes bytes() const = 0;
+  // Returns how many there are: fewer than wanted only at the end of the file. Blocks.
+  [[nodiscard]] virtual std::size_t read_at(std::span<std::byte> into, base::Bytes offset) const = 0;
+};
+
 // All of it throws what the system says, and blocks.
 class InputFile {
  public:
   InputFile(SystemCalls& calls, std::string path);
+  // Of a file that is somewhere else, which nothing is known of but its bytes.
+  explicit InputFile(std::unique_ptr<FileSource> source) : source_(std::move(source)) {}
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -46,10 +60,11 @@ class InputFile {
   [[nodiscard]] struct stat status() const;
   [[nodiscard]] base::Error cannot_read(int error) const;
 
-  SystemCalls& calls_;
-  std::string path_;
   [[nodiscard]] base::Bytes read_direct(std::span<std::byte> blocks, base::Extent wanted);
 
+  std::unique_ptr<FileSource> source_;   // instead of all the rest
+  SystemCalls* calls_ = nullptr;
+  std::string path_;
   int descriptor_ = -1;
   std::optional<int> direct_;   // once it is asked for; negative: there is no direct I/O here
 };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "store/posix/fault_plan.hpp"
@@ -57,6 +58,36 @@ TEST_F(InputFiles, SayWhatTheyAreNot) {
   calls_.follow({on("pread").once().fails(EIO)});
   std::vector<std::byte> bytes(3);
   EXPECT_THROW(static_cast<void>(file.read(bytes, 0)), base::Error);
+}
+
+// In memory, as if it came from another host.
+class TextSource : public FileSource {
+ public:
+  explicit TextSource(std::string text) : text_(std::move(text)) {}
+  [[nodiscard]] base::Bytes bytes() const override { return text_.size(); }
+  [[nodiscard]] std::size_t read_at(std::span<std::byte> into, base::Bytes offset) const override {
+    const std::string part = offset < text_.size() ? text_.substr(offset, into.size()) : "";
+    std::transform(part.begin(), part.end(), into.begin(), [](char c) { return static_cast<std::byte>(c); });
+    return part.size();
+  }
+
+ private:
+  std::string text_;
+};
+
+TEST_F(InputFiles, AreReadInTheSameWayWhereTheyAreSomewhereElse) {
+  const std::string content = std::string(base::MiB, 'a') + std::string(100, 'b');
+  InputFile file(std::make_unique<TextSource>(content));
+  EXPECT_EQ(file.bytes(), content.size());
+  EXPECT_EQ(text(file.read_all()), content);
+  std::vector<std::byte> bytes(4, std::byte{'x'});
+  EXPECT_EQ(file.read(bytes, content.size() - 2), 2U);
+  EXPECT_EQ(text(bytes), "bbxx");
+  file.read_with_zeros(bytes, content.size() - 1);
+  EXPECT_EQ(text(bytes), std::string("b\0\0\0", 4));
+  std::vector<std::byte> blocks(2 * base::MiB);
+  EXPECT_EQ(text(file.read_once({1, content.size()}, blocks)), content.substr(1));
+  EXPECT_FALSE(file.is_hole({0, 4096}));
 }
 
 }  // namespace
