@@ -296,7 +296,7 @@ class Output {
   std::unique_ptr<Impl> impl_;
 };
 
-// A NetCDF file that this rank reads, as it was when it was opened: steps that are put later need another
+// A NetCDF or HDF5 file that this rank reads, as it was when it was opened: steps that are put later need another
 // open_input. Every rank reads what it likes when it likes: all calls are Local. Reading waits for storage.
 class Input {
  public:
@@ -311,7 +311,7 @@ class Input {
   // In the order of the file: the index is the id of the handle.
   [[nodiscard]] std::vector<VariableDescription> variables() const;
   [[nodiscard]] VariableDescription describe(Variable variable) const;
-  // Throws not_found.
+  // Throws not_found; unsupported for a dataset of an HDF5 file whose elements no Type can hold.
   [[nodiscard]] Variable find_variable(std::string_view name) const;
 
   // Reads a box of a variable, row-major; `out` has as many elements. `step` is ignored unless the variable is per
@@ -389,7 +389,7 @@ class Session {
   //   written: what all ranks have put in the steps that this rank has ended; one fsync by the drain, for the file
   //     then says how many steps it has. Not for open outputs of mode `passthrough`: invalid_state.
   // Both throw timeout, naming the ranks that are missing, and what went wrong if the output has failed. A path that is no output of
-  // this session is opened as it is. Throws not_found, permission, and invalid_argument if it is no NetCDF file.
+  // this session is opened as it is. Throws not_found, permission, invalid_argument if it is no NetCDF or HDF5 file.
   [[nodiscard]] Input open_input(std::string_view path, InputOptions options = {});
 
   // Opens the newest complete file whose path matches a shell pattern, such as "run/chk_*.nc", the same on all ranks; Input::path() says

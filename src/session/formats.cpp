@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/formats.hpp"
 
+#include <array>
 #include <utility>
 
 #include "base/error.hpp"
 #include "session/hdf5_module.hpp"
 #include "store/format/hdf5/hdf5.hpp"
+#include "store/format/hdf5/superblock.hpp"
 #include "store/pnetcdf/image.hpp"
 
 namespace glean::session {
@@ -14,6 +16,8 @@ namespace {
 constexpr const char* names[] = {"cdf1", "cdf2", "cdf5", "npy", "hdf5", "hdf5", "vtk"};   // as glean::Format
 static_assert(std::size(names) == static_cast<std::size_t>(Format::vtk) + 1);
 
+constexpr store::Bytes reader_window_bytes = 4 * base::MiB;
+
 constexpr store::CdfVersion cdf_versions[] = {store::CdfVersion::cdf1, store::CdfVersion::cdf2, store::CdfVersion::cdf5};
 
 store::Formats all_formats() {
@@ -21,6 +25,18 @@ store::Formats all_formats() {
   for (const auto version : cdf_versions) formats.add(store::make_cdf_format(version, store::make_netcdf_image));
   formats.add(store::make_hdf5_format(hdf5_image_by_module));
   return formats;
+}
+
+bool is_cdf(const store::InputFile& file) {
+  std::array<char, 4> start{};
+  if (file.read(std::as_writable_bytes(std::span(start)), 0) != start.size()) return false;
+  return std::string_view(start.data(), 3) == "CDF" && (start[3] == 1 || start[3] == 2 || start[3] == 5);
+}
+
+store::FileContents inspect(const store::InputFile& file, const std::string& path) {
+  if (is_cdf(file)) return store::inspect_cdf(file, path);
+  if (store::find_hdf5_superblock(file)) return hdf5_contents_by_module(file);
+  throw base::Error(base::Errc::invalid_argument, "it is no NetCDF file (CDF-1, CDF-2, CDF-5), and no HDF5 file");
 }
 
 }  // namespace
@@ -56,7 +72,7 @@ void require_one_file(std::string_view path, Format format, int files) {
 
 std::unique_ptr<Reader> open_reader(const std::string& path) {
   static store::SystemCalls calls;
-  return std::make_unique<Reader>(calls, path, store::inspect_cdf);
+  return std::make_unique<Reader>(calls, path, inspect, reader_window_bytes, hdf5_elements_by_module);
 }
 
 std::unique_ptr<Reader> open_reader(std::unique_ptr<store::FileSource> source, const std::string& path) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/input.hpp"
 
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 
 #include "session/agreement.hpp"
@@ -51,11 +49,7 @@ std::vector<VariableDescription> Input::Impl::variables() const {
 VariableDescription Input::Impl::describe(Variable variable) const { return described(info(variable)); }
 
 Variable Input::Impl::find_variable(std::string_view name) const {
-  const auto& variables = file_->variables();
-  for (std::size_t v = 0; v < variables.size(); ++v) {
-    if (variables[v].name == name) return {static_cast<int>(v)};
-  }
-  throw base::Error(base::Errc::not_found, "'" + path_ + "' has no variable '" + std::string(name) + "'");
+  return {file_->find(name)};
 }
 
 void Input::Impl::read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,
@@ -104,22 +98,12 @@ namespace session {
 
 namespace {
 
-void require_netcdf(const std::string& path) {
-  const auto refuse = [&](base::Errc code, const std::string& what, const std::string& hint = {}) {
-    throw base::Error(code, "cannot read '" + path + "': " + what, hint);
+void require_file(const std::string& path) {
+  const auto refuse = [&](const std::string& what) {
+    throw base::Error(base::Errc::invalid_argument, "cannot read '" + path + "': " + what);
   };
-  if (path.find('\0') != path.npos) refuse(base::Errc::invalid_argument, "the path has a zero byte");
-  if (std::error_code none; std::filesystem::is_directory(path, none)) refuse(base::Errc::invalid_argument, "it is a directory");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return;   // opening it says why
-  std::array<char, 4> start{};
-  file.read(start.data(), start.size());
-  const std::string_view found(start.data(), static_cast<std::size_t>(file.gcount()));
-  if (found == "\x89HDF") {
-    refuse(base::Errc::unsupported, "it is an HDF5 file, and sessions read NetCDF (CDF-1, CDF-2, CDF-5)", "h5py and HDF5 read it");
-  }
-  const bool is_netcdf = found.size() == 4 && found.starts_with("CDF") && (found[3] == 1 || found[3] == 2 || found[3] == 5);
-  if (!is_netcdf) refuse(base::Errc::invalid_argument, "it is no NetCDF file (CDF-1, CDF-2, CDF-5)");
+  if (path.find('\0') != path.npos) refuse("the path has a zero byte");
+  if (std::error_code none; std::filesystem::is_directory(path, none)) refuse("it is a directory");
 }
 
 std::unique_ptr<Reader> open_output(PoolOutputs& outputs, PoolOutput& output, const InputOptions& options) {
@@ -136,7 +120,7 @@ std::unique_ptr<Reader> open_output(PoolOutputs& outputs, PoolOutput& output, co
 }  // namespace
 
 std::unique_ptr<Reader> open_file(const std::string& path) {
-  require_netcdf(path);
+  require_file(path);
   return open_reader(path);
 }
 

@@ -24,6 +24,7 @@
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "store/completeness.hpp"
+#include "store/format/hdf5/superblock.hpp"
 
 namespace glean::session {
 namespace {
@@ -135,9 +136,22 @@ std::optional<std::string> why_not(Core& core, const std::string& path) {
   std::optional<std::string> why;
   const auto error = caught([&] {
     store::SystemCalls calls;
-    why = store::why_incomplete_cdf(calls, path);
-    if (!why) static_cast<void>(open_file(path));
+    if (!store::find_hdf5_superblock(store::InputFile(calls, path))) {
+      static_cast<void>(open_file(path));
+      why = store::why_incomplete_cdf(calls, path);
+      return;
+    }
+    why = store::why_incomplete_hdf5(calls, path);
+    if (why) return;
+    const auto file = open_file(path);
+    const auto& variables = file->variables();
+    const bool has_steps = std::any_of(variables.begin(), variables.end(), [](const auto& one) { return one.per_step; });
+    if (has_steps && file->records() == 0 && file->contents().counts_records_last) {
+      why = "its header counts no steps: it was not finished, or no step was written";
+    }
   });
+  // That HDF5 is not there says nothing of the file: an older one of another format must not take its place.
+  if (error && error->code() == base::Errc::unsupported) throw base::Error(*error);
   return error ? error->what() : why;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "store/format/cdf/header.hpp"
+#include "store/format/hdf5/superblock.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/posix/input_file.hpp"
 #include "store/posix/unclosed.hpp"
@@ -58,6 +59,15 @@ std::optional<std::string> wrong_length(const FileLayout& layout, std::uint64_t 
   return std::nullopt;
 }
 
+namespace {
+
+std::optional<std::string> wrong_length(const Sidecar& sidecar, Bytes bytes) {
+  if (sidecar.file_bytes == bytes) return std::nullopt;
+  return fmt::format("it has {} bytes instead of the {} that its checksums are of", bytes, sidecar.file_bytes);
+}
+
+}  // namespace
+
 std::optional<std::string> why_incomplete_cdf(SystemCalls& calls, const std::string& path) {
   return why_incomplete_cdf(InputFile(calls, path), read_sidecar(calls, path));
 }
@@ -66,8 +76,24 @@ std::optional<std::string> why_incomplete_cdf(const InputFile& file, const std::
   const Bytes bytes = file.bytes();
   const CdfHeader header = read_cdf_header(file);
   if (!sidecar) return wrong_length(header.layout, header.records, bytes);
-  if (sidecar->file_bytes == bytes) return std::nullopt;
-  return fmt::format("it has {} bytes instead of the {} that its checksums are of", bytes, sidecar->file_bytes);
+  return wrong_length(*sidecar, bytes);
+}
+
+std::optional<std::string> why_incomplete_hdf5(SystemCalls& calls, const std::string& path) {
+  const InputFile file(calls, path);
+  const Bytes bytes = file.bytes();
+  const auto superblock = find_hdf5_superblock(file);
+  if (!superblock) throw base::Error(base::Errc::io, "it has no superblock of HDF5 that is known");
+  if (bytes < superblock->end) {
+    return fmt::format("it ends {} bytes before the end that its superblock states: it was cut short, or not closed",
+                       superblock->end - bytes);
+  }
+  if (const auto sidecar = read_sidecar(calls, path)) return wrong_length(*sidecar, bytes);
+  if (bytes > superblock->end) {
+    return fmt::format("{} bytes lie behind the end that its superblock states: it was not closed, or something was appended",
+                       bytes - superblock->end);
+  }
+  return std::nullopt;
 }
 
 }  // namespace glean::store

@@ -351,7 +351,7 @@ TEST_F(Reads, FilesOfOthersWithConversion) {
   std::ofstream(text) << "no data";
   std::ofstream(hdf5) << "\x89HDF\r\n\x1a\n";
   EXPECT_ERROR((void)other.open_input(text), Errc::invalid_argument, "no NetCDF file");
-  EXPECT_ERROR((void)other.open_input(hdf5), Errc::unsupported, "it is an HDF5 file");
+  EXPECT_ERROR((void)other.open_input(hdf5), Errc::invalid_argument, "and no HDF5 file");
   EXPECT_ERROR((void)other.open_input(path("text.nc")), Errc::invalid_argument, "text.nc");
 
   Input moved = std::move(in);

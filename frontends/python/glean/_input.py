@@ -117,8 +117,8 @@ def _inside(one: Union[int, slice]) -> Union[int, slice]:
 
 
 class Input(Mapping[str, InputVariable]):
-    """A NetCDF file that this rank reads, as it was when it was opened; Session.open_input makes it. It maps names to variables. All
-    calls are Local; reading waits for the storage."""
+    """A NetCDF or HDF5 file that this rank reads, as it was when it was opened; Session.open_input makes it. It maps names to variables.
+    All calls are Local; reading waits for the storage."""
 
     def __init__(self, session: Session, path: str, handle: _glean.Input) -> None:
         self._path = path

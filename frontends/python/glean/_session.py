@@ -80,8 +80,8 @@ class Session:
         return output
 
     def open_input(self, path: Path, reading: Reading = "published", timeout: Optional[float] = None) -> Input:
-        """Opens a NetCDF file for reading on this rank: as it is, or if it is an output of this session when it is `published`, or the
-        steps that this rank has ended are `written`. Local, blocks."""
+        """Opens a NetCDF or HDF5 file for reading on this rank: as it is, or if it is an output of this session when it is `published`, or
+        the steps that this rank has ended are `written`. Local, blocks."""
         number = number_of(Reading, reading, "way to read")
         return Input(self, os.fspath(path), self._handle.open_input(os.fspath(path), number, -1 if timeout is None else timeout))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""xarray.open_dataset(path, engine="glean"): reads what is on its way, or any NetCDF file, when its elements are asked for."""
+"""xarray.open_dataset(path, engine="glean"): reads what is on its way, or any NetCDF or HDF5 file, when its elements are asked for."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Store(AbstractDataStore):
 class GleanBackendEntrypoint(BackendEntrypoint):
     """`session`: of which the file is an output; without one the file is read as it is. `reading` and `timeout`: as Session.open_input."""
 
-    description = "Outputs of a GLEAN session, also those that are not complete yet, and NetCDF files"
+    description = "Outputs of a GLEAN session, also those that are not complete yet, and NetCDF and HDF5 files"
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "session", "reading", "timeout", "mask_and_scale", "decode_times",
                                "concat_characters", "decode_coords", "use_cftime", "decode_timedelta")
 

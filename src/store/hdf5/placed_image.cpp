@@ -149,8 +149,8 @@ void require_hdf5_of_headers() {
     return std::to_string(a) + '.' + std::to_string(b) + '.' + std::to_string(c);
   };
   throw base::Error(base::Errc::unsupported,
-                    "HDF5 files cannot be written: this process has HDF5 " + text(major, minor, release) + ", and GLEAN was built with " +
-                        text(H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE),
+                    "HDF5 files cannot be written or read: this process has HDF5 " + text(major, minor, release) +
+                        ", and GLEAN was built with " + text(H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE),
                     "let both be the same, or of different names");
 }
 

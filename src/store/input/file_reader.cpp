@@ -54,8 +54,9 @@ void Arrival::convert(std::byte* stored_bytes, std::byte* values, std::size_t co
   out_of_range_ += converter(external_, memory_, Stored{native, false})(stored_bytes, values, count, no_fill.data()).count;
 }
 
-FileReader::FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes) try
-    : path_(path), window_bytes_(window_bytes), file_(calls, path), contents_(inspected(file_, path, inspect)) {
+FileReader::FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes, ByLibrary by_library) try
+    : path_(path), window_bytes_(window_bytes), file_(calls, path), contents_(inspected(file_, path, inspect)),
+      by_library_(std::move(by_library)) {
 } catch (const base::Error& error) {
   if (error.code() != base::Errc::not_found) throw;
   throw base::Error(error.code(), error.what());   // the hint is one for files to write
@@ -72,6 +73,10 @@ void FileReader::read(int variable, std::uint64_t record, const mesh::Box& box, 
                                                  std::to_string(known.records));
   }
   if (box.empty()) return;
+  if (!known.by_library.empty()) {
+    read_by_library(known, record, box, arrival, values);
+    return report_out_of_range(known, arrival, box, memory);
+  }
   const mesh::Rows rows(box, known.shape);
   const std::size_t stored_size = mesh::size_of(known.external), size = mesh::size_of(memory);
   const Bytes begin = known.begin_bytes + (known.per_step ? record * known.record_stride_bytes : 0);
@@ -105,10 +110,38 @@ void FileReader::read(int variable, std::uint64_t record, const mesh::Box& box, 
                       rows.row_elements());
     }
   }
-  if (arrival.out_of_range() != 0) {
-    throw base::Error(base::Errc::out_of_range, fmt::format("cannot read {}: {} of {} values do not fit into {}", of(known),
-                                                            arrival.out_of_range(), box.elements(), mesh::name_of(memory)));
+  report_out_of_range(known, arrival, box, memory);
+}
+
+void FileReader::report_out_of_range(const Variable& known, const Arrival& arrival, const mesh::Box& box, mesh::Type memory) const {
+  if (arrival.out_of_range() == 0) return;
+  throw base::Error(base::Errc::out_of_range, fmt::format("cannot read {}: {} of {} values do not fit into {}", of(known),
+                                                          arrival.out_of_range(), box.elements(), mesh::name_of(memory)));
+}
+
+void FileReader::read_by_library(const Variable& known, std::uint64_t record, const mesh::Box& box, Arrival& arrival,
+                                 std::byte* values) const {
+  std::vector<std::byte> read;
+  if (arrival.changes()) read.resize(box.elements() * mesh::size_of(known.external));
+  std::byte* const into = arrival.changes() ? read.data() : values;
+  try {
+    by_library_(file_, known, record, box, into);
+  } catch (const base::Error& error) {
+    throw base::Error(error.code() == base::Errc::invalid_argument ? base::Errc::io : error.code(),
+                      "cannot read " + of(known) + ": " + error.what(), error.hint());
   }
+  if (arrival.changes()) arrival.convert(read.data(), values, box.elements());
+}
+
+int FileReader::find(std::string_view name) const {
+  for (std::size_t v = 0; v < contents_.variables.size(); ++v) {
+    if (contents_.variables[v].name == name) return static_cast<int>(v);
+  }
+  for (const auto& one : contents_.unreadable) {
+    if (one.is_attribute || one.name != name) continue;
+    throw base::Error(base::Errc::unsupported, "cannot read variable '" + one.name + "' of '" + path_ + "': " + one.why, one.hint);
+  }
+  throw base::Error(base::Errc::not_found, "'" + path_ + "' has no variable '" + std::string(name) + "'");
 }
 
 std::vector<FileReader::Attribute> FileReader::attributes(int variable) const {
@@ -123,6 +156,10 @@ const mesh::Attribute& FileReader::attribute(int variable, const std::string& na
   const auto found = std::find_if(contents_.attributes.begin(), contents_.attributes.end(),
                                   [&](const mesh::Attribute& one) { return one.variable == variable && one.name == name; });
   if (found != contents_.attributes.end()) return *found;
+  for (const auto& one : contents_.unreadable) {
+    if (!one.is_attribute || one.variable != variable || one.name != name) continue;
+    throw base::Error(base::Errc::unsupported, "cannot read attribute '" + name + "' of '" + path_ + "': " + one.why, one.hint);
+  }
   const std::string owner = variable < 0 ? "'" + path_ + "'" : of(contents_.variables.at(static_cast<std::size_t>(variable)));
   throw base::Error(base::Errc::not_found, owner + " has no attribute '" + name + "'");
 }

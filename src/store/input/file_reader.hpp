@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mesh/box.hpp"
@@ -15,6 +16,8 @@
 #include "store/posix/input_file.hpp"
 
 namespace glean::store {
+
+class Arrival;
 
 // All members are Local; reading blocks.
 class FileReader {
@@ -24,13 +27,20 @@ class FileReader {
   // Tells what is in a file, given a path that leads to it for as long as the call takes.
   using Inspect = std::function<FileContents(const InputFile& file, const std::string& path)>;
 
+  // Reads a box, which lies in a variable whose elements only a library can read, as the variable's own type, native.
+  using ByLibrary = std::function<void(const InputFile& file, const Variable& variable, std::uint64_t record, const mesh::Box& box,
+                                       std::byte* values)>;
+
   // Throws not_found, permission, and what `inspect` throws, with "cannot read 'PATH'" in front. Rows of a box that lie close to each other
-  // are read together, at most `window_bytes` at once.
-  FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB);
+  // are read together, at most `window_bytes` at once. `by_library` is for what `inspect` says that it is for.
+  FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB,
+             ByLibrary by_library = nullptr);
   // Of a file that is somewhere else: `path` is what it is called there, and leads to nothing here.
   FileReader(std::unique_ptr<FileSource> source, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB);
 
   [[nodiscard]] const std::vector<Variable>& variables() const { return contents_.variables; }   // index = id
+  // Of that name. Throws not_found, unsupported where no type can hold its elements.
+  [[nodiscard]] int find(std::string_view name) const;
   [[nodiscard]] std::uint64_t records() const { return contents_.records; }
   [[nodiscard]] const FileContents& contents() const { return contents_; }
   [[nodiscard]] const InputFile& file() const { return file_; }
@@ -38,6 +48,7 @@ class FileReader {
   // Reads a box, which lies in the variable, into contiguous memory, with PnetCDF's conversion, but that a NaN is in the range of no
   // integer, and what is out of range becomes zero. `record` is ignored for fixed variables. Elements that were not written may have any
   // value; behind the end of the file they are zero.
+  // Variables that a library reads are converted behind it, and take memory for the box meanwhile where `memory` is another type.
   // Throws not_found for a record that is not there, out_of_range when `memory` cannot hold a value (the others are
   // read), invalid_argument for text and numbers.
   void read(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory, std::byte* values) const;
@@ -49,12 +60,14 @@ class FileReader {
     std::size_t elements = 0;
   };
   [[nodiscard]] std::vector<Attribute> attributes(int variable) const;
-  // Number of elements. `variable` -1: of the file. Throws not_found.
+  // Number of elements. `variable` -1: of the file. Throws not_found, unsupported where no type can hold its value.
   [[nodiscard]] std::size_t attribute_elements(int variable, const std::string& name) const;
   // All elements, converted. Errors as above.
   void read_attribute(int variable, const std::string& name, mesh::Type memory, void* values) const;
 
  private:
+  void read_by_library(const Variable& known, std::uint64_t record, const mesh::Box& box, Arrival& arrival, std::byte* values) const;
+  void report_out_of_range(const Variable& known, const Arrival& arrival, const mesh::Box& box, mesh::Type memory) const;
   [[nodiscard]] const mesh::Attribute& attribute(int variable, const std::string& name) const;
   [[nodiscard]] std::string of(const Variable& variable) const { return "variable '" + variable.name + "' of '" + path_ + "'"; }
 
@@ -62,6 +75,7 @@ class FileReader {
   Bytes window_bytes_;
   InputFile file_;
   FileContents contents_;
+  ByLibrary by_library_;
 };
 
 // Elements as they are in the file, on their way to memory.
@@ -72,6 +86,8 @@ class Arrival {
   // `stored_bytes` begin with `count` elements, and are not needed any more behind it. Counts those that `memory` cannot hold.
   void convert(std::byte* stored_bytes, std::byte* values, std::size_t count);
   [[nodiscard]] std::size_t out_of_range() const { return out_of_range_; }
+  // Elements are not in memory as they are in the file.
+  [[nodiscard]] bool changes() const { return swaps_ || !copies_; }
 
  private:
   mesh::Type external_, memory_;

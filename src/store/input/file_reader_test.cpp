@@ -38,7 +38,7 @@ class FileReading : public testing::Test {
     variable_.stored.order = std::endian::native == std::endian::big ? ByteOrder::big : ByteOrder::little;
   }
   FileReader reader(Bytes window_bytes = base::MiB) {
-    return {calls_, path_, [&](const InputFile&, const std::string&) { return FileContents{2, {variable_}, {}}; }, window_bytes};
+    return {calls_, path_, [&](const InputFile&, const std::string&) { return FileContents{2, {variable_}, {}, {}, false}; }, window_bytes};
   }
   template <class T>
   std::vector<T> read(const FileReader& from, std::uint64_t record, const mesh::Box& box, mesh::Type memory) {
@@ -105,6 +105,52 @@ TEST_F(FileReading, RefusesWhatCannotBe) {
   variable_.shape = {1000};
   expect_error([&] { read<char>(reader(), 0, {{0}, {1}}, mesh::Type::text); }, base::Errc::invalid_argument, "int32 as text");
   expect_error([&] { read<std::int8_t>(reader(), 0, {{127}, {2}}, mesh::Type::int8); }, base::Errc::out_of_range, "1 of 2 values");
+}
+
+TEST_F(FileReading, LetsALibraryReadWhatOnlyThatCan) {
+  variable_.shape = {10, 10};
+  variable_.by_library = {"v"};
+  const auto inspect = [&](const InputFile&, const std::string&) { return FileContents{2, {variable_}, {}, {}, false}; };
+  mesh::Box asked;
+  const FileReader from(calls_, path_, inspect, base::MiB,
+                        [&](const InputFile&, const FileContents::Variable&, std::uint64_t, const mesh::Box& box, std::byte* values) {
+                          asked = box;
+                          const std::int32_t numbers[] = {7, 300};
+                          std::memcpy(values, numbers, sizeof numbers);
+                        });
+  const mesh::Box box{{1, 1}, {1, 2}};
+
+  EXPECT_EQ(read<std::int32_t>(from, 0, box, mesh::Type::int32), (std::vector<std::int32_t>{7, 300}));
+  EXPECT_EQ(asked, box);
+  EXPECT_EQ(read<double>(from, 0, box, mesh::Type::float64), (std::vector<double>{7, 300}));
+  expect_error([&] { read<std::int8_t>(from, 0, box, mesh::Type::int8); }, base::Errc::out_of_range, "1 of 2 values");
+}
+
+TEST_F(FileReading, SaysWhatNoTypeCanHold) {
+  const FileContents contents{
+      0, {variable_}, {}, {{-1, false, "w", "it has references", "h5py"}, {0, true, "a", "it has 2 texts", "h5py"}}, false};
+  const FileReader from(calls_, path_, [&](const InputFile&, const std::string&) { return contents; });
+
+  EXPECT_EQ(from.find("v"), 0);
+  expect_error([&] { static_cast<void>(from.find("w")); }, base::Errc::unsupported, "it has references");
+  expect_error([&] { static_cast<void>(from.find("a")); }, base::Errc::not_found, "no variable 'a'");
+  expect_error([&] { static_cast<void>(from.attribute_elements(0, "a")); }, base::Errc::unsupported, "it has 2 texts");
+  expect_error([&] { static_cast<void>(from.attribute_elements(-1, "a")); }, base::Errc::not_found, "no attribute 'a'");
+}
+
+TEST(FileContents, ComeBackFromBytes) {
+  FileContents contents;
+  contents.records = 3;
+  contents.counts_records_last = true;
+  contents.variables.push_back({"a/b", mesh::Type::text, true, {2, 3}, 3, 512, 64, {ByteOrder::big, true}, {"t", "y", "x"}, {"a", "b"}});
+  contents.attributes.push_back({0, "units", mesh::Type::text, {std::byte{'m'}}});
+  contents.attributes.push_back({-1, "nothing", mesh::Type::int32, {}});
+  contents.unreadable.push_back({0, true, "texts", "it has 2 texts", "h5py reads it"});
+  std::vector<std::byte> bytes = contents.encode();
+
+  EXPECT_EQ(FileContents::decode(bytes), contents);
+  bytes.pop_back();
+  expect_error([&] { static_cast<void>(FileContents::decode(bytes)); }, base::Errc::io, "the contents of a file");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view note_magic = "GLEANH5\2";   // and a version
 constexpr std::size_t note_footer_bytes = 8 + note_magic.size();
+static_assert(note_magic.size() == hdf5_note_mark_bytes);
 
 Hdf5Note decode_note(std::span<const std::byte> bytes) {
   base::Decoder in(bytes, "the note in the header of an HDF5 file");
@@ -75,10 +76,14 @@ std::vector<std::byte> Hdf5Note::encode() const {
   return bytes;
 }
 
+bool end_with_hdf5_note(std::span<const std::byte> bytes) {
+  const auto mark = std::as_bytes(std::span(note_magic));
+  return bytes.size() >= mark.size() && std::equal(mark.begin(), mark.end(), bytes.end() - static_cast<std::ptrdiff_t>(mark.size()));
+}
+
 std::optional<Hdf5Note> Hdf5Note::find(const FileLayout& layout, std::span<const std::byte> bytes) {
   if (bytes.size() < note_footer_bytes) return std::nullopt;
-  const auto expected = std::as_bytes(std::span(note_magic));
-  if (!std::equal(expected.begin(), expected.end(), bytes.end() - static_cast<std::ptrdiff_t>(note_magic.size()))) return std::nullopt;
+  if (!end_with_hdf5_note(bytes)) return std::nullopt;
   try {
     const auto before = bytes.first(bytes.size() - note_footer_bytes);
     const std::uint64_t size = base::Decoder(bytes.subspan(before.size()), "").number();

@@ -36,4 +36,8 @@ struct Hdf5Note {
   friend bool operator==(const Hdf5Note&, const Hdf5Note&) = default;
 };
 
+// A note ends where `bytes` do: a file that this library has written, whatever was done to it since.
+inline constexpr std::size_t hdf5_note_mark_bytes = 8;
+[[nodiscard]] bool end_with_hdf5_note(std::span<const std::byte> bytes);
+
 }  // namespace glean::store
