@@ -9,7 +9,8 @@ import unittest
 
 def run(ranks, *arguments):
     command = [*os.environ["MPIRUN"].split(), str(ranks), os.environ["PROGRAM"], *map(str, arguments)]
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          env={"GLEAN_POOL_BUDGET": "64 MiB", **os.environ})   # to touch the default takes longer than the run
 
 
 class Damaged(unittest.TestCase):
@@ -27,6 +28,27 @@ class Damaged(unittest.TestCase):
             damaged = run(3, "--restart", dump, "--directory", directory, "--dumps", 0)
             self.assertNotEqual(damaged.returncode, 0)
             self.assertIn("the dump is not the exact solution", damaged.stdout)
+
+    def test_a_job_goes_on_from_the_newest_complete_dump_on_other_ranks(self):
+        with tempfile.TemporaryDirectory() as directory:
+            pattern = os.path.join(directory, "s3d.*.field.nc")
+            job = ["--restart", pattern, "--directory", directory, "--dumps", 2, "--steps", 3]
+            first = run(2, *job, "--grid", "5,4,7")
+            self.assertEqual(first.returncode, 0, first.stdout)
+            self.assertIn("starts at step 0", first.stdout)
+            second = run(3, *job)
+            self.assertEqual(second.returncode, 0, second.stdout)
+            self.assertIn("s3d.00006.field.nc at step 6", second.stdout)
+            newest = pathlib.Path(directory, "s3d.00012.field.nc")
+            newest.write_bytes(newest.read_bytes()[:-100])
+            third = run(4, *job)
+            self.assertEqual(third.returncode, 0, third.stdout)
+            self.assertIn("s3d.00009.field.nc at step 9", third.stdout)
+            self.assertIn("restart passes over", third.stdout)
+            newest.write_bytes(newest.read_bytes()[:-100])
+            none = run(2, "--restart", newest, "--directory", directory, "--dumps", 0)
+            self.assertNotEqual(none.returncode, 0)
+            self.assertIn("it ends 100 bytes before", none.stdout)
 
     def test_an_unknown_way_is_named(self):
         result = run(1, "--output", "hdf4")

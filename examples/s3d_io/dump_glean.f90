@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! Restart dumps through GLEAN. `stat` is asked for where the program could do something about a failure: at the end, for all calls.
+! Restart dumps through GLEAN. `stat` is asked for where the program can do something about a failure: where it restarts, and at the end,
+! for all calls.
 module dump_glean
   use dump_way, only: way
   use fields, only: state, species, directions
@@ -14,7 +15,7 @@ module dump_glean
     procedure :: start
     procedure :: write
     procedure :: complete
-    procedure :: shape => shape_of
+    procedure :: restart
     procedure :: read
     procedure :: finish
   end type way_glean
@@ -65,19 +66,28 @@ contains
     call glean_session_wait(self%session, GLEAN_DURABLE)
   end subroutine complete
 
-  subroutine shape_of(self, path, whole)
+  ! The newest complete dump of those that the pattern means.
+  subroutine restart(self, path, whole)
     class(way_glean), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    character(len=:), allocatable, intent(inout) :: path
     integer, intent(inout) :: whole(3)
     type(glean_input) :: in
     type(glean_variable) :: temp
     type(glean_variable_description) :: description
-    call glean_input_open(self%session, path, in)
-    call glean_input_find_variable(in, 'temp', temp)
-    call glean_input_describe(in, temp, description)
-    if (allocated(description%shape)) whole = int(description%shape)
+    integer :: stat
+    character(len=400) :: errmsg
+    call glean_session_restart(self%session, path, in, stat=stat, errmsg=errmsg)
+    path = ''
+    if (stat == GLEAN_OK) then
+      path = glean_input_path(in)
+      call glean_input_find_variable(in, 'temp', temp)
+      call glean_input_describe(in, temp, description)
+      if (allocated(description%shape)) whole = int(description%shape)
+    else if (stat /= GLEAN_NOT_FOUND) then
+      error stop 's3d_io: '//trim(errmsg)
+    end if
     call glean_input_free(in)
-  end subroutine shape_of
+  end subroutine restart
 
   subroutine read(self, path, now)
     class(way_glean), intent(inout) :: self

@@ -14,7 +14,7 @@ module dump_mpiio
     procedure :: start
     procedure :: write
     procedure :: complete
-    procedure :: shape => shape_of
+    procedure :: restart
     procedure :: read
     procedure :: finish
   end type way_mpiio
@@ -59,12 +59,12 @@ contains
   end subroutine complete
 
   ! The file does not say it: `whole` stays as it is.
-  subroutine shape_of(self, path, whole)
+  subroutine restart(self, path, whole)
     class(way_mpiio), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    character(len=:), allocatable, intent(inout) :: path
     integer, intent(inout) :: whole(3)
     if (self%comm == MPI_COMM_NULL .or. any(whole < 1)) error stop 's3d_io: give --grid, which '//path//' does not say'
-  end subroutine shape_of
+  end subroutine restart
 
   subroutine read(self, path, now)
     class(way_mpiio), intent(inout) :: self

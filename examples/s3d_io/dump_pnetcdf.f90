@@ -16,7 +16,7 @@ module dump_pnetcdf
     procedure :: start
     procedure :: write
     procedure :: complete
-    procedure :: shape => shape_of
+    procedure :: restart
     procedure :: read
     procedure :: finish
   end type way_pnetcdf
@@ -75,9 +75,9 @@ contains
     if (self%comm == MPI_COMM_NULL) error stop 's3d_io: PnetCDF was not started'
   end subroutine complete
 
-  subroutine shape_of(self, path, whole)
+  subroutine restart(self, path, whole)
     class(way_pnetcdf), intent(inout) :: self
-    character(len=*), intent(in) :: path
+    character(len=:), allocatable, intent(inout) :: path
     integer, intent(inout) :: whole(3)
     integer :: file, dimension, d
     integer(MPI_OFFSET_KIND) :: length
@@ -89,7 +89,7 @@ contains
       whole(d) = int(length)
     end do
     call check(nf90mpi_close(file))
-  end subroutine shape_of
+  end subroutine restart
 
   subroutine read(self, path, now)
     class(way_pnetcdf), intent(inout) :: self

@@ -12,7 +12,7 @@ module dump_way
     procedure(starts), deferred :: start
     procedure(writes), deferred :: write
     procedure(ends), deferred :: complete   ! all dumps are in their files
-    procedure(looks), deferred :: shape     ! of the whole grid in a file
+    procedure(looks), deferred :: restart
     procedure(reads), deferred :: read
     procedure(ends), deferred :: finish
   end type way
@@ -30,10 +30,11 @@ module dump_way
       character(len=*), intent(in) :: path
       type(state), intent(inout) :: now
     end subroutine
+    ! Finds the dump to go on from: its path, and the shape of the whole grid where the file says it. An empty path: there is none yet.
     subroutine looks(self, path, whole)
       import :: way
       class(way), intent(inout) :: self
-      character(len=*), intent(in) :: path
+      character(len=:), allocatable, intent(inout) :: path
       integer, intent(inout) :: whole(3)
     end subroutine
     ! The cells that now%grid says, with their step and time, which stay as they are where the file has none.

@@ -21,7 +21,8 @@ module options
       '              [--steps N]          time steps that are computed before each dump'//new_line('a')// &
       '              [--block NX,NY,NZ]   cells of each rank (22,36,22)'//new_line('a')// &
       '              [--grid NX,NY,NZ]    cells of the whole domain instead'//new_line('a')// &
-      '              [--restart FILE]     goes on from a dump, of any number of ranks'
+      '              [--restart FILE]     goes on from a dump, of any number of ranks; glean: from the newest complete'//new_line('a')// &
+      '                                   one that a pattern means, and from step 0 where there is none'
 
 contains
 

@@ -87,23 +87,26 @@ contains
     type(state), intent(inout) :: first
     integer :: whole(3), parts(3)
     real(real64) :: error
+    character(len=:), allocatable :: path
     parts = 0
     call MPI_Dims_create(ranks, 3, parts, ierr)
     parts = parts(3:1:-1)
     whole = chosen%grid
     if (any(whole == 0)) whole = chosen%block * parts
-    if (chosen%restart == '' .or. .not. allocated(dumps)) then
+    path = trim(chosen%restart)
+    if (path /= '' .and. allocated(dumps)) call dumps%restart(path, whole)
+    if (path == '' .or. .not. allocated(dumps)) then
+      if (chosen%restart /= '' .and. rank == 0) write (output_unit, '(3a)') 'there is no ', trim(chosen%restart), ' yet: starts at step 0'
       call allocate_state(first, decompose(whole, parts, rank))
       call set_exact(first, 0, 0d0)
       return
     end if
-    call dumps%shape(trim(chosen%restart), whole)
     call allocate_state(first, decompose(whole, parts, rank))
-    call dumps%read(trim(chosen%restart), first)
+    call dumps%read(path, first)
     error = error_of(first)
     call MPI_Allreduce(MPI_IN_PLACE, error, 1, MPI_DOUBLE_PRECISION, MPI_MAX, MPI_COMM_WORLD, ierr)
     if (error > tolerance) error stop 's3d_io: the dump is not the exact solution'
-    if (rank == 0) write (output_unit, '(3a,i0)') 'restarted from ', trim(chosen%restart), ' at step ', first%step
+    if (rank == 0) write (output_unit, '(3a,i0)') 'restarted from ', path, ' at step ', first%step
   end subroutine begin
 
   ! The simulation: the fields of each time step replace those of the one before, also while these are on their way to the disk.
