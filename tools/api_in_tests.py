@@ -10,7 +10,8 @@ import re
 
 FOLDERS = ("tests", "examples", "src")
 # How a variable of each class comes to be, besides by its type: the member that returns one.
-MAKERS = {"Output": "open", "Input": "open_input", "Step": "step", "Variable": "variable"}
+MAKERS = {"Output": "open", "Input": "open_input", "Step": "step", "Variable": "variable", "TaskFile": "create_container",
+          "ContainerInput": "open_container", "TaskInput": "open"}
 PYTHON_MEMBERS_BY_INDEX = {"Variable": ast.Store, "Input": ast.Load, "InputVariable": ast.Load}
 
 

@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "glean/container.hpp"
 #include "glean/mesh.hpp"
 
 // The version of this header; version() says that of the library.
@@ -398,6 +399,13 @@ class Session {
   // finished is passed over, with a line in the log. Throws not_found if no file matches, and the program starts from scratch; io if
   // some match and none is complete, or a rank cannot open the one that was chosen; timeout, permission. Collective, blocks.
   [[nodiscard]] Input restart(std::string_view pattern, double seconds = -1);
+
+  // A new container of task-local files, of which each rank gets its own. It appears under `path` when it is complete. The chunk size and
+  // the name may differ from rank to rank, nothing else. Throws all that is wrong on any rank. Collective.
+  [[nodiscard]] TaskFile create_container(std::string_view path, const ContainerOptions& options = {});
+  // Opens a container for reading on this rank. One that this session has closed is waited for. Throws as glean::open_container, why it
+  // has failed, and invalid_state while this rank has not closed it. Local, blocks.
+  [[nodiscard]] ContainerInput open_container(std::string_view path);
 
   // The outputs whose definitions have ended, oldest first: what became of those that are finished (the last 256, those
   // that failed before others), then those that are not. As this rank sees it now: of a failure it may know before

@@ -114,6 +114,8 @@ class ByteOutput {
 
   // Copies stream bytes [first, first + target.size()) of what is written to `target`. Called with ascending `first`.
   using CopyOut = std::function<void(base::Bytes first, std::span<std::byte> target)>;
+  // What the setting `full` is, where this rank does not have the settings of the session. Local.
+  void set_when_full(base::WhenFull full) { full_ = full; }
   // Captures `place.bytes()` bytes of the stream, from `first` on: they go where the pattern says. One copy; when the pool is full
   // it does what the file's setting `full` says. Local. Of writes that overlap that of the higher collective count wins, and of one count
   // the one that was made later, whichever rank has made it. `collective_count`: of keep_pace(). Throws, and captures nothing, where the

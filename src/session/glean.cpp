@@ -19,6 +19,7 @@
 #include "session/mesh_values.hpp"
 #include "session/output_impl.hpp"
 #include "session/restart.hpp"
+#include "session/task_file.hpp"
 #include "session/translated.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/posix/replaceable.hpp"
@@ -259,7 +260,36 @@ class Session::Impl {
   void wait(Level level, double seconds) {
     session::check_wait(level, seconds);
     core_->require_usable("wait");
+    const auto failed = containers_.wait(*core_, level);
     core_->wait(level, seconds);
+    if (failed) throw base::Error(*failed);
+  }
+
+  TaskFile create_container(std::string_view path, const ContainerOptions& options) {
+    return TaskFile(containers_.create(core_, std::string(path), options));
+  }
+
+  ContainerInput open_container(std::string_view path) {
+    // What is wrong with the path opening it says.
+    std::optional<std::string> final_path;
+    static_cast<void>(session::caught([&] { final_path = store::resolved_path(std::string(path)); }));
+    if (final_path) containers_.wait_to_read(*final_path, std::string(path));
+    return glean::open_container(path);
+  }
+
+  // What becomes of containers that are closed is told by this.
+  void close() {
+    std::optional<base::Error> failed;
+    if (!core_->closed()) {
+      containers_.abandon_open(*core_);
+      try {
+        failed = containers_.wait(*core_, Level::durable);
+      } catch (const session::Broken&) {
+        failed.reset();   // closing says so, too
+      }
+    }
+    core_->close();
+    if (failed) throw base::Error(*failed);
   }
 
   [[nodiscard]] session::Core& core() { return *core_; }
@@ -273,7 +303,7 @@ class Session::Impl {
     if (finalized != 0) {
       base::log(base::LogLevel::error, "the session was not closed before MPI_Finalize: no report is written");
     } else if (std::uncaught_exceptions() == exceptions_) {
-      const auto error = session::caught([&] { core_->close(); });
+      const auto error = session::caught([&] { close(); });
       if (error) base::log(base::LogLevel::error, "closing the session: {}", error->what());
     } else {
       // The other ranks may know nothing of the exception: a collective call could wait forever.
@@ -287,6 +317,7 @@ class Session::Impl {
   }
 
   std::shared_ptr<session::Core> core_;
+  session::Containers containers_;
   int exceptions_ = std::uncaught_exceptions();
 };
 
@@ -327,6 +358,20 @@ Input Session::restart(std::string_view pattern, double seconds) {
   });
 }
 
+TaskFile Session::create_container(std::string_view path, const ContainerOptions& options) {
+  return session_call(impl_.get(), [&](Impl& impl) {
+    const session::Blocked blocked(impl.core());
+    return impl.create_container(path, options);
+  });
+}
+
+ContainerInput Session::open_container(std::string_view path) {
+  return session_call(impl_.get(), [&](Impl& impl) {
+    const session::Blocked blocked(impl.core());
+    return impl.open_container(path);
+  });
+}
+
 std::vector<OutputStatus> Session::outputs() const {
   return session_call(impl_.get(), [](Impl& impl) { return session::list_outputs(impl.core()); });
 }
@@ -339,7 +384,7 @@ void Session::wait(Level level, double seconds) {
 }
 
 void Session::close() {
-  session_call(impl_.get(), [&](Impl& impl) { impl.core().close(); });
+  session_call(impl_.get(), [&](Impl& impl) { impl.close(); });
 }
 
 bool Session::is_writer() const {

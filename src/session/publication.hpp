@@ -22,8 +22,10 @@ class Publication {
   // Another rank has met that it failed, and the call on this rank says so too. Local.
   void told() const;
 
- private:
+  // That it is published, or that another output has its slot by now. Throws what has failed. Local, does not wait.
   [[nodiscard]] bool is_over();
+
+ private:
   void throw_failure() const;
 
   Core& core_;
