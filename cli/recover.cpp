@@ -197,6 +197,9 @@ void add_recover(CLI::App& app, int& exit_code) {
                    "names back if its pool is gone");
   auto* dry_run = verb->add_flag("--dry-run", options->dry_run, "Only say what is there");
   verb->add_flag("--discard", options->discard, "Remove what is there, with the data")->excludes(dry_run);
+  verb->add_flag("--without-stagers", options->without_stagers,
+                 "The stagers whose memory is not here are gone for good: complete from what the nodes have kept (staging.keep)")
+      ->excludes(dry_run);
   verb->add_option("--to", options->to, "Let the files appear in this directory instead of their own: where there is room")
       ->excludes(dry_run);
   verb->add_flag("--json", options->json, "Print JSON");

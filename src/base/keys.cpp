@@ -46,6 +46,7 @@ constexpr Names<ExchangeOver, 3> exchange_names{
     {{"auto", ExchangeOver::automatic}, {"tcp", ExchangeOver::tcp}, {"mpi", ExchangeOver::mpi}}};
 constexpr double staging_restart_max = 3600;
 constexpr Names<StagingEnd, 2> staging_end_names{{{"staged", StagingEnd::staged}, {"durable", StagingEnd::durable}}};
+constexpr Names<StagingKeep, 2> staging_keep_names{{{"staged", StagingKeep::staged}, {"durable", StagingKeep::durable}}};
 constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
                                           {"info", LogLevel::info},
                                           {"warning", LogLevel::warning},
@@ -303,6 +304,10 @@ constexpr auto table = std::to_array<Key>({
      "What the end of a session waits for: until the stagers have everything, or until it is in the files.",
      [](Settings& s, std::string_view text) { return assign_name(staging_end_names, s.staging.end, text); },
      [](const Settings& s) { return print_name(staging_end_names, s.staging.end); }},
+    {"staging.keep", Scope::session, "staged or durable",
+     "How long a node keeps what it has sent: until the stagers have it, or until they have it on the storage.",
+     [](Settings& s, std::string_view text) { return assign_name(staging_keep_names, s.staging.keep, text); },
+     [](const Settings& s) { return print_name(staging_keep_names, s.staging.keep); }},
     {"staging.restart", Scope::session, "a time, at most 1h; 0: not at all",
      "How long a job waits for a stager that was killed to be started again.",
      assign_staging_restart, [](const Settings& s) { return exact_seconds(s.staging.restart_seconds); }},

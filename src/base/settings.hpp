@@ -32,6 +32,8 @@ enum class DirectIo { automatic, on, off };
 enum class ExchangeOver { automatic, tcp, mpi };
 // What the end of a session waits for where stagers write: until they have everything, or until it is in the files.
 enum class StagingEnd { staged, durable };
+// How long a node keeps what it has sent to stagers: until they have it; until it is on the storage.
+enum class StagingKeep { staged, durable };
 enum class LogLevel { debug, info, warning, error, off };
 
 // What the variables of a file mean. automatic: as their names say.
@@ -116,6 +118,7 @@ struct StagingSettings {
   std::string address = "glean-stage.json";   // the address file of the stagers
   std::string key;                            // the file with the key; empty: ~/.glean/stage.key
   StagingEnd end = StagingEnd::staged;
+  StagingKeep keep = StagingKeep::staged;
   double restart_seconds = 30;                // for which a stager whose process has ended is waited for; 0: not at all
 };
 

@@ -300,7 +300,8 @@ void Engine::adopt(pool::OutputKey key, Adoption adoption) {
   } catch (const base::Error&) {
     description = {};   // cannot be decoded either, which fails the output
   }
-  const bool is_inherited = inherits_ && !has_read_all_;
+  const bool is_anew = pool_.slot(key.slot).nodes.is_opened_anew.load(std::memory_order_acquire) != 0;
+  const bool is_inherited = (inherits_ && !has_read_all_) || is_anew;
   auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, blocks_, spill_, consumers_,
                                               ranks_, is_inherited);
   if (!is_inherited && adoption == Adoption::first) consumers_.opened(output->about());
@@ -314,7 +315,10 @@ void Engine::adopt(pool::OutputKey key, Adoption adoption) {
 void Engine::relieve_if_full() {
   // Without ranks only what other nodes send can want room.
   if (ranks_ == Ranks::gone && !pool_.is_shared()) return;
-  if (pool_.header().waiting_for_space.load(std::memory_order_seq_cst) == 0) return;
+  if (pool_.header().waiting_for_space.load(std::memory_order_seq_cst) == 0) {
+    kept_in_the_way_since_ns_ = 0;
+    return;
+  }
   consumers_.drop_dead();
   // Whole windows first; when there are none, and none on their way, whatever can be written.
   for (const auto relief : {Relief::full_windows, Relief::everything}) {
@@ -326,6 +330,7 @@ void Engine::relieve_if_full() {
     }
   }
   if (!jobs_.empty()) return;
+  if (waits_for_kept()) return;
   // Records that only recovery would need must not keep a rank from going on.
   Bytes room = pool_.header().chunk_count * pool_.header().chunk_bytes / kept_share;
   for (const auto& [key, output] : outputs_) room -= std::min(room, output->log().chunk_bytes());

@@ -100,6 +100,7 @@ class Engine {
   void adopt(pool::OutputKey key, Adoption adoption = Adoption::first);
   void adopt_again(pool::OutputKey key);
   void relieve_if_full();
+  [[nodiscard]] bool waits_for_kept();
   void after_change(OutputDrain& output);
   void tell_if_idle();
   void tell_of_space();
@@ -143,6 +144,7 @@ class Engine {
   Jobs jobs_;
   Jobs without_room_;   // that the storage had no room for
   std::size_t ended_when_room_was_lacking_ = 0;   // outputs
+  std::uint64_t kept_in_the_way_since_ns_ = 0;   // ranks wait for room that only what is kept for stagers could make; 0: they do not
   ExchangeBlocks blocks_;
   int reads_in_flight_ = 0;
   int read_and_sent_ = 0;   // not answered

@@ -3,6 +3,7 @@
 // What this node has captured and another one writes, until the exchange sends it; and checksums of what it has written.
 #include <utility>
 
+#include "base/clock.hpp"
 #include "drain/engine.hpp"
 #include "pool/futex.hpp"
 
@@ -10,6 +11,7 @@ namespace glean::drain {
 namespace {
 
 constexpr std::size_t reads_max = 4;   // payloads that are in the engine's memory at a time, a chunk each
+constexpr std::uint64_t kept_in_the_way_max_ns = 1'000'000'000;   // ranks of other nodes may just be about to end the step, too
 
 }  // namespace
 
@@ -60,6 +62,28 @@ void Engine::add_sums(pool::OutputKey key, const Sums& sums) {
   if (output == nullptr) return;
   output->about().checksums.add(sums.sums);
   if (sums.lost) output->about().checksums.lose();
+}
+
+// Ranks wait for room. True: what is kept until it is durable makes some by itself; after a while in which it does not it is given back.
+bool Engine::waits_for_kept() {
+  bool is_kept = false, will_make_room = false;
+  for (const auto& [key, output] : outputs_) {
+    is_kept = is_kept || !output->kept().is_empty();
+    will_make_room = output->kept().will_make_room() || will_make_room;
+  }
+  if (!is_kept) return false;
+  const std::uint64_t now = base::now_ns();
+  if (will_make_room || kept_in_the_way_since_ns_ == 0) {
+    kept_in_the_way_since_ns_ = now;
+    return true;
+  }
+  if (now - kept_in_the_way_since_ns_ < kept_in_the_way_max_ns) return true;
+  for (const auto& [key, output] : outputs_) {
+    output->kept().give_up();
+    space_returned_ |= std::exchange(output->about().space_returned, false);
+  }
+  tell_of_space();
+  return false;
 }
 
 std::optional<Job> Engine::next_read() {

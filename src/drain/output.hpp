@@ -62,6 +62,10 @@ struct DrainedOutput {
   [[nodiscard]] bool publishes() const { return description.share.publisher == static_cast<std::int64_t>(pool.header().node); }
   // Stagers write it, and this node only sends them what it has.
   [[nodiscard]] bool is_sent() const { return static_cast<std::int64_t>(pool.header().node) < description.share.first; }
+  // And what it has sent it keeps until that is on the storage.
+  [[nodiscard]] bool is_kept_until_durable() const {
+    return is_sent() && !description.is_bytes && ranks == Ranks::working && pool.header().keeps_until_durable != 0;
+  }
   // And the file need not be seen here. That of a raw output is made and published here, under the eyes of the program.
   [[nodiscard]] bool is_elsewhere() const { return (is_sent() && !description.is_bytes) || is_done_here; }
   // This node is a stager, whose clients may have ended before the file is written. Those of a raw output have not: one of them publishes

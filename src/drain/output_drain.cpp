@@ -39,7 +39,7 @@ OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::Desc
     : output_{pool, key, calls, spill, ranks, inherited, consumers},
       nodes_(pool.is_shared() ? std::make_unique<NodeShare>(output_, blocks) : nullptr),
       log_(output_), work_(output_, *this, request_bytes, jobs, blocks), file_(output_), life_(output_, work_, file_, description.chunks),
-      order_(std::make_unique<Steps>(output_, work_, life_, file_, log_)) {
+      order_(std::make_unique<Steps>(output_, work_, life_, file_, log_, kept_)) {
   output_.nodes = nodes_.get();
   try {
     take_over(description);
@@ -194,6 +194,7 @@ void OutputDrain::write() {
   slot.steps.written.store(steps.written, std::memory_order_release);
   // After what says that they are written, for the drain that takes over.
   if (steps.written != 0) log_.release(steps.written - 1);
+  kept_.look();
   if (staged != steps.staged || written != steps.written) pool::futex_signal(output_.pool.header().progress);
 
   const std::uint64_t wanted = slot.steps.synchronize_up_to.load(std::memory_order_acquire);
@@ -242,6 +243,7 @@ void OutputDrain::drop_everything() {
   order_->drop();
   for (const TakenRecord& each : std::exchange(unread_, {})) output_.retire(each);
   log_.release(no_step);
+  kept_.release_all();
   output_.consumers.ended(output_);
 }
 
@@ -250,6 +252,7 @@ void OutputDrain::drop_everything() {
 void OutputDrain::published() {
   output_.trace.steps = output_.steps.written;
   log_.release(no_step);
+  kept_.release_all();
   life_.published();
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "drain/kept_puts.hpp"
 #include "drain/node_share.hpp"
 #include "drain/output_life.hpp"
 #include "drain/stream.hpp"
@@ -46,6 +47,7 @@ class OutputDrain {
 
   [[nodiscard]] DrainedOutput& about() { return output_; }
   [[nodiscard]] TakeoverLog& log() { return log_; }
+  [[nodiscard]] KeptPuts& kept() { return kept_; }
   [[nodiscard]] OutputWork& work() { return work_; }
   [[nodiscard]] OutputFile& file() { return file_; }
   [[nodiscard]] OutputLife& life() { return life_; }
@@ -65,6 +67,7 @@ class OutputDrain {
   DrainedOutput output_;
   std::unique_ptr<NodeShare> nodes_;   // where several nodes write it
   TakeoverLog log_;
+  KeptPuts kept_{output_};
   OutputWork work_;
   OutputFile file_;
   OutputLife life_;

@@ -163,6 +163,7 @@ void Steps::fill(std::uint32_t variable, std::uint64_t step) {
 
 void Steps::written(PendingPiece& pending) {
   --unwritten_[pending.step];
+  if (output_.is_kept_until_durable()) return kept_.keep(pending.step, pending);
   const std::uint32_t variable = pending.record->variable;
   const bool is_known = pending.record->origin == pool::Origin::node;   // by the first of its put
   const bool is_needed = pending.variable->fill || pending.step >= output_.steps.staged;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "drain/coverage.hpp"
+#include "drain/kept_puts.hpp"
 #include "drain/output_life.hpp"
 #include "drain/part_boxes.hpp"
 #include "drain/takeover_log.hpp"
@@ -22,8 +23,8 @@ namespace glean::drain {
 
 class Steps final : public WriteOrder {
  public:
-  Steps(DrainedOutput& output, OutputWork& work, OutputLife& life, OutputFile& file, TakeoverLog& log)
-      : output_(output), work_(work), life_(life), file_(file), log_(log) {}
+  Steps(DrainedOutput& output, OutputWork& work, OutputLife& life, OutputFile& file, TakeoverLog& log, KeptPuts& kept)
+      : output_(output), work_(work), life_(life), file_(file), log_(log), kept_(kept) {}
 
   void take_over() override;
   void look(const pool::RanksOfOutput& ranks) override;
@@ -61,6 +62,7 @@ class Steps final : public WriteOrder {
   OutputLife& life_;
   OutputFile& file_;
   TakeoverLog& log_;
+  KeptPuts& kept_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, Coverage> coverage_;
   std::map<std::uint64_t, std::uint64_t> unwritten_;   // pieces and fills of a step
   // What a step that is not staged has put.

@@ -30,7 +30,7 @@ void Exchange::ask_stagers(const SharedOutput& output) {
   const bool is_asked_for = now == pool::AtStagers::asked || now == pool::AtStagers::asked_for_new_file;
   if (!is_asked_for || slot.error.load(std::memory_order_acquire) != 0) return;
   const OpeningHead head{.refuses_existing = now == pool::AtStagers::asked_for_new_file ? 1U : 0U, .job_output = output.job_output,
-                         .client = static_cast<std::uint32_t>(self_)};
+                         .client = static_cast<std::uint32_t>(self_), .inode = slot.working_inode.load(std::memory_order_acquire)};
   send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(pool::read_description(pool_, output.key).bytes));
 }
 
@@ -148,7 +148,7 @@ bool Exchange::open(const OpeningHead& head, const std::vector<std::byte>& descr
     if (parent_) all_.messages.send(*parent_, bytes_of(opened));
     return true;
   }
-  Openings::Asked asked{description, head.refuses_existing != 0, !parent_, head.job_output};
+  Openings::Asked asked{description, head.refuses_existing != 0, !parent_, head.job_output, head.inode};
   try {
     const auto key = openings_->open(asked, recorder_);
     if (!key) return false;
@@ -183,7 +183,8 @@ void Exchange::tell_if_opened(std::uint64_t job_output) {
     opening_.erase(found);
     return;
   }
-  const OpenedHead head{.client = static_cast<std::uint32_t>(found->second.client), .job_output = job_output};
+  const OpenedHead head{.client = static_cast<std::uint32_t>(found->second.client), .job_output = job_output,
+                        .inode = pool_.slot(output->key.slot).working_inode.load(std::memory_order_acquire)};
   all_.messages.send(parent_ ? *parent_ : tree_.way_to(found->second.client, self_), bytes_of(head));
   opening_.erase(found);
 }
@@ -194,7 +195,10 @@ void Exchange::on_opened(int peer, const OpenedHead& head) {
   if (client < 0 || client >= tree_.clients()) throw base::Error(base::Errc::io, "a message of another node cannot be understood");
   if (client == self_) {
     if (const SharedOutput* output = find(head.job_output)) {
-      pool_.slot(output->key.slot).nodes.at_stagers.store(pool::AtStagers::open, std::memory_order_release);
+      pool::OutputSlot& slot = pool_.slot(output->key.slot);
+      // By that it is known again if the stagers are lost.
+      if (slot.is_bytes.load(std::memory_order_acquire) == 0) slot.working_inode.store(head.inode, std::memory_order_release);
+      slot.nodes.at_stagers.store(pool::AtStagers::open, std::memory_order_release);
     }
     pool::futex_signal(pool_.header().progress);
   } else if (parent_ && peer == *parent_) {

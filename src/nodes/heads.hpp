@@ -99,6 +99,7 @@ struct OpeningHead {
   std::uint64_t job_output = 0;
   std::uint64_t body_bytes = 0;                   // store::OutputDescription; 0: it follows the head
   std::uint32_t client = 0, unused = 0;           // the node that asks
+  std::uint64_t inode = 0;                        // of the file, where another process had it open in the stager's place; 0: none had
 };
 
 // This stager has it open, and so have those below it; from the root to the client: all have.
@@ -106,6 +107,7 @@ struct OpenedHead {
   MessageKind kind = MessageKind::opened;
   std::uint32_t client = 0;
   std::uint64_t job_output = 0;
+  std::uint64_t inode = 0;                        // of the file that the root has made
 };
 
 // leaves: a client needs nothing more, and is about to end; a stager: all clients below it have left. end: to a client, its stager has

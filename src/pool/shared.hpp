@@ -16,7 +16,7 @@ namespace glean::pool {
 using base::Bytes;
 
 inline constexpr std::array<char, 8> pool_magic = {'G', 'L', 'E', 'A', 'N', 'P', 'L', '8'};
-inline constexpr std::uint32_t pool_version = 21;
+inline constexpr std::uint32_t pool_version = 22;
 inline constexpr std::uint32_t output_slots = 64;   // outputs that are open or still draining
 
 // `closed`: all outputs are finished, and a helper process that drains may go.
@@ -116,6 +116,8 @@ struct PoolHeader {
   Atomic<std::uint32_t> opening;                     // the process that just looks for a raw output, or makes one
   Atomic<std::uint64_t> job_written_bytes;           // by all nodes, as last heard of
   Atomic<std::uint32_t> lost_nodes;                  // 1: this node and others cannot reach each other any more
+  Atomic<std::uint32_t> keeps_until_durable;         // 1: what stagers have been sent is kept here until it is on the storage
+  Atomic<std::uint32_t> is_made_anew;                // 1: of a stager, in place of a pool that is gone
   Atomic<std::uint64_t> lamport_tick;                // on several nodes: in which raw outputs are written (WriteStamp)
   // A Bloom filter of device and inode of the files that the session has written.
   std::array<Atomic<std::uint64_t>, 1024> written_files;
@@ -210,6 +212,9 @@ struct SlotNodes {
   Atomic<std::uint32_t> job_published;     // 1: by the node that does, or the program has removed the file
   Atomic<std::uint32_t> job_postponed;     // the storage of a node refuses it: pool/postponed.hpp
   Atomic<AtStagers> at_stagers;
+  Atomic<std::uint32_t> is_opened_anew;    // 1: this stager has none of what its place had before: its pool was lost
+  // Of a node that keeps until durable: it has all of that step and later ones that is not; ~0: of none.
+  Atomic<std::uint64_t> kept_from_step;
   Atomic<std::uint32_t> job_last_rank;     // for messages: one that has ended fewest steps, and one that has not closed;
   Atomic<std::uint32_t> job_open_rank;     // ~0: not known
 };

@@ -23,6 +23,8 @@ struct LeftOutput {
   std::set<int> nodes;                     // that have it open
   std::uint64_t inode = 0;                 // of the publisher's file, which it was about to rename
   std::uint64_t synchronized_writes = 0;   // of any node: what died with the others may have been told
+  std::uint64_t kept_from_step = 0;        // of the nodes that keep until durable: pool::SlotNodes
+  std::uint64_t steps_durable = 0;         // of all stagers, as any node has heard
   bool has_publisher = false, is_in_place = false, is_raw = false, is_renamed = false, is_removed = false;
   bool is_at_stagers = false;              // all of it, and closed
   bool has_stager = false;                 // among the nodes that have it open

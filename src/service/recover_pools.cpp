@@ -128,7 +128,7 @@ PoolResult treat(const std::string& pool, const RecoverRequest& request, store::
 
 // Pools of jobs of several nodes, with the processes on the other nodes.
 void recover_with_others(std::vector<PoolResult>& results, store::SystemCalls& calls, Companions& companions,
-                         const Tell& tell) {
+                         const Tell& tell, bool without_stagers) {
   std::vector<std::string> pools;
   for (const PoolResult& result : results) {
     if (result.found.nodes > 1 && result.state == "found") pools.push_back(result.found.pool);
@@ -137,7 +137,7 @@ void recover_with_others(std::vector<PoolResult>& results, store::SystemCalls& c
   const auto waiting = [&] {
     if (++seconds % 10 == 0) tell(fmt::format("still completing what is in the pools of several nodes ({} s)", seconds));
   };
-  for (auto& of_pool : recover_nodes(pools, companions, calls, waiting)) {
+  for (auto& of_pool : recover_nodes(pools, companions, calls, waiting, without_stagers)) {
     const auto is_its = [&](const PoolResult& each) { return each.found.pool == of_pool.pool; };
     const auto result = std::find_if(results.begin(), results.end(), is_its);
     result->outputs = std::move(of_pool.recovered.outputs);
@@ -184,7 +184,7 @@ std::vector<PoolResult> recover_pools(const RecoverRequest& request, Companions&
   for (const std::string& of_one : companions.from_all(problem)) {
     if (!of_one.empty()) throw base::Error(base::Errc::invalid_state, of_one);
   }
-  if (!request.dry_run && !request.discard) recover_with_others(results, calls, companions, tell);
+  if (!request.dry_run && !request.discard) recover_with_others(results, calls, companions, tell, request.without_stagers);
   // What another process was to do, it says.
   std::erase_if(results, [&](const PoolResult& result) { return result.found.nodes > 1 && result.state == "found" && !request.dry_run; });
   return results;

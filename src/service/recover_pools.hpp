@@ -16,6 +16,7 @@ struct RecoverRequest {
   bool dry_run = false;                 // only look
   bool discard = false;                 // remove what is there, with the data
   std::optional<double> wait_seconds;   // for what a process drains, at most; nothing: not at all
+  bool without_stagers = false;         // those whose pools are not here are gone for good
   std::string to;                       // a directory where files are to appear instead of their own; empty: none
   std::vector<std::string> pools;       // only these; empty: all that no process uses
 };

@@ -27,32 +27,14 @@
 #include "pool/postponed.hpp"
 #include "pool/published.hpp"
 #include "service/left_output.hpp"
+#include "service/lost_stagers.hpp"
 #include "service/node.hpp"
 #include "service/relocation.hpp"
 #include "service/staged_outputs.hpp"
 #include "store/posix/unclosed.hpp"
-#include "transport/local_messages.hpp"
 
 namespace glean::service {
 namespace {
-
-class NoCompanions final : public Companions {
- public:
-  [[nodiscard]] int self() const override { return 0; }
-  [[nodiscard]] int count() const override { return 1; }
-  [[nodiscard]] std::vector<std::string> from_all(const std::string& mine) override { return {mine}; }
-  [[nodiscard]] std::vector<std::unique_ptr<transport::Messages>> messages(const std::vector<int>& nodes,
-                                                                           const std::vector<int>& process_of) override {
-    auto& network = *networks_.emplace_back(std::make_unique<transport::LocalNetwork>(static_cast<int>(process_of.size())));
-    std::vector<std::unique_ptr<transport::Messages>> messages;
-    for (const int node : nodes) messages.push_back(network.messages(node));
-    return messages;
-  }
-  [[nodiscard]] bool none_needs_more() override { return true; }
-
- private:
-  std::vector<std::unique_ptr<transport::LocalNetwork>> networks_;
-};
 
 // However it ends, what it has not finished stays in the pool for another try.
 struct LeaveUnfinished {
@@ -64,7 +46,7 @@ struct LeaveUnfinished {
 
 // One pool of what is recovered, in the process that does it.
 struct Part {
-  std::string name;
+  std::string name;                                     // empty: made anew, because its own is gone
   int index = 0;                                        // of the node in its job
   std::optional<pool::Pool> own{};                      // where no other process has claimed it
   pool::Pool* pool = nullptr;
@@ -109,6 +91,9 @@ void prepare(const pool::Pool& pool, std::uint32_t index, const LeftOutput& left
   pool::OutputSlot& slot = pool.slot(index);
   const auto fail = [&](const char* why) { pool::fail(slot, static_cast<std::uint32_t>(base::Errc::io), why, ""); };
   if (is_refused(pool, slot)) slot.error = slot.error_claimed = slot.discarded = 0;
+  if (left.is_to_be_opened && pool.is_staged() && slot.nodes.at_stagers == pool::AtStagers::open) {
+    slot.nodes.at_stagers = pool::AtStagers::asked;   // at a stager that has lost it
+  }
   rename(pool, index, left);
   const int nodes = static_cast<int>(pool.header().nodes), clients = nodes - static_cast<int>(pool.header().stagers);
   const bool on_all_clients = std::count_if(left.nodes.begin(), left.nodes.end(), [&](int node) { return node < clients; }) == clients;
@@ -233,19 +218,30 @@ Recovered finish(Part& part, store::SystemCalls& calls) {
 // One session. `seen`: by process, the names of the pools of each node that it sees.
 struct Session {
   int nodes = 0, stagers = 0;   // `nodes` has them, too: the last ones
+  bool keeps = false;           // the nodes without stagers: until it is durable
+  std::set<int> made_anew;      // stagers, by an attempt before this one
   std::map<int, std::map<int, std::string>> seen;   // by node, by process
 };
 
 // Which process does what of it.
 struct Division {
   std::vector<int> process_of, missing;   // nodes whose pool no process sees
+  std::vector<int> lost;                  // stagers that get another pool
   std::vector<Part> parts;                // this process's
 };
 
-Division divide(const Session& session, int self) {
+// `makes_anew`: pools of stagers that are not there.
+Division divide(const Session& session, int self, bool makes_anew) {
   Division division;
   for (int node = 0; node < session.nodes; ++node) {
     const auto seers = session.seen.find(node);
+    if (seers == session.seen.end() && makes_anew && node >= session.nodes - session.stagers) {
+      const int maker = session.seen.begin()->second.begin()->first;   // which has a part of it
+      division.lost.push_back(node);
+      division.process_of.push_back(maker);
+      if (maker == self) division.parts.push_back({.name = "", .index = node});
+      continue;
+    }
     if (seers == session.seen.end()) {
       division.missing.push_back(node);
       division.process_of.push_back(self);   // no other process will be asked
@@ -292,21 +288,29 @@ void settle_with_stagers(LeftOutputs& all, const Session& session, const std::ve
 }
 
 void recover_session(const Session& session, Companions& companions, store::SystemCalls& calls,
-                     const std::function<void()>& waiting, std::map<std::string, RecoveredPool>& results) {
-  Division division = divide(session, companions.self());
+                     const std::function<void()>& waiting, bool stagers_are_lost, std::map<std::string, RecoveredPool>& results) {
+  const bool is_lost = stagers_are_lost && session.keeps;
+  Division division = divide(session, companions.self(), is_lost);
   const std::vector<int>& missing = division.missing;
   std::vector<Part>& parts = division.parts;
   LeftOutputs mine, all;
   std::string problem = on_all(parts, companions, [&](Part& part) {
+    if (part.name.empty()) return;
     part.own.emplace(claim_remains(part.name));
     part.pool = &*part.own;
     join(mine, left_in(*part.pool));
   });
   for (const std::string& bytes : companions.from_all(encode(mine))) join(all, decode(bytes));
-  settle_with_stagers(all, session, missing);
+  const auto is_stager = [&](int node) { return node >= session.nodes - session.stagers; };
+  const bool lacks_stagers = !division.lost.empty() || !session.made_anew.empty() || std::any_of(missing.begin(), missing.end(), is_stager);
+  if (session.keeps && lacks_stagers) ask_stagers_again(all);
+  else settle_with_stagers(all, session, missing);
   const auto needs_them = [&](const auto& each) { return each.first != 0 && each.second.needs(missing); };
   if (!missing.empty() && std::any_of(all.begin(), all.end(), needs_them)) {
     problem = are_missing(missing, session.nodes);
+    if (session.keeps && std::all_of(missing.begin(), missing.end(), is_stager)) {
+      problem += "; if the hosts of these stagers are gone for good, --without-stagers completes it from what the other nodes have kept";
+    }
   }
   if (problem.empty()) {
     std::vector<int> nodes;
@@ -314,6 +318,11 @@ void recover_session(const Session& session, Companions& companions, store::Syst
     auto messages = companions.messages(nodes, division.process_of);
     auto next = messages.begin();
     problem = on_all(parts, companions, [&](Part& part) {
+      if (part.name.empty()) {
+        const auto other = std::find_if(parts.begin(), parts.end(), [](const Part& each) { return !each.name.empty(); });
+        part.own.emplace(make_place_anew(*other->pool, part.index));
+        part.pool = &*part.own;
+      }
       prepare(part, all);
       begin(part, calls, std::move(*next++));
       if (part.pool->is_stager()) open_for_clients(part, all);
@@ -324,8 +333,10 @@ void recover_session(const Session& session, Companions& companions, store::Syst
   // No process goes before what it has to say has been heard.
   static_cast<void>(companions.from_all(""));
   for (Part& part : parts) {
-    results[part.name] = {part.name, {}, problem};
-    if (problem.empty()) results[part.name].recovered = finish(part, calls);
+    Recovered recovered;
+    if (problem.empty()) recovered = finish(part, calls);
+    if (!part.name.empty()) results[part.name] = {part.name, std::move(recovered), problem};
+    else if (!problem.empty() && part.own) part.own->remove();   // nothing has been sent there
   }
 }
 
@@ -384,17 +395,16 @@ bool try_what_is_kept(pool::Pool& pool, store::SystemCalls& calls) {
   return recovered.pool_removed;
 }
 
-std::unique_ptr<Companions> no_companions() { return std::make_unique<NoCompanions>(); }
-
 std::vector<RecoveredPool> recover_nodes(const std::vector<std::string>& pools, Companions& companions,
-                                         store::SystemCalls& calls, const std::function<void()>& waiting) {
+                                         store::SystemCalls& calls, const std::function<void()>& waiting, bool stagers_are_lost) {
   std::map<std::string, RecoveredPool> results;
   std::string mine;   // a line for each pool
   for (const std::string& name : pools) {
     try {
       const pool::Pool pool = pool::Pool::attach(name);
       const pool::PoolHeader& header = pool.header();
-      mine += fmt::format("{} {} {} {} {}\n", header.nodes, header.stagers, header.node, name, session_of(pool));
+      mine += fmt::format("{} {} {} {} {} {} {}\n", header.nodes, header.stagers, header.node, header.keeps_until_durable.load(),
+                          header.is_made_anew.load(), name, session_of(pool));
     } catch (const base::Error& error) {
       results[name] = {name, {}, error.what()};
     }
@@ -403,15 +413,18 @@ std::vector<RecoveredPool> recover_nodes(const std::vector<std::string>& pools, 
   const auto all = companions.from_all(mine);
   for (int process = 0; process < companions.count(); ++process) {
     std::istringstream lines(all[static_cast<std::size_t>(process)]);
-    int nodes = 0, stagers = 0, node = 0;
-    for (std::string pool, name; lines >> nodes >> stagers >> node >> pool && std::getline(lines, name);) {
+    int nodes = 0, stagers = 0, node = 0, keeps = 0, is_made_anew = 0;
+    for (std::string pool, name;
+         lines >> nodes >> stagers >> node >> keeps >> is_made_anew >> pool && std::getline(lines, name);) {
       Session& session = sessions[name];
       session.nodes = nodes;
       session.stagers = stagers;
       session.seen[node][process] = pool;
+      session.keeps = session.keeps || keeps != 0;
+      if (is_made_anew != 0) session.made_anew.insert(node);
     }
   }
-  for (const auto& [name, session] : sessions) recover_session(session, companions, calls, waiting, results);
+  for (const auto& [name, session] : sessions) recover_session(session, companions, calls, waiting, stagers_are_lost, results);
   std::vector<RecoveredPool> list;
   for (auto& [name, result] : results) list.push_back(std::move(result));
   return list;

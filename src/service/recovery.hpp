@@ -70,7 +70,9 @@ struct RecoveredPool {
 // `waiting` is called about once a second. What keeps one process from beginning keeps all, and is a problem of their pools.
 // Throws what happens later, and then the others may wait for this process: end them. What is not done stays in the pools
 // either way. Collective, blocks.
+// `stagers_are_lost`: those whose pools no process sees are gone for good; what they had the nodes of the job have kept, or it fails.
 [[nodiscard]] std::vector<RecoveredPool> recover_nodes(const std::vector<std::string>& pools, Companions& companions,
-                                                       store::SystemCalls& calls, const std::function<void()>& waiting);
+                                                       store::SystemCalls& calls, const std::function<void()>& waiting,
+                                                       bool stagers_are_lost = false);
 
 }  // namespace glean::service

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 
-#include "base/clock.hpp"
 #include "drain/checksums.hpp"
 #include "pool/description.hpp"
 #include "pool/published.hpp"
@@ -32,12 +30,12 @@ void StagedOutputs::require_allowed(const std::string& final_path) const {
   }
 }
 
-store::FileNames StagedOutputs::names_of(const std::string& path, base::Publish publish, bool refuses_existing) const {
-  const std::string final_path = store::resolved_path(path);
+store::FileNames StagedOutputs::names_of(const store::FileNames& asked, bool refuses_existing) const {
+  const std::string final_path = store::resolved_path(asked.final_path);
   require_allowed(final_path);
+  base::Publish publish = asked.working_path == asked.final_path ? base::Publish::in_place : base::Publish::rename;
   if (publish == base::Publish::rename && !refuses_existing && store::why_written_in_place(final_path)) publish = base::Publish::in_place;
-  const std::string unique = std::to_string(getpid()) + "-" + std::to_string(base::now_ns());
-  return store::choose_names(final_path, publish, refuses_existing, unique);
+  return store::choose_names(final_path, publish, refuses_existing, store::unique_in(asked.working_path));
 }
 
 std::optional<pool::OutputKey> StagedOutputs::claim_slot() {
@@ -57,15 +55,17 @@ std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder&
       refused.emplace(error);
     }
   } else if (asked.makes_file) {
-    const bool in_place = description.names.working_path == description.names.final_path;
-    description.names = names_of(description.names.final_path, in_place ? base::Publish::in_place : base::Publish::rename,
-                                 asked.refuses_existing);
+    description.names = names_of(description.names, asked.refuses_existing && asked.inode == 0);
     if (description.names.working_path == description.names.final_path) drain::forget_sums(calls_, description.names.final_path);
   }
   const auto key = claim_slot();
   if (!key) return std::nullopt;
   const auto names = description.encode_names(), layout = description.encode_layout();
   pool_.slot(key->slot).is_bytes = description.is_bytes ? 1 : 0;
+  if (asked.inode != 0 && !description.is_bytes) {   // the file is there, and must be that one
+    pool_.slot(key->slot).working_inode = asked.inode;
+    pool_.slot(key->slot).nodes.is_opened_anew = 1;
+  }
   pool::mark_path(pool_.slot(key->slot), description.names.final_path);
   try {
     recorder.describe(*key, names, pool::Recorder::More::follow);

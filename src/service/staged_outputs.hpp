@@ -21,9 +21,10 @@ class StagedOutputs final : public nodes::Openings {
   StagedOutputs(pool::Pool& pool, drain::Engine& engine, std::vector<std::string> directories, Prepare prepare = nullptr)
       : pool_(pool), engine_(engine), directories_(std::move(directories)), prepare_(std::move(prepare)) {}
 
-  // Where the file of `path` is made. A symbolic link is followed. Throws permission when that is not below one of the directories,
-  // not_found, exists. Asks the file system.
-  [[nodiscard]] store::FileNames names_of(const std::string& path, base::Publish publish, bool refuses_existing) const;
+  // Where the file is made for which a client asks: the working name follows from the one that the client has chosen, so a stager that
+  // takes the place of another one finds the file. A symbolic link is followed. Throws permission when that is not below one of the
+  // directories, not_found, exists. Asks the file system.
+  [[nodiscard]] store::FileNames names_of(const store::FileNames& asked, bool refuses_existing) const;
   [[nodiscard]] std::optional<pool::OutputKey> open(Asked& asked, pool::Recorder& recorder) override;
 
  private:

@@ -128,7 +128,8 @@ void Core::join(const std::map<std::string, std::string>& settings) {
     value = {loaded.pool.deadline_seconds, loaded.log_level, loaded.any_captures(),
              program_ == Program::knows && loaded.any_needs_writers(),
              loaded.any_writes_collectively(), loaded.topology.ranks_per_node, loaded.plan.files, loaded.exchange,
-             loaded.any_stages(), loaded.any_stages() && loaded.staging.end == base::StagingEnd::staged};
+             loaded.any_stages(), loaded.any_stages() && loaded.staging.end == base::StagingEnd::staged &&
+                                       loaded.staging.keep == base::StagingKeep::staged};
   });
   deadline_seconds_ = shared.deadline_seconds;
   base::set_log_level(shared.log_level);
@@ -233,6 +234,7 @@ void Core::make_pool(const std::string& session) {
   label(pool_->header());
   prepare_to_spill();
   pool_->header().job_end_realtime_ns = job_end(settings().job.end);
+  pool_->header().keeps_until_durable = stagers_ != 0 && settings().staging.keep == base::StagingKeep::durable ? 1 : 0;
 }
 
 void Core::prepare_to_spill() {

@@ -37,6 +37,9 @@ struct FileNames {
 [[nodiscard]] FileNames choose_names(const std::string& path, base::Publish publish, bool refuse_existing,
                                      const std::string& unique);
 
+// What was `unique` of a working path that choose_names() has made; empty: of a file in place. Pure.
+[[nodiscard]] std::string unique_in(std::string_view working_path);
+
 // Absolute and without symbolic links; none, and errno: why. Not the standard library's: in a program under `glean run` its calls are
 // taken for the program's, which wait for the drain. Local.
 [[nodiscard]] std::optional<std::string> real_path(const std::string& path);

@@ -75,9 +75,11 @@ bool check_existing(const fs::path& target, const std::string& path, bool refuse
   return true;
 }
 
+constexpr std::string_view before_unique = ".glean-", after_unique = ".part";
+
 // ".name.glean-UNIQUE.part"; a long name is cut and told from others by its hash.
 std::string working_name(const std::string& name, const std::string& unique) {
-  const std::string suffix = fmt::format(".glean-{}.part", unique);
+  const std::string suffix = fmt::format("{}{}{}", before_unique, unique, after_unique);
   const std::string whole = fmt::format(".{}{}", name, suffix);
   if (whole.size() <= NAME_MAX) return whole;
   const std::string hash = std::to_string(std::hash<std::string>{}(name));
@@ -118,6 +120,13 @@ std::string working_path(const std::string& final_path, base::Publish publish, c
   if (publish == base::Publish::in_place) return final_path;
   const fs::path path(final_path);
   return (path.parent_path() / working_name(path.filename().string(), unique)).string();
+}
+
+std::string unique_in(std::string_view working_path) {
+  const std::size_t begin = working_path.rfind(before_unique);
+  if (begin == working_path.npos || !working_path.ends_with(after_unique)) return {};
+  working_path.remove_suffix(after_unique.size());
+  return std::string(working_path.substr(begin + before_unique.size()));
 }
 
 FileNames choose_names(const std::string& path, base::Publish publish, bool refuse_existing,
