@@ -198,6 +198,7 @@ std::string check_bytes(const std::string& text) { return base::parse_bytes(text
 
 std::string key_file_of(const StageOptions& options) {
   if (!options.key_file.empty()) return options.key_file;
+  if (const char* named = std::getenv("GLEAN_STAGING_KEY"); named != nullptr && *named != '\0') return named;   // as jobs find it
   const char* home = std::getenv("HOME");
   const passwd* user = home == nullptr ? ::getpwuid(::getuid()) : nullptr;
   if (user != nullptr) home = user->pw_dir;
@@ -211,7 +212,8 @@ void add_stage(CLI::App& app, int& exit_code) {
   CLI::App* status = verb->add_subcommand("status", "Show what the processes of a staging service do");
   for (CLI::App* each : {verb, status}) {
     each->add_option("--address-file", options->address_file, "By which clients find the service (default: glean-stage.json)");
-    each->add_option("--key", options->key_file, "File with its key, made if it is missing (default: ~/.glean/stage.key)");
+    each->add_option("--key", options->key_file,
+                     "File with its key, made if it is missing (default: GLEAN_STAGING_KEY, or ~/.glean/stage.key)");
   }
   verb->add_option("--listen", options->listen,
                    "HOST:PORT, [IPv6]:PORT or unix:PATH, once or several times (default: any free port of all interfaces)")

@@ -11,7 +11,7 @@ namespace glean::cli {
 struct StageOptions {
   std::vector<std::string> listen, directories;   // empty: the defaults
   std::string address_file = "glean-stage.json";
-  std::string key_file;                           // empty: ~/.glean/stage.key
+  std::string key_file;                           // empty: GLEAN_STAGING_KEY, or ~/.glean/stage.key
   std::string memory, job_memory;                 // bytes; empty: the defaults
   int threads = 1;
   std::string grace = "30s";

@@ -50,6 +50,9 @@ void bind_input(nb::module_& module) {
       .def("path", [](InputHandle& self) { return self.call([](Input& input) { return input.path(); }); })
       .def("steps", [](InputHandle& self) { return self.call([](Input& input) { return input.steps(); }); })
       .def("variables", variables)
+      .def("find_variable",
+           [](InputHandle& self, const std::string& name) { return self.call([&](Input& input) { return input.find_variable(name).id; }); },
+           nb::arg("name"))
       .def("attributes", attributes, nb::arg("variable"))
       .def("read", read, nb::arg("variable"), nb::arg("step"), nb::arg("start"), nb::arg("count"), nb::arg("type"), nb::arg("out"))
       .def("read_attribute", read_attribute, nb::arg("variable"), nb::arg("name"), nb::arg("type"), nb::arg("out"))

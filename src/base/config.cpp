@@ -5,7 +5,10 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <sstream>
 #include <toml++/toml.h>
 
@@ -50,6 +53,7 @@ class Reader {
   void read_table(const toml::table& table, const std::string& parent, const std::string& path);
   void read_rules(const toml::node& node, const std::string& path);
   void read_rule(const toml::table& table, const std::string& path);
+  void add_rule(const std::vector<Entry>& values, const std::string& origin);
   void set(const std::string& name, std::string_view text, const std::string& origin);
   void refuse_value(const Key& key, std::string_view text, const std::string& origin);
 
@@ -146,38 +150,48 @@ void Reader::read_rules(const toml::node& node, const std::string& path) {
 }
 
 void Reader::read_rule(const toml::table& table, const std::string& path) {
+  std::vector<Entry> values;
+  for (const auto& [key, node] : table) {
+    const std::string origin = fmt::format("{}:{}", path, key.source().begin.line);
+    // What is no text is none of a pattern, whatever it would be as one.
+    const bool is_text = key.str() != "pattern" || node.is_string();
+    values.push_back({std::string(key.str()), is_text ? text_of(node).value_or("") : "", origin});
+  }
+  add_rule(values, place(path, table));
+}
+
+// `values`: of the rule, by their names in it. `origin`: of the rule.
+void Reader::add_rule(const std::vector<Entry>& values, const std::string& origin) {
   Rule rule;
   const std::string prefix_of_entry = fmt::format("rule[{}].", configuration_.settings.rules.size());
-  if (const auto* pattern = table.get_as<std::string>("pattern"); pattern && !pattern->get().empty()) {
-    rule.pattern = pattern->get();
-    configuration_.entries.push_back({prefix_of_entry + "pattern", rule.pattern, place(path, *pattern)});
+  const auto pattern = std::find_if(values.begin(), values.end(), [](const Entry& one) { return one.key == "pattern"; });
+  if (pattern != values.end() && !pattern->value.empty()) {
+    rule.pattern = pattern->value;
+    configuration_.entries.push_back({prefix_of_entry + "pattern", rule.pattern, pattern->origin});
   } else {
-    problem(place(path, table), "a rule needs a pattern, such as pattern = \"*_chk_*\"");
+    problem(origin, "a rule needs a pattern, such as pattern = \"*_chk_*\"");
   }
-  for (const auto& [key, node] : table) {
-    const std::string name(key.str());
+  for (const auto& [name, text, from] : values) {
     if (name == "pattern") continue;
-    const std::string origin = fmt::format("{}:{}", path, key.source().begin.line);
     const Key* known = find_key(name);
     if (!known || known->scope != Scope::output) {
       std::vector<std::string> allowed = key_names(Scope::output);
       allowed.insert(allowed.begin(), "pattern");
       if (known) {
-        problem(origin, fmt::format("{} is the same for all files; a rule has {}", name, fmt::join(allowed, ", ")));
+        problem(from, fmt::format("{} is the same for all files; a rule has {}", name, fmt::join(allowed, ", ")));
       } else {
         const std::string meant = nearest(name, allowed);
-        problem(origin, fmt::format("unknown key '{}' of a rule; did you mean '{}'?", name, meant));
+        problem(from, fmt::format("unknown key '{}' of a rule; did you mean '{}'?", name, meant));
       }
       continue;
     }
-    const std::string text = text_of(node).value_or("");
     Settings scratch;
     if (!known->assign(scratch, text)) {
-      refuse_value(*known, text, origin);
+      refuse_value(*known, text, from);
       continue;
     }
     rule.values.emplace_back(name, text);
-    configuration_.entries.push_back({prefix_of_entry + name, known->print(scratch), origin});
+    configuration_.entries.push_back({prefix_of_entry + name, known->print(scratch), from});
   }
   configuration_.settings.rules.push_back(std::move(rule));
 }
@@ -201,7 +215,15 @@ void Reader::read_environment(const Environment& environment) {
 }
 
 void Reader::read_program(const std::map<std::string, std::string>& program) {
-  for (const auto& [name, value] : program) set(name, value, "program");
+  std::map<unsigned long, std::vector<Entry>> rules;   // by their numbers
+  for (const auto& [name, value] : program) {
+    constexpr std::string_view before = "rule[";
+    char* end = nullptr;
+    const unsigned long number = name.starts_with(before) ? std::strtoul(name.c_str() + before.size(), &end, 10) : 0;
+    if (end != nullptr && std::string_view(end).starts_with("].")) rules[number].push_back({end + 2, value, "program"});
+    else set(name, value, "program");
+  }
+  for (const auto& [number, values] : rules) add_rule(values, fmt::format("program, rule[{}]", number));
 }
 
 Configuration Reader::finish() {

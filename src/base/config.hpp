@@ -46,7 +46,8 @@ struct Configuration {
 };
 
 // Reads the settings. The file is the one that GLEAN_CONFIG names (empty: none), or else `directory`/glean.toml if it
-// is there. `program` has the keys of the file, "pool.budget". Local, reads at most one file.
+// is there. `program` has the keys of the file, "pool.budget", and "rule[0].pattern", "rule[0].mode", … of rules,
+// which come behind those of the file. Local, reads at most one file.
 // Throws invalid_config with one line per problem: unknown keys, values that cannot be, a file that cannot be read.
 [[nodiscard]] Configuration load_configuration(const std::map<std::string, std::string>& program,
                                                const Environment& environment, const std::string& directory = ".");

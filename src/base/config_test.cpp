@@ -277,6 +277,23 @@ TEST_F(Config, ARuleWithoutPatternOrWithAStrangeKeyIsRefused) {
   EXPECT_NE(text.find("drain.threads is the same for all files"), std::string::npos) << text;
 }
 
+TEST_F(Config, RulesOfTheProgramComeBehindThoseOfTheFile) {
+  write_file("[[rule]]\npattern = '*.nc'\nrange = 'fill'\nmode = 'passthrough'\n");
+
+  const auto configuration = load({{"rule[0].pattern", "a*.nc"}, {"rule[0].mode", "threaded"}, {"rule[10].pattern", "*.h5"},
+                                   {"rule[10].publish", "in-place"}, {"rule[2].pattern", "*"}, {"rule[2].publish", "rename"}});
+
+  const Settings& settings = configuration.settings;
+  EXPECT_EQ(settings.for_output("b.nc").mode, Mode::passthrough);
+  EXPECT_EQ(settings.for_output("a1.nc").mode, Mode::threaded);
+  EXPECT_EQ(settings.for_output("a.h5").publish, Publish::in_place) << "rule 10 is the last one";
+  EXPECT_EQ(entry(configuration, "rule[1].pattern"), (Entry{"rule[1].pattern", "a*.nc", "program"}));
+  const std::string refused = refusal({{"rule[0].mode", "threaded"}, {"rule[1].pattern", "*"}, {"rule[1].mod", "x"}, {"rule[", "x"}});
+  EXPECT_NE(refused.find("program, rule[0]: a rule needs a pattern"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("unknown key 'mod' of a rule"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("unknown key 'rule['"), std::string::npos) << refused;
+}
+
 TEST_F(Config, ARuleThatIsNoListOfTablesIsRefused) {
   write_file("rule = 3\n");
 

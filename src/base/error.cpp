@@ -17,6 +17,7 @@ Error system_error(int errno_value, const std::string& what) {
     case EEXIST: return {Errc::exists, message, {}};
     case ENOENT:
     case ENOTDIR: return {Errc::not_found, message, "create the directory first"};
+    case EMFILE: return {Errc::io, message, "close files that are not needed, or let the process have more: ulimit -n"};
     default: return {Errc::io, message, {}};
   }
 }

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is read is what NumPy would select, through the drain too, and xarray takes it."""
 
+import concurrent.futures
+import pickle
 import random
+import resource
 import threading
 import unittest
 import warnings
@@ -189,6 +192,37 @@ class Inputs(ranks.Ranks):
                 np.testing.assert_array_equal(alone["v"], values)
             with self.assertRaises(FileNotFoundError):
                 xarray.open_dataset(self.path("none.nc"), engine=GleanBackendEntrypoint)
+
+    def test_more_datasets_can_be_open_than_a_process_may_have_files(self):
+        with self.session() as session:
+            output, values = self.series(session)
+            output.close("durable")
+            before = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (250, before[1]))
+            self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, before)
+            datasets = [xarray.open_dataset(self.path("a.nc"), engine=GleanBackendEntrypoint) for _ in range(300)]
+            with concurrent.futures.ThreadPoolExecutor(4) as threads:
+                self.assertEqual(set(threads.map(lambda each: float(each["v"].sum()), datasets)), {values.sum()})
+            for each in datasets:
+                each.close()
+            self.assertEqual([handle for _, handle, _ in _session._open_handles.values()], [session._handle])
+            with self.assertRaisesRegex(OSError, "ulimit -n"):
+                files = []
+                while True:
+                    files.append(session.open_input(self.path("a.nc")))
+            for each in files:
+                each.close()
+
+    def test_a_dataset_can_be_pickled_unless_it_is_of_a_session(self):
+        with self.session() as session:
+            output, values = self.series(session)
+            output.close("durable")
+            with xarray.open_dataset(self.path("a.nc"), engine=GleanBackendEntrypoint) as data:
+                again = pickle.loads(pickle.dumps(data["v"][1:]))
+                np.testing.assert_array_equal(again, values[1:])
+            with xarray.open_dataset(self.path("a.nc"), engine=GleanBackendEntrypoint, session=session) as data:
+                with self.assertRaises(TypeError):
+                    pickle.dumps(data)
 
     def test_xarray_reads_through_the_drain_and_decodes_conventions(self):
         with self.session() as session:

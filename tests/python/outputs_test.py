@@ -190,12 +190,35 @@ class Outputs(ranks.Ranks):
             session.wait("durable", timeout=15)
         with h5py.File(self.path("a.h5")) as file:
             np.testing.assert_array_equal(file["fields/v"][:], np.add.outer(np.arange(3), np.arange(SIZE)))
+        COMM.barrier()
+        if RANK == 0:
+            with h5py.File(self.path("a.h5"), "a") as file:
+                file["text"] = "of variable length"
+        COMM.barrier()
+        with self.session() as session, session.restart(self.path("*.h5")) as file:
+            np.testing.assert_array_equal(file["fields/v"][1:], np.add.outer(np.arange(1, 3), np.arange(SIZE)))
+            with self.assertRaisesRegex(glean.Unsupported, "texts of variable length"):
+                file["text"]
 
     def test_settings_have_sections(self):
         with self.session(report={"table": False, "file": str(self.path("report.json"))}, checksums=True, drain={"threads": 2}) as session:
             self.write(session, "a.nc", {"v": np.ones(3)})
         self.assertTrue(self.path("report.json").exists())
         self.assertTrue(list(self.directory.glob("*a.nc*sum*")) or len(list(self.directory.iterdir())) > 2)
+
+    def test_rules_are_a_list_of_mappings(self):
+        with self.session(rule=[{"pattern": "*_plt_*", "publish": "in-place"}, {"pattern": "*.nc", "range": "fill"}]) as session:
+            with session.open(self.path("b_plt_1")) as plot, session.open(self.path("b_chk_1")) as checkpoint:
+                for output in (plot, checkpoint):
+                    with output.step():
+                        pass
+                session.wait("written")
+                self.assertTrue(self.path("b_plt_1").exists())
+                self.assertFalse(self.path("b_chk_1").exists())
+        with self.assertRaisesRegex(glean.InvalidConfig, r"rule\[0\]: a rule needs a pattern"):
+            self.session(rule=[{"mode": "threaded"}])
+        with self.assertRaisesRegex(glean.InvalidConfig, "unknown key 'mod' of a rule"):
+            self.session(rule=[{"pattern": "*", "mod": "threaded"}])
 
     def test_statistics_and_outputs_say_what_has_happened(self):
         with self.session() as session:

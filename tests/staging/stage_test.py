@@ -100,6 +100,15 @@ class Stage(StageTest):
         self.assertEqual(self.run_stage("status", GLEAN_STAGE_KEY=(self.key).read_text()).returncode, 0)
         self.assertEqual(self.run_stage("status", GLEAN_STAGE_KEY="42" * 32).returncode, 1)
 
+    def test_the_key_is_where_jobs_look_for_it(self):
+        key = self.directory / "elsewhere.key"
+        Service(self, GLEAN_STAGING_KEY=str(key))
+        self.assertTrue(key.exists())
+        self.assertFalse(self.key.exists())
+        self.assertEqual(self.run_stage("status", GLEAN_STAGING_KEY=str(key)).returncode, 0)
+        self.assertEqual(self.run_stage("status", "--key", key, GLEAN_STAGING_KEY=str(self.key)).returncode, 0)
+        self.assert_refused(self.run_stage("status"), "stage.key")
+
     def test_a_key_that_others_can_read_is_refused(self):
         key = self.directory / "open.key"
         key.write_text("42" * 32)

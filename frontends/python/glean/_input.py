@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -149,6 +150,8 @@ class Input(Mapping[str, InputVariable]):
 
     def __getitem__(self, name: str) -> InputVariable:
         if name not in self._variables:
+            with suppress(NotFound):
+                self._file.open_handle().find_variable(name)   # raises Unsupported if it is there, and no type can hold its elements
             raise error(NotFound, f"{self.path!r} has no variable {name!r}", "it has " + ", ".join(map(repr, self._variables)))
         return self._variables[name]
 

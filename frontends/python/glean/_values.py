@@ -175,11 +175,14 @@ def boxes_of(blocks: Iterable[Block], shape: Sequence[int], what: str) -> tuple[
 
 
 def settings_of(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    """Keys and values as the configuration file has them; a mapping is a section."""
+    """Keys and values as the configuration file has them; a mapping is a section, and a list of them is a list of rules."""
     flat: dict[str, str] = {}
     for key, value in settings.items():
         if isinstance(value, Mapping):
             flat |= settings_of(value, f"{before}{key}.")
+        elif isinstance(value, (list, tuple)) and value and all(isinstance(one, Mapping) for one in value):
+            for number, one in enumerate(value):
+                flat |= settings_of(one, f"{before}{key}[{number}].")
         elif isinstance(value, bool):
             flat[before + key] = "true" if value else "false"
         elif isinstance(value, (list, tuple)):
