@@ -361,6 +361,10 @@ GLEAN_API void glean_output_free(glean_output *output);
 
 #include "glean/input.h"
 
+/* --- containers of task-local files: glean/container.h ------------------------------------------ */
+
+#include "glean/container.h"
+
 #ifdef __cplusplus
 }
 #endif
