@@ -169,7 +169,7 @@ constexpr char mpi_is_up = 'u', is_single = 's';
 }
 
 // The word of the child, 0 when it has ended without one, or nothing when the others have not come within the deadline.
-std::optional<char> wait_for_word(int descriptor, const Launcher& launcher) {
+std::optional<char> wait_for_word(int descriptor, const Launcher& launcher, const std::string& verb) {
   constexpr double first_words_s = 10;
   const double deadline = deadline_seconds();
   const std::uint64_t begin_ns = base::now_ns();
@@ -184,8 +184,8 @@ std::optional<char> wait_for_word(int descriptor, const Launcher& launcher) {
     const double waited = base::seconds(base::now_ns() - begin_ns);
     if (waited >= deadline) return std::nullopt;
     if (waited < next_words) continue;
-    std::cerr << fmt::format("glean: this is one of {}: waiting since {:.0f} s for all of them to run `glean recover`\n",
-                             launcher.describe(), waited);
+    std::cerr << fmt::format("glean: this is one of {}: waiting since {:.0f} s for all of them to run `glean {}`\n",
+                             launcher.describe(), waited, verb);
     next_words = std::min(2 * waited, deadline);
   }
 }
@@ -193,7 +193,8 @@ std::optional<char> wait_for_word(int descriptor, const Launcher& launcher) {
 // An MPI library that cannot start ends its process, and an MPI library waits without end for processes that do not come. So this process
 // starts MPI in a child.
 // Its exit code, or nothing where there is no MPI among them: then `why`.
-std::optional<int> work_with_others(const Launcher& launcher, const std::function<int(service::Companions&)>& work, std::string& why) {
+std::optional<int> work_with_others(const Launcher& launcher, const std::function<int(service::Companions&)>& work, const std::string& verb,
+                                    std::string& why) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw base::system_error(errno, "cannot make a pipe");
   std::cout.flush();
@@ -204,10 +205,10 @@ std::optional<int> work_with_others(const Launcher& launcher, const std::functio
     work_in_child(ends[1], launcher, work);
   }
   close(ends[1]);
-  const auto word = wait_for_word(ends[0], launcher);
+  const auto word = wait_for_word(ends[0], launcher, verb);
   close(ends[0]);
   if (!word) {
-    std::cerr << fmt::format("glean: not all of the {} have run `glean recover` within {}: this one goes on alone\n", launcher.describe(),
+    std::cerr << fmt::format("glean: not all of the {} have run `glean {}` within {}: this one goes on alone\n", launcher.describe(), verb,
                              base::exact_seconds(deadline_seconds()));
     kill(child, SIGKILL);
   }
@@ -220,7 +221,7 @@ std::optional<int> work_with_others(const Launcher& launcher, const std::functio
 
 }  // namespace
 
-int with_companions(bool needs_others, const std::function<int(service::Companions&, const std::string&)>& work) {
+int with_companions(bool needs_others, const std::function<int(service::Companions&, const std::string&)>& work, const std::string& verb) {
   const Launcher launcher = find_launcher([](const char* variable) { return std::getenv(variable); });
   std::string why_alone;
   if (launcher.count > 1) {
@@ -231,7 +232,7 @@ int with_companions(bool needs_others, const std::function<int(service::Companio
       why_alone = fmt::format("MPI cannot be started among the {}: {}", launcher.describe(), launcher.advice());
     } else if (is_together) {
       const auto together = [&](service::Companions& companions) { return work(companions, ""); };
-      if (const auto status = work_with_others(launcher, together, why_alone)) return *status;
+      if (const auto status = work_with_others(launcher, together, verb, why_alone)) return *status;
     }
   }
   return work(*service::no_companions(), why_alone);

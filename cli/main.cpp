@@ -72,11 +72,12 @@ int main(int argc, char** argv) {
   CLI::App app("Gets the output of parallel programs off their ranks and into files, in the background.", "glean");
   app.set_version_flag("--version", "glean " GLEAN_VERSION);
   app.require_subcommand(1);
-  app.footer("Manual pages: glean(1), glean-config(1), glean-container(1), glean-convert(1), glean-doctor(1), glean-join(1),\n"
-             "              glean-latest(1), glean-plan(1), glean-recover(1), glean-run(1), glean-simulate(1),\n"
-             "              glean-stage(1), glean-topology(1), glean-verify(1), glean.toml(5), glean-machine(5)");
+  app.footer("Manual pages: glean(1), glean-calibrate(1), glean-config(1), glean-container(1), glean-convert(1),\n"
+             "              glean-doctor(1), glean-join(1), glean-latest(1), glean-plan(1), glean-recover(1), glean-run(1),\n"
+             "              glean-simulate(1), glean-stage(1), glean-topology(1), glean-verify(1), glean.toml(5), glean-machine(5)");
 
   int exit_code = glean::cli::success;
+  glean::cli::add_calibrate(app, exit_code);
   glean::cli::add_config(app, exit_code);
   glean::cli::add_container(app, exit_code);
   glean::cli::add_convert(app, exit_code);

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "calibrate/memory.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "calibrate/seconds_now.hpp"
+
+namespace glean::calibrate {
+namespace {
+
+class Socket {
+ public:
+  explicit Socket(int descriptor) : descriptor_(descriptor) {
+    if (descriptor < 0) throw base::system_error(errno, "cannot make a connection within this node");
+  }
+  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Socket& operator=(Socket&&) = delete;
+  ~Socket() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  void end() { shutdown(descriptor_, SHUT_RDWR); }
+
+ private:
+  int descriptor_;
+};
+
+struct Connection {
+  Socket near, far;
+};
+
+Connection connect_to_self() {
+  Socket listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  Socket near(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (bind(listener.descriptor(), generic, length) != 0 || listen(listener.descriptor(), 1) != 0 ||
+      getsockname(listener.descriptor(), generic, &length) != 0 || connect(near.descriptor(), generic, length) != 0) {
+    throw base::system_error(errno, "cannot make a connection within this node");
+  }
+  Socket far(accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC));
+  const int yes = 1;
+  for (const Socket* each : {&near, &far}) setsockopt(each->descriptor(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  return {std::move(near), std::move(far)};
+}
+
+// So many connections, a thread at the far end of each that sends until it is ended; samples of what this thread takes in.
+Figure rate_of(int senders, double seconds) {
+  std::vector<Connection> connections;
+  std::vector<pollfd> waits;
+  for (int i = 0; i < senders; ++i) {
+    connections.push_back(connect_to_self());
+    waits.push_back({.fd = connections.back().near.descriptor(), .events = POLLIN, .revents = 0});
+  }
+  std::atomic<bool> ends{false};
+  std::vector<std::thread> threads;
+  for (Connection& each : connections) {
+    threads.emplace_back([&] {
+      const std::vector<char> data(base::MiB, 'x');
+      while (!ends && send(each.far.descriptor(), data.data(), data.size(), MSG_NOSIGNAL) > 0) {}
+    });
+  }
+  Figure figure;
+  std::vector<char> room(base::MiB);
+  const double end = seconds_now() + seconds;
+  while (seconds_now() < end) {
+    double bytes = 0;
+    const double begin = seconds_now(), enough = begin + seconds / 5;
+    while (seconds_now() < enough) {
+      if (poll(waits.data(), waits.size(), 100) <= 0) continue;
+      for (const pollfd& each : waits) {
+        if ((each.revents & POLLIN) == 0) continue;
+        const ssize_t came = recv(each.fd, room.data(), room.size(), 0);
+        bytes += came > 0 ? static_cast<double>(came) : 0;
+      }
+    }
+    figure.samples.push_back(bytes / (seconds_now() - begin));
+  }
+  ends = true;
+  for (Connection& each : connections) each.near.end();
+  for (std::thread& each : threads) each.join();
+  return figure;
+}
+
+Figure message_time(double seconds) {
+  Connection connection = connect_to_self();
+  std::thread echo([&] {
+    char byte = 0;
+    while (recv(connection.far.descriptor(), &byte, 1, 0) == 1 && send(connection.far.descriptor(), &byte, 1, MSG_NOSIGNAL) == 1) {}
+  });
+  Figure figure;
+  const double end = seconds_now() + seconds;
+  bool is_up = true;
+  while (is_up && seconds_now() < end) {
+    constexpr int rounds = 200;
+    const double begin = seconds_now();
+    char byte = 'x';
+    for (int i = 0; i < rounds && is_up; ++i) {
+      is_up = send(connection.near.descriptor(), &byte, 1, MSG_NOSIGNAL) == 1 && recv(connection.near.descriptor(), &byte, 1, 0) == 1;
+    }
+    if (is_up) figure.samples.push_back((seconds_now() - begin) / (2 * rounds));
+  }
+  connection.near.end();
+  echo.join();
+  return figure;
+}
+
+}  // namespace
+
+Figure copy_rate(double seconds) {
+  const std::vector<char> from(64 * base::MiB, 'x');
+  std::vector<char> to(from.size(), 'y');   // the pages are there
+  Figure figure;
+  const double end = seconds_now() + seconds;
+  do {
+    const double begin = seconds_now();
+    std::memcpy(to.data(), from.data(), from.size());
+    asm volatile("" : : "r"(to.data()) : "memory");   // the copy is used
+    figure.samples.push_back(static_cast<double>(from.size()) / (seconds_now() - begin));
+  } while (seconds_now() < end);
+  return figure;
+}
+
+Loopback measure_loopback(double seconds) {
+  return {.link_rate = rate_of(1, seconds * 0.4), .receive_rate = rate_of(4, seconds * 0.4), .message_time = message_time(seconds * 0.2)};
+}
+
+}  // namespace glean::calibrate
