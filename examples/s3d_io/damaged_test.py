@@ -55,6 +55,12 @@ class Damaged(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("'hdf4'", result.stdout)
 
+    def test_a_directory_that_is_not_there_is_named(self):
+        result = run(2, "--directory", "/nowhere/out")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(result.stdout.count('there is no directory "/nowhere/out"'), 1)
+        self.assertNotIn("glean", result.stdout)
+
     def test_a_number_that_is_none_is_named(self):
         result = run(1, "--dumps", "many")
         self.assertNotEqual(result.returncode, 0)

@@ -32,6 +32,7 @@ contains
     type(choices) :: chosen
     character(len=1000) :: word, value
     integer :: i, status
+    logical :: is_there
     i = 1
     do while (i <= command_argument_count())
       call get_command_argument(i, word)
@@ -67,6 +68,11 @@ contains
     end do
     if (chosen%dumps < 0 .or. chosen%steps < 0 .or. any(chosen%block < 1) .or. any(chosen%grid < 0)) then
       if (speaks) write (error_unit, '(a)') 's3d_io: numbers must not be negative, and a block has cells'//new_line('a')//usage
+      error stop
+    end if
+    inquire (file=trim(chosen%directory)//'/.', exist=is_there)
+    if (.not. is_there) then
+      if (speaks) write (error_unit, '(3a)') 's3d_io: there is no directory "', trim(chosen%directory), '"'
       error stop
     end if
   end function read_command_line

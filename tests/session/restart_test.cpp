@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "ranks.hpp"
 
@@ -201,6 +203,27 @@ TEST_F(Restarts, OfModePassthrough) {
   alone([&] { age("chk_1.nc", 1); });
 
   EXPECT_EQ(value_in(session.restart(path("chk_*.nc"))), 2);
+  session.close();
+}
+
+// None takes as long as the limit, all take longer.
+TEST_F(Restarts, WaitForAllOutputsTogetherNoLongerThanTheyAreTold) {
+  if (size_ < 2) GTEST_SKIP() << "needs two ranks";
+  Session session(MPI_COMM_WORLD, with({}));
+  std::vector<Simple> files;
+  for (const char* name : {"chk_1.nc", "chk_2.nc", "chk_3.nc"}) {
+    files.emplace_back(session, path(name));
+    files.back().whole_step(1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (Simple& file : files) {
+    if (rank_ == size_ - 1) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    file.out.close();
+  }
+
+  EXPECT_ERROR((void)session.restart(path("chk_*.nc"), 0.8), Errc::timeout, "has not closed");
+
+  EXPECT_EQ(value_in(session.restart(path("chk_*.nc"))), 1);
   session.close();
 }
 

@@ -112,7 +112,11 @@ std::optional<std::string> real_path(const std::string& path) {
 std::string resolved_path(const std::string& path) {
   const fs::path target = follow_links(path);
   const auto directory = real_path(target.parent_path().string());
-  if (!directory) throw Error(Errc::not_found, "cannot find '" + path + "': " + std::generic_category().message(errno));
+  if (!directory) {
+    const std::string why = errno == ENOENT ? "there is no directory '" + target.parent_path().string() + "'"
+                                            : std::generic_category().message(errno);
+    throw Error(Errc::not_found, "cannot find '" + path + "': " + why);
+  }
   return (fs::path(*directory) / target.filename()).string();
 }
 
