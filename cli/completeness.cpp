@@ -19,15 +19,32 @@ namespace {
 
 using base::Bytes;
 
-// Why a file cannot be judged by a header; empty: it begins like a classic NetCDF file.
-std::string foreign(const std::string& path) {
+// What a file without checksums has to be like.
+enum class Kind { netcdf, hdf5, other };
+
+Kind kind_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string begin(8, '\0');
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (!file && file.gcount() == 0) return "it cannot be read";
-  if (begin == "\x89HDF\r\n\x1a\n") return "it is an HDF5 file, which is not validated without checksums";
-  const bool classic = begin.starts_with("CDF") && (begin[3] == 1 || begin[3] == 2 || begin[3] == 5);
-  return classic ? "" : "it is not a NetCDF file (CDF-1, CDF-2, CDF-5), and has no checksums";
+  if (begin == "\x89HDF\r\n\x1a\n") return Kind::hdf5;
+  return begin.starts_with("CDF") && (begin[3] == 1 || begin[3] == 2 || begin[3] == 5) ? Kind::netcdf : Kind::other;
+}
+
+// Empty: nothing is wrong as far as the header and the length tell.
+std::string wrong_by_header(const std::string& path, Bytes bytes, HeaderReader& headers) {
+  if (bytes == 0) return "it is empty";
+  switch (kind_of(path)) {
+    case Kind::netcdf: {
+      const store::Header header = headers.read(path);
+      return store::wrong_length(header.layout, header.records, bytes).value_or("");
+    }
+    case Kind::hdf5: {
+      store::SystemCalls calls;
+      return store::why_incomplete_hdf5(calls, path).value_or("");
+    }
+    case Kind::other: break;
+  }
+  return "it is not a NetCDF file (CDF-1, CDF-2, CDF-5), no HDF5 file, and has no checksums";
 }
 
 Judgement by_sums(const std::string& path, const store::Sidecar& sidecar, Bytes bytes, Depth depth) {
@@ -61,13 +78,7 @@ Judgement judge(const std::string& path, Depth depth, bool sums_required, Header
       judgement.note = error.what();
     }
     if (sidecar) return by_sums(path, *sidecar, bytes, depth);
-    if (sums_required) judgement.reason = "it has no checksums";
-    else if (bytes == 0) judgement.reason = "it is empty";
-    else judgement.reason = foreign(path);
-    if (judgement.reason.empty()) {
-      const store::Header header = headers.read(path);
-      judgement.reason = store::wrong_length(header.layout, header.records, bytes).value_or("");
-    }
+    judgement.reason = sums_required ? "it has no checksums" : wrong_by_header(path, bytes, headers);
     judgement.complete = judgement.reason.empty();
     if (judgement.complete) judgement.by = "header";
   } catch (const std::exception& error) {

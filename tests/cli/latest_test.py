@@ -82,6 +82,23 @@ class Latest(WrittenTest):
             file.write(bytes(8))
         self.assertIn("counts no records", self.refused_for("chk_3.nc"))
 
+    def test_knows_how_long_hdf5_files_are(self):
+        try:
+            import h5py
+        except ImportError:
+            self.skipTest("there is no h5py")
+        for number in (1, 2, 3):
+            with h5py.File(self.directory / f"chk_{number}.nc", "w", libver="latest" if number == 3 else "earliest") as file:
+                file["v"] = [1.5] * 1000
+            os.utime(self.directory / f"chk_{number}.nc", (number, number))
+        self.assertEqual(self.latest("chk_*.nc"), (0, "chk_3.nc"))
+        newest = self.directory / "chk_3.nc"
+        whole = newest.read_bytes()
+        newest.write_bytes(whole[:-1])
+        self.assertIn("it ends 1 bytes before the end that its superblock states", self.refused_for("chk_3.nc"))
+        newest.write_bytes(whole + b"x")
+        self.assertIn("1 bytes lie behind the end that its superblock states", self.refused_for("chk_3.nc"))
+
     def test_refuses_garbage_foreign_formats_directories_and_links_that_lead_nowhere(self):
         newest = self.family()[2]
         for content, reason in ((b"\x89HDF\r\n\x1a\n" + bytes(1000), "HDF5"), (os.urandom(5000), "not a NetCDF file"),
