@@ -40,7 +40,7 @@ std::string wrong_by_header(const std::string& path, Bytes bytes, HeaderReader& 
     }
     case Kind::hdf5: {
       store::SystemCalls calls;
-      return store::why_incomplete_hdf5(calls, path).value_or("");
+      return store::why_incomplete_hdf5(store::InputFile(calls, path), std::nullopt).value_or("");
     }
     case Kind::other: break;
   }

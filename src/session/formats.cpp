@@ -16,8 +16,6 @@ namespace {
 constexpr const char* names[] = {"cdf1", "cdf2", "cdf5", "npy", "hdf5", "hdf5", "vtk"};   // as glean::Format
 static_assert(std::size(names) == static_cast<std::size_t>(Format::vtk) + 1);
 
-constexpr store::Bytes reader_window_bytes = 4 * base::MiB;
-
 constexpr store::CdfVersion cdf_versions[] = {store::CdfVersion::cdf1, store::CdfVersion::cdf2, store::CdfVersion::cdf5};
 
 store::Formats all_formats() {
@@ -72,7 +70,9 @@ void require_one_file(std::string_view path, Format format, int files) {
 
 std::unique_ptr<Reader> open_reader(const std::string& path) {
   static store::SystemCalls calls;
-  return std::make_unique<Reader>(calls, path, inspect, reader_window_bytes, hdf5_elements_by_module);
+  auto reader = std::make_unique<Reader>(calls, path, inspect);
+  reader->let_library_read(hdf5_elements_by_module);
+  return reader;
 }
 
 std::unique_ptr<Reader> open_reader(std::unique_ptr<store::FileSource> source, const std::string& path) {

@@ -24,7 +24,6 @@
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "store/completeness.hpp"
-#include "store/format/hdf5/superblock.hpp"
 
 namespace glean::session {
 namespace {
@@ -136,12 +135,7 @@ std::optional<std::string> why_not(Core& core, const std::string& path) {
   std::optional<std::string> why;
   const auto error = caught([&] {
     store::SystemCalls calls;
-    if (!store::find_hdf5_superblock(store::InputFile(calls, path))) {
-      static_cast<void>(open_file(path));
-      why = store::why_incomplete_cdf(calls, path);
-      return;
-    }
-    why = store::why_incomplete_hdf5(calls, path);
+    why = store::why_incomplete(calls, path);
     if (why) return;
     const auto file = open_file(path);
     const auto& variables = file->variables();

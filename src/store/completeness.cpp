@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -79,8 +81,7 @@ std::optional<std::string> why_incomplete_cdf(const InputFile& file, const std::
   return wrong_length(*sidecar, bytes);
 }
 
-std::optional<std::string> why_incomplete_hdf5(SystemCalls& calls, const std::string& path) {
-  const InputFile file(calls, path);
+std::optional<std::string> why_incomplete_hdf5(const InputFile& file, const std::optional<Sidecar>& sidecar) {
   const Bytes bytes = file.bytes();
   const auto superblock = find_hdf5_superblock(file);
   if (!superblock) throw base::Error(base::Errc::io, "it has no superblock of HDF5 that is known");
@@ -88,12 +89,20 @@ std::optional<std::string> why_incomplete_hdf5(SystemCalls& calls, const std::st
     return fmt::format("it ends {} bytes before the end that its superblock states: it was cut short, or not closed",
                        superblock->end - bytes);
   }
-  if (const auto sidecar = read_sidecar(calls, path)) return wrong_length(*sidecar, bytes);
+  if (sidecar) return wrong_length(*sidecar, bytes);
   if (bytes > superblock->end) {
     return fmt::format("{} bytes lie behind the end that its superblock states: it was not closed, or something was appended",
                        bytes - superblock->end);
   }
   return std::nullopt;
+}
+
+std::optional<std::string> why_incomplete(SystemCalls& calls, const std::string& path) {
+  const InputFile file(calls, path);
+  if (find_hdf5_superblock(file)) return why_incomplete_hdf5(file, read_sidecar(calls, path));
+  std::array<std::byte, 3> start{};
+  if (file.read(start, 0) == start.size() && std::memcmp(start.data(), "CDF", start.size()) == 0) return why_incomplete_cdf(calls, path);
+  throw base::Error(base::Errc::io, "it is no NetCDF file (CDF-1, CDF-2, CDF-5), and no HDF5 file");
 }
 
 }  // namespace glean::store

@@ -34,6 +34,8 @@ namespace glean::store {
 [[nodiscard]] std::optional<std::string> why_incomplete_cdf(const InputFile& file, const std::optional<Sidecar>& sidecar);
 
 // As above, of an HDF5 file: by the length in its sidecar, or the one that its superblock states. Reads nothing else of the file.
-[[nodiscard]] std::optional<std::string> why_incomplete_hdf5(SystemCalls& calls, const std::string& path);
+[[nodiscard]] std::optional<std::string> why_incomplete_hdf5(const InputFile& file, const std::optional<Sidecar>& sidecar);
+// Of either.
+[[nodiscard]] std::optional<std::string> why_incomplete(SystemCalls& calls, const std::string& path);
 
 }  // namespace glean::store

@@ -54,9 +54,8 @@ void Arrival::convert(std::byte* stored_bytes, std::byte* values, std::size_t co
   out_of_range_ += converter(external_, memory_, Stored{native, false})(stored_bytes, values, count, no_fill.data()).count;
 }
 
-FileReader::FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes, ByLibrary by_library) try
-    : path_(path), window_bytes_(window_bytes), file_(calls, path), contents_(inspected(file_, path, inspect)),
-      by_library_(std::move(by_library)) {
+FileReader::FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes) try
+    : path_(path), window_bytes_(window_bytes), file_(calls, path), contents_(inspected(file_, path, inspect)) {
 } catch (const base::Error& error) {
   if (error.code() != base::Errc::not_found) throw;
   throw base::Error(error.code(), error.what());   // the hint is one for files to write

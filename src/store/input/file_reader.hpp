@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mesh/box.hpp"
@@ -32,11 +33,12 @@ class FileReader {
                                        std::byte* values)>;
 
   // Throws not_found, permission, and what `inspect` throws, with "cannot read 'PATH'" in front. Rows of a box that lie close to each other
-  // are read together, at most `window_bytes` at once. `by_library` is for what `inspect` says that it is for.
-  FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB,
-             ByLibrary by_library = nullptr);
+  // are read together, at most `window_bytes` at once.
+  FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB);
   // Of a file that is somewhere else: `path` is what it is called there, and leads to nothing here.
   FileReader(std::unique_ptr<FileSource> source, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB);
+  // Before any of the variables is read of which `inspect` says so.
+  void let_library_read(ByLibrary by_library) { by_library_ = std::move(by_library); }
 
   [[nodiscard]] const std::vector<Variable>& variables() const { return contents_.variables; }   // index = id
   // Of that name. Throws not_found, unsupported where no type can hold its elements.

@@ -112,12 +112,12 @@ TEST_F(FileReading, LetsALibraryReadWhatOnlyThatCan) {
   variable_.by_library = {"v"};
   const auto inspect = [&](const InputFile&, const std::string&) { return FileContents{2, {variable_}, {}, {}, false}; };
   mesh::Box asked;
-  const FileReader from(calls_, path_, inspect, base::MiB,
-                        [&](const InputFile&, const FileContents::Variable&, std::uint64_t, const mesh::Box& box, std::byte* values) {
-                          asked = box;
-                          const std::int32_t numbers[] = {7, 300};
-                          std::memcpy(values, numbers, sizeof numbers);
-                        });
+  FileReader from(calls_, path_, inspect);
+  from.let_library_read([&](const InputFile&, const FileContents::Variable&, std::uint64_t, const mesh::Box& box, std::byte* values) {
+    asked = box;
+    const std::int32_t numbers[] = {7, 300};
+    std::memcpy(values, numbers, sizeof numbers);
+  });
   const mesh::Box box{{1, 1}, {1, 2}};
 
   EXPECT_EQ(read<std::int32_t>(from, 0, box, mesh::Type::int32), (std::vector<std::int32_t>{7, 300}));
