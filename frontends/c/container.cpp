@@ -34,6 +34,19 @@ struct glean_task_input {
 
 namespace {
 
+// What is refused here, too, makes the container fail on all ranks.
+template <class Body>
+glean_status writing_call(glean_task_file* task_file, Body&& body) noexcept {
+  return call(task_file, [&] {
+    try {
+      std::forward<Body>(body)();
+    } catch (const glean::Error& error) {
+      task_file->file.fail(error);
+      throw;
+    }
+  });
+}
+
 struct Creation {
   std::string path;
   glean::ContainerOptions options;
@@ -78,12 +91,18 @@ glean_status glean_container_create(glean_session* session, const char* path, co
 
 const char* glean_task_file_message(const glean_task_file* task_file) { return task_file == nullptr ? "" : task_file->message.c_str(); }
 
+glean_status glean_task_file_fail(glean_task_file* task_file, glean_status status, const char* why) {
+  return call(task_file, [&] { task_file->file.fail(glean::Error(glean::c::errc_of(status), required(why, "why"))); });
+}
+
 glean_status glean_task_file_begin_file(glean_task_file* task_file, const char* name) {
-  return call(task_file, [&] { task_file->file.begin_file(required(name, "name")); });
+  return writing_call(task_file, [&] { task_file->file.begin_file(required(name, "name")); });
 }
 
 glean_status glean_task_file_write(glean_task_file* task_file, const void* data, size_t bytes) {
-  return call(task_file, [&] { task_file->file.write_bytes(required_array(static_cast<const char*>(data), bytes, "data"), bytes); });
+  return writing_call(task_file, [&] {
+    task_file->file.write_bytes(required_array(static_cast<const char*>(data), bytes, "data"), bytes);
+  });
 }
 
 glean_status glean_task_file_ensure_free_space(glean_task_file* task_file, uint64_t bytes) {

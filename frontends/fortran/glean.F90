@@ -4,7 +4,7 @@
 ! indices map to the file; docs/api.md puts the calls of all languages side by side.
 module glean
   use glean_values
-  use glean_handles, only: glean_session, glean_output, glean_input
+  use glean_handles, only: glean_session, glean_output, glean_input, glean_task_file, glean_container, glean_task_input
   use glean_sessions
   use glean_definitions
   use glean_grids
@@ -13,6 +13,8 @@ module glean
   use glean_puts
   use glean_inputs
   use glean_reads
+  use glean_containers
+  use glean_tasks
   implicit none
   public
 end module glean

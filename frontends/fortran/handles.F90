@@ -6,14 +6,16 @@ module glean_handles
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_null_char, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: error_unit, int64
   use glean_values, only: GLEAN_INVALID_ARGUMENT, GLEAN_OK
+  use glean_container_calls, only: c_container_message, c_task_file_fail, c_task_file_message, c_task_input_message
   use glean_c_calls, only: c_input_message, c_output_fail, c_output_message, c_session_message, c_strlen
   implicit none
   private
-  public :: glean_session, glean_output, glean_input, handle_state, block_list
-  public :: OF_SESSION, OF_OUTPUT, OF_INPUT, new_state, forget_state, handle_of, finish, refuse, message_of, text_of, c_text
+  public :: glean_session, glean_output, glean_input, glean_task_file, glean_container, glean_task_input, handle_state, block_list
+  public :: OF_SESSION, OF_OUTPUT, OF_INPUT, OF_TASK_FILE, OF_CONTAINER, OF_TASK_INPUT
+  public :: new_state, forget_state, handle_of, finish, refuse, message_of, text_of, c_text
 
   enum, bind(C)
-    enumerator :: OF_SESSION = 1, OF_OUTPUT, OF_INPUT
+    enumerator :: OF_SESSION = 1, OF_OUTPUT, OF_INPUT, OF_TASK_FILE, OF_CONTAINER, OF_TASK_INPUT
   end enum
 
   ! What this rank puts of a variable: (dimensions, blocks), from 0, slowest first, as C has it.
@@ -30,7 +32,7 @@ module glean_handles
     ! The first failure that no `stat` was told of yet, and what was printed last.
     integer :: kept_status = GLEAN_OK
     character(len=:), allocatable :: kept, printed
-    type(handle_state), pointer :: session => null()   ! of an output or input
+    type(handle_state), pointer :: session => null()   ! of an output, input or container; of a task of a container that
     ! Of a session: how many outputs and inputs speak of it, and whether it was given back before them.
     integer :: users = 0
     logical :: given_back = .false.
@@ -51,6 +53,18 @@ module glean_handles
   type :: glean_input
     type(handle_state), pointer :: inside => null()
   end type glean_input
+
+  type :: glean_task_file
+    type(handle_state), pointer :: inside => null()
+  end type glean_task_file
+
+  type :: glean_container
+    type(handle_state), pointer :: inside => null()
+  end type glean_container
+
+  type :: glean_task_input
+    type(handle_state), pointer :: inside => null()
+  end type glean_task_input
 
 contains
 
@@ -81,14 +95,16 @@ contains
     nullify (state)
   end subroutine forget_state
 
-  subroutine leave_session(state)
+  recursive subroutine leave_session(state)
     type(handle_state), intent(inout) :: state
     if (state%kept_status /= GLEAN_OK .and. state%session%kept_status == GLEAN_OK) then
       state%session%kept_status = state%kept_status
       state%session%kept = state%kept
     end if
     state%session%users = state%session%users - 1
-    if (state%session%given_back .and. state%session%users == 0) deallocate (state%session)
+    if (.not. state%session%given_back .or. state%session%users > 0) return
+    if (associated(state%session%session)) call leave_session(state%session)   ! it was a container
+    deallocate (state%session)
   end subroutine leave_session
 
   function handle_of(state) result(handle)
@@ -129,7 +145,13 @@ contains
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     integer(c_int) :: status
-    status = c_output_fail(handle_of(state), GLEAN_INVALID_ARGUMENT, c_text(wrong))
+    if (associated(state)) then
+      if (state%kind == OF_TASK_FILE) then
+        status = c_task_file_fail(state%handle, GLEAN_INVALID_ARGUMENT, c_text(wrong))
+      else
+        status = c_output_fail(state%handle, GLEAN_INVALID_ARGUMENT, c_text(wrong))
+      end if
+    end if
     call finish(state, call, GLEAN_INVALID_ARGUMENT, stat, errmsg, wrong)
   end subroutine refuse
 
@@ -186,6 +208,12 @@ contains
         message = text_of(c_session_message(state%handle))
       case (OF_OUTPUT)
         message = text_of(c_output_message(state%handle))
+      case (OF_TASK_FILE)
+        message = text_of(c_task_file_message(state%handle))
+      case (OF_CONTAINER)
+        message = text_of(c_container_message(state%handle))
+      case (OF_TASK_INPUT)
+        message = text_of(c_task_input_message(state%handle))
       case default
         message = text_of(c_input_message(state%handle))
       end select

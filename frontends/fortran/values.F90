@@ -114,6 +114,18 @@ module glean_values
     character(len=GLEAN_NAME_LENGTH), allocatable :: dimension_names(:)
   end type glean_variable_description
 
+  ! A task of a container, and a logical file in it. `task` is the rank of MPI that has written it.
+  type :: glean_container_task_description
+    integer :: task = 0
+    integer(int64) :: chunks = 0, bytes = 0
+  end type glean_container_task_description
+
+  type :: glean_container_file_description
+    character(len=:), allocatable :: name
+    integer :: task = 0
+    integer(int64) :: begin = 0, bytes = 0
+  end type glean_container_file_description
+
   ! An attribute of a file or variable.
   type :: glean_attribute_description
     character(len=:), allocatable :: name

@@ -67,6 +67,9 @@ GLEAN_CHECKED glean_status glean_task_file_begin_file(glean_task_file *task_file
  * when `bytes` is 0. Local. */
 GLEAN_CHECKED glean_status glean_task_file_write(glean_task_file *task_file, const void *data, size_t bytes);
 
+/* For what a program or a language binding refuses by itself: as if a write of this rank had failed with `status` and `why`. Local. */
+GLEAN_CHECKED glean_status glean_task_file_fail(glean_task_file *task_file, glean_status status, const char *why);
+
 /* The next `bytes` bytes will be in one chunk. GLEAN_INVALID_ARGUMENT where they do not fit in any. Local. */
 GLEAN_CHECKED glean_status glean_task_file_ensure_free_space(glean_task_file *task_file, uint64_t bytes);
 

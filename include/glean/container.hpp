@@ -27,6 +27,7 @@ namespace glean {
 inline namespace v0 {
 
 enum class Level;   // glean/glean.hpp
+class Error;
 
 struct ContainerOptions {
   std::uint64_t chunk_bytes = 1 << 20;   // of this rank: about what it writes, for it gets more chunks if it writes more
@@ -47,7 +48,7 @@ struct ContainerFile {
   std::uint64_t begin = 0, bytes = 0;   // within the task
 };
 
-// What this rank writes of a container.
+// What this rank writes of a container. If begin_file or write throws, the container is not published, even if the program goes on.
 class TaskFile {
  public:
   TaskFile(TaskFile&&) noexcept;
@@ -65,6 +66,9 @@ class TaskFile {
     write_bytes(values.data(), values.size_bytes());
   }
   void write_bytes(const void* data, std::size_t bytes);
+  // For what a program or a language binding refuses by itself: as if a write of this rank had thrown `error`, so that nothing is
+  // published, and close() tells all ranks. Local.
+  void fail(const Error& error);
   // The next `bytes` bytes will be in one chunk: begins another one if they do not fit into this. Throws invalid_argument where they do not
   // fit in any. Local.
   void ensure_free_space(std::uint64_t bytes);

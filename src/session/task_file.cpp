@@ -110,7 +110,7 @@ void TaskFile::Impl::poisoning(Action action) {
   try {
     action();
   } catch (const base::Error& error) {
-    if (!failure_) failure_ = error;
+    fail(error);
     throw;
   }
 }
@@ -120,12 +120,17 @@ void TaskFile::Impl::end_file() {
   has_file_ = false;
 }
 
+void TaskFile::Impl::fail(const base::Error& error) {
+  if (!failure_) failure_ = error;
+}
+
 void TaskFile::Impl::begin_file(std::string_view name) {
   require_open("begin_file");
-  check_name(name);
-  if (!known_names_.emplace(name).second) {
+  poisoning([&] {
+    check_name(name);
+    if (known_names_.emplace(name).second) return;
     throw base::Error(base::Errc::invalid_argument, fmt::format("this rank has written a file '{}' before", name));
-  }
+  });
   end_file();
   names_.push_back({std::string(name), rank_of(layout_), writer_.bytes(), 0});
   has_file_ = true;
@@ -228,6 +233,11 @@ void TaskFile::begin_file(std::string_view name) {
 
 void TaskFile::write_bytes(const void* data, std::size_t bytes) {
   task_call(impl_.get(), [&](Impl& impl) { impl.write({static_cast<const std::byte*>(data), bytes}); });
+}
+
+void TaskFile::fail(const Error& error) {
+  const std::string what = error.what();   // with the hint
+  task_call(impl_.get(), [&](Impl& impl) { impl.fail(base::Error(static_cast<base::Errc>(error.code()), what)); });
 }
 
 void TaskFile::ensure_free_space(std::uint64_t bytes) {

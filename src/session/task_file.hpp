@@ -32,6 +32,7 @@ class TaskFile::Impl {
 
   void begin_file(std::string_view name);
   void write(std::span<const std::byte> bytes);
+  void fail(const base::Error& error);
   void ensure_free_space(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t free_in_chunk() const { return writer_.free_in_chunk(); }
   [[nodiscard]] std::uint64_t position() const { return writer_.bytes(); }

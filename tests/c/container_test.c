@@ -51,7 +51,6 @@ static void a_container_is_written(glean_session *session, const char *path) {
   EXPECT(position == parts * part_bytes);
   EXPECT(glean_task_file_ensure_free_space(out, room + 1) == GLEAN_INVALID_ARGUMENT);
   EXPECT(strstr(glean_task_file_message(out), "do not fit") != NULL);
-  EXPECT(glean_task_file_write(out, NULL, 1) == GLEAN_INVALID_ARGUMENT);
   FILE_OK(glean_task_file_wait(out, GLEAN_WRITTEN));
   FILE_OK(glean_task_file_close(out));
   FILE_OK(glean_task_file_wait(out, GLEAN_DURABLE));
@@ -122,6 +121,16 @@ static void what_cannot_be_is_refused(glean_session *session, const char *path) 
   EXPECT(glean_container_create(session, path, &options, &out) == GLEAN_INVALID_ARGUMENT && out == NULL);
   EXPECT(strstr(glean_session_message(session), "tasks cannot be in") != NULL);
   EXPECT(glean_container_create(session, NULL, NULL, &out) == GLEAN_INVALID_ARGUMENT);
+  SESSION(glean_container_create(session, path, NULL, &out));
+  if (rank == 0) EXPECT(glean_task_file_write(out, NULL, 1) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_task_file_close(out) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(strstr(glean_task_file_message(out), "'data' is NULL") != NULL);
+  glean_task_file_free(out);
+  out = NULL;
+  SESSION(glean_container_create(session, path, NULL, &out));
+  FILE_OK(glean_task_file_fail(out, GLEAN_UNSUPPORTED, "of another shape"));
+  EXPECT(glean_task_file_close(out) == GLEAN_UNSUPPORTED);
+  glean_task_file_free(out);
   glean_container *all = NULL;
   EXPECT(glean_container_open(NULL, "nowhere.sion", &all, why, sizeof why) == GLEAN_NOT_FOUND && all == NULL);
   EXPECT(strstr(why, "nowhere.sion") != NULL);

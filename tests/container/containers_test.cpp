@@ -144,8 +144,6 @@ TEST_F(Containers, ATaskHasSeveralLogicalFiles) {
       const std::string text = text_of(static_cast<std::uint64_t>(100 * task_ + number), 1000 * static_cast<std::size_t>(number));
       out.write(std::span(text));
     }
-    EXPECT_ERROR(out.begin_file(name(task_, 2)), Errc::invalid_argument, "before");
-    EXPECT_ERROR(out.begin_file("../outside"), Errc::invalid_argument, "cannot be the name");
     out.close();
 
     const ContainerInput in = session.open_container(path("a.sion"));
@@ -260,6 +258,25 @@ TEST_F(Containers, AllThatIsWrongIsOneErrorOnAllRanks) {
     barrier();
     write(session, "a.sion", {});   // the session goes on
     expect_written(session.open_container(path("a.sion")));
+    barrier();
+  });
+}
+
+TEST_F(Containers, WhatOneRankIsRefusedAllAreToldWhenItIsClosed) {
+  in_session([&](Session& session) {
+    const bool is_it = task_ == tasks_ - 1;
+    const auto lose = [&](auto refused, const std::string& text) {
+      TaskFile out = session.create_container(path("a.sion"), {.name = "rank" + std::to_string(task_)});
+      if (is_it) refused(out);
+      out.write(std::span<const char>("more", 4));
+      EXPECT_ERROR(out.close(), Errc::invalid_argument, text);
+    };
+    lose([](TaskFile& out) { EXPECT_ERROR(out.begin_file("../outside"), Errc::invalid_argument, "../outside"); }, "cannot be the name");
+    const std::string mine = "rank" + std::to_string(task_);
+    lose([&](TaskFile& out) { EXPECT_ERROR(out.begin_file(mine), Errc::invalid_argument, mine); }, "before");
+    lose([](TaskFile& out) { out.fail(Error(Errc::invalid_argument, "of another shape")); }, "of another shape");
+    session.wait(Level::durable);
+    EXPECT_FALSE(exists("a.sion"));
     barrier();
   });
 }
