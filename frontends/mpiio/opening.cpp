@@ -336,6 +336,8 @@ int close_file(MPI_File* fh) noexcept {
     Session::captured().count(Call::close);
     file->close();
   });
+  session::Core& core = *file->session().core();
+  core.step_times().mark(file.get(), session::StepTimes::End::file, core.figures());
   file->session().remove(*fh);
   *fh = MPI_FILE_NULL;
   return code;

@@ -113,6 +113,14 @@ ordered_json full_pool_json(const Report& report) {
           {"steps_dropped", steps_dropped(report)}};
 }
 
+ordered_json steps_json(const Report& report) {
+  ordered_json steps = ordered_json::array();
+  for (const StepFigures& step : report.steps) {
+    steps.push_back({{"end_s", step.end_seconds}, {"blocked_seconds", step.blocked_seconds}, {"captured_bytes", step.captured_bytes}});
+  }
+  return steps;
+}
+
 ordered_json calls_json(const Report& report) {
   ordered_json calls = ordered_json::array();
   for (const auto& call : report.calls) {
@@ -257,10 +265,11 @@ double Report::staging_bytes_per_second() const {
 
 std::string to_json(const Report& report) {
   ordered_json per_rank = ordered_json::array();
-  std::uint64_t puts = 0;
+  std::uint64_t puts = 0, puts_of_boxes = 0;
   for (const auto& rank : report.ranks) {
     per_rank.push_back(base::seconds(rank.blocked_ns));
     puts += rank.puts;
+    puts_of_boxes += rank.puts_of_boxes;
   }
   ordered_json passthrough = ordered_json::array();
   for (const auto& output : report.passthrough) {
@@ -269,12 +278,15 @@ std::string to_json(const Report& report) {
   const ordered_json json = {
       {"schema", "glean-report-1"},
       {"ranks", report.ranks.size()},
+      {"nodes", report.nodes},
+      {"mode", report.mode},
       {"run_seconds", report.run_seconds},
       {"epoch_realtime_s", report.begin_realtime_seconds},
       {"setup_seconds", report.setup_seconds()},
       {"closing_seconds", report.closing_seconds()},
       {"blocked_seconds", {{"max", report.blocked_seconds()}, {"per_rank", per_rank}}},
       {"puts", puts},
+      {"puts_of_boxes", puts_of_boxes},
       {"captured_bytes", report.captured_bytes()},
       {"observed_bytes_per_second", report.observed_bytes_per_second()},
       {"raw_bytes_per_second", report.raw_bytes_per_second()},
@@ -289,6 +301,7 @@ std::string to_json(const Report& report) {
       {"outputs", outputs_json(report)},
       {"tuning", tuning_json(report)},
       {"passthrough", passthrough},
+      {"steps", steps_json(report)},
       {"calls", calls_json(report)},
       {"datasets", datasets_json(report)}};
   // Paths need not be UTF-8.

@@ -23,9 +23,17 @@ struct RankFigures {
   std::uint64_t closing_ns = 0;       // closing the session: waiting for the drain
   std::uint64_t captured_bytes = 0;   // copied into the pool, in memory types
   std::uint64_t puts = 0;
+  std::uint64_t puts_of_boxes = 0;    // not in one piece of the file: boxes of arrays of several dimensions
   capture::FullPoolPolicy::Figures full_pool;   // when the pool was full
   std::uint64_t steps_dropped = 0;    // the same on all ranks
   std::uint64_t notices = 0;          // what this rank has met that is said once in a job: a bit for each (session/core.hpp)
+};
+
+// From the end of the step before, or the begin, to the end of this one.
+struct StepFigures {
+  double end_seconds = 0;             // since the begin, rank 0
+  double blocked_seconds = 0;         // of the slowest rank
+  Bytes captured_bytes = 0;           // of all ranks
 };
 
 // An output that the format library wrote itself.
@@ -57,7 +65,10 @@ struct Report {
   std::uint64_t begin_ns = 0;              // CLOCK_MONOTONIC; times of the report count from here
   double begin_realtime_seconds = 0;       // since the epoch
   double run_seconds = 0;                  // of the session
+  std::string mode;                        // as settings call it
+  int nodes = 1;
   std::vector<RankFigures> ranks;
+  std::vector<StepFigures> steps;
   plan::NodePlan plan;                         // pool_bytes 0: the session had no pool
   Bytes pool_high_water_bytes = 0;
   Bytes spill_budget_bytes = 0;            // 0: nowhere to spill

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "base/job_end.hpp"
+#include "base/keys.hpp"
 #include "base/log.hpp"
 #include "service/recovery.hpp"
 #include "session/agreement.hpp"
@@ -405,9 +406,12 @@ void Core::write_report() {
   report::Report report;
   report.ranks.resize(static_cast<std::size_t>(ranks_));
   gather_bytes(job_comm(), &figures_, report.ranks.data(), sizeof figures_);
+  report.steps = step_times_.of_all(job_comm(), begin_ns_);
   if (drain_) report.drain = trace_of_all_nodes();
   if (rank_ != 0) return;
   tell_notices(report.ranks);
+  report.mode = base::find_key("mode")->print(settings());
+  report.nodes = nodes_ ? job_nodes().count() : 1;
   report.begin_ns = begin_ns_;
   report.begin_realtime_seconds = begin_realtime_seconds_;
   report.run_seconds = base::seconds(base::now_ns() - begin_ns_);

@@ -31,6 +31,7 @@
 #include "session/parts.hpp"
 #include "session/past_outputs.hpp"
 #include "session/pool_outputs.hpp"
+#include "session/step_times.hpp"
 
 namespace glean::session {
 
@@ -159,6 +160,7 @@ class Core {
 
   // -- what the report needs
   report::RankFigures& figures() { return figures_; }
+  StepTimes& step_times() { return step_times_; }
   std::vector<report::PassthroughFigures>& passthrough() { return passthrough_; }
   std::vector<report::CallFigures>& calls() { return calls_; }            // on rank 0
   std::vector<report::DatasetFigures>& datasets() { return datasets_; }   // on rank 0
@@ -236,6 +238,7 @@ class Core {
   std::vector<Backend*> direct_;
   std::set<std::string> warned_;
   report::RankFigures figures_;
+  StepTimes step_times_;
   std::vector<report::PassthroughFigures> passthrough_;
   std::vector<report::CallFigures> calls_;
   std::vector<report::DatasetFigures> datasets_;

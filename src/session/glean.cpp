@@ -157,6 +157,7 @@ void Output::fail(const Error& error) {
 
 void Output::end_step() {
   output_call(impl_.get(), OnError::poison, [](Impl& impl) { impl.end_step(); });
+  impl_->core().step_times().mark(impl_.get(), session::StepTimes::End::step, impl_->core().figures());
 }
 
 Variable Output::find_variable(std::string_view name) const {
@@ -179,6 +180,7 @@ bool Output::reached(Level level) {
 
 void Output::close() {
   output_call(impl_.get(), OnError::keep, [](Impl& impl) { impl.close(); });
+  impl_->core().step_times().mark(impl_.get(), session::StepTimes::End::file, impl_->core().figures());
 }
 
 void Output::close(Level level, double seconds) {

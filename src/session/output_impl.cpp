@@ -38,6 +38,16 @@ void check_name(const store::Format& format, const char* what, std::string_view 
          has_zero || format.flaw_of_name("a/b").empty() ? "" : "names begin with a letter, a digit or _, and have no slash");
 }
 
+// Rows or planes of an array that others have parts of, as boxes are, and not one run of elements.
+bool is_in_pieces(const mesh::Box& box, const std::vector<std::uint64_t>& shape) {
+  std::size_t first = 0;   // dimension that has more than one
+  while (first < box.count.size() && box.count[first] == 1) ++first;
+  for (std::size_t d = first + 1; d < box.count.size(); ++d) {
+    if (box.count[d] != shape[d]) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Output::Impl::Impl(std::shared_ptr<session::Core> core, std::string path, const store::Format& format,
@@ -312,7 +322,9 @@ void Output::Impl::put_all(Variable variable, Type memory, const void* data, std
     put_block(variable, b, block, internal(memory), {bytes, size, block.count, {}});
     bytes += block.elements() * size;
   }
-  if (expected != 0) ++core_->figures().puts;
+  if (expected == 0) return;
+  ++core_->figures().puts;
+  if (is_in_pieces(info.blocks.front(), info.shape)) ++core_->figures().puts_of_boxes;
 }
 
 void Output::Impl::put_box(Variable variable, std::span<const std::uint64_t> start, std::span<const std::uint64_t> count, Type memory,
@@ -345,6 +357,7 @@ void Output::Impl::put_box(Variable variable, std::span<const std::uint64_t> sta
   put_block(variable, static_cast<std::size_t>(block - info.blocks.begin()), inner, internal(memory),
             {static_cast<const std::byte*>(first), mesh::size_of(internal(memory)), inner.count, strides});
   ++core_->figures().puts;
+  if (is_in_pieces(inner, info.shape)) ++core_->figures().puts_of_boxes;
 }
 
 void Output::Impl::end_step() {

@@ -52,6 +52,19 @@ TEST_F(Report, HasFiguresThatAddUp) {
   EXPECT_EQ(all["schema"], "glean-report-1");
   EXPECT_EQ(all["ranks"], ranks);
   EXPECT_EQ(all["puts"], 6 * ranks);
+  EXPECT_EQ(all["mode"], "threaded");
+  EXPECT_GE(all["nodes"], 1);
+  EXPECT_EQ(all["puts_of_boxes"], 0);
+  ASSERT_EQ(all["steps"].size(), 4U);
+  std::uint64_t of_steps = 0;
+  double blocked_in_steps = 0;
+  for (const json& step : all["steps"]) {
+    of_steps += step["captured_bytes"].get<std::uint64_t>();
+    blocked_in_steps += step["blocked_seconds"].get<double>();
+  }
+  EXPECT_EQ(of_steps, bytes);
+  EXPECT_GT(blocked_in_steps, 0);
+  EXPECT_LT(all["steps"][0]["end_s"], all["steps"][3]["end_s"]);
   EXPECT_EQ(all["captured_bytes"], bytes);
   const double run = all["run_seconds"], most_blocked = all["blocked_seconds"]["max"];
   EXPECT_GT(run, 0);
