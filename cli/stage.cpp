@@ -107,7 +107,12 @@ std::vector<std::string> default_listen() {
 StagingService::Options service_options(const StageOptions& options) {
   StagingService::Options made;
   made.listen = options.listen.empty() ? default_listen() : options.listen;
-  for (const std::string& each : options.directories) made.directories.push_back(canonical_directory(each));
+  for (const std::string& each : options.directories) {
+    made.directories.push_back(canonical_directory(each));
+    std::string called = fs::absolute(each).lexically_normal().string();
+    if (called.size() > 1 && called.ends_with('/')) called.pop_back();
+    if (called != made.directories.back()) made.also_called.push_back(called);
+  }
   if (options.directories.empty()) made.directories.push_back(canonical_directory("."));
   made.key = find_or_make_key(key_file_of(options));
   const auto bytes = [](const std::string& text) { return base::parse_bytes(text).value_or(0); };

@@ -22,6 +22,7 @@ namespace {
 constexpr Bytes useful_job_memory = 16 * base::MiB;   // a job does not get less of a service that gives more
 constexpr Bytes request_max = base::GiB, request_unit = 4 * base::KiB;   // as the setting drain.request has it
 constexpr std::size_t last_jobs_max = 8;
+constexpr int control_threads = 8;   // some of them wait for the file system, for clients that read
 
 std::string this_host() {
   std::array<char, 256> name{};
@@ -36,7 +37,8 @@ bool is_in_memory(const std::string& pool) { return std::filesystem::exists("/de
 
 }  // namespace
 
-StagingService::StagingService(Options options) : options_(std::move(options)), host_(this_host()) {
+StagingService::StagingService(Options options)
+    : options_(std::move(options)), host_(this_host()), files_there_(file_options()) {
   if (options_.directories.empty()) throw base::Error(base::Errc::invalid_argument, "a staging service needs a directory to write in");
   if (options_.job_memory_bytes < smallest_job_memory || options_.memory_bytes < options_.job_memory_bytes) {
     throw base::Error(base::Errc::invalid_argument,
@@ -48,8 +50,10 @@ StagingService::StagingService(Options options) : options_(std::move(options)), 
   staging::ControlServer::Options of_server;
   of_server.listen = options_.listen;
   of_server.key = options_.key;
+  of_server.threads = control_threads;
+  of_server.gone = [this](std::uint64_t client) { files_there_.forget(client); };
   auto server = std::make_unique<staging::ControlServer>(
-      of_server, [this](const nlohmann::json& request, const staging::Peer&) { return handle(request); });
+      of_server, [this](const nlohmann::json& request, const staging::Peer& peer) { return handle(request, peer.connection); });
   const std::scoped_lock lock(mutex_);   // a client may be faster
   server_ = std::move(server);
 }
@@ -64,12 +68,13 @@ StagingService::~StagingService() {
 
 std::string StagingService::Job::name() const { return fmt::format("job '{}' (session {})", asked.label, asked.session); }
 
-nlohmann::json StagingService::handle(const nlohmann::json& request) {
+staging::Answer StagingService::handle(const nlohmann::json& request, std::uint64_t client) {
   const bool is_one = request.is_object() && request.contains("ask") && request["ask"].is_string();
   const std::string ask = is_one ? request["ask"].get<std::string>() : "";
   if (ask == "join") return join(staging::join_request_from(request));
   if (ask == "begin") return begin(staging::begin_request_from(request));
   if (ask == "status") return status();
+  if (StagerFiles::knows(ask)) return files_there_.answer(ask, request, client);
   throw base::Error(base::Errc::unsupported, fmt::format("this staging service does not know what '{}' is", ask),
                     "use the same version of GLEAN for the staging service and its clients");
 }

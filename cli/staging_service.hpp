@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "cli/stager_files.hpp"
 #include "plan/node_plan.hpp"
 #include "service/staged_job.hpp"
 #include "staging/control_server.hpp"
@@ -35,6 +36,7 @@ class StagingService {
   struct Options {
     std::vector<std::string> listen;        // as ControlServer has it
     std::vector<std::string> directories;   // where jobs may write: absolute, without symbolic links; at least one
+    std::vector<std::string> also_called;   // as clients may call them that ask for files: absolute
     wire::Key key{};
     Bytes memory_bytes = 0;                 // of the pools of all jobs
     Bytes job_memory_bytes = 0;             // of one, at most; the smallest is smallest_job_memory
@@ -109,7 +111,7 @@ class StagingService {
     bool only_lacks_storage = false;
   };
 
-  nlohmann::json handle(const nlohmann::json& request);
+  staging::Answer handle(const nlohmann::json& request, std::uint64_t client);
   nlohmann::json join(const staging::JoinRequest& request);
   nlohmann::json begin(const staging::BeginRequest& request);
   [[nodiscard]] service::StagerPlace::KeyMark mark_of(const std::string& session) const;
@@ -130,12 +132,15 @@ class StagingService {
   [[nodiscard]] std::vector<std::thread> take_ended_threads() { return std::exchange(ended_threads_, {}); }
 
   void join_ended_threads();
+  [[nodiscard]] StagerFiles::Options file_options();
+  [[nodiscard]] bool is_draining(const std::string& final_path);
   [[nodiscard]] static Files files_of(const drain::DrainTrace& trace);
   [[nodiscard]] nlohmann::json to_json(const Job& job) const;
   [[nodiscard]] nlohmann::json to_json(const Ended& ended) const;
 
   const Options options_;
   const std::string host_;
+  StagerFiles files_there_;
   const Clock::time_point started_ = Clock::now();
 
   std::mutex trying_;   // before the other one

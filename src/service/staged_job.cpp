@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "pool/futex.hpp"
+#include "pool/published.hpp"
 #include "service/left_output.hpp"
 
 namespace glean::service {
@@ -98,6 +99,17 @@ bool StagedJob::run() {
     const store::FileNames names = names_of(pool_, index).names;
     // A client publishes a raw output; and one in place may have been written again by another job.
     if (slot.is_bytes != 0 || names.working_path == names.final_path) only_lacks_storage_ = false;
+  }
+  return false;
+}
+
+bool StagedJob::is_draining(const std::string& final_path) const {
+  const std::uint64_t mark = pool::path_mark(final_path);
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool_.slot(index);
+    if (slot.path_mark.load(std::memory_order_acquire) != mark) continue;
+    if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
+    if (slot.nodes.job_closed.load(std::memory_order_acquire) != 0 && slot.error.load(std::memory_order_acquire) == 0) return true;
   }
   return false;
 }

@@ -48,6 +48,8 @@ class StagedJob {
   // What has become of the outputs so far. Any thread.
   [[nodiscard]] drain::DrainTrace trace() const { return engine_->trace(); }
   [[nodiscard]] const pool::Pool& pool() const { return pool_; }
+  // All ranks have closed an output that is to become this file, and it is not published yet. Any thread.
+  [[nodiscard]] bool is_draining(const std::string& final_path) const;
 
  private:
   void begin(const plan::NodePlan& plan, const std::vector<std::string>& directories, std::unique_ptr<transport::Messages> messages);

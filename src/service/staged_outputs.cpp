@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "service/staged_outputs.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-
 #include "drain/checksums.hpp"
 #include "pool/description.hpp"
 #include "pool/published.hpp"
@@ -13,26 +8,9 @@
 #include "store/posix/replaceable.hpp"
 
 namespace glean::service {
-namespace {
-
-bool is_below(const std::string& path, const std::string& directory) {
-  return directory == "/" || (path.starts_with(directory) && path.size() > directory.size() && path[directory.size()] == '/');
-}
-
-}  // namespace
-
-void StagedOutputs::require_allowed(const std::string& final_path) const {
-  const auto is_above = [&](const std::string& each) { return is_below(final_path, each); };
-  if (std::none_of(directories_.begin(), directories_.end(), is_above)) {
-    throw base::Error(base::Errc::permission, fmt::format("the stager writes below {} only, and '{}' is not there",
-                                                          fmt::join(directories_, ", "), final_path),
-                      "`glean stage --directory` says where it may write");
-  }
-}
 
 store::FileNames StagedOutputs::names_of(const store::FileNames& asked, bool refuses_existing) const {
-  const std::string final_path = store::resolved_path(asked.final_path);
-  require_allowed(final_path);
+  const std::string final_path = allowed_.resolve(asked.final_path);
   base::Publish publish = asked.working_path == asked.final_path ? base::Publish::in_place : base::Publish::rename;
   if (publish == base::Publish::rename && !refuses_existing && store::why_written_in_place(final_path)) publish = base::Publish::in_place;
   return store::choose_names(final_path, publish, refuses_existing, store::unique_in(asked.working_path));
@@ -49,7 +27,7 @@ std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder&
   std::optional<base::Error> refused;   // the first stager has it open, so the others do not throw
   if (description.is_bytes) {   // a client has made it, and publishes it
     try {
-      require_allowed(store::resolved_path(description.names.working_path));
+      static_cast<void>(allowed_.resolve(description.names.working_path));
     } catch (const base::Error& error) {
       if (asked.makes_file) throw;
       refused.emplace(error);

@@ -9,6 +9,7 @@
 
 #include "drain/engine.hpp"
 #include "nodes/openings.hpp"
+#include "service/allowed_paths.hpp"
 #include "store/posix/file.hpp"
 
 namespace glean::service {
@@ -19,7 +20,7 @@ class StagedOutputs final : public nodes::Openings {
   using Prepare = std::function<void(std::uint32_t index, std::uint64_t job_output)>;
   // Files are made below `directories`, absolute and without symbolic links, and nowhere else. Everything must outlive it.
   StagedOutputs(pool::Pool& pool, drain::Engine& engine, std::vector<std::string> directories, Prepare prepare = nullptr)
-      : pool_(pool), engine_(engine), directories_(std::move(directories)), prepare_(std::move(prepare)) {}
+      : pool_(pool), engine_(engine), allowed_(std::move(directories)), prepare_(std::move(prepare)) {}
 
   // Where the file is made for which a client asks: the working name follows from the one that the client has chosen, so a stager that
   // takes the place of another one finds the file. A symbolic link is followed. Throws permission when that is not below one of the
@@ -28,13 +29,11 @@ class StagedOutputs final : public nodes::Openings {
   [[nodiscard]] std::optional<pool::OutputKey> open(Asked& asked, pool::Recorder& recorder) override;
 
  private:
-  // Throws permission.
-  void require_allowed(const std::string& final_path) const;
   [[nodiscard]] std::optional<pool::OutputKey> claim_slot();
 
   pool::Pool& pool_;
   drain::Engine& engine_;
-  std::vector<std::string> directories_;
+  AllowedPaths allowed_;
   Prepare prepare_;
   store::SystemCalls calls_;
 };

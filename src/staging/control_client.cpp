@@ -75,17 +75,22 @@ class ControlClient::Link {
   Link(const std::string& address, const wire::Key& key, std::size_t message_bytes_max, Clock::time_point until);
   [[nodiscard]] static std::unique_ptr<Link> to_any(const std::vector<std::string>& addresses, const wire::Key& key,
                                                     std::size_t message_bytes_max, double deadline_seconds);
-  [[nodiscard]] nlohmann::json ask(const nlohmann::json& request, double deadline_seconds);
+  [[nodiscard]] std::vector<Answer> ask_all(const std::vector<nlohmann::json>& requests, double deadline_seconds);
   [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] bool is_connected() {
+    const std::scoped_lock lock(mutex_);
+    return loss_.empty();
+  }
 
  private:
-  struct Answer {
+  struct Said {
     ControlMessage::Kind kind{};
     std::string text;
+    std::vector<std::byte> bytes;
   };
 
   void prove(Clock::time_point until);
-  [[nodiscard]] Answer wait_for_answer(std::unique_lock<std::mutex>& lock, std::uint64_t number, double deadline_seconds);
+  [[nodiscard]] Said wait_for_answer(std::unique_lock<std::mutex>& lock, std::uint64_t number, double deadline_seconds);
   void move_bytes();
   void send_some();
   void take(std::span<const std::byte> bytes);
@@ -101,7 +106,7 @@ class ControlClient::Link {
   std::optional<base::Errc> refused_;   // if that is what the other side has said
   std::vector<std::byte> output_;
   std::uint64_t last_number_ = 0;
-  std::map<std::uint64_t, std::optional<Answer>> asked_;
+  std::map<std::uint64_t, std::optional<Said>> asked_;
 };
 
 // --- the beginning
@@ -175,24 +180,34 @@ std::unique_ptr<ControlClient::Link> ControlClient::Link::to_any(const std::vect
 
 // --- questions
 
-nlohmann::json ControlClient::Link::ask(const nlohmann::json& request, double deadline_seconds) {
-  const std::string text = to_text(request);
+std::vector<Answer> ControlClient::Link::ask_all(const std::vector<nlohmann::json>& requests, double deadline_seconds) {
+  std::vector<std::string> texts;
+  for (const auto& request : requests) texts.push_back(to_text(request));
   std::unique_lock lock(mutex_);
-  const std::uint64_t number = ++last_number_;
-  if (loss_.empty()) channel_.send(encode_control(ControlMessage::Kind::request, number, text));
-  asked_.try_emplace(number);
+  const std::uint64_t first = last_number_ + 1;
+  last_number_ += texts.size();
   struct Forget {   // an answer that comes later is of no use
-    std::map<std::uint64_t, std::optional<Answer>>& asked;
-    std::uint64_t number;
-    ~Forget() { asked.erase(number); }
-  } const forget{asked_, number};
-  const Answer answer = wait_for_answer(lock, number, deadline_seconds);
-  if (answer.kind == ControlMessage::Kind::error) throw error_from_text(answer.text);
-  return from_text(answer.text);
+    std::map<std::uint64_t, std::optional<Said>>& asked;
+    std::uint64_t begin, end;
+    ~Forget() { asked.erase(asked.lower_bound(begin), asked.lower_bound(end)); }
+  } const forget{asked_, first, last_number_ + 1};
+  for (std::uint64_t number = first; number < first + texts.size(); ++number) {
+    if (loss_.empty()) channel_.send(encode_control(ControlMessage::Kind::request, number, texts[number - first]));
+    asked_.try_emplace(number);
+  }
+  const auto begin = Clock::now();
+  std::vector<Answer> answers;
+  for (std::uint64_t number = first; number < first + texts.size(); ++number) {
+    const double gone = std::chrono::duration<double>(Clock::now() - begin).count();
+    Said said = wait_for_answer(lock, number, number == first ? deadline_seconds : std::max(0.0, deadline_seconds - gone));
+    if (said.kind == ControlMessage::Kind::error) throw error_from_text(said.text);
+    answers.emplace_back(from_text(said.text), std::move(said.bytes));
+  }
+  return answers;
 }
 
 // Of several threads that wait one waits for the socket, and takes what comes for all.
-ControlClient::Link::Answer ControlClient::Link::wait_for_answer(std::unique_lock<std::mutex>& lock, std::uint64_t number,
+ControlClient::Link::Said ControlClient::Link::wait_for_answer(std::unique_lock<std::mutex>& lock, std::uint64_t number,
                                                                  double deadline_seconds) {
   const auto deadline = in(deadline_seconds);
   for (send_some();;) {
@@ -254,7 +269,7 @@ void ControlClient::Link::take(std::span<const std::byte> bytes) {
     while (const auto message = channel_.receive(bytes)) {
       const ControlMessage answer = decode_control(*message);
       const auto found = asked_.find(answer.number);
-      if (found != asked_.end()) found->second = Answer{answer.kind, std::string(answer.text)};
+      if (found != asked_.end()) found->second = Said{answer.kind, std::string(answer.text), {answer.bytes.begin(), answer.bytes.end()}};
     }
   } catch (const base::Error& error) {
     loss_ = error.what();
@@ -266,7 +281,13 @@ ControlClient::ControlClient(const std::vector<std::string>& addresses, const wi
                              std::size_t message_bytes_max)
     : link_(Link::to_any(addresses, key, message_bytes_max, deadline_seconds)) {}
 ControlClient::~ControlClient() = default;
-nlohmann::json ControlClient::ask(const nlohmann::json& request, double deadline_seconds) { return link_->ask(request, deadline_seconds); }
+nlohmann::json ControlClient::ask(const nlohmann::json& request, double deadline_seconds) {
+  return std::move(link_->ask_all({request}, deadline_seconds).front().text);
+}
+std::vector<Answer> ControlClient::ask_all(const std::vector<nlohmann::json>& requests, double deadline_seconds) {
+  return link_->ask_all(requests, deadline_seconds);
+}
+bool ControlClient::is_connected() const { return link_->is_connected(); }
 const std::string& ControlClient::address() const { return link_->address(); }
 
 }  // namespace glean::staging

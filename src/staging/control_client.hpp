@@ -28,6 +28,11 @@ class ControlClient {
   // Throws base::Error: what the service's handler threw; timeout, after which others may still be asked; io when the connection is lost,
   // as from then on every call does: whether the service has done what it was asked is not known.
   [[nodiscard]] nlohmann::json ask(const nlohmann::json& request, double deadline_seconds);
+  // Asks all at once, and waits for all answers, at most so long: in the order of the requests. Throws as ask() does, what was the first of
+  // them to fail.
+  [[nodiscard]] std::vector<Answer> ask_all(const std::vector<nlohmann::json>& requests, double deadline_seconds);
+  // False once the connection is lost.
+  [[nodiscard]] bool is_connected() const;
   // The one of the addresses that it is connected to.
   [[nodiscard]] const std::string& address() const;
 

@@ -17,6 +17,10 @@ class RawClient {
  public:
   RawClient(const std::string& address, const wire::Key& key) : stranger_(address), channel_(wire::Side::connects, key, 1 << 20) {}
   void say_next() { stranger_.say(channel_.take_output()); }
+  void ask(std::span<const std::byte> message) {
+    channel_.send(message);
+    say_next();
+  }
   // Takes what comes, until the condition is met.
   template <class Condition>
   [[nodiscard]] bool hears(Condition condition) {
@@ -112,6 +116,44 @@ TEST(ControlLimits, LeaveRequestsInTheSocketThatAreTooManyAtOnce) {
   done.set_value();
   for (int i = 0; i < 10; ++i) EXPECT_EQ(all[static_cast<std::size_t>(i)].get(), i);
   EXPECT_EQ(of_other.get(), "x");
+}
+
+TEST(ControlLimits, CountAnswersThatAreNotTaken) {
+  auto options = options_at();
+  options.requests_max = 3;
+  constexpr std::size_t large = 1'000'000;   // more than what sockets keep, together
+  ControlServer server(options, [](const nlohmann::json& request, const Peer&) { return Answer(request, std::vector<std::byte>(large)); });
+  {
+    RawClient lazy(server.addresses().front(), options.key);
+    lazy.say_next();
+    ASSERT_TRUE(lazy.hears([](const wire::Channel& channel) { return channel.has_output(); }));
+    lazy.say_next();
+    ASSERT_TRUE(lazy.hears([](const wire::Channel& channel) { return channel.is_open(); }));
+    for (std::uint64_t i = 0; i < 30; ++i) lazy.ask(encode_control(ControlMessage::Kind::request, i, "1"));
+    EXPECT_TRUE(comes_true([&] { return server.counts().answer_bytes >= large; }));
+    EXPECT_LE(server.counts().answer_bytes, 3 * (large + 100));
+  }
+  EXPECT_TRUE(comes_true([&] { return server.counts().answer_bytes == 0; }));
+}
+
+TEST(ControlLimits, RefuseMessagesThatAreCutOrOfNoKind) {
+  const std::string bytes = "some bytes";
+  const auto message = encode_control(ControlMessage::Kind::answer_with_bytes, 7, "{}", std::as_bytes(std::span(bytes)));
+  const ControlMessage whole = decode_control(message);
+  EXPECT_EQ(whole.text, "{}");
+  EXPECT_EQ(whole.bytes.size(), bytes.size());
+  EXPECT_EQ(message.size(), control_message_overhead + 2 + bytes.size());
+  for (std::size_t size = 0; size < control_message_overhead + 2; ++size) {
+    EXPECT_EQ(error_of([&] { return decode_control(std::span(message).first(size)).number; }).code(), base::Errc::io) << size;
+  }
+  for (int kind = 4; kind < 256; ++kind) {
+    auto changed = message;
+    changed[0] = static_cast<std::byte>(kind);
+    EXPECT_EQ(error_of([&] { return decode_control(changed).number; }).code(), base::Errc::io) << kind;
+  }
+  auto too_long = message;   // a text of which not all is there
+  std::fill(too_long.begin() + 9, too_long.begin() + 17, std::byte{0xff});
+  EXPECT_EQ(error_of([&] { return decode_control(too_long).number; }).code(), base::Errc::io);
 }
 
 TEST(ControlLimits, KeepFloodsOfJunkFromAGoodClient) {

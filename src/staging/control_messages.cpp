@@ -33,20 +33,25 @@ constexpr std::array<NamedCode, 12> codes = {{
 
 }  // namespace
 
-std::vector<std::byte> encode_control(ControlMessage::Kind kind, std::uint64_t number, std::string_view text) {
+std::vector<std::byte> encode_control(ControlMessage::Kind kind, std::uint64_t number, std::string_view text,
+                                      std::span<const std::byte> bytes) {
   base::Encoder encoder;
   encoder.byte(static_cast<std::uint8_t>(kind));
   encoder.number(number);
+  if (kind == ControlMessage::Kind::answer_with_bytes) encoder.number(text.size());
   encoder.raw(std::as_bytes(std::span(text)));
+  encoder.raw(bytes);
   return encoder.take();
 }
 
 ControlMessage decode_control(std::span<const std::byte> bytes) {
   base::Decoder decoder(bytes, "a message");
-  const auto kind = decoder.choice<ControlMessage::Kind>(3, "kind of message");
+  const auto kind = decoder.choice<ControlMessage::Kind>(4, "kind of message");
   const auto number = decoder.number();
-  const auto rest = decoder.rest();
-  return {kind, number, {reinterpret_cast<const char*>(rest.data()), rest.size()}};
+  const bool has_bytes = kind == ControlMessage::Kind::answer_with_bytes;
+  const auto text = has_bytes ? decoder.bytes() : decoder.rest();
+  return {kind, number, {reinterpret_cast<const char*>(text.data()), text.size()},
+          has_bytes ? decoder.rest() : std::span<const std::byte>()};
 }
 
 std::string to_text(const nlohmann::json& value) {

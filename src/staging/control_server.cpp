@@ -78,6 +78,7 @@ struct ControlConnection {
   std::size_t sent = 0;            // of it
   int running = 0;                 // requests whose answers are not written
   int answered = 0;                // of these: in the output
+  std::size_t answer_bytes = 0;    // of these: counted by the server
   bool waits_to_read = false, waits_to_write = false;
 };
 
@@ -89,7 +90,7 @@ class ControlServer::Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
   [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
-  [[nodiscard]] Counts counts() const { return {connection_count_, unproved_count_, request_count_}; }
+  [[nodiscard]] Counts counts() const { return {connection_count_, unproved_count_, request_count_, answer_bytes_}; }
   void stop();
 
  private:
@@ -125,7 +126,7 @@ class ControlServer::Service {
   bool watches_strangers_ = false, is_stopping_ = false;
   std::uint64_t last_number_ = 0;
   std::array<std::byte, read_bytes> buffer_{};   // of whichever connection is read
-  std::atomic<std::size_t> connection_count_{0}, unproved_count_{0};
+  std::atomic<std::size_t> connection_count_{0}, unproved_count_{0}, answer_bytes_{0};
   std::atomic<std::uint64_t> request_count_{0};
   std::once_flag stopped_;
   std::thread thread_;
@@ -257,7 +258,9 @@ void ControlServer::Service::start(ControlConnection& connection, wire::Channel:
   if (decode_control(message).kind != ControlMessage::Kind::request) throw base::Error(base::Errc::io, "it sends what is no request");
   ++connection.running;
   asio::post(*pool_, [this, peer = connection.peer, message = std::move(message)] {
-    asio::post(loop_, [this, number = peer.connection, answer = answer_to(message, peer)] { on_answer(number, answer); });
+    auto answer = answer_to(message, peer);
+    answer_bytes_ += answer.size();
+    asio::post(loop_, [this, number = peer.connection, answer = std::move(answer)] { on_answer(number, answer); });
   });
 }
 
@@ -269,7 +272,9 @@ std::vector<std::byte> ControlServer::Service::answer_to(const wire::Channel::Me
     return bytes.size() <= options_.message_bytes_max ? bytes : encode({error.code(), "what failed takes too long to tell"});
   };
   try {
-    auto answer = encode_control(ControlMessage::Kind::answer, request.number, to_text(handler_(from_text(request.text), peer)));
+    const Answer said = handler_(from_text(request.text), peer);
+    const auto kind = said.bytes.empty() ? ControlMessage::Kind::answer : ControlMessage::Kind::answer_with_bytes;
+    auto answer = encode_control(kind, request.number, to_text(said.text), said.bytes);
     if (answer.size() <= options_.message_bytes_max) return answer;
     return refusal({base::Errc::io, fmt::format("the answer has {} bytes, more than {}", answer.size(), options_.message_bytes_max)});
   } catch (const base::Error& error) {
@@ -282,10 +287,14 @@ std::vector<std::byte> ControlServer::Service::answer_to(const wire::Channel::Me
 void ControlServer::Service::on_answer(std::uint64_t number, std::span<const std::byte> answer) {
   ++request_count_;
   const auto found = connections_.find(number);
-  if (found == connections_.end()) return;   // the client has gone
+  if (found == connections_.end()) {   // the client has gone
+    answer_bytes_ -= answer.size();
+    return;
+  }
   const ConnectionPtr connection = found->second;
   connection->channel.send(answer);
   ++connection->answered;
+  connection->answer_bytes += answer.size();
   write(connection);
 }
 
@@ -313,6 +322,7 @@ void ControlServer::Service::write(const ConnectionPtr& connection) {
   connection->output = {};
   connection->sent = 0;
   connection->running -= std::exchange(connection->answered, 0);
+  answer_bytes_ -= std::exchange(connection->answer_bytes, 0);
   if (is_stopping_) {
     if (connection->running == 0) drop(*connection, "the service stops");
   } else if (!connection->unread.empty() && connection->running < options_.requests_max) {
@@ -333,6 +343,8 @@ void ControlServer::Service::drop(ControlConnection& connection, const std::stri
   asio::error_code ignored;
   connection.descriptor.close(ignored);
   const std::uint64_t number = connection.peer.connection;
+  answer_bytes_ -= std::exchange(connection.answer_bytes, 0);
+  options_.gone(number);
   strangers_.erase(number);
   connections_.erase(number);   // which may be the end of the connection's memory
   count();

@@ -25,7 +25,7 @@ struct Peer {
 class ControlServer {
  public:
   // Called by several threads at once. A base::Error reaches the client as it is, another exception with code io.
-  using Handler = std::function<nlohmann::json(const nlohmann::json& request, const Peer& peer)>;
+  using Handler = std::function<Answer(const nlohmann::json& request, const Peer& peer)>;
 
   struct Options {
     std::vector<std::string> listen;   // "HOST:PORT", "[IPv6]:PORT", "unix:PATH"; port 0: a free one
@@ -36,6 +36,8 @@ class ControlServer {
     double proof_seconds = 10;         // until a client must have done so
     std::size_t message_bytes_max = default_message_bytes_max;
     int requests_max = 16;             // of one connection at once; more wait in its socket
+    // A connection is gone. It must not block, throw or call the server; a handler may still run for it.
+    std::function<void(std::uint64_t connection)> gone = [](std::uint64_t) {};
   };
 
   // Listens, and answers from now on. Throws base::Error.
@@ -50,8 +52,9 @@ class ControlServer {
   struct Counts {
     std::size_t connections = 0, unproved = 0;
     std::uint64_t requests = 0;   // answered since the start
+    std::size_t answer_bytes = 0; // of answers that clients have not taken yet
   };
-  [[nodiscard]] Counts counts() const;
+  [[nodiscard]] Counts counts() const;   // any thread, also from a handler
 
   // Takes no more connections and requests; returns when running handlers are done and clients have their answers, or did not take them
   // for two seconds. Not from a handler. A second call does nothing.

@@ -57,6 +57,36 @@ TEST(Control, AnswersManyThreadsOfManyClients) {
   for (auto& each : all) EXPECT_TRUE(each.get());
 }
 
+TEST(Control, AnswersWithBytes) {
+  const auto options = options_at();
+  std::vector<std::byte> bytes(1'000'000);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i);
+  ControlServer server(options, [&](const json& request, const Peer&) {
+    return Answer({{"n", request}}, {bytes.begin(), bytes.begin() + request.get<int>()});
+  });
+  ControlClient client(server.addresses(), options.key, long_enough);
+  const std::vector<json> requests = {1'000'000, 0, 1, 999'999};   // on their way at once
+  const auto answers = client.ask_all(requests, long_enough);
+  ASSERT_EQ(answers.size(), requests.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    EXPECT_EQ(answers[i].text, (json{{"n", requests[i]}}));
+    EXPECT_TRUE(std::equal(answers[i].bytes.begin(), answers[i].bytes.end(), bytes.begin(), bytes.begin() + requests[i].get<int>())) << i;
+  }
+  EXPECT_TRUE(client.is_connected());
+  EXPECT_TRUE(comes_true([&] { return server.counts().answer_bytes == 0; }));
+}
+
+TEST(Control, TellsWhenAConnectionIsGone) {
+  auto options = options_at();
+  std::promise<std::uint64_t> gone;
+  options.gone = [&](std::uint64_t connection) { gone.set_value(connection); };
+  ControlServer server(options, echo);
+  auto client = std::make_unique<ControlClient>(server.addresses(), options.key, long_enough);
+  const auto number = client->ask(1, long_enough)["by"].get<std::uint64_t>();
+  client.reset();
+  EXPECT_EQ(gone.get_future().get(), number);
+}
+
 TEST(Control, ThrowsWhatTheHandlerThrows) {
   const auto options = options_at();
   ControlServer server(options, echo);

@@ -14,6 +14,7 @@
 #include "base/test_error.hpp"
 #include "pool/pool.hpp"
 #include "staging/control_client.hpp"
+#include "staging/file_requests.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "transport/tcp/handshake.hpp"
 #include "transport/tcp/test_proxy.hpp"
@@ -210,6 +211,33 @@ TEST_F(Staged, JobsGetTheirFilesAndTheServiceItsMemoryBack) {
 TEST_F(Staged, SeveralServicesAreTheStagersOfAJob) {
   start_services(2);
   run_jobs(2);
+}
+
+TEST_F(Staged, AFileThatIsClosedIsNotThereBeforeItIsPublished) {
+  start_services(1);
+  const std::string path = directory() + "/out";
+  std::mt19937 random(3);
+  VirtualOutput output = VirtualOutput::random(random, 3, 3, path);
+  start_job("session", 3);
+  ASSERT_TRUE(open(output));
+  put_all(output);
+  const auto is_draining = [&] { return staging::file_status_from(ask(staging::to_json(staging::StatusRequest{path}))).is_draining; };
+  EXPECT_FALSE(is_draining());   // not all have closed it
+  for (const auto& node : nodes_) {
+    pool::Recorder recorder(node->made.pool, 0, 60, [] { return "a rank"; });
+    node->close(recorder, node->keys.back(), 0, output);
+  }
+  bool was_draining = false;
+  ASSERT_TRUE(comes([&] {
+    was_draining = was_draining || is_draining();
+    return fs::exists(path);
+  }));
+  EXPECT_TRUE(was_draining);
+  leave();
+  nodes_.clear();
+  ASSERT_TRUE(are_over(1));
+  EXPECT_FALSE(is_draining());
+  EXPECT_TRUE(bytes_of_file(path) == output.file());
 }
 
 // All of them break again and again while the job runs.
