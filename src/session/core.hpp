@@ -33,6 +33,10 @@
 #include "session/pool_outputs.hpp"
 #include "session/step_times.hpp"
 
+namespace glean::staging {
+class RemoteFiles;
+}
+
 namespace glean::session {
 
 class StagersOfJob;
@@ -123,7 +127,9 @@ class Core {
   void open_on_this_node(pool::OutputKey key);
   // Of mode staged, on the root's node: all stagers open the output, too, or it fails. Local, does not wait for them.
   void open_at_stagers(pool::OutputKey key, pool::AtStagers ask);
-  // Until they have, or it has failed. Throws io when they are lost, timeout. Blocks.
+  // The files that the stagers see, which this host may not; nullptr: not of mode staged.
+  [[nodiscard]] staging::RemoteFiles* files_of_stagers() const { return files_of_stagers_.get(); }
+  // Until all stagers have an output open, or it has failed. Throws io when they are lost, timeout. Blocks.
   void wait_for_stagers(pool::OutputKey key);
   // The ranks of this session are on several nodes, or stagers write for them.
   [[nodiscard]] bool is_shared() const { return nodes_->count() + stagers_ > 1; }
@@ -234,6 +240,7 @@ class Core {
   Level until_ = Level::durable;                   // what the end of the session waits for
   int stagers_ = 0;                                // that write for this session
   std::unique_ptr<StagersOfJob> stagers_of_job_;   // on the root, until all are connected
+  std::unique_ptr<staging::RemoteFiles> files_of_stagers_;
   Meanwhile meanwhile_;
   std::vector<Backend*> direct_;
   std::set<std::string> warned_;

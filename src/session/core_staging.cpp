@@ -39,6 +39,7 @@ void Core::join_stagers() {
     auto messages = connect_to_stagers(*nodes_, way, deadline_seconds_, settings().staging.restart_seconds);
     exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), std::move(messages), nullptr, way.names);
   }));
+  files_of_stagers_ = session::files_of_stagers(comm_, stagers_of_job_.get(), settings().staging, deadline_seconds_);
   stagers_of_job_.reset();
   if (exchange_) outputs_->set_exchange(&exchange_->exchange());
   if (rank_ == 0) base::log(base::LogLevel::info, "stagers that write for this session: {}", stagers_);

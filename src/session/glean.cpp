@@ -227,8 +227,7 @@ class Session::Impl {
       value.root = getpid();
       value.opened_ns = base::now_ns();
       if (base::captures(value.settings.mode) && core_->pool().is_staged()) {   // the stagers ask the file system
-        const std::string final_path = std::filesystem::absolute(opening.path).lexically_normal().string();
-        opening.names = {store::working_path(final_path, value.settings.publish, value.unique()), final_path};
+        opening.names = session::names_at_stagers(opening.path, value.settings.publish, value.unique());
         return;
       }
       if (value.settings.publish == base::Publish::rename && options.existing != Existing::refuse && parts.count == 1) {
@@ -250,8 +249,12 @@ class Session::Impl {
     }
     if (core_->has_pool()) core_->outputs().forget_finished();
     opening.settings = decision.settings;
-    opening.name = session::OutputName(opening.path, decision.settings.publish, decision.unique(),
-                                       core_->is_root() ? std::optional(opening.names) : std::nullopt);
+    std::optional<store::FileNames> known_names;
+    if (core_->is_root()) known_names = opening.names;
+    else if (core_->files_of_stagers() != nullptr) {   // this node need not see the directory
+      known_names = session::names_at_stagers(opening.path, decision.settings.publish, decision.unique());
+    }
+    opening.name = session::OutputName(opening.path, decision.settings.publish, decision.unique(), known_names);
     auto backend = base::captures(opening.settings.mode)
                        ? session::make_threaded_backend(core_, opening)
                        : session::make_passthrough_backend(core_, opening);

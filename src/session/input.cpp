@@ -6,6 +6,7 @@
 
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
+#include "session/remote_input.hpp"
 #include "session/translated.hpp"
 #include "store/parts/part_index.hpp"
 
@@ -132,14 +133,18 @@ std::unique_ptr<Input::Impl> open_input(const std::shared_ptr<Core>& core, const
   const auto made = [&](std::unique_ptr<Reader> file) {
     return std::make_unique<Input::Impl>(core, path, std::move(file));
   };
+  const bool are_stagers_there = core->files_of_stagers() != nullptr;
   std::string final_path;
-  if (caught([&] { final_path = store::resolved_path(path); })) return made(open_file(path));   // which says why
+  if (caught([&] { final_path = store::resolved_path(path); })) {
+    return made(are_stagers_there ? open_where_stagers_write(*core, path, options) : open_file(path));   // which says why
+  }
 
   for (const Backend* backend : core->direct()) {
     if (!backend->name().leads_to(final_path)) continue;
     throw base::Error(base::Errc::invalid_state, "cannot read '" + path + "': it is open in mode passthrough or collective",
                       "close it before it is read");
   }
+  if (are_stagers_there) return made(open_where_stagers_write(*core, path, options));
   if (core->has_pool()) {
     if (const auto output = core->outputs().find(final_path)) return made(open_output(core->outputs(), *output, options));
   }

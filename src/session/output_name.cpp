@@ -30,4 +30,9 @@ bool OutputName::leads_to(const std::string& final_path) const {
   }
 }
 
+store::FileNames names_at_stagers(const std::string& path, base::Publish publish, const std::string& unique) {
+  const std::string final_path = std::filesystem::absolute(path).lexically_normal().string();
+  return {store::working_path(final_path, publish, unique), final_path};
+}
+
 }  // namespace glean::session

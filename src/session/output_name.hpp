@@ -33,4 +33,7 @@ class OutputName {
   mutable std::optional<store::FileNames> files_;
 };
 
+// By the characters of the path: of an output that stagers write, whose directory need not be here. Local.
+[[nodiscard]] store::FileNames names_at_stagers(const std::string& path, base::Publish publish, const std::string& unique);
+
 }  // namespace glean::session

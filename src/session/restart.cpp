@@ -23,6 +23,7 @@
 #include "base/natural_order.hpp"
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
+#include "session/remote_input.hpp"
 #include "store/completeness.hpp"
 
 namespace glean::session {
@@ -33,6 +34,7 @@ namespace fs = std::filesystem;
 struct Candidate {
   std::string path;
   std::pair<std::int64_t, std::int64_t> modified;   // seconds, nanoseconds
+  bool is_there = false;                            // not on this host: the stagers see it
 };
 
 // The result of rank 0, as on_root() sends it.
@@ -73,13 +75,13 @@ class Pattern {
 void add(const std::string& path, std::vector<Candidate>& candidates) {
   struct stat status {};
   if (store::is_kept_beside(path)) return;
-  Candidate candidate{path, {}};   // a link that leads nowhere too: judging it says why it is none
+  Candidate candidate{path, {}, false};   // a link that leads nowhere too: judging it says why it is none
   if (stat(path.c_str(), &status) == 0) candidate.modified = {status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
   candidates.push_back(std::move(candidate));
 }
 
 // Newest first. A name that is there is a name, whatever characters are in it; everything else is a pattern.
-std::vector<Candidate> candidates_of(const std::string& pattern) {
+std::vector<Candidate> candidates_of(Core& core, const std::string& pattern) {
   std::vector<Candidate> candidates;
   struct stat status {};
   if (lstat(pattern.c_str(), &status) == 0) {
@@ -94,6 +96,11 @@ std::vector<Candidate> candidates_of(const std::string& pattern) {
   const bool has_no_directory = result == GLOB_ABORTED && (reason == ENOENT || reason == ENOTDIR);
   if (result != 0 && result != GLOB_NOMATCH && !has_no_directory) {
     throw base::system_error(result == GLOB_NOSPACE ? ENOMEM : reason, "cannot search for '" + pattern + "'");
+  }
+  for (const auto& there : list_there(core, pattern)) {
+    const auto is_same = [&](const Candidate& here) { return here.path == there.path; };
+    if (store::is_kept_beside(there.path) || std::any_of(candidates.begin(), candidates.end(), is_same)) continue;
+    candidates.push_back({there.path, {there.modified_seconds, there.modified_nanoseconds}, true});
   }
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return a.modified != b.modified ? a.modified > b.modified : base::natural_compare(a.path, b.path) > 0;
@@ -119,7 +126,7 @@ void wait_for_closed_outputs(Core& core, const Pattern& pattern, double seconds)
 // An open output of this session writes into the file itself.
 bool is_being_written(Core& core, const std::string& path) {
   std::string final_path;
-  if (caught([&] { final_path = store::resolved_path(path); })) return false;
+  if (caught([&] { final_path = store::resolved_path(path); })) final_path = fs::absolute(path).lexically_normal().string();
   const auto writes = [&](const OutputName& name) { return name.leads_to(final_path) && name.files().working_path == final_path; };
   const auto& direct = core.direct();
   if (std::any_of(direct.begin(), direct.end(), [&](const Backend* backend) { return writes(backend->name()); })) return true;
@@ -129,15 +136,17 @@ bool is_being_written(Core& core, const std::string& path) {
 }
 
 // Why a file is passed over.
-std::optional<std::string> why_not(Core& core, const std::string& path) {
-  if (const auto why = store::why_no_candidate(path)) return why;
+std::optional<std::string> why_not(Core& core, const Candidate& candidate, double seconds) {
+  const std::string& path = candidate.path;
+  const auto of_kind = candidate.is_there ? std::nullopt : store::why_no_candidate(path);
+  if (of_kind) return of_kind;
   if (is_being_written(core, path)) return "this session has it open, and writes it in place";
   std::optional<std::string> why;
   const auto error = caught([&] {
     store::SystemCalls calls;
-    why = store::why_incomplete(calls, path);
+    why = candidate.is_there ? why_incomplete_there(core, path, seconds) : store::why_incomplete(calls, path);
     if (why) return;
-    const auto file = open_file(path);
+    const auto file = open_here_or_there(core, path, seconds);
     const auto& variables = file->variables();
     const bool has_steps = std::any_of(variables.begin(), variables.end(), [](const auto& one) { return one.per_step; });
     if (has_steps && file->records() == 0 && file->contents().counts_records_last) {
@@ -153,9 +162,9 @@ std::string choose(Core& core, const std::string& pattern, double seconds) {
   wait_for_closed_outputs(core, Pattern(pattern), seconds);
   constexpr std::size_t shown = 5;
   std::vector<std::string> refused;
-  const std::vector<Candidate> candidates = candidates_of(pattern);
+  const std::vector<Candidate> candidates = candidates_of(core, pattern);
   for (const Candidate& candidate : candidates) {
-    const auto why = why_not(core, candidate.path);
+    const auto why = why_not(core, candidate, seconds);
     if (!why) {
       base::log(base::LogLevel::info, "restart from '{}', the newest complete file of '{}'", candidate.path, pattern);
       return candidate.path;
@@ -193,7 +202,7 @@ std::unique_ptr<Input::Impl> restart(const std::shared_ptr<Core>& core, const st
   in_call.set_busy(false);
   const std::string path = found.path.data();
   std::unique_ptr<Reader> file;
-  auto error = caught([&] { file = open_file(path); });
+  auto error = caught([&] { file = open_here_or_there(*core, path, seconds); });
   if (error) {   // not_found would say that there is nothing to restart from
     error = base::Error(base::Errc::io, fmt::format("'{}' is the newest complete file of '{}', and rank {} cannot open it: {}", path,
                                                     pattern, core->rank(), error->what()));

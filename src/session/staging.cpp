@@ -48,6 +48,9 @@ StagersOfJob::StagersOfJob(const base::StagingSettings& settings, double deadlin
       clients_.push_back(std::make_unique<staging::ControlClient>(stagers_[index].addresses, key_, deadline_seconds_));
     });
   }
+  directories_ = ask(0, [&] {
+    return staging::directories_from(clients_.front()->ask(staging::directories_request(), deadline_seconds_));
+  });
 }
 
 base::Bytes StagersOfJob::join(const std::string& session, const std::string& label, int clients, base::Bytes chunk_bytes,
@@ -91,6 +94,17 @@ std::string StagersOfJob::names() const {
 
 namespace {
 
+// Each of which has such an end.
+std::vector<std::string> pieces(const std::string& text, char end) {
+  std::vector<std::string> all;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t next = text.find(end, at);
+    all.push_back(text.substr(at, next - at));
+    at = next + 1;
+  }
+  return all;
+}
+
 void broadcast_text(MPI_Comm comm, std::string& text) {
   std::uint64_t bytes = text.size();
   broadcast(comm, 0, &bytes, sizeof bytes);
@@ -111,11 +125,7 @@ WayToStagers way_to_stagers(MPI_Comm aggregators, const StagersOfJob* of_root) {
   broadcast_text(aggregators, text);
   broadcast_text(aggregators, way.names);
   broadcast(aggregators, 0, way.key.data(), way.key.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    way.doors.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
+  way.doors = pieces(text, '\n');
   return way;
 }
 
@@ -132,6 +142,41 @@ std::unique_ptr<transport::Messages> connect_to_stagers(const Nodes& nodes, cons
                                             {.deadline_seconds = deadline_seconds, .replaced_seconds = restart_seconds});
   }));
   return messages;
+}
+
+std::unique_ptr<staging::RemoteFiles> files_of_stagers(MPI_Comm comm, const StagersOfJob* of_root,
+                                                       const base::StagingSettings& of_root_only, double deadline_seconds) {
+  std::string stagers, address_file, directories;
+  staging::RemoteFiles::Options options;
+  options.deadline_seconds = deadline_seconds;
+  if (of_root != nullptr) {
+    options.key = of_root->key_of_service();
+    options.restart_seconds = of_root_only.restart_seconds;
+    address_file = of_root_only.address;
+    for (const std::string& directory : of_root->directories()) directories += directory + '\0';
+    for (const staging::Stager& stager : of_root->stagers()) {
+      for (const std::string& address : stager.addresses) stagers += address + '\t';
+      stagers += '\n';
+    }
+  }
+  broadcast_text(comm, stagers);
+  broadcast_text(comm, address_file);
+  broadcast_text(comm, directories);
+  broadcast(comm, 0, options.key.data(), options.key.size());
+  broadcast(comm, 0, &options.restart_seconds, sizeof options.restart_seconds);
+  for (const std::string& stager : pieces(stagers, '\n')) options.stagers.push_back(pieces(stager, '\t'));
+  options.directories = pieces(directories, '\0');
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  options.reads_from = static_cast<std::size_t>(rank);
+  options.find_again = [address_file]() -> std::optional<staging::RemoteFiles::Addresses> {
+    staging::RemoteFiles::Addresses found;
+    const auto error = caught([&] {   // which a node may not see
+      for (const staging::Stager& stager : staging::read_address_file(address_file)) found.push_back(stager.addresses);
+    });
+    return error ? std::nullopt : std::optional(std::move(found));
+  };
+  return std::make_unique<staging::RemoteFiles>(std::move(options));
 }
 
 }  // namespace glean::session

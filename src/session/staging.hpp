@@ -13,6 +13,7 @@
 #include "session/nodes.hpp"
 #include "staging/address_file.hpp"
 #include "staging/control_client.hpp"
+#include "staging/remote_files.hpp"
 #include "transport/messages.hpp"
 #include "wire/key.hpp"
 
@@ -34,6 +35,11 @@ class StagersOfJob {
   // Where each of them waits for the nodes of the job, after join().
   [[nodiscard]] const std::vector<std::string>& doors() const { return doors_; }
   [[nodiscard]] const wire::Key& key() const { return key_of_job_; }
+  // By which other processes of the job ask the stagers for files: the key of the service, and where each of them is asked.
+  [[nodiscard]] const wire::Key& key_of_service() const { return key_; }
+  [[nodiscard]] const std::vector<staging::Stager>& stagers() const { return stagers_; }
+  // Below which they have files, as clients may call these directories.
+  [[nodiscard]] const std::vector<std::string>& directories() const { return directories_; }
   // For messages about what is lost: which node of the job is which stager.
   [[nodiscard]] std::string names() const;
 
@@ -47,7 +53,7 @@ class StagersOfJob {
   std::vector<std::unique_ptr<staging::ControlClient>> clients_;
   std::string session_;
   int nodes_ = 0;   // of the job, without stagers
-  std::vector<std::string> doors_;
+  std::vector<std::string> doors_, directories_;
 };
 
 // What a node has to know of the stagers to connect to its own.
@@ -62,5 +68,10 @@ struct WayToStagers {
 // Connects this node to its stager. Throws on all aggregators or none. Collective over them, blocks at most for the deadline.
 [[nodiscard]] std::unique_ptr<transport::Messages> connect_to_stagers(const Nodes& nodes, const WayToStagers& way, double deadline_seconds,
                                                                       double restart_seconds);
+
+// The files that the stagers see, for each rank of `comm`, of which the root has been to the stagers. A rank connects when it asks for a
+// file. Collective.
+[[nodiscard]] std::unique_ptr<staging::RemoteFiles> files_of_stagers(MPI_Comm comm, const StagersOfJob* of_root,
+                                                                     const base::StagingSettings& of_root_only, double deadline_seconds);
 
 }  // namespace glean::session

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Files to read that this host may not see and the stagers of the session do.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "glean/glean.hpp"
+#include "session/core.hpp"
+#include "session/formats.hpp"
+#include "staging/file_requests.hpp"
+
+namespace glean::session {
+
+// Reads what is under this name here, or, where there is nothing and the session has stagers, what these see. An output of that name of
+// some job of theirs that is closed is waited for, until it is published: for `seconds`, < 0: the deadline. Throws as
+// Session::open_input. Local, blocks.
+[[nodiscard]] std::unique_ptr<Reader> open_here_or_there(Core& core, const std::string& path, double seconds);
+// As open_input() of input.hpp where the session has stagers: outputs of the session are known by their names alone.
+[[nodiscard]] std::unique_ptr<Reader> open_where_stagers_write(Core& core, const std::string& path, const InputOptions& options);
+
+// What matches a shell pattern where the stagers are, by the names that the pattern makes of it; nothing where the session has none, or
+// the pattern leads to no directory of theirs. Local, blocks.
+[[nodiscard]] std::vector<staging::FileStatus> list_there(Core& core, const std::string& pattern);
+// Why a file that the stagers see is not complete, as store::why_no_candidate() and why_incomplete_cdf() say it of those that are here.
+// Local, blocks.
+[[nodiscard]] std::optional<std::string> why_incomplete_there(Core& core, const std::string& path, double seconds);
+
+}  // namespace glean::session

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs whose ranks do not see the directory that their stagers write in: in a mount name space of their own it is empty, and stays so."""
+
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import time
+import unittest
+
+from service import Service, StageTest
+
+sys.path.append(os.environ["TESTS_OF_COMMAND"])
+from left import wait_for   # noqa: E402
+
+ELSEWHERE, MPIRUN = os.environ["ELSEWHERE"], shlex.split(os.environ["MPIRUN"])
+WAYS = (["unshare", "--mount"], ["unshare", "--mount", "--user", "--map-root-user"])
+INSIDE = 'mount -t tmpfs -o size=1m tmpfs "$0" || exit 77; "$@"; status=$?; test -z "$(ls -A "$0")" || status=78; exit $status'
+
+
+def way_to_mount():
+    for way in WAYS:
+        if subprocess.run([*way, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False).returncode == 0:
+            return way
+    return None
+
+
+WAY = way_to_mount()
+
+
+@unittest.skipIf(WAY is None, "this user may not mount")
+class Elsewhere(StageTest):
+    MEMORY = "256MiB"
+
+    def setUp(self):
+        super().setUp()
+        self.data = self.directory / "data"
+        self.data.mkdir()
+
+    def start(self, stagers=1):
+        words = ["--job-memory", "64MiB", "--directory", self.data]
+        return [Service(self, *words, OMPI_COMM_WORLD_SIZE=str(stagers)) for _ in range(stagers)]
+
+    def run_elsewhere(self, *command, **variables):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
+        environment |= {"HOME": str(self.directory), "GLEAN_POOL_BUDGET": "32MiB", "GLEAN_MODE": "staged",
+                        "GLEAN_STAGING_ADDRESS": str(self.file)}
+        return subprocess.run([*WAY, "bash", "-c", INSIDE, self.data, *map(str, command)], cwd=self.directory, env=environment | variables,
+                              capture_output=True, text=True, timeout=120, check=False)
+
+    def job(self, ranks, *words, **variables):
+        run = self.run_elsewhere(*MPIRUN, ranks, ELSEWHERE, self.data, *words, **variables)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        return run.stderr
+
+    def written(self, stagers=1, ranks=3):
+        services = self.start(stagers)
+        self.job(ranks, "write", GLEAN_STAGING_END="durable")
+        self.assertEqual(sorted(path.name for path in self.data.glob("*.nc")), ["chk_0.nc", "chk_1.nc", "chk_2.nc", "other.nc"])
+        return services
+
+    def test_reads_back_what_it_has_closed(self):
+        self.written()
+
+    def test_restarts_on_another_number_of_ranks(self):
+        self.written(stagers=2, ranks=4)
+        newest = self.data / "chk_2.nc"
+        self.job(3, "restart", self.data / "chk_*.nc", newest)
+        self.job(1, "restart", newest, newest)
+        self.assertIn("chk_2.nc", self.job(2, "restart", "data/chk_[0-9].nc", "data/chk_2.nc", GLEAN_LOG_LEVEL="info"))
+        os.truncate(newest, newest.stat().st_size - 100)
+        os.utime(newest)
+        said = self.job(2, "restart", self.data / "chk_*.nc", self.data / "chk_1.nc")
+        self.assertIn("restart passes over", said)
+        (self.data / f".{newest.name}.glean-sums").unlink(missing_ok=True)
+        self.job(2, "restart", self.data / "chk_*.nc", self.data / "chk_1.nc")   # by its header alone
+        os.utime(self.data / "chk_0.nc")
+        self.job(2, "restart", self.data / "chk_*.nc", self.data / "chk_0.nc")
+
+    def test_says_what_it_cannot_read(self):
+        self.start()
+        (self.data / "text").write_text("text")
+        (self.data / "file.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(2000))
+        (self.data / "folder").mkdir()
+        (self.data / "way_out").symlink_to(self.file)
+        self.job(2, "errors")
+
+    def test_goes_on_with_a_stager_that_is_started_again(self):
+        (service,) = self.written()
+        service.kill()
+        started = time.monotonic()
+        (service,) = self.start()
+        self.job(2, "restart", self.data / "chk_*.nc", self.data / "chk_2.nc")
+        self.assertLess(time.monotonic() - started, 60)
+
+    def test_a_directory_may_have_another_name_for_the_stagers(self):
+        link = self.directory / "scratch"
+        link.symlink_to(self.data)
+        Service(self, "--job-memory", "64MiB", "--directory", link)
+        self.job(2, "write")
+        newest = link / "chk_2.nc"
+        wait_for(lambda: (self.data / "other.nc").exists(), "other.nc")
+        self.job(2, "restart", link / "chk_*.nc", newest)
+
+    @unittest.skipUnless("PRELOAD" in os.environ, "there is no library to preload")
+    def test_unmodified_programs_look_read_and_remove_there(self):
+        self.start(2)
+        (self.data / "in").write_bytes(bytes(i % 251 for i in range(3_000_000)))
+        for rank in range(3):
+            (self.data / f"old_{rank}").write_text("old")
+            (self.data / f"by_mpi_{rank}").write_text("old")
+        run = self.run_elsewhere(*MPIRUN, 3, "-x", f"LD_PRELOAD={os.environ['PRELOAD']}", os.environ["LOOKS"], self.data)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertEqual(sorted(path.name for path in self.data.iterdir()), ["in"])
+        self.assertEqual(list(pathlib.Path("/dev/shm").glob("glean-copy.*")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
