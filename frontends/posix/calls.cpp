@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -20,10 +21,14 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string>
 #include <type_traits>
 
+#include "files_of_stagers.hpp"
 #include "interposition.hpp"
 #include "retiring.hpp"
 #include "session/own_calls.hpp"
@@ -38,6 +43,11 @@ using glean::posix::wait_to_cut;
 using glean::posix::Wanted;
 using glean::posix::may_link;
 using glean::posix::may_make;
+using glean::posix::brought_here;
+using glean::posix::found_there;
+using glean::posix::may_access_there;
+using glean::posix::removed_there;
+using glean::posix::renamed_there;
 
 // The code of this library, as the linker knows it: its own calls do not wait, as the drain would wait for itself.
 extern "C" {
@@ -71,6 +81,29 @@ Wanted opened(int flags) { return (flags & O_NOFOLLOW) != 0 ? Wanted::link_or_di
 
 bool is_own(const void* caller) { return (caller >= __ehdr_start && caller < etext) || glean::session::OwnCalls::are_here(); }
 
+void copy_status(const struct stat& from, struct stat* to) { *to = from; }
+void copy_status(const struct stat& from, struct stat64* to) {
+  static_assert(sizeof(struct stat) == sizeof(struct stat64));
+  std::memcpy(to, &from, sizeof from);
+}
+void copy_status(const struct stat& from, struct statx* to) {
+  *to = {};
+  to->stx_mask = STATX_BASIC_STATS;
+  to->stx_mode = static_cast<std::uint16_t>(from.st_mode);
+  to->stx_size = static_cast<std::uint64_t>(from.st_size);
+  to->stx_blocks = static_cast<std::uint64_t>(from.st_blocks);
+  to->stx_blksize = static_cast<std::uint32_t>(from.st_blksize);
+  to->stx_ino = from.st_ino;
+  to->stx_nlink = static_cast<std::uint32_t>(from.st_nlink);
+  to->stx_uid = from.st_uid;
+  to->stx_gid = from.st_gid;
+  to->stx_mtime = {.tv_sec = from.st_mtim.tv_sec, .tv_nsec = static_cast<std::uint32_t>(from.st_mtim.tv_nsec), .__reserved = 0};
+  to->stx_atime = to->stx_ctime = to->stx_mtime;
+}
+
+bool only_reads(int flags) { return (flags & (O_ACCMODE | O_CREAT | O_TRUNC | O_DIRECTORY | O_PATH)) == O_RDONLY; }
+bool only_reads(const char* mode) { return mode != nullptr && mode[0] == 'r' && std::strchr(mode, '+') == nullptr; }
+
 // Found when the library is loaded, so that a signal handler does not come to look for it; earlier for callers that call earlier.
 template <class Function>
 class Next {
@@ -85,6 +118,15 @@ class Next {
  private:
   std::atomic<Function*> found_ = nullptr;
 };
+
+}  // namespace
+
+namespace {
+
+// Of a file of the stagers; fails as the call that has not found it where there is none.
+int open_copy(const std::string& copy, int flags) {
+  return copy.empty() ? -1 : static_cast<int>(syscall(SYS_openat, AT_FDCWD, copy.c_str(), flags & ~(O_NOFOLLOW | O_DIRECT), 0));
+}
 
 }  // namespace
 
@@ -116,6 +158,19 @@ class Next {
     return next_##name.find(#name) arguments;                                 \
   }
 
+// The same of a call that may be about a file that only stagers see: `otherwise` is done where it has failed, and may return.
+#define GLEAN_INTERPOSE_OR(result, name, parameters, exceptions, arguments, otherwise, ...) \
+  GLEAN_NEXT(result, name, parameters, exceptions)                                          \
+  result name parameters exceptions {                                                       \
+    __VA_ARGS__;                                                                            \
+    const auto done = next_##name.find(#name) arguments;                                    \
+    if (done == failed<result>() && !is_own(__builtin_return_address(0))) { otherwise; }    \
+    return done;                                                                            \
+  }
+#define GLEAN_STATUS_THERE(directory)                             \
+  struct stat there {};                                           \
+  if (found_there(directory, path, there)) return copy_status(there, status), 0
+
 // Path first.
 #define GLEAN_PATH(result, name, parameters, exceptions, arguments) \
   GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file))
@@ -125,11 +180,25 @@ class Next {
 #define GLEAN_AT(result, name, parameters, exceptions, arguments)  \
   GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, \
                   GLEAN_LOOK(#name, directory, path, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? Wanted::link : Wanted::file))
+#define GLEAN_STATUS(name, parameters, arguments, wanted)                                        \
+  GLEAN_INTERPOSE_OR(int, name, parameters, noexcept, arguments, GLEAN_STATUS_THERE(AT_FDCWD),   \
+                     GLEAN_LOOK(#name, AT_FDCWD, path, wanted))
+#define GLEAN_STATUS_AT(name, parameters, arguments)                                             \
+  GLEAN_INTERPOSE_OR(int, name, parameters, noexcept, arguments, GLEAN_STATUS_THERE(directory),  \
+                     GLEAN_LOOK(#name, directory, path, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? Wanted::link : Wanted::file))
+#define GLEAN_ACCESS(name, parameters, arguments, directory)                                              \
+  GLEAN_INTERPOSE_OR(int, name, parameters, noexcept, arguments,                                          \
+                     if (may_access_there(directory, path, mode)) return 0,                               \
+                     GLEAN_LOOK(#name, directory, path, Wanted::file))
 // For calls that a directory is opened with.
-#define GLEAN_PATH_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
-  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)))
-#define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments) \
-  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, directory, path, opened(flags)))
+#define GLEAN_PATH_OR_DIRECTORY(result, name, parameters, exceptions, arguments)                                    \
+  GLEAN_INTERPOSE_OR(result, name, parameters, exceptions, arguments,                                               \
+                     if (only_reads(flags)) return open_copy(brought_here(AT_FDCWD, path), flags),                  \
+                     GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)))
+#define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments)                                      \
+  GLEAN_INTERPOSE_OR(result, name, parameters, exceptions, arguments,                                               \
+                     if (only_reads(flags)) return open_copy(brought_here(directory, path), flags),                 \
+                     GLEAN_LOOK(#name, directory, path, opened(flags)))
 #define GLEAN_MAKING(result, name, parameters, arguments, makes, cuts) \
   GLEAN_INTERPOSE(result, name, parameters, , arguments,               \
                   GLEAN_MAKE(result, name, AT_FDCWD, path, makes);     \
@@ -160,12 +229,14 @@ class Next {
       path = look.path();                                                                                                  \
     }                                                                                                                      \
     const int removed = call();                                                                                            \
+    if (removed != 0 && removed_there(#name, directory, path)) return 0;                                                   \
     if (removed == 0 || (errno != ENOTEMPTY && errno != EEXIST)) return removed;                                           \
     return loses_hidden_files(#name, directory, path) ? call() : removed;                                                  \
   }
 // Two paths.
 #define GLEAN_RENAME(result, name, parameters, exceptions, arguments, from_directory, to_directory, flags)                \
-  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments,                                                        \
+  GLEAN_INTERPOSE_OR(result, name, parameters, exceptions, arguments,                                                     \
+                  if ((flags) == 0 && renamed_there(#name, from_directory, from, to_directory, to)) return 0,             \
                   GLEAN_MAKE(result, name, to_directory, to, true);                                                       \
                   const bool is_program = !is_own(__builtin_return_address(0));                                           \
                   if (is_program && (flags) == 0 && renames_now(#name, from_directory, from, to_directory, to)) return 0; \
@@ -197,7 +268,10 @@ class Next {
     GLEAN_MAKE(int, name, directory, path, makes(flags));                          \
     GLEAN_LOOK(#name, directory, path, opened(flags));                             \
     GLEAN_CUT(#name, directory, path, cuts(flags));                                \
-    return next_##name.find(#name)(__VA_ARGS__, mode);                             \
+    const int opened_here = next_##name.find(#name)(__VA_ARGS__, mode);            \
+    if (opened_here >= 0 || !only_reads(flags)) return opened_here;                \
+    if (is_own(__builtin_return_address(0))) return opened_here;                   \
+    return open_copy(brought_here(directory, path), flags);                        \
   }
 #define GLEAN_OPEN(name) \
   GLEAN_OPENING(name, (const char*, int, ...), (const char* path, int flags, ...), AT_FDCWD, path, flags)
@@ -218,35 +292,43 @@ GLEAN_AT_OR_DIRECTORY(int, __openat_2, (int directory, const char* path, int fla
 GLEAN_AT_OR_DIRECTORY(int, __openat64_2, (int directory, const char* path, int flags), , (directory, path, flags))
 GLEAN_MAKING(int, creat, (const char* path, mode_t mode), (path, mode), true, true)
 GLEAN_MAKING(int, creat64, (const char* path, mode_t mode), (path, mode), true, true)
-GLEAN_MAKING(FILE*, fopen, (const char* path, const char* mode), (path, mode), makes(mode), cuts(mode))
-GLEAN_MAKING(FILE*, fopen64, (const char* path, const char* mode), (path, mode), makes(mode), cuts(mode))
+#define GLEAN_FOPEN(name)                                                                                                             \
+  GLEAN_INTERPOSE_OR(FILE*, name, (const char* path, const char* mode), , (path, mode),                                             \
+                     const std::string copy = only_reads(mode) ? brought_here(AT_FDCWD, path) : std::string();                      \
+                     if (!copy.empty()) return next_##name.find(#name)(copy.c_str(), mode),                                         \
+                     GLEAN_MAKE(FILE*, name, AT_FDCWD, path, makes(mode)); GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file);         \
+                     GLEAN_CUT(#name, AT_FDCWD, path, cuts(mode)))
+GLEAN_FOPEN(fopen)
+GLEAN_FOPEN(fopen64)
 GLEAN_MAKING(FILE*, freopen, (const char* path, const char* mode, FILE* stream), (path, mode, stream), makes(mode),
              path != nullptr && cuts(mode))
 GLEAN_MAKING(FILE*, freopen64, (const char* path, const char* mode, FILE* stream), (path, mode, stream), makes(mode),
              path != nullptr && cuts(mode))
 
-GLEAN_PATH(int, stat, (const char* path, struct stat* status), noexcept, (path, status))
-GLEAN_PATH(int, stat64, (const char* path, struct stat64* status), noexcept, (path, status))
-GLEAN_LINK(int, lstat, (const char* path, struct stat* status), noexcept, (path, status))
-GLEAN_LINK(int, lstat64, (const char* path, struct stat64* status), noexcept, (path, status))
-GLEAN_AT(int, fstatat, (int directory, const char* path, struct stat* status, int flags), noexcept, (directory, path, status, flags))
-GLEAN_AT(int, fstatat64, (int directory, const char* path, struct stat64* status, int flags), noexcept, (directory, path, status, flags))
-GLEAN_AT(int, statx, (int directory, const char* path, int flags, unsigned mask, struct statx* status), noexcept,
-         (directory, path, flags, mask, status))
+GLEAN_STATUS(stat, (const char* path, struct stat* status), (path, status), Wanted::file)
+GLEAN_STATUS(stat64, (const char* path, struct stat64* status), (path, status), Wanted::file)
+GLEAN_STATUS(lstat, (const char* path, struct stat* status), (path, status), Wanted::link)
+GLEAN_STATUS(lstat64, (const char* path, struct stat64* status), (path, status), Wanted::link)
+GLEAN_STATUS_AT(fstatat, (int directory, const char* path, struct stat* status, int flags),
+                (directory, path, status, flags))
+GLEAN_STATUS_AT(fstatat64, (int directory, const char* path, struct stat64* status, int flags),
+                (directory, path, status, flags))
+GLEAN_STATUS_AT(statx, (int directory, const char* path, int flags, unsigned mask, struct statx* status),
+                (directory, path, flags, mask, status))
 // What they were in programs that were linked with glibc before 2.33.
-GLEAN_PATH(int, __xstat, (int version, const char* path, struct stat* status), noexcept, (version, path, status))
-GLEAN_PATH(int, __xstat64, (int version, const char* path, struct stat64* status), noexcept, (version, path, status))
-GLEAN_LINK(int, __lxstat, (int version, const char* path, struct stat* status), noexcept, (version, path, status))
-GLEAN_LINK(int, __lxstat64, (int version, const char* path, struct stat64* status), noexcept, (version, path, status))
-GLEAN_AT(int, __fxstatat, (int version, int directory, const char* path, struct stat* status, int flags), noexcept,
-         (version, directory, path, status, flags))
-GLEAN_AT(int, __fxstatat64, (int version, int directory, const char* path, struct stat64* status, int flags), noexcept,
-         (version, directory, path, status, flags))
+GLEAN_STATUS(__xstat, (int version, const char* path, struct stat* status), (version, path, status), Wanted::file)
+GLEAN_STATUS(__xstat64, (int version, const char* path, struct stat64* status), (version, path, status), Wanted::file)
+GLEAN_STATUS(__lxstat, (int version, const char* path, struct stat* status), (version, path, status), Wanted::link)
+GLEAN_STATUS(__lxstat64, (int version, const char* path, struct stat64* status), (version, path, status), Wanted::link)
+GLEAN_STATUS_AT(__fxstatat, (int version, int directory, const char* path, struct stat* status, int flags),
+                (version, directory, path, status, flags))
+GLEAN_STATUS_AT(__fxstatat64, (int version, int directory, const char* path, struct stat64* status, int flags),
+                (version, directory, path, status, flags))
 
-GLEAN_PATH(int, access, (const char* path, int mode), noexcept, (path, mode))
-GLEAN_PATH(int, eaccess, (const char* path, int mode), noexcept, (path, mode))
-GLEAN_PATH(int, euidaccess, (const char* path, int mode), noexcept, (path, mode))
-GLEAN_AT(int, faccessat, (int directory, const char* path, int mode, int flags), noexcept, (directory, path, mode, flags))
+GLEAN_ACCESS(access, (const char* path, int mode), (path, mode), AT_FDCWD)
+GLEAN_ACCESS(eaccess, (const char* path, int mode), (path, mode), AT_FDCWD)
+GLEAN_ACCESS(euidaccess, (const char* path, int mode), (path, mode), AT_FDCWD)
+GLEAN_ACCESS(faccessat, (int directory, const char* path, int mode, [[maybe_unused]] int flags), (directory, path, mode, flags), directory)
 GLEAN_PATH(int, chmod, (const char* path, mode_t mode), noexcept, (path, mode))
 GLEAN_AT(int, fchmodat, (int directory, const char* path, mode_t mode, int flags), noexcept, (directory, path, mode, flags))
 GLEAN_PATH(int, chown, (const char* path, uid_t user, gid_t group), noexcept, (path, user, group))

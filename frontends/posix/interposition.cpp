@@ -24,6 +24,7 @@
 #include "base/config.hpp"
 #include "base/keys.hpp"
 #include "base/log.hpp"
+#include "files_of_stagers.hpp"
 #include "markers.hpp"
 #include "other_sessions.hpp"
 #include "path_resolution.hpp"
@@ -211,14 +212,19 @@ void begin_interposition(session::Core& core) {
   });
   // What there was before, of a parent or of an earlier session, may be in use by a thread: it is small, and stays.
   current = new Interposition(pool, node_rank, deadline_seconds, markers, &core);
+  if (node_rank == 0 && core.files_of_stagers() != nullptr) remove_copies("");
   const std::string text = pool.name() + " " + std::to_string(node_rank) + " " + std::to_string(deadline_seconds) + " " + markers;
   setenv(pool::looking_variable, text.c_str(), 1);
 }
 
 void end_interposition() noexcept {
-  current = nullptr;
+  const Interposition* const ended = current.exchange(nullptr);
   unsetenv(pool::looking_variable);
   while (looking.load() != looking_here) usleep(1000);
+  const session::Core* const core = ended == nullptr ? nullptr : ended->core.load();
+  if (core != nullptr && core->files_of_stagers() != nullptr && core->nodes().rank() == 0) {
+    remove_copies(ended->draining.pool().name().substr(1));
+  }
 }
 
 Looking::Looking() noexcept {
