@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "store/posix/file.hpp"
 
 namespace glean::cli {
 namespace {
@@ -109,9 +110,10 @@ FileStatus StagerFiles::status_of(const staging::StatusRequest& request) const {
   status.path = request.path;
   std::string path;
   // A directory of the list itself is below none; programs ask whether it is there.
-  const bool is_directory = std::find(options_.directories.begin(), options_.directories.end(), request.path) != options_.directories.end();
+  const std::string real = store::real_path(request.path).value_or("");
+  const bool is_directory = std::find(options_.directories.begin(), options_.directories.end(), real) != options_.directories.end();
   try {
-    path = is_directory ? request.path : allowed_.resolve(request.path);
+    path = is_directory ? real : allowed_.resolve(request.path);
   } catch (const base::Error& error) {
     if (error.code() == base::Errc::not_found) return status;   // its directory is not there
     throw;

@@ -268,6 +268,20 @@ TEST_F(FilesOfAStager, AreThoseOfAChildProcessToo) {
   EXPECT_EQ(read(file, 1, 3), "bc");
 }
 
+TEST_F(FilesOfAStager, AreNotAskedForWhereTheirDirectoryIsHere) {
+  fs::create_directory_symlink(directory_ / "in", directory_ / "also");
+  start();
+  struct stat status {};
+  ASSERT_EQ(stat(in("").c_str(), &status), 0);
+  auto options = of_client();
+  options.directories = {{directory_ / "in", status.st_ino}, {directory_ / "also", status.st_ino}, {directory_ / "out", status.st_ino}};
+  RemoteFiles files(options);
+  EXPECT_FALSE(files.may_have(in("a")));
+  EXPECT_FALSE(files.may_have(directory_ / "also/a"));
+  EXPECT_TRUE(files.may_have(directory_ / "out/a"));   // another one
+  EXPECT_EQ(files.status(directory_ / "also", 0).inode, status.st_ino);
+}
+
 TEST_F(FilesOfAStager, AreKnownByWhatThePathsSay) {
   options_.also_called = {"/scratch/run7"};
   EXPECT_TRUE(remote().may_have(in("a")));

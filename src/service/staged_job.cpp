@@ -107,7 +107,8 @@ bool StagedJob::is_draining(const std::string& final_path) const {
   const std::uint64_t mark = pool::path_mark(final_path);
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool_.slot(index);
-    if (slot.path_mark.load(std::memory_order_acquire) != mark) continue;
+    // What its nodes publish these see themselves.
+    if (slot.path_mark.load(std::memory_order_acquire) != mark || slot.is_bytes.load(std::memory_order_acquire) != 0) continue;
     if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
     if (slot.nodes.job_closed.load(std::memory_order_acquire) != 0 && slot.error.load(std::memory_order_acquire) == 0) return true;
   }

@@ -48,7 +48,7 @@ class StagedJob {
   // What has become of the outputs so far. Any thread.
   [[nodiscard]] drain::DrainTrace trace() const { return engine_->trace(); }
   [[nodiscard]] const pool::Pool& pool() const { return pool_; }
-  // All ranks have closed an output that is to become this file, and it is not published yet. Any thread.
+  // All ranks have closed an output that is to become this file, and the stagers have not published it yet. Any thread.
   [[nodiscard]] bool is_draining(const std::string& final_path) const;
 
  private:

@@ -102,11 +102,13 @@ std::unique_ptr<Reader> open_here_or_there(Core& core, const std::string& path, 
 
 std::unique_ptr<Reader> open_where_stagers_write(Core& core, const std::string& path, const InputOptions& options) {
   if (const auto output = output_of(core, path)) {
-    if (options.reading == Reading::written && !output->closed) {
+    const store::FileNames& names = output->name.files();
+    const bool is_in_place = names.working_path == names.final_path;   // the stagers choose other working names
+    if (options.reading == Reading::written && !output->closed && !is_in_place) {
       throw base::Error(base::Errc::unsupported, "cannot read '" + path + "': stagers write it, and it is not closed",
                         "close it before it is read");
     }
-    static_cast<void>(core.outputs().wait_to_read(*output, {Reading::published, options.seconds}));
+    static_cast<void>(core.outputs().wait_to_read(*output, is_in_place ? options : InputOptions{Reading::published, options.seconds}));
   } else if (const auto failure = core.past().failure(RemoteFiles::absolute(path))) {
     throw base::Error(*failure);
   }

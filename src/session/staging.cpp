@@ -2,6 +2,7 @@
 #include "session/staging.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -48,9 +49,26 @@ StagersOfJob::StagersOfJob(const base::StagingSettings& settings, double deadlin
       clients_.push_back(std::make_unique<staging::ControlClient>(stagers_[index].addresses, key_, deadline_seconds_));
     });
   }
-  directories_ = ask(0, [&] {
+  const auto directories = ask(0, [&] {
     return staging::directories_from(clients_.front()->ask(staging::directories_request(), deadline_seconds_));
   });
+  for (const std::string& each : directories) directories_.push_back({each, ask(0, [&] { return inode_if_here(each); })});
+}
+
+// It is the same directory when it has the same inode and was changed at the same time. While files are made in it, that may take another
+// look; in vain, and the stagers are asked for what is here.
+std::uint64_t StagersOfJob::inode_if_here(const std::string& directory) {
+  constexpr int looks = 3;
+  for (int look = 0; look < looks; ++look) {
+    struct stat here {};
+    if (stat(directory.c_str(), &here) != 0) return 0;
+    const auto request = staging::to_json(staging::StatusRequest{directory});
+    const auto there = staging::file_status_from(clients_.front()->ask(request, deadline_seconds_));
+    if (there.kind != staging::FileStatus::Kind::directory || there.inode != here.st_ino) return 0;
+    const bool is_same = there.modified_seconds == here.st_mtim.tv_sec && there.modified_nanoseconds == here.st_mtim.tv_nsec;
+    if (is_same) return here.st_ino;
+  }
+  return 0;
 }
 
 base::Bytes StagersOfJob::join(const std::string& session, const std::string& label, int clients, base::Bytes chunk_bytes,
@@ -153,7 +171,7 @@ std::unique_ptr<staging::RemoteFiles> files_of_stagers(MPI_Comm comm, const Stag
     options.key = of_root->key_of_service();
     options.restart_seconds = of_root_only.restart_seconds;
     address_file = of_root_only.address;
-    for (const std::string& directory : of_root->directories()) directories += directory + '\0';
+    for (const auto& each : of_root->directories()) directories += fmt::format("{} {}", each.inode, each.path) + '\0';
     for (const staging::Stager& stager : of_root->stagers()) {
       for (const std::string& address : stager.addresses) stagers += address + '\t';
       stagers += '\n';
@@ -165,7 +183,10 @@ std::unique_ptr<staging::RemoteFiles> files_of_stagers(MPI_Comm comm, const Stag
   broadcast(comm, 0, options.key.data(), options.key.size());
   broadcast(comm, 0, &options.restart_seconds, sizeof options.restart_seconds);
   for (const std::string& stager : pieces(stagers, '\n')) options.stagers.push_back(pieces(stager, '\t'));
-  options.directories = pieces(directories, '\0');
+  options.directories.emplace();
+  for (const std::string& each : pieces(directories, '\0')) {
+    options.directories->push_back({each.substr(each.find(' ') + 1), std::strtoull(each.c_str(), nullptr, 10)});
+  }
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   options.reads_from = static_cast<std::size_t>(rank);

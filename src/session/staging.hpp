@@ -38,14 +38,15 @@ class StagersOfJob {
   // By which other processes of the job ask the stagers for files: the key of the service, and where each of them is asked.
   [[nodiscard]] const wire::Key& key_of_service() const { return key_; }
   [[nodiscard]] const std::vector<staging::Stager>& stagers() const { return stagers_; }
-  // Below which they have files, as clients may call these directories.
-  [[nodiscard]] const std::vector<std::string>& directories() const { return directories_; }
+  // Below which they have files, and whether this host sees these, too.
+  [[nodiscard]] const std::vector<staging::RemoteFiles::Directory>& directories() const { return directories_; }
   // For messages about what is lost: which node of the job is which stager.
   [[nodiscard]] std::string names() const;
 
  private:
   template <class Call>
   auto ask(std::size_t index, Call call);
+  [[nodiscard]] std::uint64_t inode_if_here(const std::string& directory);
 
   double deadline_seconds_, restart_seconds_;
   wire::Key key_, key_of_job_{};
@@ -53,7 +54,8 @@ class StagersOfJob {
   std::vector<std::unique_ptr<staging::ControlClient>> clients_;
   std::string session_;
   int nodes_ = 0;   // of the job, without stagers
-  std::vector<std::string> doors_, directories_;
+  std::vector<std::string> doors_;
+  std::vector<staging::RemoteFiles::Directory> directories_;
 };
 
 // What a node has to know of the stagers to connect to its own.

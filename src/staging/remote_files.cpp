@@ -2,6 +2,7 @@
 #include "staging/remote_files.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace glean::staging {
 namespace {
 
-constexpr std::size_t reads_at_once = 4;   // of one call: the next one is on its way while another is read
+constexpr std::size_t reads_at_once = 10;   // of one call: the next ones are on their way while one is taken; a service has 16
 constexpr std::chrono::milliseconds before_asking_again{50}, before_connecting_again{200};
 
 double seconds_since(std::uint64_t begin_ns) { return base::seconds(base::now_ns() - begin_ns); }
@@ -27,6 +28,11 @@ bool says(const nlohmann::json& answer, const char* what) {
 base::Error still_draining(const std::string& path, double seconds) {
   return {base::Errc::timeout, fmt::format("'{}' is closed, and the stagers have not published it in {:.3g} s", path, seconds),
           "`glean stage status` shows what they do"};
+}
+
+bool is_here(const RemoteFiles::Directory& directory) {
+  struct stat status {};
+  return directory.inode != 0 && ::stat(directory.path.c_str(), &status) == 0 && status.st_ino == directory.inode;
 }
 
 bool is_below(const std::string& path, const std::string& directory) {
@@ -88,12 +94,15 @@ bool RemoteFiles::may_have(const std::string& path) {
   };
   auto directories = known();
   if (!directories) {
-    directories = directories_from(ask(0, {directories_request()}).front().text);
+    directories.emplace();
+    for (std::string& each : directories_from(ask(0, {directories_request()}).front().text)) directories->push_back({std::move(each), 0});
     const std::scoped_lock lock(mutex_);
     directories_ = directories;
   }
   const std::string name = absolute(path);
-  return std::any_of(directories->begin(), directories->end(), [&](const std::string& each) { return is_below(name, each); });
+  return std::any_of(directories->begin(), directories->end(), [&](const Directory& each) {
+    return is_below(name, each.path) && !is_here(each);
+  });
 }
 
 FileStatus RemoteFiles::status(const std::string& path, double seconds) {

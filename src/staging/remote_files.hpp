@@ -26,13 +26,17 @@ namespace glean::staging {
 // what the stager says.
 class RemoteFiles {
  public:
+  struct Directory {
+    std::string path;          // as clients may call it
+    std::uint64_t inode = 0;   // where one of that inode is the same one, seen from here; 0: no host of the job is known to see it
+  };
   using Addresses = std::vector<std::vector<std::string>>;   // of each stager, as in the address file
   struct Options {
     Addresses stagers;
     wire::Key key{};
     double deadline_seconds = 30;   // of an answer
     double restart_seconds = 0;     // for which a stager that was killed is looked for
-    std::optional<std::vector<std::string>> directories;   // of the stagers, if they are known
+    std::optional<std::vector<Directory>> directories;   // of the stagers, if they are known
     std::size_t reads_from = 0;     // the stager (modulo their number) that is asked for data; the first is asked for everything else
     // Where the stagers are by now; nothing: that cannot be known.
     std::function<std::optional<Addresses>()> find_again = [] { return std::optional<Addresses>(); };
@@ -44,7 +48,8 @@ class RemoteFiles {
 
   // Absolute, without "." and "..", from this process's directory.
   [[nodiscard]] static std::string absolute(const std::string& path);
-  // By its characters alone: whether a path lies in a directory of the stagers, or is one. Asks for these where they are not known.
+  // Whether a path lies in a directory of the stagers that this host does not see, or is one, by its characters. Asks for these where they
+  // are not known.
   [[nodiscard]] bool may_have(const std::string& path);
   // What is there. An output of this name that a job of the service has closed is waited for, until it is published: at most so long, then
   // it throws timeout.
@@ -74,7 +79,7 @@ class RemoteFiles {
   Options options_;
   std::mutex mutex_;   // of what follows, and of where the stagers are
   std::vector<Client> clients_;
-  std::optional<std::vector<std::string>> directories_;
+  std::optional<std::vector<Directory>> directories_;
 };
 
 }  // namespace glean::staging

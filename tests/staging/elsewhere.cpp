@@ -5,10 +5,14 @@
 //   elsewhere DIRECTORY write     writes chk_0.nc to chk_2.nc, each read back as soon as it is closed, and others.nc twice
 //   elsewhere DIRECTORY restart PATTERN CHECKPOINT
 //                                 restarts from the newest complete file of the pattern, which is to be CHECKPOINT
+//   elsewhere DIRECTORY waits READY GO
+//                                 opens chk_2.nc, makes the file READY, and reads when the file GO is there
 //   elsewhere DIRECTORY errors    asks for what cannot be read
 //
 // Rank 0 says on standard error what is wrong, and every rank ends with 1 then.
 #include <mpi.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -108,6 +112,24 @@ void write_all(glean::Session& session, const std::string& directory) {
   expect_error([&] { static_cast<void>(session.open_input(directory + "/chk_3.nc")); }, glean::Errc::not_found, "where the stagers are");
 }
 
+bool is_there(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0;
+}
+
+void read_later(glean::Session& session, const std::string& directory, const std::string& ready, const std::string& go) {
+  glean::Input in = session.open_input(directory + "/chk_2.nc");
+  check(session.open_input(directory + "/chk_1.nc"), 1, 2);
+  MPI_Barrier(MPI_COMM_WORLD);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) std::fclose(std::fopen(ready.c_str(), "w"));
+  for (int i = 0; i < 6000 && !is_there(go); ++i) usleep(10'000);
+  expect(is_there(go), "no word to go on");
+  check(std::move(in), 2, 2);
+  check(session.open_input(directory + "/chk_0.nc"), 0, 2);
+}
+
 void ask_for_errors(glean::Session& session, const std::string& directory) {
   using glean::Errc;
   const auto open = [&](const std::string& path) { return [&session, path] { static_cast<void>(session.open_input(path)); }; };
@@ -134,6 +156,7 @@ int main(int argc, char** argv) {
   try {
     glean::Session session(MPI_COMM_WORLD);
     if (what == "write") write_all(session, directory);
+    if (what == "waits") read_later(session, directory, argv[3], argv[4]);
     if (what == "errors") ask_for_errors(session, directory);
     if (what == "restart") {
       glean::Input in = session.restart(argv[3]);
