@@ -52,6 +52,7 @@ constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
                                           {"warning", LogLevel::warning},
                                           {"error", LogLevel::error},
                                           {"off", LogLevel::off}}};
+constexpr Names<Reduction, 2> reduction_names{{{"statistics", Reduction::statistics}, {"histogram", Reduction::histogram}}};
 constexpr Names<CopyFormat, 2> copy_names{{{"hdf5", CopyFormat::hdf5}, {"vtkhdf", CopyFormat::vtkhdf}}};
 constexpr Names<Semantics, 3> semantics_names{{{"auto", Semantics::automatic}, {"none", Semantics::none}, {"flash", Semantics::flash}}};
 constexpr Names<bool, 2> bool_names{{{"true", true}, {"false", false}}};
@@ -197,6 +198,26 @@ bool assign_format(Settings& settings, std::string_view text) {
   return true;
 }
 
+// "statistics,histogram"
+bool assign_analyse(Settings& settings, std::string_view text) {
+  std::vector<std::string> names;
+  if (!assign_list(names, text)) return false;
+  std::vector<Reduction> reductions;
+  for (const std::string& name : names) {
+    Reduction reduction{};
+    if (!assign_name(reduction_names, reduction, name)) return false;
+    if (std::find(reductions.begin(), reductions.end(), reduction) == reductions.end()) reductions.push_back(reduction);
+  }
+  settings.analysis.reductions = std::move(reductions);
+  return true;
+}
+
+std::string print_analyse(const Settings& settings) {
+  std::string text;
+  for (const Reduction each : settings.analysis.reductions) text += (text.empty() ? "" : ",") + print_name(reduction_names, each);
+  return text;
+}
+
 constexpr auto table = std::to_array<Key>({
     {"mode", Scope::output, "threaded, dedicated, staged, collective or passthrough",
      "What writes: drain threads in the background, a rank set aside, stagers, tuned collective calls, or PnetCDF as it is.",
@@ -247,6 +268,17 @@ constexpr auto table = std::to_array<Key>({
      "A plot file is made of each file too: these variables in single precision, as HDF5.",
      [](Settings& s, std::string_view text) { return assign_list(s.copies.plot_variables, text); },
      [](const Settings& s) { return fmt::format("{}", fmt::join(s.copies.plot_variables, ",")); }},
+    {"analyse", Scope::output, "statistics, histogram or both; empty: nothing",
+     "What is found out of each step while it moves: tables FILE.statistics.csv, FILE.histogram.csv beside FILE.",
+     assign_analyse, print_analyse},
+    {"analyse_variables", Scope::output, "names such as dens,pres; empty: all that have numbers",
+     "Of which variables.",
+     [](Settings& s, std::string_view text) { return assign_list(s.analysis.variables, text); },
+     [](const Settings& s) { return fmt::format("{}", fmt::join(s.analysis.variables, ",")); }},
+    {"histogram_bins", Scope::output, "2 to 65536",
+     "Bins of a histogram, at most: they are as wide as a power of two.",
+     [](Settings& s, std::string_view text) { return assign_int(s.analysis.bins, text, 2, 65536); },
+     [](const Settings& s) { return std::to_string(s.analysis.bins); }},
     {"striping_factor", Scope::output, "auto, or 1 to 1000000",
      "Targets over which a new file is striped, where the file system has stripes; auto: as the program or its directory says.",
      [](Settings& s, std::string_view text) {

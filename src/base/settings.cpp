@@ -17,6 +17,7 @@ Settings with_rules(const Settings& settings, std::string_view path) {
   Settings changed;
   changed.output = settings.output;
   changed.copies = settings.copies;
+  changed.analysis = settings.analysis;
   for (const Rule& rule : settings.rules) {
     const bool matches = fnmatch(rule.pattern.c_str(), whole.c_str(), 0) == 0 ||
                          fnmatch(rule.pattern.c_str(), file_name.c_str(), 0) == 0;
@@ -40,6 +41,8 @@ bool any_rule_says(const std::vector<Rule>& rules, std::string_view key, std::st
 OutputSettings Settings::for_output(std::string_view path) const { return with_rules(*this, path).output; }
 
 CopySettings Settings::copies_of_output(std::string_view path) const { return with_rules(*this, path).copies; }
+
+AnalysisSettings Settings::analysis_of_output(std::string_view path) const { return with_rules(*this, path).analysis; }
 
 bool Settings::any_spills() const { return output.full == WhenFull::spill || any_rule_says(rules, "full", "spill"); }
 

@@ -50,6 +50,15 @@ struct CopySettings {
   friend bool operator==(const CopySettings&, const CopySettings&) = default;
 };
 
+// What is found out of each step of an output while it moves; it can differ between files too.
+enum class Reduction : std::uint8_t { statistics, histogram };
+struct AnalysisSettings {
+  std::vector<Reduction> reductions;
+  std::vector<std::string> variables;        // empty: all that have numbers
+  int bins = 64;                             // of a histogram, at most
+  friend bool operator==(const AnalysisSettings&, const AnalysisSettings&) = default;
+};
+
 // How a new file is laid out over the targets of a file system that has stripes, as MPI-IO's hints of these names say it.
 struct Striping {
   int factor = 0;          // targets; 0: not said
@@ -134,6 +143,7 @@ struct Settings {
   // `start_iodevice`.
   OutputSettings output;
   CopySettings copies;    // keys `also`, `format`, `semantics`, `plot_variables`
+  AnalysisSettings analysis;   // keys `analyse`, `analyse_variables`, `histogram_bins`
   PoolSettings pool;
   SpillSettings spill;
   StagingSettings staging;
@@ -160,6 +170,7 @@ struct Settings {
   // The settings of one output, rules applied.
   [[nodiscard]] OutputSettings for_output(std::string_view path) const;
   [[nodiscard]] CopySettings copies_of_output(std::string_view path) const;
+  [[nodiscard]] AnalysisSettings analysis_of_output(std::string_view path) const;
 };
 
 }  // namespace glean::base

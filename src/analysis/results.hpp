@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What was found out of an output, step by step: on one node, joined with what others have found, and as tables.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/histogram.hpp"
+#include "analysis/request.hpp"
+#include "analysis/statistics.hpp"
+#include "mesh/box.hpp"
+#include "mesh/type.hpp"
+
+namespace glean::analysis {
+
+// Elements of a box of a variable that follow each other, in row-major order of the box.
+struct Piece {
+  const mesh::Shape& shape;      // of the variable
+  const mesh::Box& box;
+  std::uint64_t first = 0;       // which element of the box is the first one
+  mesh::Type type = mesh::Type::float64;
+  bool is_big_endian = false;
+  std::span<const std::byte> bytes{};
+};
+
+class VariableResult {
+ public:
+  explicit VariableResult(const Request& request);
+
+  void add(const Piece& piece);
+  void merge(const VariableResult& other);
+  [[nodiscard]] const Statistics& statistics() const { return statistics_; }
+  [[nodiscard]] const std::optional<Histogram>& histogram() const { return histogram_; }
+
+  void encode(base::Encoder& out) const;
+  // Throws io when the bytes are not what encode() made.
+  [[nodiscard]] static VariableResult decode(base::Decoder& in);
+  friend bool operator==(const VariableResult&, const VariableResult&) = default;
+
+ private:
+  VariableResult() = default;
+  // Some that are not finite are among them. Returns those that are, in `finite`.
+  std::span<const double> sort_out(std::span<const double> values, const Piece& piece, std::uint64_t first, std::span<double> finite);
+
+  Statistics statistics_;
+  std::optional<Histogram> histogram_;
+};
+
+struct StepResult {
+  std::map<std::string, VariableResult> variables;
+  std::string left_out;   // why nothing was found out of it, or not all; empty: all was
+  friend bool operator==(const StepResult&, const StepResult&) = default;
+};
+
+class OutputResults {
+ public:
+  // A step that is there is joined with it.
+  void add(std::uint64_t step, StepResult result);
+  void merge(const OutputResults& other);
+  [[nodiscard]] const std::map<std::uint64_t, StepResult>& steps() const { return steps_; }
+  [[nodiscard]] bool empty() const { return steps_.empty(); }
+
+  // Tables with a line of names, as CSV (RFC 4180): a line for each step and variable, or for each bin. Of a step of which not all was found
+  // out there is none.
+  [[nodiscard]] std::string statistics_table() const;
+  [[nodiscard]] std::string histogram_table() const;
+
+  void encode(base::Encoder& out) const;
+  // Throws io when the bytes are not what encode() made.
+  [[nodiscard]] static OutputResults decode(std::span<const std::byte> bytes);
+  friend bool operator==(const OutputResults&, const OutputResults&) = default;
+
+ private:
+  std::map<std::uint64_t, StepResult> steps_;
+};
+
+// "statistics" of "dir/plt_1.nc" is "dir/plt_1.nc.statistics.csv".
+[[nodiscard]] std::string table_path(const std::string& final_path, const std::string& table);
+
+}  // namespace glean::analysis
