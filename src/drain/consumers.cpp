@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "drain/node_share.hpp"
 #include "pool/description.hpp"
 
 namespace glean::drain {
@@ -25,6 +26,23 @@ std::optional<store::Meaning> meaning_of(const DrainedOutput& output) {
   } catch (const base::Error&) {   // then its bytes mean nothing
   }
   return std::nullopt;
+}
+
+struct Elements { std::uint64_t first = 0, count = 0; };
+
+// An element of which two nodes write bytes has come to both: it is the one's that writes the first of them.
+Elements elements_of_this_node(const DrainedOutput& output, const pool::Record& record) {
+  Elements mine{record.first_element, record.elements};
+  if (record.origin == pool::Origin::rank || output.nodes == nullptr || output.description.is_bytes) return mine;
+  const store::VariableLayout& variable = output.description.layout.variables[record.variable];
+  const mesh::Box box = pool::box_of(record);
+  const auto begins_here = [&](std::uint64_t element) {
+    const store::Piece piece(variable, variable.per_step() ? record.step : 0, box, element, 1);
+    return output.nodes->is_mine(piece.file_extent().begin / output.description.share.request_bytes);
+  };
+  if (mine.count != 0 && !begins_here(mine.first)) ++mine.first, --mine.count;
+  if (mine.count != 0 && !begins_here(mine.first + mine.count - 1)) --mine.count;
+  return mine;
 }
 
 }  // namespace
@@ -93,7 +111,7 @@ void Consumers::release(Id consumer, std::uint64_t number) {
   const auto found = consumers_.find(consumer);
   if (found == consumers_.end()) return;
   const auto held = found->second.held.extract(number);
-  if (held) unpin(found->second, held.mapped());
+  if (held) unpin(found->second, held.mapped().chunks);
 }
 
 Consumers::Figures Consumers::figures(Id consumer) const {
@@ -102,12 +120,21 @@ Consumers::Figures Consumers::figures(Id consumer) const {
   return found == consumers_.end() ? Figures{} : found->second.figures;
 }
 
+bool Consumers::holds(Id consumer, pool::OutputKey output) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = consumers_.find(consumer);
+  if (found == consumers_.end()) return false;
+  const auto& held = found->second.held;
+  return std::any_of(held.begin(), held.end(), [&](const auto& each) { return each.second.output == output; });
+}
+
 // --- the drain
 
 void Consumers::opened(const DrainedOutput& output) {
   const std::lock_guard lock(mutex_);
   for (auto& [id, consumer] : consumers_) {
-    if (!consumer.figures.is_gone) consumer.outputs.insert(output.key);
+    const bool is_wanted = !consumer.terms.wants || consumer.terms.wants(output);
+    if (!consumer.figures.is_gone && is_wanted) consumer.outputs.insert(output.key);
   }
 }
 
@@ -117,9 +144,11 @@ StepPiece Consumers::piece_of(const DrainedOutput& output, const TakenRecord& ta
   piece.rank = pool_.job_rank(record, taken.journal->rank());
   piece.variable = record.variable;
   piece.type = static_cast<mesh::Type>(record.memory_type);
-  piece.first_byte = record.first_element * mesh::size_of(piece.type);
-  piece.pool_offset = record.payload_offset;
-  piece.bytes = {pool_.at(record.payload_offset), record.elements * mesh::size_of(piece.type)};
+  const Elements mine = elements_of_this_node(output, record);
+  const std::size_t element_bytes = mesh::size_of(piece.type);
+  piece.first_byte = mine.first * element_bytes;
+  piece.pool_offset = record.payload_offset + (mine.first - record.first_element) * element_bytes;
+  piece.bytes = {pool_.at(piece.pool_offset), mine.count * element_bytes};
   if (!output.description.is_bytes) {
     const bool per_step = output.description.layout.variables[record.variable].per_step();
     piece.put = {per_step ? record.step : 0, 1, pool::box_of(record)};
@@ -171,14 +200,16 @@ void Consumers::complete(const DrainedOutput& output, std::uint64_t step) {
     Collected& collected = found.mapped();
     if (collected.fate == Fate::lacks_budget) ++consumer.figures.skipped_for_budget;
     if (collected.fate == Fate::is_not_in_memory) ++consumer.figures.skipped_not_in_memory;
-    if (collected.fate != Fate::is_collected) continue;
-    CompleteStep complete{next_number_++, output.description.display_path, definitions, step, {}};
+    if (collected.fate != Fate::is_collected && !consumer.terms.tells_left_out) continue;
+    CompleteStep complete{next_number_++, output.key, output.description.display_path, definitions, step, {}};
+    if (collected.fate == Fate::lacks_budget) complete.left_out = "it does not fit into what may wait in the pool";
+    if (collected.fate == Fate::is_not_in_memory) complete.left_out = "a part of it was not in memory any more";
     std::stable_sort(collected.pieces.begin(), collected.pieces.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [stamp, piece] : collected.pieces) {
       if (output.description.is_bytes) mean(piece, meaning);
       complete.pieces.push_back(std::move(piece));
     }
-    consumer.held[complete.number] = std::move(collected.chunks);
+    consumer.held[complete.number] = {output.key, std::move(collected.chunks)};
     consumer.waiting.push_back(std::move(complete));
   }
   is_complete_.notify_all();
@@ -262,7 +293,7 @@ void Consumers::give_up(Consumer& consumer, Collected& collected, Fate fate) {
 
 void Consumers::let_go(Consumer& consumer) {
   for (auto& [key, collected] : consumer.collecting) unpin(consumer, collected.chunks);
-  for (const auto& [number, chunks] : consumer.held) unpin(consumer, chunks);
+  for (const auto& [number, held] : consumer.held) unpin(consumer, held.chunks);
   consumer.collecting.clear();
   consumer.held.clear();
   consumer.waiting.clear();

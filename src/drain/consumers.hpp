@@ -7,7 +7,7 @@
 // records meanwhile. Pins are bounded by the consumer's budget. A step that does not fit, or of which a part is not in memory (spilled,
 // written by the rank itself, or written by a drain before this one), is skipped as a whole.
 //
-// A consumer sees what ranks of this node have put; on a node without ranks what has come from others. Of a raw output the one step is
+// A consumer sees what ranks of this node have put; on a node without ranks what has come from others, and each element on one node only. Of a raw output the one step is
 // closing it, and its pieces are in the order in which they take effect. It sees outputs that are opened after it has been added. A drain
 // that is killed leaves its pins until the session ends: what they are of is known to no other process.
 #pragma once
@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,10 +47,12 @@ struct StepPiece {
 
 struct CompleteStep {
   std::uint64_t number = 0;   // for release()
+  pool::OutputKey output;
   std::string path;           // as the program has named the output
   std::shared_ptr<const mesh::Definitions> definitions;   // null: of a raw output of which nothing is known
   std::uint64_t step = 0;
   std::vector<StepPiece> pieces;
+  std::string left_out{};     // why nothing of it is here; empty: all is
 };
 
 class Consumers {
@@ -58,6 +61,8 @@ class Consumers {
   struct Terms {
     Bytes budget = 0;      // of pinned chunks; those of all consumers together are at most half of the pool
     int process = 0;       // that consumes, whose death ends it; 0: this one
+    std::function<bool(const DrainedOutput&)> wants{};   // of which outputs it gets the steps; none: of all
+    bool tells_left_out = false;   // it gets steps that are skipped, without their pieces
   };
   struct Figures {
     std::uint64_t steps = 0;                       // that it was given
@@ -81,6 +86,8 @@ class Consumers {
   // Its bytes are not read any more.
   void release(Id consumer, std::uint64_t number);
   [[nodiscard]] Figures figures(Id consumer) const;
+  // A step of the output is to be taken by next(), or not released.
+  [[nodiscard]] bool holds(Id consumer, pool::OutputKey output) const;
 
   // -- the drain, with the engine's lock held
   void opened(const DrainedOutput& output);
@@ -106,7 +113,11 @@ class Consumers {
     std::set<pool::OutputKey> outputs;
     std::map<StepKey, Collected> collecting;
     std::deque<CompleteStep> waiting;
-    std::map<std::uint64_t, std::vector<std::uint32_t>> held;   // chunks of a step, by its number
+    struct Held {
+      pool::OutputKey output;
+      std::vector<std::uint32_t> chunks;
+    };
+    std::map<std::uint64_t, Held> held;                         // by the number of a step
     std::map<std::uint32_t, std::uint32_t> pins;                // by chunk: how often
     Figures figures;
   };

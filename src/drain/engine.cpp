@@ -51,7 +51,8 @@ std::uint64_t thread_cpu_ns() {
 }  // namespace
 
 Engine::Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks)
-    : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), consumers_(pool), ranks_(ranks), damages_(pool.header().journals),
+    : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), consumers_(pool),
+      analyst_(consumers_, pool, [this](pool::OutputKey key) { analysed(key); }), ranks_(ranks), damages_(pool.header().journals),
       copier_([this](const Job& job, std::vector<CopyTrace> made) { have_copies(job, std::move(made)); },
               [&pool] {
                 pool.header().written_bytes.fetch_add(1, std::memory_order_relaxed);   // ranks that wait see that something moves
@@ -95,6 +96,7 @@ void Engine::start_thread() {
 Engine::~Engine() { stop(); }
 
 void Engine::stop(Unfinished unfinished) {
+  analyst_.stop();
   copier_.stop();   // what it has goes back to the threads
   {
     const std::lock_guard lock(mutex_);
@@ -303,8 +305,10 @@ void Engine::adopt(pool::OutputKey key, Adoption adoption) {
   const bool is_anew = pool_.slot(key.slot).nodes.is_opened_anew.load(std::memory_order_acquire) != 0;
   const bool is_inherited = (inherits_ && !has_read_all_) || is_anew;
   auto output = std::make_unique<OutputDrain>(pool_, key, description, calls_, plan_.request_bytes, jobs_, blocks_, spill_, consumers_,
-                                              ranks_, is_inherited);
-  if (!is_inherited && adoption == Adoption::first) consumers_.opened(output->about());
+                                              analyst_, ranks_, is_inherited);
+  const bool is_new = !is_inherited && adoption == Adoption::first;
+  analyst_.opened(output->about(), is_new);
+  if (is_new) consumers_.opened(output->about());
   for (const auto& damage : damages_) {
     if (damage) output->life().fail(*damage);
   }
@@ -349,6 +353,7 @@ void Engine::after_change(OutputDrain& output) {
   if (output.life().has_ended()) {
     trace_.outputs.push_back(output.about().trace);
     consumers_.ended(output.about());
+    analyst_.ended(output.about().key);
     const pool::OutputKey key = output.about().key;
     if (output.life().now() == Life::kept) postponed_.insert(key);
     outputs_.erase(key);
@@ -395,6 +400,7 @@ void Engine::perform(Job job) {
     if (job.output->about().is_elsewhere()) return finish_job(job, nullptr);   // it has been sent
     if (job.output->stream() != nullptr) {
       if (waits_for_older(job) || waits_for_copies(job)) return;
+      publish_tables(job);
       publish_bytes(job);
     } else if (!complete_records(job, written)) {
       return;

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "drain/analyst.hpp"
 #include "drain/consumers.hpp"
 #include "drain/copier.hpp"
 #include "drain/core_yielding.hpp"
@@ -53,11 +54,13 @@ class Engine {
   void answered(const ExchangeBlock& block, Answer answer);
   // Or this: it is to be sent again, before what next_block() would return next.
   void take_back(ExchangeBlock block);
-  // The checksums of what this node has written of an output, when that is durable, for the node that publishes it; nothing if
-  // none are wanted. And those of another. From any thread. Local.
+  // The checksums of what this node has written of an output, when that is durable, and what it has found out of its steps, for the node
+  // that publishes it; nothing if none are wanted. And those of another. From any thread. Local.
   struct Sums {
     std::vector<store::StridedSum> sums;
     bool lost = false;   // not all that was written has one
+    std::vector<std::byte> results{};   // analysis::OutputResults; empty: nothing was found
+    [[nodiscard]] bool any() const { return !sums.empty() || lost || !results.empty(); }
   };
   [[nodiscard]] std::optional<Sums> take_sums(pool::OutputKey key);
   void add_sums(pool::OutputKey key, const Sums& sums);
@@ -82,6 +85,8 @@ class Engine {
   [[nodiscard]] bool is_finished(pool::OutputKey key) const;
   [[nodiscard]] bool waits_for_copies(const Job& job);
   void have_copies(Job job, std::vector<CopyTrace> made);
+  void analysed(pool::OutputKey key);
+  void publish_tables(const Job& job);
   void leave_out_copies(const Job& job, const std::string& why);
   struct Replaced { std::string path; std::uint64_t inode = 0, device = 0; };
   [[nodiscard]] std::optional<Replaced> replaced_by_copy(const Job& job) const;
@@ -132,6 +137,7 @@ class Engine {
   store::SystemCalls& calls_;
   SpillFiles spill_;
   Consumers consumers_;
+  Analyst analyst_;
   Ranks ranks_;
 
   mutable std::mutex mutex_;   // everything below, and the outputs

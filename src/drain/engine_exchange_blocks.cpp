@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What this node has captured and another one writes, until the exchange sends it; and checksums of what it has written.
+// What this node has captured and another one writes, until the exchange sends it; and checksums of what it has written, and what it has
+// found out of it.
 #include <utility>
 
 #include "base/clock.hpp"
@@ -51,9 +52,19 @@ void Engine::take_back(ExchangeBlock block) {
 std::optional<Engine::Sums> Engine::take_sums(pool::OutputKey key) {
   const std::lock_guard lock(mutex_);
   OutputDrain* output = find(key);
-  if (output == nullptr || output->about().checksums.state() == SumsState::off) return std::nullopt;
-  if (output->stream() != nullptr) return std::nullopt;   // the node that publishes it reads it back
-  return Sums{output->about().checksums.take(), output->about().checksums.are_lost()};
+  if (output == nullptr) return std::nullopt;
+  Sums sums;
+  // The node that publishes bytes reads them back.
+  if (output->stream() == nullptr && output->about().checksums.state() != SumsState::off) {
+    sums = {output->about().checksums.take(), output->about().checksums.are_lost()};
+  }
+  const analysis::OutputResults results = analyst_.results(key);
+  if (!results.empty()) {
+    base::Encoder out;
+    results.encode(out);
+    sums.results = out.take();
+  }
+  return sums;
 }
 
 void Engine::add_sums(pool::OutputKey key, const Sums& sums) {
@@ -62,6 +73,7 @@ void Engine::add_sums(pool::OutputKey key, const Sums& sums) {
   if (output == nullptr) return;
   output->about().checksums.add(sums.sums);
   if (sums.lost) output->about().checksums.lose();
+  if (!sums.results.empty()) analyst_.add(key, analysis::OutputResults::decode(sums.results));
 }
 
 // Ranks wait for room. True: what is kept until it is durable makes some by itself; after a while in which it does not it is given back.

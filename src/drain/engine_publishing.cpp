@@ -23,6 +23,7 @@
 #include "pool/published.hpp"
 #include "store/format/formats.hpp"
 #include "store/parts/part_index.hpp"
+#include "store/posix/small_file.hpp"
 
 namespace glean::drain {
 namespace {
@@ -48,6 +49,11 @@ void complete_without_name(const Job& job) {
               names.final_path, names.working_path);
   }
   if (!is_removed) file.synchronize();
+}
+
+void publish_table(store::SystemCalls& calls, const store::File& file, const char* name, const std::string& table) {
+  const std::string working = file.names().working_path + "." + name;
+  store::replace_small_file(calls, working, analysis::table_path(file.names().final_path, name), table);
 }
 
 }  // namespace
@@ -78,6 +84,7 @@ bool Engine::complete_records(const Job& job, const WrittenSoFar& written) {
   file.resize(finished.size);
   about.slot.publishing_inode.store(file.inode(), std::memory_order_release);
   if (waits_for_copies(job)) return false;
+  publish_tables(job);
   if (description.is_part) store::publish_index(calls_, description.names, job.steps);
   about.checksums.add_patches(description.layout, finished.patches);
   publish(calls_, file, description.layout, finished.size, about.checksums);
@@ -160,6 +167,36 @@ void Engine::remove(const Replaced& replaced) {
   struct stat status {};
   const bool is_it = lstat(replaced.path.c_str(), &status) == 0 && status.st_ino == replaced.inode && status.st_dev == replaced.device;
   if (is_it && calls_.unlink(replaced.path.c_str()) == 0) forget_sums(calls_, replaced.path);
+}
+
+// Of a step of an output everything is found out that will be.
+void Engine::analysed(pool::OutputKey key) {
+  const std::lock_guard lock(mutex_);
+  if (OutputDrain* const output = find(key)) after_change(*output);
+  pool::futex_signal(pool_.header().work);
+}
+
+// What was found out of an output, before it appears. Where a table cannot be written the file is whole without it.
+void Engine::publish_tables(const Job& job) {
+  const auto& about = job.output->about();
+  const analysis::Request& request = about.description.analysis;
+  store::File& file = *job.output->file().get();
+  if (job.kind != Job::Kind::publish || !request.any() || !about.publishes()) return;
+  if (job.output->file().is_unclosed() || !file.has_its_name() || is_hidden(file.names().final_path)) return;
+  const std::string& path = about.description.display_path;
+  const analysis::OutputResults results = analyst_.results(about.key);
+  for (const auto& [step, result] : results.steps()) {
+    if (!result.left_out.empty()) base::log(base::LogLevel::warning, "'{}': step {} is not analysed: {}", path, step, result.left_out);
+  }
+  if (results.empty()) {
+    return base::log(base::LogLevel::warning, "'{}' is not analysed: nothing that was put into it is known to be a variable", path);
+  }
+  try {
+    if (request.statistics) publish_table(calls_, file, "statistics", results.statistics_table());
+    if (request.histogram) publish_table(calls_, file, "histogram", results.histogram_table());
+  } catch (const base::Error& error) {
+    base::log(base::LogLevel::warning, "'{}': {}", path, error.what());
+  }
 }
 
 void Engine::have_copies(Job job, std::vector<CopyTrace> made) {

@@ -17,6 +17,7 @@
 
 namespace glean::drain {
 
+class Analyst;
 class Consumers;
 class NodeShare;
 
@@ -46,6 +47,7 @@ struct DrainedOutput {
   Ranks ranks;
   bool inherited;   // another drain may have written some of it
   Consumers& consumers;
+  Analyst& analyst;
   bool is_done_here = false;   // all that this node writes, by another drain: the file may have its name by now, and be replaced
   pool::OutputSlot& slot = pool.slot(key.slot);
   NodeShare* nodes = nullptr;   // where several nodes write it

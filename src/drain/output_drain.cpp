@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "drain/analyst.hpp"
 #include "drain/consumers.hpp"
 #include "drain/steps.hpp"
 #include "pool/futex.hpp"
@@ -35,8 +36,8 @@ void check_notes(const DrainedOutput& output) {
 
 OutputDrain::OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description,
                          store::SystemCalls& calls, Bytes request_bytes, Jobs& jobs, ExchangeBlocks& blocks,
-                         SpillFiles& spill, Consumers& consumers, Ranks ranks, bool inherited)
-    : output_{pool, key, calls, spill, ranks, inherited, consumers},
+                         SpillFiles& spill, Consumers& consumers, Analyst& analyst, Ranks ranks, bool inherited)
+    : output_{pool, key, calls, spill, ranks, inherited, consumers, analyst},
       nodes_(pool.is_shared() ? std::make_unique<NodeShare>(output_, blocks) : nullptr),
       log_(output_), work_(output_, *this, request_bytes, jobs, blocks), file_(output_), life_(output_, work_, file_, description.chunks),
       order_(std::make_unique<Steps>(output_, work_, life_, file_, log_, kept_)) {
@@ -220,6 +221,7 @@ void OutputDrain::write() {
 void OutputDrain::complete() {
   if (!output_.is_done_here) order_->finish();
   if (!life_.is_writing() || work_.in_flight() != 0 || life_.now() == Life::publishing) return;
+  if (!output_.analyst.is_done_with(output_.key)) return;   // its tables appear before it
   pool::OutputSlot& slot = output_.slot;
   if (nodes_ && life_.now() == Life::writing) {
     life_.move_on(Life::completing);

@@ -91,7 +91,7 @@ class Exchange {
     std::uint64_t said_ns = 0;
     // The checksums of this node's part, for the publisher: before it hears that the part is durable.
     enum class SumsAre { not_taken, leaving, there } sums_are = SumsAre::not_taken;
-    drain::Engine::Sums sums;                      // that have not left
+    drain::Engine::Sums sums;                      // that have not left, and results
     // That it has failed, or may have: the storage of a node refuses it.
     enum class Failure { none, refused, failed } told_of_failure = Failure::none;
     bool told_of_end = false;               // that it is published, or postponed
@@ -111,6 +111,7 @@ class Exchange {
   struct SumsOnTheirWay {
     std::uint64_t job_output = 0;
     std::vector<store::StridedSum> sums;
+    std::vector<std::byte> results;                // or these
   };
 
   // What comes over the same messages: bodies are taken in the order of their heads.

@@ -74,6 +74,7 @@ void Exchange::send_again_to(int peer) {
     SharedOutput* output = find(each.second.job_output);
     if (output == nullptr || output->publisher != peer) return output == nullptr;
     output->sums.sums.insert(output->sums.sums.end(), each.second.sums.begin(), each.second.sums.end());
+    if (!each.second.results.empty()) output->sums.results = each.second.results;
     lack_sums.insert(output->job_output);
     return true;
   });

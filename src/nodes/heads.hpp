@@ -35,13 +35,15 @@ struct BlockHead {
   std::uint32_t job_rank = 0;             // the rank that has put it
 };
 
-// Checksums of what a node has written of an output, to the node that publishes it.
+// Checksums of what a node has written of an output, to the node that publishes it, and what it has found out of its steps.
 struct SumsHead {
+  enum class Body : std::uint16_t { sums, results };   // store::StridedSum, one after the other; analysis::OutputResults
   MessageKind kind = MessageKind::sums;
-  std::uint32_t lost = 0;                 // 1: not all that the node has written has one
+  std::uint16_t lost = 0;                 // 1: not all that the node has written has one
+  Body body = Body::sums;
   std::uint64_t number = 0;               // of the sender's, for the receipt
   std::uint64_t job_output = 0;
-  std::uint64_t body_bytes = 0;           // store::StridedSum, one after the other
+  std::uint64_t body_bytes = 0;
 };
 
 // The receipt of an exchange block, or of checksums.

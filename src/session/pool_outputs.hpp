@@ -36,7 +36,7 @@ struct PoolOutput {
   bool all_dropped = false;             // closed, and all of its steps were dropped
   std::uint64_t steps_dropped = 0;      // of those that this rank has begun
   std::optional<base::Error> failure;   // what all ranks have been told
-  std::string told;                     // by its close, of what makes it fail: this rank
+  std::string told{};                   // by its close, of what makes it fail: this rank
 };
 
 class PoolOutputs {

@@ -238,7 +238,7 @@ class ThreadedBackend final : public Backend {
     try {
       store::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
-                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), false, {}, copies()};
+                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), false, {}, copies(), analysis()};
       // Before there can be a file: recovery knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       make_striped();
@@ -280,6 +280,13 @@ class ThreadedBackend final : public Backend {
     if (!asked.any() || !is_part()) return store::Copies::of(asked);
     base::log(base::LogLevel::warning, "'{}': no copies in other formats are made of an output of several files; `glean convert` makes "
               "them of what `glean join` makes", opening_.path);
+    return {};
+  }
+
+  [[nodiscard]] analysis::Request analysis() const {
+    const auto asked = analysis::Request::of(core_->settings().analysis_of_output(opening_.path));
+    if (!asked.any() || !is_part()) return asked;
+    base::log(base::LogLevel::warning, "'{}': an output of several files is not analysed", opening_.path);
     return {};
   }
 

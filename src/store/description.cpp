@@ -172,6 +172,7 @@ std::vector<std::byte> OutputDescription::encode_layout() const {
   base::Encoder rest;
   rest.bytes(image().encode());
   copies.encode(rest);
+  analysis.encode(rest);
   rest.bytes(definitions ? definitions->encode() : std::vector<std::byte>());
   const auto encoded_rest = rest.take();
   encoded.insert(encoded.end(), encoded_rest.begin(), encoded_rest.end());
@@ -192,6 +193,7 @@ OutputDescription OutputDescription::decode(std::span<const std::byte> bytes) {
   description.layout = std::move(image.layout);
   description.metadata = std::move(image.metadata);
   description.copies = Copies::decode(rest);
+  description.analysis = analysis::Request::decode(rest);
   const auto definitions = rest.bytes();
   rest.expect_end();
   if (!definitions.empty()) description.definitions = mesh::Definitions::decode(definitions);

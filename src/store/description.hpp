@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/request.hpp"
 #include "mesh/definitions.hpp"
 #include "plan/file_share.hpp"
 #include "store/copies.hpp"
@@ -29,6 +30,7 @@ struct OutputDescription {
   bool is_bytes = false;        // no format and no variables: ranks write bytes where they like, and the latest write of a byte wins
   std::vector<Patch> metadata{};   // of the file, beside `layout`: what is in it before anything is put
   Copies copies{};                 // that are made of it when it is complete
+  analysis::Request analysis{};    // what is found out of its steps while they move
   std::optional<mesh::Definitions> definitions{};   // what the program has said of it; of a raw output nothing
 
   // In two parts: what is known before there is a file, so that the process that comes after a killed one knows what to remove,

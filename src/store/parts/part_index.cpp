@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/parts/part_index.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <charconv>
-#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -14,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "store/posix/input_file.hpp"
+#include "store/posix/small_file.hpp"
 
 namespace glean::store {
 namespace {
@@ -26,10 +25,6 @@ constexpr int index_version = 2;
 constexpr std::array<const char*, 2> byte_orders = {"big", "little"};
 
 [[noreturn]] void refuse(const std::string& why) { throw base::Error(base::Errc::io, "the index is damaged: " + why); }
-
-base::Error cannot(const char* action, const std::string& path, int result) {
-  return base::system_error(-result, fmt::format("cannot {} '{}'", action, path));
-}
 
 mesh::Type type_named(const std::string& name) {
   for (int type = 0; type < mesh::type_count; ++type) {
@@ -129,21 +124,7 @@ PartIndex index_of(const json& from) {
 std::string new_index_path(const FileNames& part) { return index_path(part.working_path) + ".new"; }
 
 void write(SystemCalls& calls, const FileNames& part, const std::string& path, const PartIndex& index) {
-  const std::string before = new_index_path(part), text = index.encode();
-  const int descriptor = calls.open(before.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw cannot("create", path, descriptor);
-  int failed = 0;
-  for (std::size_t written = 0; written < text.size() && failed == 0;) {
-    const ssize_t result = calls.pwrite(descriptor, text.data() + written, text.size() - written, static_cast<off_t>(written));
-    if (result > 0) written += static_cast<std::size_t>(result);
-    else if (result != -EINTR) failed = result == 0 ? -EIO : static_cast<int>(result);
-  }
-  if (failed == 0) failed = calls.fsync(descriptor);
-  calls.close(descriptor);
-  if (failed == 0) failed = calls.rename(before.c_str(), path.c_str());
-  if (failed == 0) return;
-  calls.unlink(before.c_str());
-  throw cannot("write", path, failed);
+  replace_small_file(calls, new_index_path(part), path, index.encode());
 }
 
 }  // namespace

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drain/analyst.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "base/log.hpp"
+#include "base/signals_blocked.hpp"
+#include "drain/output.hpp"
+#include "pool/futex.hpp"
+
+namespace glean::drain {
+namespace {
+
+constexpr Bytes pinned_share = 4;   // of the pool, at most, that waits to be looked at
+constexpr double nap_seconds = 0.2;
+
+// A node looks at what its own ranks have put. What it sends to stagers is looked at there, but for bytes, of which only the node of the rank
+// knows what they mean.
+bool is_for_this_node(const DrainedOutput& output) {
+  return output.description.is_bytes ? !output.pool.is_stager() : !output.is_sent();
+}
+
+}  // namespace
+
+void Analyst::opened(const DrainedOutput& output, bool is_whole) {
+  const analysis::Request& request = output.description.analysis;
+  if (!request.any()) return;
+  const std::lock_guard lock(mutex_);
+  if (is_stopped_) return;
+  Analysed& analysed = outputs_[output.key];
+  analysed = {request, output.description.is_bytes, false, {}};
+  if (!is_for_this_node(output)) return;
+  if (!is_whole) {
+    base::log(base::LogLevel::warning, "'{}': nothing is found out of what a drain before this one has seen",
+              output.description.display_path);
+    return;
+  }
+  try {
+    if (!consumer_) {
+      const Bytes pool_bytes = pool_.header().chunk_count * pool_.header().chunk_bytes;
+      consumer_ = consumers_.add({.budget = pool_bytes / pinned_share,
+                                  .process = 0,
+                                  .wants = [](const DrainedOutput& each) { return each.description.analysis.any() && is_for_this_node(each); },
+                                  .tells_left_out = true});
+    }
+    const base::SignalsBlocked blocked;
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    analysed.is_looked_at = true;
+  } catch (const std::exception& error) {
+    base::log(base::LogLevel::warning, "'{}' is not analysed: {}", output.description.display_path, error.what());
+  }
+}
+
+bool Analyst::is_done_with(pool::OutputKey output) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = outputs_.find(output);
+  return is_stopped_ || found == outputs_.end() || !found->second.is_looked_at || !consumers_.holds(*consumer_, output);
+}
+
+void Analyst::ended(pool::OutputKey output) {
+  const std::lock_guard lock(mutex_);
+  outputs_.erase(output);
+}
+
+analysis::OutputResults Analyst::results(pool::OutputKey output) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = outputs_.find(output);
+  return found == outputs_.end() ? analysis::OutputResults{} : found->second.results;
+}
+
+void Analyst::add(pool::OutputKey output, const analysis::OutputResults& of_another_node) {
+  const std::lock_guard lock(mutex_);
+  const auto found = outputs_.find(output);
+  if (found != outputs_.end()) found->second.results.merge(of_another_node);
+}
+
+void Analyst::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+    if (consumer_) consumers_.remove(*consumer_);   // and so next() returns
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Analyst::run() {
+  pthread_setname_np(pthread_self(), "glean-analyse");
+  for (;;) {
+    Consumers::Id consumer = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_stopped_) return;
+      consumer = *consumer_;
+    }
+    const auto step = consumers_.next(consumer, nap_seconds);
+    if (!step) continue;
+    std::optional<Analysed> asked;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = outputs_.find(step->output);
+      if (found != outputs_.end()) asked = {found->second.request, found->second.is_raw, true, {}};
+    }
+    if (asked) {
+      auto results = look_at(*step, *asked);
+      const std::lock_guard lock(mutex_);
+      const auto found = outputs_.find(step->output);
+      if (found != outputs_.end()) found->second.results.merge(results);
+    }
+    consumers_.release(consumer, step->number);
+    found_(step->output);
+  }
+}
+
+// A raw output has one step, and its records are what the program counts as steps.
+analysis::OutputResults Analyst::look_at(const CompleteStep& step, const Analysed& asked) {
+  analysis::OutputResults results;
+  std::map<std::uint64_t, analysis::StepResult> found;
+  if (!step.left_out.empty()) found[step.step].left_out = step.left_out;
+  for (const StepPiece& piece : step.pieces) {
+    if (piece.variable == no_variable || !step.definitions) continue;
+    const auto variable = static_cast<int>(piece.variable);
+    const mesh::VariableDefinition& defined = step.definitions->variables[piece.variable];
+    if (piece.type == mesh::Type::text || defined.external == mesh::Type::text || !asked.request.wants(defined.name)) continue;
+    const mesh::Shape shape = step.definitions->shape(variable);
+    const std::size_t element_bytes = mesh::size_of(piece.type);
+    const std::uint64_t each = piece.put.box.elements();   // of a record
+    std::uint64_t element = piece.first_byte / element_bytes;
+    for (std::span<const std::byte> rest = piece.bytes; rest.size() >= element_bytes && each != 0;) {
+      const std::uint64_t record = element / each, first = element % each;
+      const std::size_t count = std::min<std::size_t>(each - first, rest.size() / element_bytes);
+      const bool counts_records = asked.is_raw && step.definitions->per_step(variable);
+      const std::uint64_t number = counts_records ? piece.put.first_record + record : step.step;
+      const auto result = found[number].variables.try_emplace(defined.name, asked.request).first;
+      result->second.add({shape, piece.put.box, first, piece.type, piece.is_big_endian, rest.first(count * element_bytes)});
+      element += count;
+      rest = rest.subspan(count * element_bytes);
+    }
+  }
+  for (auto& [number, result] : found) results.add(number, std::move(result));
+  return results;
+}
+
+}  // namespace glean::drain

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Finds out of the steps of outputs what their descriptions ask for, while their bytes are in the pool: a thread that consumes complete
+// steps. What each node has found is joined by the node that publishes the file, and appears as tables before it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "analysis/results.hpp"
+#include "drain/consumers.hpp"
+
+namespace glean::drain {
+
+class Analyst {
+ public:
+  // `found`: something was found out of a step of an output. From the analyst's thread.
+  using Found = std::function<void(pool::OutputKey output)>;
+  // Everything must outlive it.
+  Analyst(Consumers& consumers, pool::Pool& pool, Found found) : consumers_(consumers), pool_(pool), found_(std::move(found)) {}
+  ~Analyst() { stop(); }
+  Analyst(const Analyst&) = delete;
+  Analyst& operator=(const Analyst&) = delete;
+
+  // -- the drain, with the engine's lock held
+  // Before the consumers hear of it. `is_whole`: this drain sees all that is put.
+  void opened(const DrainedOutput& output, bool is_whole);
+  // Nothing of it waits to be looked at.
+  [[nodiscard]] bool is_done_with(pool::OutputKey output) const;
+  void ended(pool::OutputKey output);
+  // What this node has found, and what others have.
+  [[nodiscard]] analysis::OutputResults results(pool::OutputKey output) const;
+  void add(pool::OutputKey output, const analysis::OutputResults& of_another_node);
+
+  // Nothing more is looked at. Blocks until the step that is looked at is done with. No thread may hold the engine's lock.
+  void stop();
+
+ private:
+  struct Analysed {
+    analysis::Request request;
+    bool is_raw = false;
+    bool is_looked_at = false;   // by this node
+    analysis::OutputResults results;
+  };
+  void run();
+  [[nodiscard]] static analysis::OutputResults look_at(const CompleteStep& step, const Analysed& asked);
+
+  Consumers& consumers_;
+  pool::Pool& pool_;
+  Found found_;
+  mutable std::mutex mutex_;
+  std::map<pool::OutputKey, Analysed> outputs_;
+  std::optional<Consumers::Id> consumer_;
+  bool is_stopped_ = false;
+  std::thread thread_;   // started with the first output
+};
+
+}  // namespace glean::drain
