@@ -88,7 +88,9 @@ void Histogram::merge(const Histogram& other) {
   }
 }
 
-double Histogram::begin(std::size_t bin) const { return std::ldexp(static_cast<double>(first_ + static_cast<std::int64_t>(bin)), exponent_); }
+double Histogram::begin(std::size_t bin) const {
+  return std::ldexp(static_cast<double>(first_ + static_cast<std::int64_t>(bin)), exponent_);
+}
 
 void Histogram::encode(base::Encoder& out) const {
   out.number(most_bins_);

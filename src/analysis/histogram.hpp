@@ -11,9 +11,9 @@
 
 namespace glean::analysis {
 
-// Bins are as wide as a power of two, and begin at multiples of it: two neighbours are one of the next width, so parts with different ranges
-// are joined without an error. How wide they are follows from the least and the greatest value alone, not from the order of the parts: the
-// smallest width of which `most_bins` bins have all.
+// Bins are as wide as a power of two, and begin at multiples of it: two neighbours are one of the next width, so parts with different
+// ranges are joined without an error. How wide they are follows from the least and the greatest value alone, not from the order of the
+// parts: the smallest width of which `most_bins` bins have all.
 class Histogram {
  public:
   static constexpr std::uint64_t bins_max = 1u << 16;

@@ -65,8 +65,8 @@ class OutputResults {
   [[nodiscard]] const std::map<std::uint64_t, StepResult>& steps() const { return steps_; }
   [[nodiscard]] bool empty() const { return steps_.empty(); }
 
-  // Tables with a line of names, as CSV (RFC 4180): a line for each step and variable, or for each bin. Of a step of which not all was found
-  // out there is none.
+  // Tables with a line of names, as CSV (RFC 4180): a line for each step and variable, or for each bin. Of a step of which not all was
+  // found out there is none.
   [[nodiscard]] std::string statistics_table() const;
   [[nodiscard]] std::string histogram_table() const;
 

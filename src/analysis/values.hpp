@@ -16,8 +16,8 @@ namespace glean::analysis {
 inline constexpr std::size_t block_elements = 1024;
 using Block = std::array<double, block_elements>;
 
-// The first elements of `bytes`, at most a block of them: where they lie, if they are such values and aligned, else in `block`. Numbers of 64
-// bits lose what a double does not have.
+// The first elements of `bytes`, at most a block of them: where they lie, if they are such values and aligned, else in `block`. Numbers of
+// 64 bits lose what a double does not have.
 [[nodiscard]] std::span<const double> next_block(std::span<const std::byte> bytes, mesh::Type type, bool is_big_endian, Block& block);
 
 }  // namespace glean::analysis

@@ -17,8 +17,8 @@ namespace {
 constexpr Bytes pinned_share = 4;   // of the pool, at most, that waits to be looked at
 constexpr double nap_seconds = 0.2;
 
-// A node looks at what its own ranks have put. What it sends to stagers is looked at there, but for bytes, of which only the node of the rank
-// knows what they mean.
+// A node looks at what its own ranks have put. What it sends to stagers is looked at there, but for bytes, of which only the node of the
+// rank knows what they mean.
 bool is_for_this_node(const DrainedOutput& output) {
   return output.description.is_bytes ? !output.pool.is_stager() : !output.is_sent();
 }
@@ -43,7 +43,9 @@ void Analyst::opened(const DrainedOutput& output, bool is_whole) {
       const Bytes pool_bytes = pool_.header().chunk_count * pool_.header().chunk_bytes;
       consumer_ = consumers_.add({.budget = pool_bytes / pinned_share,
                                   .process = 0,
-                                  .wants = [](const DrainedOutput& each) { return each.description.analysis.any() && is_for_this_node(each); },
+                                  .wants = [](const DrainedOutput& each) {
+                                    return each.description.analysis.any() && is_for_this_node(each);
+                                  },
                                   .tells_left_out = true});
     }
     const base::SignalsBlocked blocked;

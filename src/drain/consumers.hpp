@@ -7,9 +7,9 @@
 // records meanwhile. Pins are bounded by the consumer's budget. A step that does not fit, or of which a part is not in memory (spilled,
 // written by the rank itself, or written by a drain before this one), is skipped as a whole.
 //
-// A consumer sees what ranks of this node have put; on a node without ranks what has come from others, and each element on one node only. Of a raw output the one step is
-// closing it, and its pieces are in the order in which they take effect. It sees outputs that are opened after it has been added. A drain
-// that is killed leaves its pins until the session ends: what they are of is known to no other process.
+// A consumer sees what ranks of this node have put; on a node without ranks what has come from others, and each element on one node only.
+// Of a raw output the one step is closing it, and its pieces are in the order in which they take effect. It sees outputs that are opened
+// after it has been added. A drain that is killed leaves its pins until the session ends: what they are of is known to no other process.
 #pragma once
 
 #include <condition_variable>

@@ -23,8 +23,8 @@ class OutputDrain {
   // Opens the working file, and goes on where an earlier drain has stopped. An output whose file cannot be opened has
   // failed; it still takes its records. `inherited`: another drain may have written some of it.
   OutputDrain(pool::Pool& pool, pool::OutputKey key, const pool::DescriptionInPool& description, store::SystemCalls& calls,
-              Bytes request_bytes, Jobs& jobs, ExchangeBlocks& blocks, SpillFiles& spill, Consumers& consumers, Analyst& analyst, Ranks ranks,
-              bool inherited);
+              Bytes request_bytes, Jobs& jobs, ExchangeBlocks& blocks, SpillFiles& spill, Consumers& consumers, Analyst& analyst,
+              Ranks ranks, bool inherited);
 
   // -- what the ranks have done
   // Reads how far they are. Call it before the journals are read: only then is what it says all there.

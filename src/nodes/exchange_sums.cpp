@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Checksums of what each node has written, and what it has found out of steps, on their way to the publisher, which publishes them with the
-// file. Straight there: on the way along the tree every node would hold those of all below it, and the publisher has to hold all of them anyway.
+// file. Straight there: on the way along the tree every node would hold those of all below it, and the publisher has to hold all of them
+// anyway.
 #include <algorithm>
 #include <cstring>
 #include <utility>

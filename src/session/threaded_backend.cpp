@@ -238,7 +238,8 @@ class ThreadedBackend final : public Backend {
     try {
       store::OutputDescription description{opening_.path, names, core_->settings().drain.direct_io, {}, {},
                                            opening_.settings.checksums,
-                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), false, {}, copies(), analysis()};
+                                           opening_.settings.full == base::WhenFull::synchronous, is_part(), false, {},
+                                           copies(), analysis()};
       // Before there can be a file: recovery knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
       make_striped();
