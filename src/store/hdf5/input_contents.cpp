@@ -123,6 +123,7 @@ class Listing {
       return refuse(path, "it is virtual, its elements are in other files", "h5py and HDF5 read it; `glean join` makes one file of parts");
     }
     if (H5Pget_external_count(dataset.properties) > 0) return refuse(path, "its elements are in other files");
+    if (has_empty_chunks(dataset)) return refuse(path, "it is damaged: its chunks are empty", "");
     if (!all_filters_are_there(dataset)) return;
     if (H5Tget_class(dataset.type) == H5T_COMPOUND) return add_parts(dataset);
     add(dataset, path, dataset.type, {path});
@@ -134,6 +135,14 @@ class Listing {
     if (H5DSis_scale(dataset) <= 0) return false;
     std::array<char, 256> name{};
     return H5DSget_scale_name(dataset, name.data(), name.size()) > 0 && std::string_view(name.data()).starts_with(mark);
+  }
+
+  // HDF5 would never end reading it.
+  static bool has_empty_chunks(const Dataset& dataset) {
+    if (H5Pget_layout(dataset.properties) != H5D_CHUNKED) return false;
+    std::array<hsize_t, H5S_MAX_RANK> chunk{};
+    const int lengths = check(H5Pget_chunk(dataset.properties, H5S_MAX_RANK, chunk.data()), listing_objects);
+    return std::find(chunk.begin(), chunk.begin() + lengths, 0U) != chunk.begin() + lengths;
   }
 
   bool all_filters_are_there(const Dataset& dataset) {
@@ -245,7 +254,8 @@ class Listing {
     if (H5Pget_layout(properties.id()) != H5D_CHUNKED || H5Pget_nfilters(properties.id()) != 0) return std::nullopt;
     if (const auto element = hdf5_element_of(type.id()); !element || !element->is_plain || element->characters != 1) return std::nullopt;
     std::vector<hsize_t> chunk(variable.shape.size() + 1), at(chunk.size(), 0);
-    check(H5Pget_chunk(properties.id(), static_cast<int>(chunk.size()), chunk.data()), listing_objects);
+    const int lengths = check(H5Pget_chunk(properties.id(), static_cast<int>(chunk.size()), chunk.data()), listing_objects);
+    if (lengths != static_cast<int>(chunk.size())) return std::nullopt;
     const auto address = [&]() -> Bytes {
       unsigned mask = 0;
       haddr_t found = HADDR_UNDEF;
