@@ -12,6 +12,7 @@
 #include "base/units.hpp"
 #include "cli/verification.hpp"
 #include "store/completeness.hpp"
+#include "store/format/hdf5/superblock.hpp"
 #include "store/sums/verify.hpp"
 
 namespace glean::cli {
@@ -24,10 +25,11 @@ enum class Kind { netcdf, hdf5, other };
 
 Kind kind_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string begin(8, '\0');
+  std::string begin(4, '\0');
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (begin == "\x89HDF\r\n\x1a\n") return Kind::hdf5;
-  return begin.starts_with("CDF") && (begin[3] == 1 || begin[3] == 2 || begin[3] == 5) ? Kind::netcdf : Kind::other;
+  if (begin.starts_with("CDF") && (begin[3] == 1 || begin[3] == 2 || begin[3] == 5)) return Kind::netcdf;
+  store::SystemCalls calls;
+  return store::find_hdf5_superblock(store::InputFile(calls, path)) ? Kind::hdf5 : Kind::other;
 }
 
 // Empty: nothing is wrong as far as the header and the length tell.

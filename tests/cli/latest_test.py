@@ -93,6 +93,9 @@ class Latest(WrittenTest):
             os.utime(self.directory / f"chk_{number}.nc", (number, number))
         self.assertEqual(self.latest("chk_*.nc"), (0, "chk_3.nc"))
         newest = self.directory / "chk_3.nc"
+        with h5py.File(newest, "w", userblock_size=1024) as file:   # what is in front is another program's
+            file["v"] = [1.5] * 1000
+        self.assertEqual(self.latest("chk_*.nc"), (0, "chk_3.nc"))
         whole = newest.read_bytes()
         newest.write_bytes(whole[:-1])
         self.assertIn("it ends 1 bytes before the end that its superblock states", self.refused_for("chk_3.nc"))
