@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// bench_containers WAY DIRECTORY TASKS BYTES: as many task-local files as TASKS says, of BYTES bytes each, shared out among the ranks.
+//   files      a file of its own for each
+//   shared     one file, each at its place
+//   container  one container of GLEAN's, in which each is a logical file
+// Prints, as JSON, what the slowest rank was in the calls, and when all was on the storage.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "glean/glean.hpp"
+
+namespace {
+
+struct Work {
+  std::string way, directory;
+  int tasks = 0, rank = 0, ranks = 1;
+  std::vector<char> data;
+
+  [[nodiscard]] int begin() const { return static_cast<int>(static_cast<long>(tasks) * rank / ranks); }
+  [[nodiscard]] int end() const { return static_cast<int>(static_cast<long>(tasks) * (rank + 1) / ranks); }
+  [[nodiscard]] static std::string name(int task) {
+    char text[32];
+    std::snprintf(text, sizeof text, "task.%06d", task);
+    return text;
+  }
+};
+
+int opened(const std::string& path, int flags) {
+  const int file = open(path.c_str(), flags | O_CLOEXEC, 0644);
+  if (file < 0) throw std::runtime_error("cannot open " + path + ": " + std::strerror(errno));
+  return file;
+}
+
+void write_all(int file, std::span<const char> data, off_t offset) {
+  for (std::size_t done = 0; done < data.size();) {
+    const ssize_t now = pwrite(file, data.data() + done, data.size() - done, offset + static_cast<off_t>(done));
+    if (now <= 0) throw std::runtime_error(std::string("cannot write: ") + std::strerror(errno));
+    done += static_cast<std::size_t>(now);
+  }
+}
+
+// Everything of the file system of `directory` is on the storage.
+void synchronize(const std::string& directory) {
+  const int file = opened(directory, O_RDONLY | O_DIRECTORY);
+  if (syncfs(file) != 0) throw std::runtime_error(std::string("cannot synchronize: ") + std::strerror(errno));
+  close(file);
+}
+
+void write_files(const Work& work) {
+  for (int task = work.begin(); task < work.end(); ++task) {
+    const int file = opened(work.directory + "/" + Work::name(task), O_WRONLY | O_CREAT | O_EXCL);
+    write_all(file, work.data, 0);
+    close(file);
+  }
+}
+
+void write_shared(const Work& work) {
+  const std::string path = work.directory + "/shared";
+  if (work.rank == 0) close(opened(path, O_WRONLY | O_CREAT | O_EXCL));
+  MPI_Barrier(MPI_COMM_WORLD);
+  const int file = opened(path, O_WRONLY);
+  for (int task = work.begin(); task < work.end(); ++task) {
+    write_all(file, work.data, static_cast<off_t>(work.data.size()) * task);
+  }
+  close(file);
+}
+
+glean::TaskFile write_container(glean::Session& session, const Work& work) {
+  const auto mine = static_cast<std::uint64_t>(work.end() - work.begin()) * work.data.size();
+  glean::TaskFile out = session.create_container(work.directory + "/container.sion", {.chunk_bytes = mine});
+  for (int task = work.begin(); task < work.end(); ++task) {
+    out.begin_file(Work::name(task));
+    out.write(std::span(work.data));
+  }
+  out.close();
+  return out;
+}
+
+double slowest(double seconds) {
+  double all = 0;
+  MPI_Allreduce(&seconds, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return all;
+}
+
+void run(const Work& work) {
+  std::optional<glean::Session> session;
+  if (work.way == "container") session.emplace(MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  std::optional<glean::TaskFile> container;
+  if (work.way == "files") write_files(work);
+  else if (work.way == "shared") write_shared(work);
+  else container.emplace(write_container(*session, work));
+  const double blocked = slowest(MPI_Wtime() - begin);
+  if (container) container->wait(glean::Level::durable);
+  else if (work.rank == 0) synchronize(work.directory);
+  const double durable = slowest(MPI_Wtime() - begin);
+  container.reset();
+  if (session) session->close();
+  const int creates = work.way == "files" ? work.tasks : 1;
+  if (work.rank == 0) std::printf("{\"creates\": %d, \"blocked_seconds\": %.6f, \"durable_seconds\": %.6f}\n", creates, blocked, durable);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  if (argc != 5) return 2;
+  Work work{argv[1], argv[2], std::atoi(argv[3]), 0, 1, std::vector<char>(static_cast<std::size_t>(std::atol(argv[4])), 'x')};
+  MPI_Comm_rank(MPI_COMM_WORLD, &work.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &work.ranks);
+  try {
+    run(work);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_containers: %s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+}
