@@ -77,10 +77,14 @@ class PythonUse(ast.NodeVisitor):
     def kind(self, node):
         """The class of what an expression is, or None."""
         if isinstance(node, ast.Name):
-            return self.kinds.get(node.id, node.id.title() if node.id.title() in ("Session", "Output", "Input", "Step") else None)
+            called_so = node.id.title().replace("_", "")
+            classes = ("Session", "Output", "Input", "Step", "TaskFile", "TaskInput", "ContainerInput")
+            return self.kinds.get(node.id, called_so if called_so in classes else None)
         if isinstance(node, ast.Call):
             called = node.func
             name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            if name == "open" and self.kind(called.value) == "ContainerInput":
+                return "TaskInput"
             return next((one for one, maker in MAKERS.items() if maker == name), name.title() if name.title() == "Session" else None)
         if isinstance(node, ast.Subscript) and self.kind(node.value) == "Input":
             return "InputVariable"

@@ -100,6 +100,9 @@ class Handle {
 using SessionHandle = Handle<Session>;
 using OutputHandle = Handle<Output>;
 using InputHandle = Handle<Input>;
+using TaskFileHandle = Handle<TaskFile>;
+using ContainerHandle = Handle<ContainerInput>;
+using TaskInputHandle = Handle<TaskInput>;
 
 // Each adds its part to the module.
 void bind_errors(nb::module_& module);
@@ -107,5 +110,6 @@ void bind_session(nb::module_& module);
 void bind_output(nb::module_& module);
 void bind_grids(nb::class_<OutputHandle>& output);
 void bind_input(nb::module_& module);
+void bind_containers(nb::module_& module);
 
 }  // namespace glean::python

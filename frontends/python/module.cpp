@@ -20,4 +20,5 @@ NB_MODULE(_glean, module) {
   glean::python::bind_session(module);
   glean::python::bind_output(module);
   glean::python::bind_input(module);
+  glean::python::bind_containers(module);
 }

@@ -54,6 +54,14 @@ call glean_session_free(session)
 call MPI_Finalize()
 end program page
 """)
+IN_PYTHON = ("""import glean
+import numpy as np
+from mpi4py import MPI
+rank, particles = MPI.COMM_WORLD.rank, np.arange(3.0)
+with glean.Session() as session:
+""", """
+    assert (back == particles).all()
+""")
 SERIAL = """#include <glean/glean.hpp>
 #include <iostream>
 int main(int, char **argv) {
@@ -78,9 +86,9 @@ class Page(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.directory = pathlib.Path(directory.name)
 
-    def run_command(self, *command):
-        result = subprocess.run(list(map(str, command)), cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                check=False)
+    def run_command(self, *command, **variables):
+        result = subprocess.run(list(map(str, command)), cwd=self.directory, env=os.environ | variables, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, check=False)
         self.assertEqual(result.returncode, 0, result.stdout)
         return result.stdout
 
@@ -90,8 +98,8 @@ class Page(unittest.TestCase):
         self.run_command(*compiler, source, "-o", source.with_suffix(""), *FLAGS, *libraries)
         return source.with_suffix("")
 
-    def job(self, ranks, program):
-        return self.run_command(*os.environ["MPIRUN"].split(), ranks, program)
+    def job(self, ranks, *program, **variables):
+        return self.run_command(*os.environ["MPIRUN"].split(), ranks, *program, **variables)
 
     def test_it_does_so_in_cxx_and_a_serial_program_reads_it(self):
         said = self.job(3, self.compiled("in_cxx.cpp", snippet("containers.md", "cpp"), ["mpicxx", "-std=c++20", "-Wall"], "-lglean"))
@@ -108,6 +116,13 @@ class Page(unittest.TestCase):
         shown = next(text for text in re.findall(r"```fortran\n(.*?)```", PAGES["fortran.md"], re.S) if "glean_container_create" in text)
         text = shown.replace("...\n", "").join(IN_FORTRAN)
         self.job(2, self.compiled("in_fortran.f90", text, ["mpifort", f"-I{BUILD / 'fortran'}"], "-lglean_fortran", "-lglean"))
+        self.assertEqual([len(task) for task in read_container.tasks(self.directory / "restart.sion")], [24, 24])
+
+    @unittest.skipUnless((BUILD / "python/glean/__init__.py").exists() and os.environ.get("PYTHON"), "no package")
+    def test_it_does_so_in_python(self):
+        before, behind = IN_PYTHON
+        (self.directory / "page.py").write_text(before + re.sub("^", "    ", snippet("containers.md", "python"), flags=re.M) + behind)
+        self.job(2, os.environ["PYTHON"], "-B", "page.py", PYTHONPATH=str(BUILD / "python"))
         self.assertEqual([len(task) for task in read_container.tasks(self.directory / "restart.sion")], [24, 24])
 
 

@@ -12,6 +12,7 @@ Every call is Local (no other rank is needed) or Collective (all ranks make it i
 subclasses of glean.Error. Calls of several threads on objects of one session take turns.
 """
 
+from ._containers import ContainerFile, ContainerInput, ContainerTask, TaskFile, TaskInput, open_container
 from ._errors import (Error, Exists, InvalidArgument, InvalidConfig, InvalidIndex, InvalidState, Io, NoSpace, NotFound, OutOfRange, Overlap,
                       Permission, Timeout, Unsupported)
 from ._glean import lagrange_hexahedron_point, version
@@ -23,8 +24,8 @@ from ._values import Box, Centring, Existing, Format, Level, OutputState, Readin
 
 __version__ = version()
 
-__all__ = ["AmrGrid", "Attributes", "Box", "CellType", "Centring", "CurvilinearGrid", "Dimension", "Error", "Existing", "Exists",
-           "Format", "Grid", "Input", "InputVariable", "InvalidArgument", "InvalidConfig", "InvalidIndex", "InvalidState", "Io",
-           "Level", "NoSpace", "NotFound", "OutOfRange", "Output", "OutputState", "OutputStatus", "Overlap", "Permission", "Reading",
-           "RectilinearGrid", "Session", "Statistics", "Step", "Timeout", "UniformGrid", "UnstructuredMesh", "Unsupported", "Variable",
-           "lagrange_hexahedron_point", "version"]
+__all__ = ["AmrGrid", "Attributes", "Box", "CellType", "Centring", "ContainerFile", "ContainerInput", "ContainerTask", "CurvilinearGrid",
+           "Dimension", "Error", "Existing", "Exists", "Format", "Grid", "Input", "InputVariable", "InvalidArgument", "InvalidConfig",
+           "InvalidIndex", "InvalidState", "Io", "Level", "NoSpace", "NotFound", "OutOfRange", "Output", "OutputState", "OutputStatus",
+           "Overlap", "Permission", "Reading", "RectilinearGrid", "Session", "Statistics", "Step", "TaskFile", "TaskInput", "Timeout",
+           "UniformGrid", "UnstructuredMesh", "Unsupported", "Variable", "lagrange_hexahedron_point", "open_container", "version"]

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Optional, Union, get_args
 
 from . import _glean
+from ._containers import ContainerInput, TaskFile
 from ._errors import Error, InvalidArgument, InvalidState, error
 from ._input import Input
 from ._output import Output
@@ -65,7 +66,7 @@ class Session:
             raise error(InvalidArgument, f"{comm!r} is no communicator", "one of mpi4py, or None for COMM_WORLD")
         self._ranks, self._given_number = self._given.size, self._given.py2f()
         self._closed = True
-        self._outputs: weakref.WeakSet[Output] = weakref.WeakSet()
+        self._outputs: weakref.WeakSet[Union[Output, TaskFile]] = weakref.WeakSet()
         self._handle = _glean.open_session(self._given_number, settings_of(settings))
         self._closed = False
         self._number = next(_numbers)
@@ -92,6 +93,21 @@ class Session:
         """
         handle = self._handle.restart(os.fspath(pattern), -1 if timeout is None else timeout)
         return Input(self, handle.path(), handle)
+
+    def create_container(self, path: Path, *, chunk_bytes: int = 1 << 20, files: int = 1, block_bytes: int = 0, tasks_per_writer: int = 1,
+                         name: str = "") -> TaskFile:
+        """A new container of task-local files, of which each rank gets its own. `chunk_bytes`: about what this rank writes; `name`: of the
+        logical file with which it begins; both may differ from rank to rank. `files`: physical files, 0 for one of each node.
+        `block_bytes`: to which chunks are aligned, 0 as the file system says; `tasks_per_writer`: of so many ranks in a row they share
+        blocks. Collective, blocks."""
+        handle = _glean.create_container(self._handle, os.fspath(path), chunk_bytes, files, block_bytes, tasks_per_writer, name)
+        task_file = TaskFile(self, os.fspath(path), handle)
+        self._outputs.add(task_file)
+        return task_file
+
+    def open_container(self, path: Path) -> ContainerInput:
+        """Opens a container for reading on this rank. One that this session has closed is waited for. Local, blocks."""
+        return ContainerInput(os.fspath(path), _glean.open_container_in(self._handle, os.fspath(path)))
 
     @property
     def is_writer(self) -> bool:
@@ -157,7 +173,7 @@ class Session:
 
 # Closing is collective, so it never happens when the memory of a session is collected: that can be at any time on each rank. In the
 # order in which the sessions were opened, which is the same on all ranks.
-_open_handles: dict[int, tuple[int, _glean.Session, weakref.WeakSet[Output]]] = {}
+_open_handles: dict[int, tuple[int, _glean.Session, weakref.WeakSet[Union[Output, TaskFile]]]] = {}
 _numbers = itertools.count()
 
 
