@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "cli/companions.hpp"
+#include "cli/rank_files.hpp"
 #include "cli/verbs.hpp"
 #include "drain/retired_files.hpp"
 #include "service/recover_pools.hpp"
@@ -162,11 +163,17 @@ int recover(const RecoverOptions& options, service::Companions& companions, cons
     return result.found.nodes > 1 && result.state == "unfinished";
   });
   if (lacks_others && !why_alone.empty()) std::cerr << "glean: " << why_alone << '\n';
+  // Those of all jobs, unless pools are named.
+  const auto how = options.dry_run ? gather::Remaining::look : options.discard ? gather::Remaining::discard : gather::Remaining::gather;
+  const auto rank_files = options.pools.empty() ? recover_rank_files(how) : std::vector<gather::LeftFiles>();
+  for (const auto& job : rank_files) all_done &= options.dry_run || job.is_done();
   const int exit_code = !all_done ? found_a_failure : in_vain ? waited_in_vain : success;
   if (options.json) {
     ordered_json list = ordered_json::array();
     for (const Result& result : results) list.push_back(to_json(result));
-    std::cout << ordered_json{{"pools", list}}.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+    ordered_json all{{"pools", list}};
+    if (!rank_files.empty()) all["rank_files"] = rank_files_to_json(rank_files);
+    std::cout << all.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
     return exit_code;
   }
   bool any = false;
@@ -175,7 +182,8 @@ int recover(const RecoverOptions& options, service::Companions& companions, cons
     any = true;
     print(result);
   }
-  if (!any) std::cout << "nothing to recover\n";
+  print_rank_files(rank_files);
+  if (!any && rank_files.empty()) std::cout << "nothing to recover\n";
   return exit_code;
 }
 

@@ -24,6 +24,7 @@
 #include "base/run_notes.hpp"
 #include "cli/executable.hpp"
 #include "cli/private_stagers.hpp"
+#include "cli/rank_files.hpp"
 #include "cli/run_findings.hpp"
 #include "cli/verbs.hpp"
 #include "drain/retired_files.hpp"
@@ -229,6 +230,8 @@ int run(const RunOptions& options) {
       for (const RunFinding& finding : findings) say(finding);
     }
     unpublished = read_unpublished(directory.path());
+    const auto not_gathered = finish_rank_files(directory.path(), status != 0);
+    unpublished.insert(unpublished.end(), not_gathered.begin(), not_gathered.end());
     for (const std::string& line : unpublished) std::cerr << "glean: " << line << '\n';
   }
   return status == 0 && !unpublished.empty() ? exited(found_a_failure) : status;

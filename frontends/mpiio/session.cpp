@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "captured_file.hpp"
 #include "left_open.hpp"
+#include "frontends/posix/gathered_files.hpp"
 #include "frontends/posix/interposition.hpp"
 #include "frontends/posix/other_sessions.hpp"
 #include "passed_handle.hpp"
@@ -60,7 +61,10 @@ void Session::begin() noexcept {
     auto core = std::make_shared<session::Core>(MPI_COMM_WORLD, std::map<std::string, std::string>{}, session::Core::Program::unmodified);
     auto* made = new Session(std::move(core));
     made->end_with_mpi();
-    if (made->core_->has_pool()) posix::begin_interposition(*made->core_);
+    if (made->core_->has_pool()) {
+      posix::begin_interposition(*made->core_);
+      posix::begin_gathering(*made->core_);
+    }
     MPI_Comm parents = MPI_COMM_NULL;
     PMPI_Comm_get_parent(&parents);
     if (parents != MPI_COMM_NULL) is_connected();
@@ -88,6 +92,7 @@ void Session::end_without_mpi() noexcept {
   wait_for_files();
   Session* session = the_session.exchange(nullptr);
   if (session == nullptr) return;
+  posix::leave_gathering();
   posix::end_interposition();
   session->core_->leave();
 }
@@ -143,6 +148,7 @@ void Session::end() noexcept {
   const std::vector<LeftOpen> left_open = close_left_open(left);
   left.clear();
   StandInHandle::close_spare();
+  if (core_->has_pool()) posix::end_gathering(*core_);
   posix::end_interposition();
   const auto error = session::caught([&] {
     report_calls();

@@ -29,15 +29,20 @@
 #include <type_traits>
 
 #include "files_of_stagers.hpp"
+#include "gathered_files.hpp"
 #include "interposition.hpp"
 #include "retiring.hpp"
 #include "session/own_calls.hpp"
 
 using glean::posix::cuts;
+using glean::gather::Intent;
 using glean::posix::is_hidden;
+using glean::posix::Led;
 using glean::posix::Look;
 using glean::posix::loses_hidden_files;
+using glean::posix::removes_gathered;
 using glean::posix::removes_now;
+using glean::posix::renames_gathered;
 using glean::posix::renames_now;
 using glean::posix::wait_to_cut;
 using glean::posix::Wanted;
@@ -66,6 +71,24 @@ Result failed() {
 
 bool makes(int flags) { return (flags & (O_CREAT | O_TRUNC)) != 0; }
 bool makes(const char* mode) { return mode != nullptr && (mode[0] == 'w' || mode[0] == 'a'); }
+
+Intent intent(int flags) {
+  const bool creates = (flags & O_CREAT) != 0, truncates = (flags & O_TRUNC) != 0, writes = (flags & O_ACCMODE) != O_RDONLY;
+  return {.writes = writes || truncates, .creates = creates, .truncates = truncates, .needs_new = creates && (flags & O_EXCL) != 0};
+}
+Intent intent(const char* mode) {
+  const bool reads = mode == nullptr || mode[0] == 'r', updates = mode != nullptr && std::strchr(mode, '+') != nullptr;
+  const bool needs_new = !reads && std::strchr(mode, 'x') != nullptr;
+  return {.writes = !reads || updates, .creates = !reads, .truncates = !reads && mode[0] == 'w', .needs_new = needs_new};
+}
+constexpr Intent looks{}, changes{.writes = true}, makes_anew{.writes = true, .creates = true, .truncates = true};
+
+// What is no file of a call is opened by none.
+template <class Result>
+Result opened(Led& led, Result result) {
+  led.opened(result);
+  return result;
+}
 
 bool has_name(int directory, const char* path) {
   struct stat status {};
@@ -137,6 +160,11 @@ int open_copy(const std::string& copy, int flags) {
   const Look look(name, directory, is_own(__builtin_return_address(0)) ? nullptr : path, wanted); \
   if (look.path() != nullptr) path = look.path()
 
+// The call is led to where a file is that is gathered.
+#define GLEAN_LEAD(directory, path, intent)                                           \
+  Led led(directory, is_own(__builtin_return_address(0)) ? nullptr : path, intent);   \
+  if (led.path() != nullptr) path = led.path()
+
 // What was closed before is durable before that file is cut.
 #define GLEAN_CUT(name, directory, path, cuts) \
   if ((cuts) && !is_own(__builtin_return_address(0))) wait_to_cut(name, directory, path)
@@ -167,43 +195,57 @@ int open_copy(const std::string& copy, int flags) {
     if (done == failed<result>() && !is_own(__builtin_return_address(0))) { otherwise; }    \
     return done;                                                                            \
   }
+// It opens a file, perhaps one that is gathered.
+#define GLEAN_OPENS(result, name, parameters, exceptions, arguments, otherwise, ...)        \
+  GLEAN_NEXT(result, name, parameters, exceptions)                                          \
+  result name parameters exceptions {                                                       \
+    __VA_ARGS__;                                                                            \
+    const auto done = opened(led, next_##name.find(#name) arguments);                       \
+    if (done == failed<result>() && !is_own(__builtin_return_address(0))) { otherwise; }    \
+    return done;                                                                            \
+  }
 #define GLEAN_STATUS_THERE(directory)                             \
   struct stat there {};                                           \
   if (found_there(directory, path, there)) return copy_status(there, status), 0
 
 // Path first.
 #define GLEAN_PATH(result, name, parameters, exceptions, arguments) \
-  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file))
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file); \
+                  GLEAN_LEAD(AT_FDCWD, path, looks))
 #define GLEAN_LINK(result, name, parameters, exceptions, arguments) \
-  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::link))
+  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::link); \
+                  GLEAN_LEAD(AT_FDCWD, path, looks))
 // Descriptor of a directory, path, and flags.
 #define GLEAN_AT(result, name, parameters, exceptions, arguments)  \
   GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, \
-                  GLEAN_LOOK(#name, directory, path, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? Wanted::link : Wanted::file))
+                  GLEAN_LOOK(#name, directory, path, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? Wanted::link : Wanted::file); \
+                  GLEAN_LEAD(directory, path, looks))
 #define GLEAN_STATUS(name, parameters, arguments, wanted)                                        \
   GLEAN_INTERPOSE_OR(int, name, parameters, noexcept, arguments, GLEAN_STATUS_THERE(AT_FDCWD),   \
-                     GLEAN_LOOK(#name, AT_FDCWD, path, wanted))
-#define GLEAN_STATUS_AT(name, parameters, arguments)                                             \
-  GLEAN_INTERPOSE_OR(int, name, parameters, noexcept, arguments, GLEAN_STATUS_THERE(directory),  \
-                     GLEAN_LOOK(#name, directory, path, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? Wanted::link : Wanted::file))
+                     GLEAN_LOOK(#name, AT_FDCWD, path, wanted); GLEAN_LEAD(AT_FDCWD, path, looks))
+#define GLEAN_STATUS_AT(name, parameters, arguments)                                                                       \
+  GLEAN_INTERPOSE_OR(int, name, parameters, noexcept, arguments, GLEAN_STATUS_THERE(directory),                            \
+                     GLEAN_LOOK(#name, directory, path, (flags & AT_SYMLINK_NOFOLLOW) != 0 ? Wanted::link : Wanted::file); \
+                     GLEAN_LEAD(directory, path, looks))
 #define GLEAN_ACCESS(name, parameters, arguments, directory)                                              \
   GLEAN_INTERPOSE_OR(int, name, parameters, noexcept, arguments,                                          \
                      if (may_access_there(directory, path, mode)) return 0,                               \
-                     GLEAN_LOOK(#name, directory, path, Wanted::file))
+                     GLEAN_LOOK(#name, directory, path, Wanted::file); GLEAN_LEAD(directory, path, looks))
 // For calls that a directory is opened with.
-#define GLEAN_PATH_OR_DIRECTORY(result, name, parameters, exceptions, arguments)                                    \
-  GLEAN_INTERPOSE_OR(result, name, parameters, exceptions, arguments,                                               \
-                     if (only_reads(flags)) return open_copy(brought_here(AT_FDCWD, path), flags),                  \
-                     GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)))
-#define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments)                                      \
-  GLEAN_INTERPOSE_OR(result, name, parameters, exceptions, arguments,                                               \
-                     if (only_reads(flags)) return open_copy(brought_here(directory, path), flags),                 \
-                     GLEAN_LOOK(#name, directory, path, opened(flags)))
-#define GLEAN_MAKING(result, name, parameters, arguments, makes, cuts) \
-  GLEAN_INTERPOSE(result, name, parameters, , arguments,               \
-                  GLEAN_MAKE(result, name, AT_FDCWD, path, makes);     \
-                  GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file);     \
-                  GLEAN_CUT(#name, AT_FDCWD, path, cuts))
+#define GLEAN_PATH_OR_DIRECTORY(result, name, parameters, exceptions, arguments)                  \
+  GLEAN_OPENS(result, name, parameters, exceptions, arguments,                                    \
+              if (only_reads(flags)) return open_copy(brought_here(AT_FDCWD, path), flags),       \
+              GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)); GLEAN_LEAD(AT_FDCWD, path, intent(flags)))
+#define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments)                    \
+  GLEAN_OPENS(result, name, parameters, exceptions, arguments,                                    \
+              if (only_reads(flags)) return open_copy(brought_here(directory, path), flags),      \
+              GLEAN_LOOK(#name, directory, path, opened(flags)); GLEAN_LEAD(directory, path, intent(flags)))
+#define GLEAN_MAKING(result, name, parameters, arguments, makes, cuts, intent) \
+  GLEAN_OPENS(result, name, parameters, , arguments, ,                         \
+              GLEAN_MAKE(result, name, AT_FDCWD, path, makes);                 \
+              GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file);                 \
+              GLEAN_CUT(#name, AT_FDCWD, path, cuts);                          \
+              GLEAN_LEAD(AT_FDCWD, path, intent))
 // Calls that make something else, and fail where there is a file.
 #define GLEAN_NEW(name, parameters, arguments, directory, wanted, ...) \
   GLEAN_INTERPOSE(int, name, parameters, noexcept, arguments, __VA_ARGS__; GLEAN_LOOK(#name, directory, path, wanted))
@@ -217,11 +259,12 @@ int open_copy(const std::string& copy, int flags) {
 #define GLEAN_WALK(result, name, parameters, exceptions, arguments) \
   GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, AT_FDCWD, path, Wanted::any_file))
 // What a file that is open under another name would have replaced goes first, and then that.
-#define GLEAN_REMOVAL(result, name, parameters, exceptions, arguments, directory)                                          \
+#define GLEAN_REMOVAL(result, name, parameters, exceptions, arguments, directory, is_file)                                 \
   GLEAN_NEXT(result, name, parameters, exceptions)                                                                         \
   result name parameters exceptions {                                                                                      \
     const auto call = [&] { return next_##name.find(#name) arguments; };                                                   \
     if (is_own(__builtin_return_address(0))) return call();                                                                \
+    if ((is_file) && removes_gathered(directory, path)) return 0;                                                          \
     if (removes_now(#name, directory, path)) return 0;                                                                     \
     const Look look(#name, directory, path, Wanted::removed);                                                              \
     if (look.path() != path) {                                                                                             \
@@ -239,6 +282,10 @@ int open_copy(const std::string& copy, int flags) {
                   if ((flags) == 0 && renamed_there(#name, from_directory, from, to_directory, to)) return 0,             \
                   GLEAN_MAKE(result, name, to_directory, to, true);                                                       \
                   const bool is_program = !is_own(__builtin_return_address(0));                                           \
+                  if (int error = 0; is_program && (flags) == 0 && renames_gathered(from_directory, from, to_directory, to, error)) { \
+                    if (error != 0) errno = error;                                                                        \
+                    return error == 0 ? 0 : -1;                                                                           \
+                  }                                                                                                       \
                   if (is_program && (flags) == 0 && renames_now(#name, from_directory, from, to_directory, to)) return 0; \
                   GLEAN_WAIT(#name, from_directory, from, Wanted::file_or_directory);                                     \
                   GLEAN_WAIT(#name, to_directory, to, Wanted::file_or_directory))
@@ -268,7 +315,8 @@ int open_copy(const std::string& copy, int flags) {
     GLEAN_MAKE(int, name, directory, path, makes(flags));                          \
     GLEAN_LOOK(#name, directory, path, opened(flags));                             \
     GLEAN_CUT(#name, directory, path, cuts(flags));                                \
-    const int opened_here = next_##name.find(#name)(__VA_ARGS__, mode);            \
+    GLEAN_LEAD(directory, path, intent(flags));                                    \
+    const int opened_here = opened(led, next_##name.find(#name)(__VA_ARGS__, mode)); \
     if (opened_here >= 0 || !only_reads(flags)) return opened_here;                \
     if (is_own(__builtin_return_address(0))) return opened_here;                   \
     return open_copy(brought_here(directory, path), flags);                        \
@@ -285,25 +333,26 @@ GLEAN_OPENAT(openat64)
 // What the four become in programs that were compiled with _FORTIFY_SOURCE.
 #define GLEAN_CUTTING(result, name, parameters, exceptions, arguments, cuts)                                        \
   GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file); \
-                  GLEAN_CUT(#name, AT_FDCWD, path, cuts))
+                  GLEAN_CUT(#name, AT_FDCWD, path, cuts);                                                           \
+                  GLEAN_LEAD(AT_FDCWD, path, changes))
 GLEAN_PATH_OR_DIRECTORY(int, __open_2, (const char* path, int flags), , (path, flags))
 GLEAN_PATH_OR_DIRECTORY(int, __open64_2, (const char* path, int flags), , (path, flags))
 GLEAN_AT_OR_DIRECTORY(int, __openat_2, (int directory, const char* path, int flags), , (directory, path, flags))
 GLEAN_AT_OR_DIRECTORY(int, __openat64_2, (int directory, const char* path, int flags), , (directory, path, flags))
-GLEAN_MAKING(int, creat, (const char* path, mode_t mode), (path, mode), true, true)
-GLEAN_MAKING(int, creat64, (const char* path, mode_t mode), (path, mode), true, true)
-#define GLEAN_FOPEN(name)                                                                                                             \
-  GLEAN_INTERPOSE_OR(FILE*, name, (const char* path, const char* mode), , (path, mode),                                             \
-                     const std::string copy = only_reads(mode) ? brought_here(AT_FDCWD, path) : std::string();                      \
-                     if (!copy.empty()) return next_##name.find(#name)(copy.c_str(), mode),                                         \
-                     GLEAN_MAKE(FILE*, name, AT_FDCWD, path, makes(mode)); GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file);         \
-                     GLEAN_CUT(#name, AT_FDCWD, path, cuts(mode)))
+GLEAN_MAKING(int, creat, (const char* path, mode_t mode), (path, mode), true, true, makes_anew)
+GLEAN_MAKING(int, creat64, (const char* path, mode_t mode), (path, mode), true, true, makes_anew)
+#define GLEAN_FOPEN(name)                                                                                                       \
+  GLEAN_OPENS(FILE*, name, (const char* path, const char* mode), , (path, mode),                                                \
+              const std::string copy = only_reads(mode) ? brought_here(AT_FDCWD, path) : std::string();                         \
+              if (!copy.empty()) return next_##name.find(#name)(copy.c_str(), mode),                                            \
+              GLEAN_MAKE(FILE*, name, AT_FDCWD, path, makes(mode)); GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file);            \
+              GLEAN_CUT(#name, AT_FDCWD, path, cuts(mode)); GLEAN_LEAD(AT_FDCWD, path, intent(mode)))
 GLEAN_FOPEN(fopen)
 GLEAN_FOPEN(fopen64)
 GLEAN_MAKING(FILE*, freopen, (const char* path, const char* mode, FILE* stream), (path, mode, stream), makes(mode),
-             path != nullptr && cuts(mode))
+             path != nullptr && cuts(mode), intent(mode))
 GLEAN_MAKING(FILE*, freopen64, (const char* path, const char* mode, FILE* stream), (path, mode, stream), makes(mode),
-             path != nullptr && cuts(mode))
+             path != nullptr && cuts(mode), intent(mode))
 
 GLEAN_STATUS(stat, (const char* path, struct stat* status), (path, status), Wanted::file)
 GLEAN_STATUS(stat64, (const char* path, struct stat64* status), (path, status), Wanted::file)
@@ -358,9 +407,10 @@ GLEAN_LINK(int, lsetxattr, (const char* path, const char* name, const void* valu
            (path, name, value, size, flags))
 GLEAN_LINK(int, lremovexattr, (const char* path, const char* name), noexcept, (path, name))
 
-GLEAN_REMOVAL(int, remove, (const char* path), noexcept, (path), AT_FDCWD)
-GLEAN_REMOVAL(int, unlink, (const char* path), noexcept, (path), AT_FDCWD)
-GLEAN_REMOVAL(int, unlinkat, (int directory, const char* path, int flags), noexcept, (directory, path, flags), directory)
+GLEAN_REMOVAL(int, remove, (const char* path), noexcept, (path), AT_FDCWD, true)
+GLEAN_REMOVAL(int, unlink, (const char* path), noexcept, (path), AT_FDCWD, true)
+GLEAN_REMOVAL(int, unlinkat, (int directory, const char* path, int flags), noexcept, (directory, path, flags), directory,
+              (flags & AT_REMOVEDIR) == 0)
 GLEAN_NEXT(int, rmdir, (const char* path), noexcept)
 int rmdir(const char* path) noexcept {
   const auto call = [&] { return next_rmdir.find("rmdir")(path); };

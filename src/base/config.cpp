@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "base/keys.hpp"
+#include "base/name_pattern.hpp"
 #include "base/nearest.hpp"
 
 namespace glean::base {
@@ -99,6 +100,7 @@ void Reader::set(const std::string& name, std::string_view text, const std::stri
     problem(origin, fmt::format("unknown key '{}'; did you mean '{}'?", name, meant));
     return;
   }
+  if (name == "into" && !text.empty()) return problem(origin, "into stands in a [[rule]], with the pattern of the files that it gathers");
   if (!key->assign(configuration_.settings, text)) {
     refuse_value(*key, text, origin);
     return;
@@ -192,6 +194,11 @@ void Reader::add_rule(const std::vector<Entry>& values, const std::string& origi
     }
     rule.values.emplace_back(name, text);
     configuration_.entries.push_back({prefix_of_entry + name, known->print(scratch), from});
+  }
+  if (const std::string_view into = rule.into(); !into.empty()) {
+    const std::string wrong = NamePattern(rule.pattern).defect(into);
+    if (!wrong.empty()) problem(place(path, table), fmt::format("into = '{}': {}", into, wrong));
+    if (rule.values.size() > 1) problem(place(path, table), "a rule with into has nothing else: its files are no outputs of their own");
   }
   configuration_.settings.rules.push_back(std::move(rule));
 }

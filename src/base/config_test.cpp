@@ -294,6 +294,28 @@ TEST_F(Config, RulesOfTheProgramComeBehindThoseOfTheFile) {
   EXPECT_NE(refused.find("unknown key 'rule['"), std::string::npos) << refused;
 }
 
+TEST_F(Config, ARuleMayGatherFilesAndSaysNothingElseThen) {
+  write_file("[[rule]]\npattern = 'r.{rank}'\ninto = 'r.sion'\n");
+
+  const auto configuration = load();
+
+  EXPECT_TRUE(configuration.settings.any_gathers());
+  EXPECT_EQ(configuration.settings.rules.at(0).into(), "r.sion");
+  EXPECT_EQ(entry(configuration, "rule[0].into"), (Entry{"rule[0].into", "r.sion", directory_ + "/glean.toml:3"}));
+}
+
+TEST_F(Config, FilesThatCannotBeGatheredAreRefused) {
+  write_file("into = 'a'\n[[rule]]\npattern = 'r.*'\ninto = 'r.sion'\n"
+             "[[rule]]\npattern = 'r.{rank}'\ninto = 'r.{step}'\nmode = 'threaded'\n");
+
+  const std::string text = refusal();
+
+  EXPECT_NE(text.find(":1: into stands in a [[rule]]"), std::string::npos) << text;
+  EXPECT_NE(text.find(":2: into = 'r.sion': the pattern needs {rank}"), std::string::npos) << text;
+  EXPECT_NE(text.find(":5: into = 'r.{step}': the pattern has no {step}"), std::string::npos) << text;
+  EXPECT_NE(text.find(":5: a rule with into has nothing else"), std::string::npos) << text;
+}
+
 TEST_F(Config, ARuleThatIsNoListOfTablesIsRefused) {
   write_file("rule = 3\n");
 

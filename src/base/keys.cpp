@@ -299,6 +299,10 @@ constexpr auto table = std::to_array<Key>({
        return assign_int(s.output.striping.start_device, text, 0, targets_max - 1);
      },
      [](const Settings& s) { return print_or_auto(s.output.striping.start_device, -1); }},
+    {"into", Scope::output, "the name of a container such as restart.sion; in a rule only",
+     "Files of the rule's pattern, such as restart.{rank}, that the ranks of an unmodified program write are gathered in this container.",
+     [](Settings& s, std::string_view text) { return s.into = text, true; },
+     [](const Settings& s) { return s.into; }},
     {"markers", Scope::session, "shell patterns such as DONE,*.flag; empty: none",
      "A file that an unmodified program makes under such a name waits until all that was closed before is published.",
      [](Settings& s, std::string_view text) { return assign_list(s.markers, text); },

@@ -38,11 +38,20 @@ bool any_rule_says(const std::vector<Rule>& rules, std::string_view key, std::st
 
 }  // namespace
 
+std::string_view Rule::into() const {
+  const auto said = std::find_if(values.begin(), values.end(), [](const auto& value) { return value.first == "into"; });
+  return said == values.end() ? std::string_view() : std::string_view(said->second);
+}
+
 OutputSettings Settings::for_output(std::string_view path) const { return with_rules(*this, path).output; }
 
 CopySettings Settings::copies_of_output(std::string_view path) const { return with_rules(*this, path).copies; }
 
 AnalysisSettings Settings::analysis_of_output(std::string_view path) const { return with_rules(*this, path).analysis; }
+
+bool Settings::any_gathers() const {
+  return std::any_of(rules.begin(), rules.end(), [](const Rule& rule) { return !rule.into().empty(); });
+}
 
 bool Settings::any_spills() const { return output.full == WhenFull::spill || any_rule_says(rules, "full", "spill"); }
 

@@ -136,6 +136,8 @@ struct StagingSettings {
 struct Rule {
   std::string pattern;
   std::vector<std::pair<std::string, std::string>> values;  // checked when read
+  // The container of files of this pattern; empty: none. Such a rule says nothing else.
+  [[nodiscard]] std::string_view into() const;
 };
 
 struct Settings {
@@ -144,6 +146,7 @@ struct Settings {
   OutputSettings output;
   CopySettings copies;    // keys `also`, `format`, `semantics`, `plot_variables`
   AnalysisSettings analysis;   // keys `analyse`, `analyse_variables`, `histogram_bins`
+  std::string into;       // of a rule only: the container in which files of its pattern (base/name_pattern.hpp) are gathered
   PoolSettings pool;
   SpillSettings spill;
   StagingSettings staging;
@@ -167,6 +170,8 @@ struct Settings {
   [[nodiscard]] bool any_spills() const;
   // An output may do what one of several files cannot.
   [[nodiscard]] bool any_needs_one_file() const;
+  // Files that each rank writes for itself are gathered in containers.
+  [[nodiscard]] bool any_gathers() const;
   // The settings of one output, rules applied.
   [[nodiscard]] OutputSettings for_output(std::string_view path) const;
   [[nodiscard]] CopySettings copies_of_output(std::string_view path) const;

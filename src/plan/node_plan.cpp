@@ -73,6 +73,11 @@ NodePlan plan_node(const topology::Node& node, const NodeRequest& request, const
   NodePlan plan;
   plan.pool_bytes = settings.pool.budget_bytes == 0 ? default_budget(node, ranks)
                                                     : given_budget(node, ranks, settings.pool.budget_bytes);
+  if (request.gathers_files) {
+    const Bytes budget = plan.pool_bytes;
+    plan.pool_bytes = std::max(base::align_down(budget / 2, page), smallest_budget(node, ranks));
+    plan.gathered_bytes = budget - plan.pool_bytes;
+  }
   const Bytes journal = std::min(plan.pool_bytes / journal_share / ranks, journal_max);
   plan.journal_bytes_per_rank = base::align_down(journal, page);
   const Bytes room = plan.pool_bytes - outputs_table(ranks) - ranks * plan.journal_bytes_per_rank;

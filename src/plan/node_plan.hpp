@@ -16,10 +16,12 @@ using base::Bytes;
 
 struct NodeRequest {
   int ranks_on_node = 1;
+  bool gathers_files = false;   // files that ranks write for themselves lie in shared memory, too (setting into)
 };
 
 struct NodePlan {
-  Bytes pool_bytes = 0;              // all of the node's shared memory, the budget
+  Bytes pool_bytes = 0;              // all of the node's shared memory, the budget, but for the next
+  Bytes gathered_bytes = 0;          // of files that are gathered in containers: half of it, or nothing
   Bytes chunk_bytes = 0;             // unit of allocation, a multiple of the page
   Bytes journal_bytes_per_rank = 0;  // part of pool_bytes
   int aggregator_node_rank = 0;      // whose process drains the node

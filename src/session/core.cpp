@@ -173,7 +173,8 @@ void Core::set_up_pool(bool stages) {
   auto failed = caught([&] {
     if (!nodes_->is_aggregator()) return;
     const int journals = nodes_->ranks() + (nodes_->count() > 1 || stages ? 1 : 0);
-    plan_ = plan::plan_node(topology::discover_node(), {.ranks_on_node = journals}, settings());
+    const bool gathers = program_ == Program::unmodified && settings().any_gathers();
+    plan_ = plan::plan_node(topology::discover_node(), {.ranks_on_node = journals, .gathers_files = gathers}, settings());
   });
   if (nodes_->is_aggregator() && nodes_->count() > 1) {
     // What a node sends must find room in a chunk of any other.

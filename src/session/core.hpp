@@ -90,6 +90,9 @@ class Core {
   // Throws invalid_state when no collective call can be made any more. Local.
   void require_usable(const char* call) const;
 
+  // Of shared memory, for files that are gathered in containers: on the aggregator of a node. Local.
+  [[nodiscard]] base::Bytes gathered_bytes() const { return plan_.gathered_bytes; }
+
   // The pool and what lies in it; none where nothing can be captured. Not after the session is closed.
   [[nodiscard]] bool has_pool() const { return pool_ != nullptr; }
   [[nodiscard]] pool::Pool& pool() { return *pool_; }

@@ -95,11 +95,24 @@ std::vector<std::size_t> cut(const std::vector<Bytes>& sizes, std::uint32_t file
   return begins;
 }
 
+// A file as TaskReader reads a task.
+class FileReader {
+ public:
+  FileReader(SystemCalls& calls, const std::string& path) : input_(calls, path) {}
+  [[nodiscard]] std::size_t read(std::span<std::byte> into, Bytes position) const { return input_.read(into, position); }
+  [[nodiscard]] bool is_hole(Bytes position, Bytes bytes) const { return input_.is_hole({position, position + bytes}); }
+
+ private:
+  InputFile input_;
+};
+
 class Packing {
  public:
   Packing(SystemCalls& calls, const std::vector<PackSource>& sources, const PackOptions& options, const Progress& progress)
       : calls_(calls), sources_(sources), options_(options), progress_(progress), buffer_(container_piece_bytes) {
-    for (const PackSource& source : sources) sizes_.push_back(InputFile(calls, source.path).bytes());
+    for (const PackSource& source : sources) {
+      sizes_.push_back(source.container != nullptr ? source.file.bytes : InputFile(calls, source.path).bytes());
+    }
     begins_ = cut(sizes_, options.files);
   }
 
@@ -137,12 +150,22 @@ class Packing {
 
   // Returns how many bytes there were.
   Bytes copy(std::size_t source, ContainerWriter& writer, std::size_t task) {
-    const InputFile input(calls_, sources_[source].path);
+    if (const PackSource& from = sources_[source]; from.container != nullptr) {
+      const TaskReader reader = from.container->reader(from.container->task(from.file.rank));
+      return copy_from(reader, from.file.bytes, from.file.begin, writer, task);
+    }
+    const FileReader reader(calls_, sources_[source].path);
+    return copy_from(reader, sizes_[source], 0, writer, task);
+  }
+
+  // A file may have got longer meanwhile.
+  template <class Reader>
+  Bytes copy_from(const Reader& input, Bytes bytes, Bytes begin, ContainerWriter& writer, std::size_t task) {
     Bytes done = 0;
     for (std::size_t there = 0;; done += there) {
-      const Bytes rest = sizes_[source] - std::min(sizes_[source], done);
-      const bool is_hole = rest > 0 && input.is_hole({done, done + std::min<Bytes>(rest, container_piece_bytes)});
-      there = is_hole ? static_cast<std::size_t>(std::min<Bytes>(rest, container_piece_bytes)) : input.read(buffer_, done);
+      const Bytes rest = std::min<Bytes>(bytes - std::min(bytes, done), container_piece_bytes);
+      const bool is_hole = rest > 0 && input.is_hole(begin + done, rest);
+      there = is_hole ? static_cast<std::size_t>(rest) : input.read(part_for(input, rest), begin + done);
       if (there == 0) break;
       if (is_hole) writer.append_zeros(task, there);
       else writer.append(task, std::span(buffer_).first(there));
@@ -152,6 +175,12 @@ class Packing {
     writer.close_task(task);
     return done;
   }
+
+  // The next file of a container follows a part of it.
+  [[nodiscard]] std::span<std::byte> part_for(const TaskReader&, Bytes rest) {
+    return std::span(buffer_).first(static_cast<std::size_t>(rest));
+  }
+  [[nodiscard]] std::span<std::byte> part_for(const FileReader&, Bytes) { return buffer_; }
 
   // As SIONlib has it: in file 0 of several.
   [[nodiscard]] std::vector<TaskPlace> mapping() const {

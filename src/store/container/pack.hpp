@@ -17,7 +17,9 @@ namespace glean::store {
 
 struct PackSource {
   std::string path;
-  std::string name;   // in the container
+  std::string name;                       // in the container
+  const Container* container = nullptr;   // it is `file` of this container, and not the file at `path`
+  LogicalFile file = {};
 };
 
 struct PackOptions {

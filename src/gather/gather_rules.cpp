@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gather/gather_rules.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace glean::gather {
+namespace {
+
+std::string_view last_part_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Where so many last parts of the path begin, which have `slashes` slashes between them; npos: it has not so many.
+std::size_t begin_of_last(std::string_view path, std::size_t slashes) {
+  std::size_t slash = path.rfind('/');
+  for (; slashes > 0 && slash != path.npos && slash > 0; --slashes) slash = path.rfind('/', slash - 1);
+  return slashes > 0 || slash == path.npos ? path.npos : slash + 1;
+}
+
+std::string absolute(const std::string& directory, const std::string& into) {
+  return (std::filesystem::path(directory) / into).lexically_normal().string();
+}
+
+}  // namespace
+
+std::vector<RuleText> rules_of(const base::Settings& settings) {
+  std::vector<RuleText> rules;
+  for (const base::Rule& rule : settings.rules) {
+    if (!rule.into().empty()) rules.push_back({rule.pattern, std::string(rule.into())});
+  }
+  return rules;
+}
+
+GatherRules::GatherRules(const std::vector<RuleText>& rules, int node) : node_(std::to_string(node)) {
+  for (const RuleText& rule : rules) {
+    rules_.push_back({base::NamePattern(rule.pattern), base::NamePattern(last_part_of(rule.pattern)), rule.into});
+  }
+}
+
+bool GatherRules::may_match(std::string_view path) const noexcept {
+  const std::string_view last = last_part_of(path);
+  if (last.empty() || last.front() == '.') return false;
+  base::NamePattern::Values values;
+  return std::any_of(rules_.begin(), rules_.end(), [&](const Rule& rule) { return rule.last_part.match(last, values); });
+}
+
+std::optional<RankFile> GatherRules::find(std::string_view path) const {
+  if (last_part_of(path).starts_with('.')) return std::nullopt;
+  for (std::size_t i = rules_.size(); i-- > 0;) {
+    const Rule& rule = rules_[i];
+    const std::size_t begin = rule.pattern.is_absolute() ? 0 : begin_of_last(path, rule.pattern.slashes());
+    base::NamePattern::Values values;
+    if (begin == path.npos || !rule.pattern.match(path.substr(begin), values)) continue;
+    // Of an absolute pattern the container has the file names alone.
+    const std::size_t name_begin = rule.pattern.is_absolute() ? path.rfind('/') + 1 : begin;
+    const std::string directory(path.substr(0, std::max<std::size_t>(name_begin - 1, 1)));
+    RankFile found{.path = std::string(path), .container = {}, .name = std::string(path.substr(name_begin)), .rank = {}, .rule = i,
+                   .containers_of_nodes = {}};
+    found.container = absolute(directory, rule.pattern.expand(rule.into, values, {"node", node_}));
+    if (rule.into.find("{node}") != rule.into.npos) {
+      found.containers_of_nodes = absolute(directory, rule.pattern.expand(rule.into, values, {"node", "*"}));
+    }
+    found.rank = rule.pattern.expand("{rank}", values, {});
+    if (found.container != path) return found;
+  }
+  return std::nullopt;
+}
+
+std::string GatherRules::rank_of(std::string_view name) const {
+  for (const Rule& rule : rules_) {
+    base::NamePattern::Values values;
+    const base::NamePattern& pattern = rule.pattern.is_absolute() ? rule.last_part : rule.pattern;
+    if (!pattern.match(name, values)) continue;
+    const std::string digits = pattern.expand("{rank}", values, {});
+    return digits.substr(std::min(digits.find_first_not_of('0'), digits.size() - std::min<std::size_t>(1, digits.size())));
+  }
+  return {};
+}
+
+}  // namespace glean::gather

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gather/gather_rules.hpp"
+
+#include <gtest/gtest.h>
+
+namespace glean::gather {
+namespace {
+
+TEST(GatherRules, MakeTheContainerWhereThePatternBegins) {
+  const GatherRules rules({{"restart.{rank}", "restart.sion"}, {"processor{rank}/{time}/U", "../all.{time}.sion"}}, 0);
+
+  const auto restart = rules.find("/data/run/restart.12");
+  const auto processor = rules.find("/data/run/processor3/0.5/U");
+
+  ASSERT_TRUE(restart && processor);
+  EXPECT_EQ(restart->container, "/data/run/restart.sion");
+  EXPECT_EQ(restart->name, "restart.12");
+  EXPECT_EQ(restart->rank, "12");
+  EXPECT_EQ(processor->container, "/data/all.0.5.sion");
+  EXPECT_EQ(processor->name, "processor3/0.5/U");
+}
+
+TEST(GatherRules, AreDecidedByTheLastThatMatches) {
+  const GatherRules rules({{"f{field}.{rank}", "all.sion"}, {"f2.{rank}", "two.sion"}}, 0);
+
+  EXPECT_EQ(rules.find("/f1.0")->container, "/all.sion");
+  EXPECT_EQ(rules.find("/f2.0")->container, "/two.sion");
+  EXPECT_EQ(rules.find("/f2.0")->name, "f2.0");
+}
+
+TEST(GatherRules, LeaveContainersAndHiddenFilesAlone) {
+  const GatherRules rules({{"{any}.{rank}", "all.7"}}, 0);
+
+  EXPECT_TRUE(rules.find("/a/b.3"));
+  EXPECT_FALSE(rules.find("/a/all.7"));
+  EXPECT_FALSE(rules.find("/a/.b.3"));
+  EXPECT_FALSE(rules.may_match("/a/.b.3"));
+  EXPECT_FALSE(rules.may_match("/a/b"));
+}
+
+TEST(GatherRules, KnowTheContainersOfAllNodes) {
+  const auto file = GatherRules({{"r.{rank}", "r.{node}.sion"}}, 4).find("/x/r.1");
+
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->container, "/x/r.4.sion");
+  EXPECT_EQ(file->containers_of_nodes, "/x/r.*.sion");
+}
+
+TEST(GatherRules, TellRanksApartWhateverTheirZeros) {
+  const GatherRules rules({{"r.{rank}.{step}", "r.{step}"}}, 0);
+
+  EXPECT_EQ(rules.rank_of("r.007.3"), "7");
+  EXPECT_EQ(rules.rank_of("r.000.3"), "0");
+  EXPECT_EQ(rules.rank_of("x.000.3"), "");
+}
+
+}  // namespace
+}  // namespace glean::gather

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gather/gathering.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/natural_order.hpp"
+#include "store/container/container.hpp"
+#include "store/container/pack.hpp"
+
+namespace glean::gather {
+namespace {
+
+// What this container is made of: it does not change while it is.
+struct Parts {
+  std::vector<Held> held;
+  std::vector<std::string> names, removed;
+};
+
+Parts take(const NodeFiles& files, const Family& family) {
+  const NodeLock lock(files.root());
+  for (const std::string& name : family.names(State::packing)) {   // of one that has failed
+    const auto held = family.find(State::packing, name);
+    if (held && family.is_removed(name)) family.remove(*held);
+  }
+  for (const std::string& name : family.names(State::closed)) {
+    const auto held = family.find(State::closed, name);
+    if (held && family.move(*held, State::packing, name)) family.set_removed(name, false);
+  }
+  Parts parts;
+  for (const std::string& name : family.names(State::packing)) {
+    if (const auto held = family.find(State::packing, name)) parts.held.push_back(*held), parts.names.push_back(name);
+  }
+  parts.removed = family.removed();
+  return parts;
+}
+
+void let_go(const NodeFiles& files, const Family& family, const Parts& parts) {
+  const NodeLock lock(files.root());
+  for (const Held& held : parts.held) family.remove(held);
+  for (const std::string& name : parts.removed) family.set_removed(name, false);
+}
+
+void give_back(const NodeFiles& files, const Family& family, const Parts& parts) {
+  const NodeLock lock(files.root());
+  for (std::size_t i = 0; i < parts.held.size(); ++i) {
+    const std::string& name = parts.names[i];
+    const bool has_newer = family.find(State::open, name) || family.find(State::closed, name) || family.is_removed(name);
+    if (!has_newer) family.move(parts.held[i], State::closed, name);
+  }
+}
+
+bool exists(const std::string& path) {
+  struct stat status {};
+  return fstatat(AT_FDCWD, path.c_str(), &status, 0) == 0;
+}
+
+}  // namespace
+
+Gathered gather(const NodeFiles& files, const Family& family) {
+  const Parts parts = take(files, family);
+  Gathered gathered{parts.held.size(), 0, 0};
+  try {
+    store::SystemCalls calls;
+    std::optional<store::Container> before;
+    if (exists(family.container())) before.emplace(calls, family.container());
+    std::vector<store::PackSource> sources;
+    for (std::size_t i = 0; i < parts.held.size(); ++i) {
+      struct stat status {};
+      if (fstatat(AT_FDCWD, parts.held[i].data.c_str(), &status, 0) == 0) gathered.bytes += static_cast<Bytes>(status.st_size);
+      sources.push_back({parts.held[i].data, parts.names[i]});
+    }
+    std::set<std::string> known(parts.names.begin(), parts.names.end());
+    known.insert(parts.removed.begin(), parts.removed.end());
+    if (before) {
+      for (const store::LogicalFile& file : before->files()) {
+        if (!known.contains(file.name)) sources.push_back({{}, file.name, &*before, file});
+      }
+    }
+    std::sort(sources.begin(), sources.end(), [](const auto& a, const auto& b) { return base::natural_compare(a.name, b.name) < 0; });
+    gathered.in_container = sources.size();
+    if (!sources.empty()) {
+      const std::uint64_t id = base::now_ns() ^ (static_cast<std::uint64_t>(getpid()) << 40);
+      store::PackOptions options;
+      options.id = id;
+      store::pack(calls, family.container(), sources, options, [](Bytes) {});
+    } else if (before) {
+      if (const int error = calls.unlink(family.container().c_str()); error < 0) {
+        throw base::system_error(-error, fmt::format("cannot remove '{}'", family.container()));
+      }
+    }
+  } catch (...) {
+    give_back(files, family, parts);
+    throw;
+  }
+  let_go(files, family, parts);
+  return gathered;
+}
+
+}  // namespace glean::gather

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gather/known_containers.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace glean::gather {
+namespace {
+
+constexpr std::size_t known_most = 4;
+
+}  // namespace
+
+KnownContainer::KnownContainer(const std::string& path, const struct stat& status)
+    : status_(status), container_(std::make_unique<store::Container>(calls_, path)) {
+  for (const store::LogicalFile& file : container_->files()) files_.emplace(file.name, &file);
+}
+
+const store::LogicalFile* KnownContainer::find(const std::string& name) const {
+  const auto found = files_.find(name);
+  return found == files_.end() ? nullptr : found->second;
+}
+
+bool KnownContainer::is(const struct stat& status) const {
+  return status.st_dev == status_.st_dev && status.st_ino == status_.st_ino && status.st_size == status_.st_size &&
+         status.st_mtim.tv_sec == status_.st_mtim.tv_sec && status.st_mtim.tv_nsec == status_.st_mtim.tv_nsec;
+}
+
+KnownContainers::Found KnownContainers::find(const std::string& path) {
+  struct stat status {};
+  if (fstatat(AT_FDCWD, path.c_str(), &status, 0) != 0) return {};
+  const std::unique_lock lock(lock_);
+  const auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return one.first == path; });
+  if (known != known_.end() && known->second->is(status)) {
+    known_.splice(known_.begin(), known_, known);
+    return {Is::container, known_.front().second};
+  }
+  if (known != known_.end()) known_.erase(known);
+  if (!S_ISREG(status.st_mode)) return {Is::something_else, nullptr};
+  try {
+    known_.emplace_front(path, std::make_shared<const KnownContainer>(path, status));
+  } catch (const base::Error&) {
+    return {Is::something_else, nullptr};
+  }
+  if (known_.size() > known_most) known_.pop_back();
+  return {Is::container, known_.front().second};
+}
+
+}  // namespace glean::gather

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gather/node_files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <filesystem>
+#include <sstream>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "gather/directory_names.hpp"
+
+namespace glean::gather {
+namespace {
+
+constexpr const char* shared_memory = "/dev/shm/";
+constexpr Bytes left_to_others = 64 * base::MiB;   // of shared memory that is free
+
+std::string prefix_of_user() { return fmt::format("glean-files.{}.", getuid()); }
+
+std::string read_file(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw base::system_error(errno, "cannot read '" + path + "'");
+  std::string text;
+  std::array<char, 4096> part{};
+  for (ssize_t size = 0; (size = read(descriptor, part.data(), part.size())) > 0;) text.append(part.data(), static_cast<std::size_t>(size));
+  close(descriptor);
+  return text;
+}
+
+// Under its name at once with all that is in it.
+void write_file(const std::string& path, const std::string& text) {
+  const std::string working = fmt::format("{}.{}.{}", path, getpid(), base::now_ns());
+  const int descriptor = open(working.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor < 0) throw base::system_error(errno, "cannot make '" + path + "'");
+  const bool is_whole = write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int error = errno;
+  close(descriptor);
+  if (is_whole && rename(working.c_str(), path.c_str()) == 0) return;
+  unlink(working.c_str());
+  throw base::system_error(is_whole ? errno : error, "cannot write '" + path + "'");
+}
+
+std::string print(const NodeSettings& settings) {
+  std::string text = fmt::format("budget\t{}\nnode\t{}\nranks\t{}\nspill\t{}\nrun\t{}\n", settings.budget_bytes, settings.node,
+                                 settings.ranks, settings.spill_directory, settings.run_directory);
+  for (const RuleText& rule : settings.rules) text += fmt::format("rule\t{}\t{}\n", rule.pattern, rule.into);
+  return text;
+}
+
+template <class Number>
+void parse_number(const std::string& text, Number& number) { std::from_chars(text.data(), text.data() + text.size(), number); }
+
+NodeSettings parse(const std::string& text) {
+  NodeSettings settings;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t tab = line.find('\t');
+    if (tab == line.npos) continue;
+    const std::string key = line.substr(0, tab), value = line.substr(tab + 1);
+    if (key == "budget") parse_number(value, settings.budget_bytes);
+    else if (key == "node") parse_number(value, settings.node);
+    else if (key == "ranks") parse_number(value, settings.ranks);
+    else if (key == "spill") settings.spill_directory = value;
+    else if (key == "run") settings.run_directory = value;
+    else if (const std::size_t second = value.find('\t'); key == "rule" && second != value.npos) {
+      settings.rules.push_back({value.substr(0, second), value.substr(second + 1)});
+    }
+  }
+  return settings;
+}
+
+struct flock whole_file(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+Family read_family(const std::string& directory) {
+  const std::string text = read_file(directory + "/container");
+  const std::size_t tab = text.find('\t');
+  std::size_t rule = 0;
+  parse_number(text.substr(0, tab), rule);
+  return {directory, tab == text.npos ? text : text.substr(tab + 1), rule};
+}
+
+// FNV-1a.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash;
+}
+
+}  // namespace
+
+NodeFiles NodeFiles::make(const NodeSettings& settings) {
+  const std::string root = fmt::format("{}{}{}.{}", shared_memory, prefix_of_user(), getpid(), base::now_ns());
+  if (mkdir(root.c_str(), 0700) != 0) throw base::system_error(errno, "cannot make the directory '" + root + "'");
+  // A record lock ends with its process, and no process that is forked has it. The descriptor stays open for that.
+  const int owner = open((root + "/owner").c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  auto lock = whole_file(F_WRLCK);
+  if (owner < 0 || fcntl(owner, F_SETLK, &lock) != 0) throw base::system_error(errno, "cannot lock '" + root + "'");
+  write_file(root + "/settings", print(settings));
+  return NodeFiles(root);
+}
+
+NodeFiles::NodeFiles(std::string root) : root_(std::move(root)) {
+  struct stat status {};
+  if (lstat(root_.c_str(), &status) != 0) throw base::system_error(errno, "there is no '" + root_ + "'");
+  if (!S_ISDIR(status.st_mode) || status.st_uid != getuid() || (status.st_mode & 077) != 0) {
+    throw base::Error(base::Errc::io, "'" + root_ + "' is not this user's alone");
+  }
+  settings_ = parse(read_file(root_ + "/settings"));
+}
+
+bool NodeFiles::is_owned() const {
+  const int descriptor = open((root_ + "/owner").c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  auto lock = whole_file(F_WRLCK);
+  const bool is_asked = fcntl(descriptor, F_GETLK, &lock) == 0;
+  close(descriptor);
+  return is_asked && lock.l_type != F_UNLCK;
+}
+
+std::vector<std::string> NodeFiles::roots() {
+  std::vector<std::string> found;
+  for (const std::string& name : entries_of(shared_memory)) {
+    if (name.starts_with(prefix_of_user())) found.push_back(shared_memory + name);
+  }
+  return found;
+}
+
+std::string NodeFiles::directory_of(const std::string& container) const {
+  return fmt::format("{}/{:016x}", root_, hash_of(container));
+}
+
+std::optional<Family> NodeFiles::find_family(const std::string& container) const {
+  const std::string directory = directory_of(container);
+  if (faccessat(AT_FDCWD, (directory + "/container").c_str(), F_OK, 0) != 0) return std::nullopt;
+  return read_family(directory);
+}
+
+Family NodeFiles::family(const RankFile& file) const {
+  if (auto found = find_family(file.container)) return *found;
+  const std::string directory = directory_of(file.container);
+  if (!make_directories(directory)) throw base::system_error(errno, "cannot make the directory '" + directory + "'");
+  write_file(directory + "/container", fmt::format("{}\t{}", file.rule, file.container));
+  return {directory, file.container, file.rule};
+}
+
+std::vector<Family> NodeFiles::families() const {
+  std::vector<Family> found;
+  for (const std::string& name : entries_of(root_)) {
+    const std::string directory = root_ + "/" + name;
+    if (faccessat(AT_FDCWD, (directory + "/container").c_str(), F_OK, 0) == 0) found.push_back(read_family(directory));
+  }
+  return found;
+}
+
+Bytes NodeFiles::used_bytes() const {
+  Bytes used = 0, longest = 0, of_open = 0;
+  std::size_t open_files = 0;
+  for (const Family& family : families()) {
+    for (const State state : all_states) {
+      for (const std::string& name : family.names(state)) {
+        struct stat status {};
+        if (lstat(family.entry(state, name).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+        const Bytes bytes = static_cast<Bytes>(status.st_blocks) * 512;
+        longest = std::max(longest, bytes);
+        if (state == State::open) of_open += bytes, ++open_files;
+        else used += bytes;
+      }
+    }
+  }
+  return used + std::max(of_open, open_files * longest);
+}
+
+std::string NodeFiles::overflow_directory(const Family& family) const {
+  const std::filesystem::path container(family.container());
+  const std::string job = std::filesystem::path(root_).filename().string();
+  const std::string path = settings_.spill_directory.empty()
+                               ? (container.parent_path() / fmt::format(".{}.{}", container.filename().string(), job)).string()
+                               : settings_.spill_directory + "/" + job;
+  return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST ? path : std::string();
+}
+
+std::string NodeFiles::place(const Family& family, State state, const std::string& name, Bytes expected) const {
+  const std::string entry = family.entry(state, name);
+  struct statvfs room {};
+  const bool has_room = statvfs(shared_memory, &room) != 0 || room.f_bavail * room.f_frsize >= expected + left_to_others;
+  if (has_room && used_bytes() + expected <= settings_.budget_bytes) return entry;
+  for (const Family& each : families()) {
+    for (const std::string& clean : each.names(State::clean)) {
+      if (const auto held = each.find(State::clean, clean)) each.remove(*held);
+    }
+  }
+  if (has_room && used_bytes() + expected <= settings_.budget_bytes) return entry;
+  const std::string directory = overflow_directory(family);
+  const std::string data = fmt::format("{}/{}.{}", directory, getpid(), base::now_ns());
+  if (directory.empty() || data.size() >= PATH_MAX || symlink(data.c_str(), entry.c_str()) != 0) return entry;
+  return data;
+}
+
+void NodeFiles::discard() const {
+  for (const Family& family : families()) family.remove_all();
+}
+
+bool NodeFiles::remove_if_empty() const {
+  const std::string job = std::filesystem::path(root_).filename().string();
+  for (const Family& family : families()) {
+    const std::filesystem::path container(family.container());
+    rmdir((container.parent_path() / fmt::format(".{}.{}", container.filename().string(), job)).c_str());
+    if (!family.remove_if_empty()) return false;
+  }
+  if (!settings_.spill_directory.empty()) rmdir((settings_.spill_directory + "/" + job).c_str());
+  for (const char* name : {"/settings", "/lock", "/owner"}) unlink((root_ + name).c_str());
+  return rmdir(root_.c_str()) == 0;
+}
+
+}  // namespace glean::gather
