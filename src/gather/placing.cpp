@@ -168,8 +168,8 @@ void Placing::forget(const RankFile& file) {
 
 std::optional<int> Placing::rename(const std::string& from, const std::optional<RankFile>& from_file, const std::string& to,
                                    const std::optional<RankFile>& to_file, NodeLock& lock) {
-  if (from == to) return std::nullopt;
   const auto source = from_file ? lead(*from_file, {}, lock) : std::nullopt;
+  if (from == to) return source ? std::optional(0) : std::nullopt;
   if (!source) {
     if (!to_file || !is_there(from)) return std::nullopt;
     forget(*to_file);   // a file of its own takes the name
