@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,16 @@ std::size_t read_attribute(const glean_input& input, glean::Variable variable, c
                            void* values, std::size_t room) {
   required_array(static_cast<char*>(values), room, "values");
   return input.input.read_attribute(variable, required(name, "name"), glean::c::type_of(memory), values, room);
+}
+
+// Both NULL: all of the variable, or of a step of it.
+glean::Box box_of(const glean_input& input, glean_variable variable, const uint64_t* start, const uint64_t* count) {
+  const std::vector<std::uint64_t> shape = input.input.describe({variable.id}).shape;
+  const std::size_t dimensions = shape.size();
+  if (start == nullptr && count == nullptr) return {std::vector<std::uint64_t>(dimensions, 0), shape};
+  required_array(start, dimensions, "start");
+  required_array(count, dimensions, "count");
+  return {{start, start + dimensions}, {count, count + dimensions}};
 }
 
 }  // namespace
@@ -93,17 +104,37 @@ glean_status glean_input_read(glean_input* input, glean_variable variable, uint6
                               const uint64_t* count, glean_type memory, void* data, size_t elements) {
   return call(input, [&] {
     required_array(static_cast<char*>(data), elements, "data");
-    glean::Box box;
-    box.count = input->input.describe({variable.id}).shape;
-    const std::size_t dimensions = box.count.size();
-    box.start.assign(dimensions, 0);
-    if (start != nullptr || count != nullptr) {
-      required_array(start, dimensions, "start");
-      required_array(count, dimensions, "count");
-      box = {{start, start + dimensions}, {count, count + dimensions}};
-    }
-    input->input.read_box({variable.id}, step, box, glean::c::type_of(memory), data, elements);
+    input->input.read_box({variable.id}, step, box_of(*input, variable, start, count), glean::c::type_of(memory), data, elements);
   });
+}
+
+glean_status glean_input_read_all(glean_input* input, glean_variable variable, uint64_t step, const uint64_t* start,
+                                  const uint64_t* count, glean_type memory, void* data, size_t elements) {
+  return call(input, [&] {
+    // What is wrong with the arguments is said in the call, where the other ranks hear of it.
+    glean::Box box{{0}, {}};
+    glean::Type type = glean::Type::text;
+    bool known = false;
+    std::optional<glean::Error> wrong;
+    try {
+      type = glean::c::type_of(memory);
+      box = box_of(*input, variable, start, count);
+      known = true;
+    } catch (const glean::Error& error) {
+      wrong = error;
+    }
+    try {
+      input->input.read_box_all({known ? variable.id : -1}, step, box, type, data, elements);
+    } catch (const glean::Error&) {
+      if (wrong) throw glean::Error(*wrong);
+      throw;
+    }
+  });
+}
+
+glean_status glean_input_prefetch(glean_input* input, glean_variable variable, uint64_t step, const uint64_t* start,
+                                  const uint64_t* count) {
+  return call(input, [&] { input->input.prefetch({variable.id}, step, box_of(*input, variable, start, count)); });
 }
 
 glean_status glean_input_attributes(glean_input* input, glean_variable variable, size_t* count) {

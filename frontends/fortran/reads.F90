@@ -2,7 +2,7 @@
 !
 ! What is read from an input: into arrays of every kind and rank, and attributes. read_kind.inc has the calls for one kind.
 module glean_reads
-  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_int64_t, c_loc, c_ptr, c_size_t, c_sizeof
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_int64_t, c_loc, c_null_ptr, c_ptr, c_size_t, c_sizeof
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use glean_values
   use glean_handles
@@ -10,7 +10,7 @@ module glean_reads
   use glean_sections
   implicit none
   private
-  public :: glean_input_read, glean_input_attribute, glean_input_variable_attribute
+  public :: glean_input_read, glean_input_read_all, glean_input_prefetch, glean_input_attribute, glean_input_variable_attribute
 
   ! Reads all of a variable, or of a step of it; or, with `start`, the box that begins there and has the shape of the array; dimensions
   ! that the array has not have one element then. `step` counts from 1, and is the first one if it is not given. A section with gaps is
@@ -20,6 +20,20 @@ module glean_reads
     module procedure read_box_int8, read_box_int16, read_box_int32, read_box_int64, read_box_real32, read_box_real64, read_box_text
     module procedure read_box64_int8, read_box64_int16, read_box64_int32, read_box64_int64, read_box64_real32, read_box64_real64
     module procedure read_box64_text
+  end interface
+
+  ! The same by all ranks of the session together: each reads the box that begins at `start` and has the shape of its array, which may be
+  ! empty, of the same variable and step. What goes wrong on one rank is returned on all. Collective. Blocks.
+  interface glean_input_read_all
+    module procedure read_all_int8, read_all_int16, read_all_int32, read_all_int64, read_all_real32, read_all_real64, read_all_text
+    module procedure read_all64_int8, read_all64_int16, read_all64_int32, read_all64_int64, read_all64_real32, read_all64_real64
+    module procedure read_all64_text
+  end interface
+
+  ! Begins to fetch into the node's memory what reading takes from the storage, in the background: all of a variable, or of a step of it;
+  ! or the box of `count` elements that begins at `start`. A step that is not there needs nothing. Local, does not wait.
+  interface glean_input_prefetch
+    module procedure prefetch_all, prefetch_box, prefetch_box64
   end interface
 
   ! An attribute of the file, into one value, an array of one dimension, or a text, which is filled up with blanks. `count`: how many
@@ -33,6 +47,26 @@ module glean_reads
   interface glean_input_variable_attribute
     module procedure variable_attribute_int8, variable_attribute_int16, variable_attribute_int32, variable_attribute_int64
     module procedure variable_attribute_real32, variable_attribute_real64, variable_attribute_text
+  end interface
+
+  interface
+    integer(c_int) function c_input_read_all(input, variable, step, start, count, memory, data, elements) &
+        bind(C, name='glean_input_read_all')
+      import
+      type(c_ptr), value :: input, data
+      type(c_id), value :: variable
+      integer(c_int64_t), value :: step
+      integer(c_int64_t), intent(in) :: start(*), count(*)
+      integer(c_int), value :: memory
+      integer(c_size_t), value :: elements
+    end function
+    integer(c_int) function c_input_prefetch(input, variable, step, start, count) bind(C, name='glean_input_prefetch')
+      import
+      type(c_ptr), value :: input
+      type(c_id), value :: variable
+      integer(c_int64_t), value :: step
+      integer(c_int64_t), intent(in) :: start(*), count(*)
+    end function
   end interface
 
 contains
@@ -82,8 +116,9 @@ contains
 #define LENGTH int(len(data), int64)
 #include "read_kind.inc"
 
-  ! `start`: in Fortran's order, from 1; not present: all of the variable.
-  subroutine read_section(input, variable, array, code, start, step, stat, errmsg)
+  ! `start`: in Fortran's order, from 1; not present: all of the variable. `all_ranks`: collective; what is wrong on this rank the others
+  ! hear of in the call.
+  subroutine read_section(input, variable, array, code, start, step, stat, errmsg, all_ranks)
     type(glean_input), intent(in) :: input
     type(glean_variable), intent(in) :: variable
     type(c_section), intent(in) :: array
@@ -92,18 +127,25 @@ contains
     integer, intent(in), optional :: step
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
+    logical, intent(in), optional :: all_ranks
     type(c_section) :: section
     integer(int64), allocatable :: extents(:), from(:), counts(:)
     integer(int8), allocatable, target :: packed(:)
     type(c_ptr) :: to
-    character(len=:), allocatable :: wrong
-    integer(c_int) :: status
+    character(len=:), allocatable :: wrong, name
+    integer(c_int) :: status, of_others
     integer(int64) :: record
     integer :: n
+    logical :: together
 
+    together = .false.
+    if (present(all_ranks)) together = all_ranks
+    name = 'glean_input_read'
+    if (together) name = 'glean_input_read_all'
     status = shape_of(input, variable, extents)
     if (status /= GLEAN_OK) then
-      call finish(input%inside, 'glean_input_read', status, stat, errmsg)
+      if (together .and. associated(input%inside)) of_others = refused_by_all(input)
+      call finish(input%inside, name, status, stat, errmsg)
       return
     end if
     n = size(extents)
@@ -114,7 +156,8 @@ contains
     if (present(step)) record = step
     if (record < 1) wrong = 'steps count from 1'
     if (wrong /= '') then
-      call finish(input%inside, 'glean_input_read', GLEAN_INVALID_ARGUMENT, stat, errmsg, wrong)
+      if (together) of_others = refused_by_all(input)
+      call finish(input%inside, name, GLEAN_INVALID_ARGUMENT, stat, errmsg, wrong)
       return
     end if
     counts = extents
@@ -129,12 +172,92 @@ contains
       allocate (packed(max(section%elements, 1_int64) * section%element_bytes))
       to = c_loc(packed)
     end if
-    status = c_input_read(input%inside%handle, c_id(variable%id - 1), record - 1, from(n:1:-1) - 1, counts(n:1:-1), code, to, &
-        int(section%elements, c_size_t))
+    if (together) then
+      status = c_input_read_all(input%inside%handle, c_id(variable%id - 1), record - 1, from(n:1:-1) - 1, counts(n:1:-1), code, to, &
+          int(section%elements, c_size_t))
+    else
+      status = c_input_read(input%inside%handle, c_id(variable%id - 1), record - 1, from(n:1:-1) - 1, counts(n:1:-1), code, to, &
+          int(section%elements, c_size_t))
+    end if
     ! Where a value does not fit, the others have been read.
     if (section%contiguous == 0 .and. (status == GLEAN_OK .or. status == GLEAN_OUT_OF_RANGE)) call scatter(section, to)
-    call finish(input%inside, 'glean_input_read', status, stat, errmsg)
+    call finish(input%inside, name, status, stat, errmsg)
   end subroutine read_section
+
+  ! Takes part in a collective read that this rank refuses.
+  function refused_by_all(input) result(status)
+    type(glean_input), intent(in) :: input
+    integer(c_int) :: status
+    integer(int64) :: none(1)
+    none = 0
+    status = c_input_read_all(input%inside%handle, c_id(-1), 0_c_int64_t, none, none, GLEAN_INT8, c_null_ptr, 0_c_size_t)
+  end function refused_by_all
+
+  subroutine prefetch_all(input, variable, step, stat, errmsg)
+    type(glean_input), intent(in) :: input
+    type(glean_variable), intent(in) :: variable
+    integer, intent(in), optional :: step
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(int64), allocatable :: extents(:), from(:)
+    integer(c_int) :: status
+    status = shape_of(input, variable, extents)
+    if (status /= GLEAN_OK) then
+      call finish(input%inside, 'glean_input_prefetch', status, stat, errmsg)
+      return
+    end if
+    allocate (from(size(extents)))
+    from = 1
+    call prefetch_box64(input, variable, from, extents, step, stat, errmsg)
+  end subroutine prefetch_all
+
+  subroutine prefetch_box(input, variable, start, count, step, stat, errmsg)
+    type(glean_input), intent(in) :: input
+    type(glean_variable), intent(in) :: variable
+    integer(int32), intent(in) :: start(:), count(:)
+    integer, intent(in), optional :: step
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call prefetch_box64(input, variable, int(start, int64), int(count, int64), step, stat, errmsg)
+  end subroutine prefetch_box
+
+  ! `start`: in Fortran's order, from 1.
+  subroutine prefetch_box64(input, variable, start, count, step, stat, errmsg)
+    type(glean_input), intent(in) :: input
+    type(glean_variable), intent(in) :: variable
+    integer(int64), intent(in) :: start(:), count(:)
+    integer, intent(in), optional :: step
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(int64), allocatable :: extents(:)
+    character(len=:), allocatable :: wrong
+    integer(c_int) :: status
+    integer(int64) :: record
+    integer :: n
+    status = shape_of(input, variable, extents)
+    if (status /= GLEAN_OK) then
+      call finish(input%inside, 'glean_input_prefetch', status, stat, errmsg)
+      return
+    end if
+    n = size(extents)
+    record = 1
+    if (present(step)) record = step
+    wrong = ''
+    if (size(start) /= n .or. size(count) /= n) then
+      wrong = 'start '//shape_text(start)//' and count '//shape_text(count)//' have not as many numbers as the variable '// &
+          shape_text(extents)
+    else if (any(start < 1)) then
+      wrong = 'start '//shape_text(start)//': indices count from 1'
+    else if (record < 1) then
+      wrong = 'steps count from 1'
+    end if
+    if (wrong /= '') then
+      call finish(input%inside, 'glean_input_prefetch', GLEAN_INVALID_ARGUMENT, stat, errmsg, wrong)
+      return
+    end if
+    status = c_input_prefetch(input%inside%handle, c_id(variable%id - 1), record - 1, start(n:1:-1) - 1, count(n:1:-1))
+    call finish(input%inside, 'glean_input_prefetch', status, stat, errmsg)
+  end subroutine prefetch_box64
 
   ! Of one step, fastest first. Not more than a look into a table.
   function shape_of(input, variable, extents) result(status)

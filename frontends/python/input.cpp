@@ -35,6 +35,16 @@ void read(InputHandle& self, int variable, std::uint64_t step, const Counts& sta
   self.call([&](Input& input) { input.read_box(Variable{variable}, step, {start, count}, memory, view.first(), view.elements()); });
 }
 
+void read_all(InputHandle& self, int variable, std::uint64_t step, const Counts& start, const Counts& count, int type, nb::handle out) {
+  const Type memory = type_of_number(type);
+  const ArrayView view(out, memory, ArrayView::For::writing);
+  self.call([&](Input& input) { input.read_box_all(Variable{variable}, step, {start, count}, memory, view.first(), view.elements()); });
+}
+
+void prefetch(InputHandle& self, int variable, std::uint64_t step, const Counts& start, const Counts& count) {
+  self.call([&](Input& input) { input.prefetch(Variable{variable}, step, {start, count}); });
+}
+
 void read_attribute(InputHandle& self, int variable, const std::string& name, int type, nb::handle out) {
   const Type memory = type_of_number(type);
   const ArrayView view(out, memory, ArrayView::For::writing);
@@ -55,6 +65,8 @@ void bind_input(nb::module_& module) {
            nb::arg("name"))
       .def("attributes", attributes, nb::arg("variable"))
       .def("read", read, nb::arg("variable"), nb::arg("step"), nb::arg("start"), nb::arg("count"), nb::arg("type"), nb::arg("out"))
+      .def("read_all", read_all, nb::arg("variable"), nb::arg("step"), nb::arg("start"), nb::arg("count"), nb::arg("type"), nb::arg("out"))
+      .def("prefetch", prefetch, nb::arg("variable"), nb::arg("step"), nb::arg("start"), nb::arg("count"))
       .def("read_attribute", read_attribute, nb::arg("variable"), nb::arg("name"), nb::arg("type"), nb::arg("out"))
       .def("close", &InputHandle::destroy);
 }

@@ -298,7 +298,7 @@ class Output {
 };
 
 // A NetCDF or HDF5 file that this rank reads, as it was when it was opened: steps that are put later need another
-// open_input. Every rank reads what it likes when it likes: all calls are Local. Reading waits for storage.
+// open_input. Every rank reads what it likes when it likes: all calls but read_all() are Local. Reading waits for storage.
 class Input {
  public:
   Input(Input&&) noexcept;
@@ -335,6 +335,24 @@ class Input {
     return values;
   }
 
+  // read() by all ranks of the session together: all name the same variable and step of the same path, each a box of its own, which may be
+  // empty. On several nodes whose rows lie between each other in the file, as those of bricks of an array do, each part of it is read from
+  // the storage once, in large aligned pieces, and handed to the ranks; elsewhere as read(). What goes wrong on one rank is thrown on all.
+  // Collective, blocks.
+  template <class T, std::size_t extent>
+  void read_all(Variable variable, std::uint64_t step, const Box& box, std::span<T, extent> out) const {
+    read_box_all(variable, step, box, type_of<T>(), out.data(), out.size());
+  }
+  template <class T> void read_all(Variable variable, std::uint64_t step, const Box& box, std::vector<T>& out) const {
+    read_all(variable, step, box, std::span<T>(out));
+  }
+
+  // Begins to fetch into the node's memory what read() of such a box takes from the storage, in the background: the next step, say, while
+  // the program works on this one, or the first variables of the next file. A step that is not there needs nothing. Local, does not wait.
+  void prefetch(Variable variable, std::uint64_t step, const Box& box) const;
+  // All of a variable, or of a step of it.
+  void prefetch(Variable variable, std::uint64_t step = 0) const;
+
   // An attribute of the file, or of one variable; `char` for text. Throws not_found.
   template <class T> [[nodiscard]] std::vector<T> attribute(std::string_view name) const {
     return attribute<T>(Variable{}, name);
@@ -348,10 +366,11 @@ class Input {
   // The attributes of the file, or of one variable, in the order of the file.
   [[nodiscard]] std::vector<AttributeDescription> attributes(Variable variable = {}) const;
 
-  // Untyped forms of the above, for language bindings. `elements` is the room in `out`. The second returns how many
+  // Untyped forms of the above, for language bindings. `elements` is the room in `out`. The last one returns how many
   // elements the attribute has, and reads them if there is room for all.
   void read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,
                 std::size_t elements) const;
+  void read_box_all(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out, std::size_t elements) const;
   std::size_t read_attribute(Variable variable, std::string_view name, Type memory, void* out,
                              std::size_t elements) const;
 

@@ -81,6 +81,19 @@ GLEAN_CHECKED glean_status glean_input_find_variable(glean_input *input, const c
 GLEAN_CHECKED glean_status glean_input_read(glean_input *input, glean_variable variable, uint64_t step,
     const uint64_t *start, const uint64_t *count, glean_type memory, void *data, size_t elements);
 
+/* The same by all ranks of the session together: all name the same variable and step of the same path, each a box of its
+ * own, which may be empty. On several nodes whose rows lie between each other in the file each part of it is read from the
+ * storage once, in large aligned pieces, and handed to the ranks. What goes wrong on one rank is returned on all.
+ * Collective. Blocks. */
+GLEAN_CHECKED glean_status glean_input_read_all(glean_input *input, glean_variable variable, uint64_t step,
+    const uint64_t *start, const uint64_t *count, glean_type memory, void *data, size_t elements);
+
+/* Begins to fetch into the node's memory what reading such a box takes from the storage, in the background: the next
+ * step, say, while the program works on this one, or the first variables of the next file. `start` and `count` as above.
+ * A step that is not there needs nothing. Local, does not wait. */
+GLEAN_CHECKED glean_status glean_input_prefetch(glean_input *input, glean_variable variable, uint64_t step,
+    const uint64_t *start, const uint64_t *count);
+
 /* Number of attributes of a variable, or with {-1} of the file. Local. */
 GLEAN_CHECKED glean_status glean_input_attributes(glean_input *input, glean_variable variable, size_t *count);
 

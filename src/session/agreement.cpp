@@ -55,19 +55,14 @@ struct Operation {
 constexpr double waiting_yields_seconds = 0.002;   // a rank that waits for longer sleeps
 constexpr unsigned waiting_nap_us = 100;
 
-// Until `operation` is complete. When `meanwhile` throws, it is left to MPI for good.
-void complete(std::unique_ptr<Operation>& operation, const Meanwhile* meanwhile) {
-  if (meanwhile == nullptr) {
-    MPI_Wait(&operation->request, MPI_STATUS_IGNORE);
-    return;
-  }
+// Until `is_complete(*operation)`. When `meanwhile` throws, it is left to MPI for good.
+template <class Pending, class IsComplete>
+void wait_for(std::unique_ptr<Pending>& operation, const Meanwhile* meanwhile, IsComplete is_complete) {
   const double begin = MPI_Wtime();
-  for (int done = 0;;) {
-    MPI_Test(&operation->request, &done, MPI_STATUS_IGNORE);
-    if (done != 0) return;
+  while (!is_complete(*operation)) {
     const double seconds = MPI_Wtime() - begin;
     try {
-      (*meanwhile)(seconds);
+      if (meanwhile != nullptr) (*meanwhile)(seconds);
     } catch (...) {
       static_cast<void>(operation.release());
       throw;
@@ -75,6 +70,18 @@ void complete(std::unique_ptr<Operation>& operation, const Meanwhile* meanwhile)
     if (seconds < waiting_yields_seconds) sched_yield();
     else usleep(waiting_nap_us);
   }
+}
+
+void complete(std::unique_ptr<Operation>& operation, const Meanwhile* meanwhile) {
+  if (meanwhile == nullptr) {
+    MPI_Wait(&operation->request, MPI_STATUS_IGNORE);
+    return;
+  }
+  wait_for(operation, meanwhile, [](Operation& one) {
+    int done = 0;
+    MPI_Test(&one.request, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+  });
 }
 
 std::size_t bytes_of(int count, MPI_Datatype type) {
@@ -170,6 +177,43 @@ void receive_bytes(MPI_Comm comm, int from, void* bytes, std::size_t count) {
   MPI_Irecv(operation->received.data(), static_cast<int>(count), MPI_BYTE, from, 0, comm, &operation->request);
   complete(operation, meanwhile_of(comm));
   std::memcpy(bytes, operation->received.data(), count);
+}
+
+void exchange_bytes(MPI_Comm comm, std::vector<BytesOfRank> sent, std::vector<BytesOfRank>& received) {
+  struct Exchange {   // which MPI may go on to use, as an Operation
+    std::vector<BytesOfRank> sent, received;
+    std::vector<MPI_Request> requests;
+  };
+  auto exchange = std::make_unique<Exchange>(Exchange{std::move(sent), std::move(received), {}});
+  exchange->requests.reserve(exchange->received.size() + exchange->sent.size());
+  for (BytesOfRank& each : exchange->received) {
+    MPI_Irecv(each.bytes.data(), static_cast<int>(each.bytes.size()), MPI_BYTE, each.rank, 0, comm, &exchange->requests.emplace_back());
+  }
+  for (const BytesOfRank& each : exchange->sent) {
+    MPI_Isend(each.bytes.data(), static_cast<int>(each.bytes.size()), MPI_BYTE, each.rank, 0, comm, &exchange->requests.emplace_back());
+  }
+  wait_for(exchange, meanwhile_of(comm), [](Exchange& one) {
+    int done = 0;
+    MPI_Testall(static_cast<int>(one.requests.size()), one.requests.data(), &done, MPI_STATUSES_IGNORE);
+    return done != 0;
+  });
+  received = std::move(exchange->received);
+}
+
+std::vector<std::uint64_t> gather_on_all(MPI_Comm comm, const std::vector<std::uint64_t>& mine) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  auto operation = std::make_unique<Operation>();
+  const std::size_t bytes = mine.size() * sizeof(std::uint64_t);
+  operation->sent.resize(bytes);
+  std::memcpy(operation->sent.data(), mine.data(), bytes);
+  operation->received.resize(bytes * static_cast<std::size_t>(size));
+  MPI_Iallgather(operation->sent.data(), static_cast<int>(bytes), MPI_BYTE, operation->received.data(), static_cast<int>(bytes), MPI_BYTE,
+                 comm, &operation->request);
+  complete(operation, meanwhile_of(comm));
+  std::vector<std::uint64_t> all(mine.size() * static_cast<std::size_t>(size));
+  std::memcpy(all.data(), operation->received.data(), operation->received.size());
+  return all;
 }
 
 std::vector<std::uint64_t> gather(MPI_Comm comm, const std::vector<std::uint64_t>& mine) {

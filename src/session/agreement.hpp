@@ -41,6 +41,17 @@ void gather_bytes(MPI_Comm comm, const void* mine, void* all, std::size_t count)
 void send_bytes(MPI_Comm comm, int to, const void* bytes, std::size_t count);
 void receive_bytes(MPI_Comm comm, int from, void* bytes, std::size_t count);
 
+// Messages to and from other ranks, all on their way together. Those to receive have the length that they will have, and between two ranks
+// they come in the order in which they are sent. Blocks.
+struct BytesOfRank {
+  int rank = 0;
+  std::vector<std::byte> bytes;
+};
+void exchange_bytes(MPI_Comm comm, std::vector<BytesOfRank> sent, std::vector<BytesOfRank>& received);
+
+// So many words of each rank, one after the other, on every rank. Collective.
+[[nodiscard]] std::vector<std::uint64_t> gather_on_all(MPI_Comm comm, const std::vector<std::uint64_t>& mine);
+
 // What all ranks have, one after the other, on rank 0; nothing on the others. Collective.
 [[nodiscard]] std::vector<std::uint64_t> gather(MPI_Comm comm, const std::vector<std::uint64_t>& mine);
 

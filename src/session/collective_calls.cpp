@@ -27,7 +27,8 @@ constexpr std::uint64_t gathering_yields_ns = 2'000'000;     // a rank that wait
 constexpr unsigned gathering_nap_us = 100;
 constexpr double grace_seconds = 0.2;              // ranks whose time is over together may come a little apart
 constexpr const char* call_names[] = {"",   "the check of arguments", "open",     "end_definitions", "wait", "Session::close",
-                                      "Session::close", "end_step",   "close",    "the giving up", "restart"};
+                                      "Session::close", "end_step",   "close",    "the giving up", "restart",
+                                      "read_all"};
 constexpr const char* how_to_call = "every rank makes every collective call of a session, in the same order: docs/errors.md, \"When one "
                                     "rank throws\"";
 constexpr const char* how_to_wait = "every rank makes every collective call of a session; raise pool.deadline where a rank needs longer";

@@ -29,7 +29,9 @@ struct Broken {
   base::Error error;
 };
 
-enum class Call : std::uint8_t { none, arguments, open, end_definitions, wait, close, end, end_step, close_output, give_up, restart };
+enum class Call : std::uint8_t {
+  none, arguments, open, end_definitions, wait, close, end, end_step, close_output, give_up, restart, read_all
+};
 
 class CollectiveCalls {
  public:

@@ -6,6 +6,7 @@
 
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
+#include "session/collective_read.hpp"
 #include "session/remote_input.hpp"
 #include "session/translated.hpp"
 #include "store/parts/part_index.hpp"
@@ -53,26 +54,54 @@ Variable Input::Impl::find_variable(std::string_view name) const {
   return {file_->find(name)};
 }
 
-void Input::Impl::read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,
-                           std::size_t elements) const {
-  const auto& known = info(variable);
-  const mesh::Box inner{box.start, box.count};
-  const auto refuse = [&](const std::string& why) {
-    throw base::Error(base::Errc::invalid_argument, "cannot read '" + known.name + "' of '" + path_ + "': " + why);
-  };
-  const std::size_t dimensions = known.shape.size();
+void Input::Impl::refuse(const session::Reader::Variable& variable, const std::string& why) const {
+  throw base::Error(base::Errc::invalid_argument, "cannot read '" + variable.name + "' of '" + path_ + "': " + why);
+}
+
+mesh::Box Input::Impl::box_of(const session::Reader::Variable& variable, const Box& box) const {
+  mesh::Box inner{box.start, box.count};
+  const std::size_t dimensions = variable.shape.size();
   if (box.start.size() != dimensions || box.count.size() != dimensions) {
-    refuse("the box has " + std::to_string(box.count.size()) + " dimensions, the variable has " +
-           std::to_string(dimensions));
+    refuse(variable, "the box has " + std::to_string(box.count.size()) + " dimensions, the variable has " + std::to_string(dimensions));
   }
-  if (!mesh::whole(known.shape).contains(inner)) {
-    refuse(mesh::to_string(inner) + " does not lie in " + mesh::to_string(mesh::whole(known.shape)));
+  if (!mesh::whole(variable.shape).contains(inner)) {
+    refuse(variable, mesh::to_string(inner) + " does not lie in " + mesh::to_string(mesh::whole(variable.shape)));
   }
+  return inner;
+}
+
+mesh::Box Input::Impl::box_with_room(const session::Reader::Variable& variable, const Box& box, const void* out,
+                                     std::size_t elements) const {
+  mesh::Box inner = box_of(variable, box);
   const std::uint64_t expected = inner.empty() ? 0 : inner.elements();
   if (elements != expected) {
-    refuse("there is room for " + std::to_string(elements) + " elements, the box has " + std::to_string(expected));
+    refuse(variable, "there is room for " + std::to_string(elements) + " elements, the box has " + std::to_string(expected));
   }
+  if (out == nullptr && expected != 0) refuse(variable, "there is no memory for " + std::to_string(expected) + " elements");
+  return inner;
+}
+
+void Input::Impl::read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,
+                           std::size_t elements) const {
+  const mesh::Box inner = box_with_room(info(variable), box, out, elements);
   file_->read(variable.id, step, inner, static_cast<mesh::Type>(memory), static_cast<std::byte*>(out));
+}
+
+void Input::Impl::read_box_all(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out, std::size_t elements) const {
+  core_->require_usable("read_all");
+  core_->require_question("read_all");
+  if (core_->parts().count > 1) {
+    throw base::Error(base::Errc::unsupported,
+                      "read_all: outputs of this session are several files (plan.files), which groups of ranks share",
+                      "read() takes a box of each rank");
+  }
+  session::BoxToRead mine{variable.id, step, {}, static_cast<mesh::Type>(memory), static_cast<std::byte*>(out)};
+  const auto wrong = session::caught([&] { mine.box = box_with_room(info(variable), box, out, elements); });
+  session::read_together(*core_, path_, *file_, mine, wrong);
+}
+
+void Input::Impl::prefetch(Variable variable, std::uint64_t step, const Box& box) const {
+  file_->prefetch(variable.id, step, box_of(info(variable), box));
 }
 
 std::vector<AttributeDescription> Input::Impl::attributes(Variable variable) const {
@@ -204,6 +233,19 @@ std::vector<AttributeDescription> Input::attributes(Variable variable) const {
 void Input::read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,
                      std::size_t elements) const {
   input_call(impl_.get(), [&](Impl& impl) { impl.read_box(variable, step, box, memory, out, elements); });
+}
+
+void Input::read_box_all(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out, std::size_t elements) const {
+  input_call(impl_.get(), [&](Impl& impl) { impl.read_box_all(variable, step, box, memory, out, elements); });
+}
+
+void Input::prefetch(Variable variable, std::uint64_t step, const Box& box) const {
+  input_call(impl_.get(), [&](Impl& impl) { impl.prefetch(variable, step, box); });
+}
+
+void Input::prefetch(Variable variable, std::uint64_t step) const {
+  const std::vector<std::uint64_t> shape = describe(variable).shape;
+  prefetch(variable, step, {std::vector<std::uint64_t>(shape.size(), 0), shape});
 }
 
 std::size_t Input::read_attribute(Variable variable, std::string_view name, Type memory, void* out,

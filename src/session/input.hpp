@@ -26,6 +26,8 @@ class Input::Impl {
   [[nodiscard]] std::vector<AttributeDescription> attributes(Variable variable) const;
   void read_box(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out,
                 std::size_t elements) const;
+  void read_box_all(Variable variable, std::uint64_t step, const Box& box, Type memory, void* out, std::size_t elements) const;
+  void prefetch(Variable variable, std::uint64_t step, const Box& box) const;
   std::size_t read_attribute(Variable variable, std::string_view name, Type memory, void* out,
                              std::size_t elements) const;
 
@@ -34,6 +36,12 @@ class Input::Impl {
 
  private:
   [[nodiscard]] const session::Reader::Variable& info(Variable variable) const;
+  // Of a box that lies in the variable; throws what is wrong with it.
+  [[nodiscard]] mesh::Box box_of(const session::Reader::Variable& variable, const Box& box) const;
+  // And there is room for all of it.
+  [[nodiscard]] mesh::Box box_with_room(const session::Reader::Variable& variable, const Box& box, const void* out,
+                                        std::size_t elements) const;
+  [[noreturn]] void refuse(const session::Reader::Variable& variable, const std::string& why) const;
 
   std::shared_ptr<session::Core> core_;   // for its figures
   std::string path_;

@@ -32,6 +32,25 @@ static void write_file(const char *path, double value) {
   glean_output_free(out);
 }
 
+/* By all ranks together, each its number. */
+static void all_read(glean_input *in, double expected) {
+  const glean_variable v = {0};
+  const uint64_t mine[1] = {(uint64_t)rank}, one[1] = {1}, two[1] = {2}, behind[1] = {(uint64_t)ranks - 1};
+  double value = 0;
+  EXPECT(glean_input_prefetch(in, v, 0, NULL, NULL) == GLEAN_OK);
+  EXPECT(glean_input_prefetch(in, v, 0, mine, one) == GLEAN_OK);
+  EXPECT(glean_input_prefetch(in, v, 0, behind, two) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_input_prefetch(in, v, 0, mine, NULL) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_input_read_all(in, v, 0, mine, one, GLEAN_FLOAT64, &value, 1) == GLEAN_OK && value == expected);
+  /* What is wrong on one rank all are told. */
+  const int is_last = rank == ranks - 1;
+  EXPECT(glean_input_read_all(in, v, 0, is_last ? NULL : mine, one, GLEAN_FLOAT64, &value, 1) != GLEAN_OK);
+  EXPECT(glean_input_read_all(in, v, 0, mine, one, GLEAN_FLOAT64, is_last ? NULL : &value, 1) != GLEAN_OK);
+  EXPECT(strlen(glean_input_message(in)) > 0);
+  EXPECT(glean_input_read_all(in, v, 0, mine, one, is_last ? (glean_type)99 : GLEAN_FLOAT64, &value, 1) != GLEAN_OK);
+  EXPECT(glean_input_read_all(in, v, 0, mine, one, GLEAN_FLOAT64, &value, 1) == GLEAN_OK && value == expected);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -66,6 +85,7 @@ int main(int argc, char **argv) {
   const uint64_t mine[1] = {(uint64_t)rank}, one[1] = {1};
   EXPECT(glean_input_read(in, (glean_variable){0}, 0, mine, one, GLEAN_FLOAT64, &value, 1) == GLEAN_OK);
   EXPECT(value == 2.5);
+  all_read(in, 2.5);
   glean_input_free(in);
   in = NULL;
   MPI_Barrier(MPI_COMM_WORLD);

@@ -46,6 +46,8 @@ program kinds_and_ranks
   call read_int64()
   call read_real32()
   call read_real64()
+  call read_together()
+  call prefetch()
   call glean_input_free(in)
   call glean_session_close(session, stat, errmsg)
   call ok('no call without stat has failed')
@@ -72,6 +74,40 @@ contains
       end if
     end do
   end subroutine define
+
+  subroutine read_together()
+    integer(int32) :: mine(2, 2), alone(2, 2)
+    real(real32) :: wide(3, 2)
+    call glean_input_read(in, of_input('i32_2'), alone, [1, 2 * me + 1])
+    mine = -1
+    call glean_input_read_all(in, of_input('i32_2'), mine, [1, 2 * me + 1], stat=stat, errmsg=errmsg)
+    call ok('read by all ranks')
+    call expect(all(mine == alone), 'each rank reads its part')
+    wide = -1
+    call glean_input_read_all(in, of_input('i32_2'), wide(1:3:2, :), [1_int64, 2_int64 * me + 1], 1, stat, errmsg)
+    call ok('read by all ranks into a section, converted')
+    call expect(all(nint(wide(1:3:2, :)) == alone) .and. all(wide(2, :) == -1), 'what is between its elements is not touched')
+    call glean_input_read_all(in, of_input('i32_2'), mine, [merge(0, 1, me == 0), 1], stat=stat, errmsg=errmsg)
+    call expect(stat /= GLEAN_OK, 'what one rank refuses all are told')
+    if (me == 0) call failed(GLEAN_INVALID_ARGUMENT, 'count from 1', 'read what lies before the array')
+    call glean_input_read_all(in, of_input('i32_2'), mine, [1, 2 * me + 1], stat=stat, errmsg=errmsg)
+    call ok('and they go on together')
+  end subroutine read_together
+
+  subroutine prefetch()
+    type(glean_variable) :: v
+    v = of_input('i32_2')
+    call glean_input_prefetch(in, v, stat=stat, errmsg=errmsg)
+    call ok('prefetch all of a variable')
+    call glean_input_prefetch(in, v, [1, 1], [2, 2 * ranks], stat=stat, errmsg=errmsg)
+    call ok('prefetch a box')
+    call glean_input_prefetch(in, v, [1_int64, 1_int64], [2_int64, 2_int64 * ranks + 1], stat=stat, errmsg=errmsg)
+    call failed(GLEAN_INVALID_ARGUMENT, 'does not lie in', 'prefetch more than there is')
+    call glean_input_prefetch(in, v, [0, 1], [1, 1], stat=stat, errmsg=errmsg)
+    call failed(GLEAN_INVALID_ARGUMENT, 'count from 1', 'prefetch what lies before the array')
+    call glean_input_prefetch(in, v, [1], [1], stat=stat, errmsg=errmsg)
+    call failed(GLEAN_INVALID_ARGUMENT, 'not as many numbers', 'prefetch of too few dimensions')
+  end subroutine prefetch
 
   function of_output(name) result(variable)
     character(len=*), intent(in) :: name

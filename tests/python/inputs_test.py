@@ -91,6 +91,43 @@ class Inputs(ranks.Ranks):
                 file._file.handle = handle
             self.assertEqual(steps, [3, 0])
 
+    def test_ranks_read_together_what_each_selects(self):
+        with self.session() as session:
+            output, values = self.series(session)
+            output.close()
+            file = session.open_input(self.path("a.nc"))
+            v = file["v"]
+            np.testing.assert_array_equal(v.read_all(np.s_[1:3, 2 * RANK:2 * RANK + 2, ::2]), values[1:3, 2 * RANK:2 * RANK + 2, ::2])
+            nothing = v.read_all(np.s_[0, 0:0] if RANK == 0 else np.s_[0], dtype="f4")
+            np.testing.assert_array_equal(nothing, values[0, 0:0] if RANK == 0 else values[0])
+            with self.assertRaises(glean.Error):
+                v.read_all((0, 99) if RANK == 0 else 0)
+            np.testing.assert_array_equal(v.read_all(3), values[3])
+
+    def test_what_a_selection_needs_is_prefetched(self):
+        with self.session() as session:
+            output, values = self.series(session)
+            output.close()
+            with session.open_input(self.path("a.nc")) as file:
+                v, asked = file["v"], []
+
+                class Recorded:
+                    def prefetch(self, *arguments):
+                        asked.append(arguments)
+                        handle.prefetch(*arguments)
+
+                handle, file._file.handle = file._file.handle, Recorded()
+                v.prefetch(np.s_[1:3, 0, 1:4])
+                v.prefetch(-1)
+                v.prefetch(4)   # behind the last one
+                file["fixed"].prefetch()
+                file._file.handle = handle
+                with self.assertRaises(glean.InvalidArgument):
+                    v.prefetch((0, 99))
+                np.testing.assert_array_equal(v[2], values[2])
+            self.assertEqual(asked, [(v.id, 1, [0, 1], [1, 3]), (v.id, 2, [0, 1], [1, 3]), (v.id, 3, [0, 0], [2 * SIZE, 5]),
+                                     (file["fixed"].id, 0, [0], [2 * SIZE])])
+
     def test_a_file_that_xarray_cannot_decode_leaves_no_session_open(self):
         with self.session() as session:
             with session.open(self.path("a.nc")) as output:

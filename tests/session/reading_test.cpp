@@ -330,6 +330,8 @@ TEST_F(Reads, FilesOfOthersWithConversion) {
   const auto title = in.attribute<char>("title");
   EXPECT_EQ(std::string(title.begin(), title.end()), "here");
   in.read(found, 0, Box{{3, 0}, {0, 4}}, std::span<std::int32_t>());
+  in.prefetch(found, 0, Box{{1, 0}, {2, 4}});
+  in.prefetch(found);
 
   std::int8_t small[4];
   EXPECT_ERROR(in.read(found, 0, Box{{0, 0}, {1, 4}}, std::span(small)), Errc::out_of_range, "'numbers'");
@@ -337,6 +339,8 @@ TEST_F(Reads, FilesOfOthersWithConversion) {
   EXPECT_ERROR(in.read(found, 0, Box{{0, 0}, {3, 4}}, part), Errc::invalid_argument, "room for 4");
   EXPECT_ERROR(in.read(found, 0, Box{{0, 3}, {1, 2}}, std::span(small)), Errc::invalid_argument, "does not lie in");
   EXPECT_ERROR(in.read(found, 0, Box{{0}, {4}}, std::span(small)), Errc::invalid_argument, "1 dimensions");
+  EXPECT_ERROR(in.prefetch(found, 0, Box{{0, 3}, {1, 2}}), Errc::invalid_argument, "does not lie in");
+  EXPECT_ERROR(in.prefetch(Variable{7}), Errc::not_found, "no such variable");
   EXPECT_ERROR((void)in.read<char>(found), Errc::invalid_argument, "float64 as text");
   EXPECT_ERROR((void)in.read<int>(in.find_variable("letters")), Errc::invalid_argument, "text as int32");
   EXPECT_ERROR((void)in.attribute<int>("title"), Errc::invalid_argument, "text as int32");

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 import numpy as np
 
 from . import _glean
-from ._errors import InvalidState, NotFound, error
+from ._errors import Error, InvalidState, NotFound, error
 from ._values import TYPES, selection, type_number
 
 if TYPE_CHECKING:
@@ -44,6 +44,14 @@ class _File:
         return values
 
 
+class _Refused(Exception):
+    """What one rank refuses in a call of all of them."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class InputVariable:
     """A variable of a file. `variable[3, 0:4, :]` reads what is selected, and nothing else, into an array of NumPy; the first index of a
     variable per step is the step. numpy.asarray(variable) reads all of it."""
@@ -71,19 +79,51 @@ class InputVariable:
 
     def read(self, key: Any = ..., dtype: Any = None) -> np.ndarray:
         """What `variable[key]` reads, converted to `dtype`. Raises OutOfRange if that cannot hold a value. Local, blocks."""
+        return self._read(key, dtype, self._file.open_handle().read)
+
+    def read_all(self, key: Any = ..., dtype: Any = None) -> np.ndarray:
+        """read() by all ranks of the session together: each selects what it likes of the same steps, or nothing of them. On several nodes
+        each part of the file is read from the storage once, and handed to the ranks. What one rank raises all do. Collective, blocks."""
+        collective = self._file.open_handle().read_all
+        try:
+            return self._read(key, dtype, collective, empty=True)
+        except _Refused as refused:
+            try:   # the others hear of it in the call
+                collective(-1, 0, [], [], 0, np.empty(0, TYPES[0]))
+            except Error:
+                pass
+            raise refused.error from None
+
+    def _read(self, key: Any, dtype: Any, read: Any, empty: bool = False) -> np.ndarray:
+        """`empty`: `read` is called for boxes without elements, too, and what is refused before it is raised as _Refused."""
         what = f"variable {self.name!r} of {self._file.path!r}"
-        chosen = selection(key, self.shape, what)
-        number = type_number(self.dtype if dtype is None else dtype, what)
+        try:
+            chosen = selection(key, self.shape, what)
+            number = type_number(self.dtype if dtype is None else dtype, what)
+        except Error as wrong:
+            if empty:
+                raise _Refused(wrong) from None
+            raise
         # Of steps those are read that are selected. Of the other dimensions all from the first to the last that is, and then what is
         # selected of it.
         step, inside = (chosen[0], chosen[1:]) if self.per_step else (0, chosen)
         steps, boxes = _indices(step), [_hull(one) for one in inside]
         found = np.empty((len(steps), *map(len, boxes)), TYPES[number])
-        if found.size:
-            handle = self._file.open_handle()
-            for place, at in enumerate(steps):
-                handle.read(self.id, at, [one.start for one in boxes], [len(one) for one in boxes], number, found[place:place + 1])
+        for place, at in enumerate(steps if found.size or empty else ()):
+            read(self.id, at, [one.start for one in boxes], [len(one) for one in boxes], number, found[place:place + 1])
         return found[(slice(None) if isinstance(step, slice) else 0, *map(_inside, inside))]
+
+    def prefetch(self, key: Any = ...) -> None:
+        """Begins to fetch into the node's memory what `variable[key]` reads from the storage, in the background: the next step, say, while
+        the program works on this one. Steps that are not there need nothing. Local, does not wait."""
+        first = key[0] if isinstance(key, tuple) and key else key
+        if self.per_step and isinstance(first, (int, np.integer)) and first >= self.shape[0]:
+            return
+        chosen = selection(key, self.shape, f"variable {self.name!r} of {self._file.path!r}")
+        step, inside = (chosen[0], chosen[1:]) if self.per_step else (0, chosen)
+        boxes = [_hull(one) for one in inside]
+        for at in _indices(step):
+            self._file.open_handle().prefetch(self.id, at, [one.start for one in boxes], [len(one) for one in boxes])
 
     def __getitem__(self, key: Any) -> np.ndarray:
         return self.read(key)
@@ -119,7 +159,7 @@ def _inside(one: Union[int, slice]) -> Union[int, slice]:
 
 class Input(Mapping[str, InputVariable]):
     """A NetCDF or HDF5 file that this rank reads, as it was when it was opened; Session.open_input makes it. It maps names to variables.
-    All calls are Local; reading waits for the storage."""
+    All calls but read_all are Local; reading waits for the storage."""
 
     def __init__(self, session: Session, path: str, handle: _glean.Input) -> None:
         self._path = path

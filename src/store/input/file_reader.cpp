@@ -11,16 +11,23 @@
 
 #include "base/error.hpp"
 #include "store/convert.hpp"
+#include "store/input/row_runs.hpp"
 
 namespace glean::store {
 namespace {
 
 constexpr ByteOrder native = std::endian::native == std::endian::big ? ByteOrder::big : ByteOrder::little;
 
-// To read so many bytes too much takes no longer than another request.
-constexpr Bytes gap_most = 64 * base::KiB;
+// Bytes between rows: from the page cache it takes no longer to copy a page too much than to call once more.
+constexpr Bytes copied_gap_most = 4 * base::KiB;
+constexpr Bytes fetched_at_once = base::MiB;
 
 constexpr std::array<std::byte, 8> no_fill{};
+
+RowRuns rows_of(const FileContents::Variable& variable, std::uint64_t record, const mesh::Box& box) {
+  return {mesh::Rows(box, variable.shape), variable.begin_bytes + (variable.per_step ? record * variable.record_stride_bytes : 0),
+          mesh::size_of(variable.external)};
+}
 
 FileContents inspected(const InputFile& file, const std::string& path, const FileReader::Inspect& inspect) {
   try {
@@ -30,6 +37,72 @@ FileContents inspected(const InputFile& file, const std::string& path, const Fil
                       "cannot read '" + path + "': " + error.what(), error.hint());
   }
 }
+
+// One read of a box.
+class BoxRead {
+ public:
+  struct Limits { Bytes window, gap; };
+  BoxRead(const InputFile& file, Arrival& arrival, const RowRuns& runs, std::byte* values, Limits limits)
+      : file_(file), arrival_(arrival), runs_(runs), rows_(runs.rows()), values_(values), window_bytes_(limits.window), gap_bytes_(limits.gap) {}
+
+  void run() {
+    for (std::uint64_t row = 0; row < rows_.row_count();) {
+      if (runs_.begin_of(row) >= fetched_end_) fetch(row);
+      const RowRuns::Run run = runs_.close_rows(row, gap_bytes_, window_bytes_);
+      if (run.next == row + 1) read_row(row);
+      else read_rows(row, run);
+      row = run.next;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::byte* values_of(std::uint64_t row) const { return values_ + row * rows_.row_elements() * arrival_.memory_size(); }
+
+  // Has the storage asked for what lies far apart in the page cache and close together on storage.
+  void fetch(std::uint64_t row) {
+    const RowRuns::Run run = runs_.close_rows(row, fetched_gap_most, fetched_at_once);
+    fetched_end_ = run.end;
+    if (run.next > runs_.close_rows(row, gap_bytes_, window_bytes_).next) file_.will_need({runs_.begin_of(row), run.end});
+  }
+
+  // What needs no more room in memory than in the file goes there at once; and in pieces that are converted while they are in the cache.
+  void read_row(std::uint64_t row) {
+    std::byte* to = values_of(row);
+    Bytes at = runs_.begin_of(row);
+    for (std::uint64_t left = rows_.row_elements(); left != 0;) {
+      const std::uint64_t until_whole_window = (window_bytes_ - at % window_bytes_) / arrival_.stored_size();
+      const std::uint64_t count = std::min(left, std::max<std::uint64_t>(1, until_whole_window));
+      const Bytes bytes = count * arrival_.stored_size();
+      std::byte* const into = arrival_.keeps_size() ? to : window(bytes);
+      file_.read_with_zeros({into, bytes}, at);
+      arrival_.convert(into, to, count);
+      to += count * arrival_.memory_size();
+      at += bytes;
+      left -= count;
+    }
+  }
+
+  void read_rows(std::uint64_t row, const RowRuns::Run& run) {
+    const Bytes first = runs_.begin_of(row);
+    std::byte* const bytes = window(run.end - first);
+    file_.read_with_zeros({bytes, run.end - first}, first);
+    for (; row < run.next; ++row) arrival_.convert(bytes + (runs_.begin_of(row) - first), values_of(row), rows_.row_elements());
+  }
+
+  [[nodiscard]] std::byte* window(Bytes bytes) {
+    if (window_.size() < bytes) window_.resize(std::max(bytes, window_bytes_));
+    return window_.data();
+  }
+
+  const InputFile& file_;
+  Arrival& arrival_;
+  const RowRuns& runs_;
+  const mesh::Rows& rows_;
+  std::byte* values_;
+  Bytes window_bytes_, gap_bytes_;
+  Bytes fetched_end_ = 0;
+  std::vector<std::byte> window_;
+};
 
 }  // namespace
 
@@ -45,9 +118,12 @@ Arrival::Arrival(mesh::Type external, Stored stored, mesh::Type memory, const st
 
 void Arrival::convert(std::byte* stored_bytes, std::byte* values, std::size_t count) {
   if (copies_) {
-    if (!swaps_) std::memcpy(values, stored_bytes, count * mesh::size_of(external_));
+    if (!swaps_) {
+      if (values != stored_bytes) std::memcpy(values, stored_bytes, count * mesh::size_of(external_));
+      return;
+    }
     // What makes big-endian of native bytes makes native of big-endian ones.
-    else converter(external_, external_)(stored_bytes, values, count, no_fill.data());
+    converter(external_, external_)(stored_bytes, values, count, no_fill.data());
     return;
   }
   if (swaps_) converter(external_, external_)(stored_bytes, stored_bytes, count, no_fill.data());
@@ -55,67 +131,46 @@ void Arrival::convert(std::byte* stored_bytes, std::byte* values, std::size_t co
 }
 
 FileReader::FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes) try
-    : path_(path), window_bytes_(window_bytes), file_(calls, path), contents_(inspected(file_, path, inspect)) {
+    : path_(path), window_bytes_(window_bytes), gap_bytes_(copied_gap_most), file_(calls, path), contents_(inspected(file_, path, inspect)) {
 } catch (const base::Error& error) {
   if (error.code() != base::Errc::not_found) throw;
   throw base::Error(error.code(), error.what());   // the hint is one for files to write
 }
 
 FileReader::FileReader(std::unique_ptr<FileSource> source, const std::string& path, const Inspect& inspect, Bytes window_bytes)
-    : path_(path), window_bytes_(window_bytes), file_(std::move(source)), contents_(inspected(file_, path, inspect)) {}
+    : path_(path), window_bytes_(window_bytes), gap_bytes_(fetched_gap_most), file_(std::move(source)),
+      contents_(inspected(file_, path, inspect)) {}
 
-void FileReader::read(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory, std::byte* values) const {
+void FileReader::require_readable(int variable, std::uint64_t record, mesh::Type memory) const {
   const Variable& known = contents_.variables.at(static_cast<std::size_t>(variable));
-  Arrival arrival(known.external, known.stored, memory, "cannot read " + of(known));
-  if (known.per_step && record >= known.records) {
-    throw base::Error(base::Errc::not_found, of(known) + " has no step " + std::to_string(record) + ": the file has " +
-                                                 std::to_string(known.records));
-  }
-  if (box.empty()) return;
-  if (!known.by_library.empty()) {
-    read_by_library(known, record, box, arrival, values);
-    return report_out_of_range(known, arrival, box, memory);
-  }
-  const mesh::Rows rows(box, known.shape);
-  const std::size_t stored_size = mesh::size_of(known.external), size = mesh::size_of(memory);
-  const Bytes begin = known.begin_bytes + (known.per_step ? record * known.record_stride_bytes : 0);
-  const Bytes row_bytes = rows.row_elements() * stored_size;
-  std::vector<std::byte> window(std::min<Bytes>(window_bytes_, (rows.position(rows.row_count() - 1) - rows.position(0)) * stored_size +
-                                                                   row_bytes));
-  std::uint64_t row = 0;
-  while (row < rows.row_count()) {
-    const Bytes first = rows.position(row) * stored_size;
-    if (row_bytes > window.size()) {   // in pieces
-      const std::uint64_t most = window.size() / stored_size;
-      for (std::uint64_t done = 0; done < rows.row_elements(); done += most) {
-        const std::uint64_t count = std::min(most, rows.row_elements() - done);
-        file_.read_with_zeros(std::span(window).first(count * stored_size), begin + first + done * stored_size);
-        arrival.convert(window.data(), values + (row * rows.row_elements() + done) * size, count);
-      }
-      ++row;
-      continue;
-    }
-    std::uint64_t next = row + 1;
-    Bytes end = first + row_bytes;
-    while (next < rows.row_count()) {
-      const Bytes at = rows.position(next) * stored_size;
-      if (at - end > gap_most || at + row_bytes - first > window.size()) break;
-      end = at + row_bytes;
-      ++next;
-    }
-    file_.read_with_zeros(std::span(window).first(end - first), begin + first);
-    for (; row < next; ++row) {
-      arrival.convert(window.data() + (rows.position(row) * stored_size - first), values + row * rows.row_elements() * size,
-                      rows.row_elements());
-    }
-  }
-  report_out_of_range(known, arrival, box, memory);
+  static_cast<void>(Arrival(known.external, known.stored, memory, "cannot read " + of(known)));
+  if (!known.per_step || record < known.records) return;
+  throw base::Error(base::Errc::not_found, of(known) + " has no step " + std::to_string(record) + ": the file has " +
+                                               std::to_string(known.records));
 }
 
-void FileReader::report_out_of_range(const Variable& known, const Arrival& arrival, const mesh::Box& box, mesh::Type memory) const {
-  if (arrival.out_of_range() == 0) return;
-  throw base::Error(base::Errc::out_of_range, fmt::format("cannot read {}: {} of {} values do not fit into {}", of(known),
-                                                          arrival.out_of_range(), box.elements(), mesh::name_of(memory)));
+void FileReader::require_in_range(int variable, const mesh::Box& box, mesh::Type memory, std::size_t out_of_range) const {
+  if (out_of_range == 0) return;
+  throw base::Error(base::Errc::out_of_range,
+                    fmt::format("cannot read {}: {} of {} values do not fit into {}",
+                                of(contents_.variables.at(static_cast<std::size_t>(variable))), out_of_range, box.elements(),
+                                mesh::name_of(memory)));
+}
+
+void FileReader::read(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory, std::byte* values) const {
+  require_readable(variable, record, memory);
+  if (box.empty()) return;
+  const Variable& known = contents_.variables[static_cast<std::size_t>(variable)];
+  Arrival arrival(known.external, known.stored, memory, "cannot read " + of(known));
+  if (!known.by_library.empty()) read_by_library(known, record, box, arrival, values);
+  else BoxRead(file_, arrival, rows_of(known, record, box), values, {window_bytes_, gap_bytes_}).run();
+  require_in_range(variable, box, memory, arrival.out_of_range());
+}
+
+void FileReader::prefetch(int variable, std::uint64_t record, const mesh::Box& box) {
+  const Variable& known = contents_.variables.at(static_cast<std::size_t>(variable));
+  if (box.empty() || !known.by_library.empty() || (known.per_step && record >= known.records)) return;
+  prefetcher_.add(rows_of(known, record, box));
 }
 
 void FileReader::read_by_library(const Variable& known, std::uint64_t record, const mesh::Box& box, Arrival& arrival,

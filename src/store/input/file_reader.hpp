@@ -14,13 +14,14 @@
 
 #include "mesh/box.hpp"
 #include "store/input/contents.hpp"
+#include "store/input/prefetcher.hpp"
 #include "store/posix/input_file.hpp"
 
 namespace glean::store {
 
 class Arrival;
 
-// All members are Local; reading blocks.
+// All members are Local; reading blocks, and one thread reads.
 class FileReader {
  public:
   using Variable = FileContents::Variable;
@@ -33,9 +34,9 @@ class FileReader {
                                        std::byte* values)>;
 
   // Throws not_found, permission, and what `inspect` throws, with "cannot read 'PATH'" in front. Rows of a box that lie close to each other
-  // are read together, at most `window_bytes` at once.
-  FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB);
-  // Of a file that is somewhere else: `path` is what it is called there, and leads to nothing here.
+  // are read together, at most `window_bytes` at once, which is small enough for the processor's cache.
+  FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes = 512 * base::KiB);
+  // Of a file that is somewhere else: `path` is what it is called there, and leads to nothing here. Each read takes a message there and back.
   FileReader(std::unique_ptr<FileSource> source, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB);
   // Before any of the variables is read of which `inspect` says so.
   void let_library_read(ByLibrary by_library) { by_library_ = std::move(by_library); }
@@ -55,6 +56,14 @@ class FileReader {
   // read), invalid_argument for text and numbers.
   void read(int variable, std::uint64_t record, const mesh::Box& box, mesh::Type memory, std::byte* values) const;
 
+  // What such a read() throws before it reads anything, and for so many values that `memory` cannot hold.
+  void require_readable(int variable, std::uint64_t record, mesh::Type memory) const;
+  void require_in_range(int variable, const mesh::Box& box, mesh::Type memory, std::size_t out_of_range) const;
+
+  // Begins to fetch what such a read() needs, in the background. A record that is not there needs nothing, and nothing is fetched of what a
+  // library reads, or is somewhere else. Local, does not wait.
+  void prefetch(int variable, std::uint64_t record, const mesh::Box& box);
+
   // In the order of the file. `variable` -1: of the file.
   struct Attribute {
     std::string name;
@@ -69,15 +78,16 @@ class FileReader {
 
  private:
   void read_by_library(const Variable& known, std::uint64_t record, const mesh::Box& box, Arrival& arrival, std::byte* values) const;
-  void report_out_of_range(const Variable& known, const Arrival& arrival, const mesh::Box& box, mesh::Type memory) const;
   [[nodiscard]] const mesh::Attribute& attribute(int variable, const std::string& name) const;
   [[nodiscard]] std::string of(const Variable& variable) const { return "variable '" + variable.name + "' of '" + path_ + "'"; }
 
   std::string path_;
   Bytes window_bytes_;
+  Bytes gap_bytes_;   // between rows that are read together, at most
   InputFile file_;
   FileContents contents_;
   ByLibrary by_library_;
+  Prefetcher prefetcher_{file_};
 };
 
 // Elements as they are in the file, on their way to memory.
@@ -90,6 +100,10 @@ class Arrival {
   [[nodiscard]] std::size_t out_of_range() const { return out_of_range_; }
   // Elements are not in memory as they are in the file.
   [[nodiscard]] bool changes() const { return swaps_ || !copies_; }
+  [[nodiscard]] std::size_t stored_size() const { return mesh::size_of(external_); }   // of an element
+  [[nodiscard]] std::size_t memory_size() const { return mesh::size_of(memory_); }
+  // `stored_bytes` and `values` of convert() may be the same.
+  [[nodiscard]] bool keeps_size() const { return copies_; }
 
  private:
   mesh::Type external_, memory_;

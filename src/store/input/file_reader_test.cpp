@@ -23,7 +23,12 @@ class CountingCalls : public SystemCalls {
     ++reads;
     return SystemCalls::pread(descriptor, data, size, offset);
   }
+  int will_need(int /*descriptor*/, off_t offset, off_t size) override {
+    needed.push_back({static_cast<Bytes>(offset), static_cast<Bytes>(offset + size)});
+    return 0;
+  }
   int reads = 0;
+  std::vector<base::Extent> needed;
 };
 
 class FileReading : public testing::Test {
@@ -73,6 +78,26 @@ TEST_F(FileReading, ReadsRowsThatAreCloseTogetherAtOnce) {
 
   EXPECT_EQ(values, (std::vector<std::int32_t>{123, 124, 133, 134, 143, 144}));
   EXPECT_EQ(calls_.reads, 1);
+}
+
+TEST_F(FileReading, AsksTheStorageOnceForRowsThatItReadsOneByOne) {
+  variable_.shape = {4, 10000};   // the file ends in the first row
+  const FileReader from = reader();
+
+  const auto values = read<std::int32_t>(from, 0, {{0, 990}, {3, 2}}, mesh::Type::int32);
+
+  EXPECT_EQ(values, (std::vector<std::int32_t>{990, 991, 0, 0, 0, 0}));
+  EXPECT_EQ(calls_.reads, 3);
+  EXPECT_EQ(calls_.needed, (std::vector<base::Extent>{{3960, 3960 + 80008}}));
+}
+
+TEST_F(FileReading, AsksForNothingThatItReadsAtOnce) {
+  variable_.shape = {10, 10};
+
+  read<std::int32_t>(reader(), 0, {{0, 0}, {10, 10}}, mesh::Type::int32);
+  read<std::int32_t>(reader(), 0, {{0, 3}, {10, 2}}, mesh::Type::int32);
+
+  EXPECT_TRUE(calls_.needed.empty());
 }
 
 TEST_F(FileReading, ReadsInPartsWhatItReadsAtOnce) {

@@ -61,6 +61,14 @@ std::size_t InputFile::read(std::span<std::byte> into, base::Bytes offset) const
   return done;
 }
 
+void InputFile::will_need(base::Extent extent) const noexcept {
+  if (source_) return;
+  constexpr base::Bytes at_once = 128 * base::KiB;   // of one request Linux fetches no more than it reads ahead
+  for (base::Bytes at = extent.begin; at < extent.end; at += at_once) {
+    calls_->will_need(descriptor_, static_cast<off_t>(at), static_cast<off_t>(std::min(at_once, extent.end - at)));
+  }
+}
+
 void InputFile::read_with_zeros(std::span<std::byte> into, base::Bytes offset) const {
   const std::size_t there = read(into, offset);
   std::fill(into.begin() + static_cast<std::ptrdiff_t>(there), into.end(), std::byte{0});

@@ -47,6 +47,9 @@ class InputFile {
   [[nodiscard]] bool is_hole(base::Extent extent) const;
   // Returns how many there are: fewer than wanted only at the end of the file.
   [[nodiscard]] std::size_t read(std::span<std::byte> into, base::Bytes offset) const;
+  // Begins to fetch these bytes into the page cache, and waits for them only as far as the storage cannot take the request. A hint: where
+  // the system does not follow it, read() fetches them. Any thread, beside read().
+  void will_need(base::Extent extent) const noexcept;
   // What lies behind the end reads as zeros.
   void read_with_zeros(std::span<std::byte> into, base::Bytes offset) const;
   // As read_with_zeros(), of what is read once: large extents past the page cache, where the file system does that. Returns where in

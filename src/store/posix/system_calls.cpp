@@ -30,6 +30,10 @@ ssize_t SystemCalls::pread(int descriptor, void* data, std::size_t size, off_t o
   return or_errno(::pread(descriptor, data, size, offset));
 }
 
+int SystemCalls::will_need(int descriptor, off_t offset, off_t size) {
+  return -posix_fadvise(descriptor, offset, size, POSIX_FADV_WILLNEED);
+}
+
 int SystemCalls::fsync(int descriptor) { return or_errno(::fsync(descriptor)); }
 
 int SystemCalls::ftruncate(int descriptor, off_t size) { return or_errno(::ftruncate(descriptor, size)); }

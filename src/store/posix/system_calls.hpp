@@ -18,6 +18,8 @@ class SystemCalls {
   virtual int close(int descriptor);
   virtual ssize_t pwrite(int descriptor, const void* data, std::size_t size, off_t offset);
   virtual ssize_t pread(int descriptor, void* data, std::size_t size, off_t offset);
+  // posix_fadvise(), POSIX_FADV_WILLNEED.
+  virtual int will_need(int descriptor, off_t offset, off_t size);
   virtual int fsync(int descriptor);
   virtual int ftruncate(int descriptor, off_t size);
   // Allocates [offset, offset + size) and makes the file that long.
