@@ -130,6 +130,19 @@ class Benchmarks(unittest.TestCase):
                 self.assertGreater(one["blocked_seconds"], 0)
                 self.assertGreater(one["run_seconds"], one["blocked_seconds"])
 
+    def test_restarts_are_reported_beside_other_ways_to_read(self):
+        results = self.results("restart")["results"]
+        self.assertEqual([(each["pattern"], each["recipe"]["ranks"]) for each in results],
+                         [(pattern, ranks) for pattern in ("flash", "s3d", "mesh") for ranks in (1, 2)])
+        for each in results:
+            self.assertEqual(each["wrong_values"], 0)
+            self.assertEqual([of_cache["cache"] for of_cache in each["caches"]], ["cold", "warm"])
+            for of_cache in each["caches"]:
+                self.assertLessEqual({"GLEAN", "PnetCDF collective"}, {one["reader"] for one in of_cache["results"]})
+                for one in of_cache["results"]:
+                    self.assertEqual(len(one["each_seconds"]), 2)
+                    self.assertGreater(one["seconds"], 0)
+
     def test_staging_is_reported_beside_what_it_competes_with(self):
         result = self.results("staging")
         self.assertEqual(set(result["recipe"]), RECIPE)

@@ -209,6 +209,18 @@ def pattern_rows(rows, patterns):
                     row(rows, name, "", text, None)
 
 
+def restart_rows(rows, result):
+    """Reading a restart file beside collective reads of the same data."""
+    for each in result["results"] if result else ():
+        for of_cache in each["caches"]:
+            of = {one["reader"]: one for one in of_cache["results"]}
+            for name in ("PnetCDF collective", "HDF5 collective"):
+                if name in of:
+                    at_most(rows, f"{each['pattern']}, {each['recipe']['ranks']} ranks read it, {of_cache['cache']}: GLEAN beside {name}",
+                            1, of[name]["glean_to_this"],
+                            f"{of[name]['glean_to_this']:.2f} ({of['GLEAN']['seconds']:.3f} s, {of[name]['seconds']:.3f} s)")
+
+
 def nodes_rows(rows, nodes):
     for result in nodes.values():
         if not result:
