@@ -43,7 +43,8 @@ class BoxRead {
  public:
   struct Limits { Bytes window, gap; };
   BoxRead(const InputFile& file, Arrival& arrival, const RowRuns& runs, std::byte* values, Limits limits)
-      : file_(file), arrival_(arrival), runs_(runs), rows_(runs.rows()), values_(values), window_bytes_(limits.window), gap_bytes_(limits.gap) {}
+      : file_(file), arrival_(arrival), runs_(runs), rows_(runs.rows()), values_(values), window_bytes_(limits.window),
+        gap_bytes_(limits.gap) {}
 
   void run() {
     for (std::uint64_t row = 0; row < rows_.row_count();) {
@@ -131,7 +132,8 @@ void Arrival::convert(std::byte* stored_bytes, std::byte* values, std::size_t co
 }
 
 FileReader::FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes) try
-    : path_(path), window_bytes_(window_bytes), gap_bytes_(copied_gap_most), file_(calls, path), contents_(inspected(file_, path, inspect)) {
+    : path_(path), window_bytes_(window_bytes), gap_bytes_(copied_gap_most), file_(calls, path),
+      contents_(inspected(file_, path, inspect)) {
 } catch (const base::Error& error) {
   if (error.code() != base::Errc::not_found) throw;
   throw base::Error(error.code(), error.what());   // the hint is one for files to write

@@ -36,7 +36,8 @@ class FileReader {
   // Throws not_found, permission, and what `inspect` throws, with "cannot read 'PATH'" in front. Rows of a box that lie close to each other
   // are read together, at most `window_bytes` at once, which is small enough for the processor's cache.
   FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes = 512 * base::KiB);
-  // Of a file that is somewhere else: `path` is what it is called there, and leads to nothing here. Each read takes a message there and back.
+  // Of a file that is somewhere else: `path` is what it is called there, and leads to nothing here. Each read takes a message there and
+  // back.
   FileReader(std::unique_ptr<FileSource> source, const std::string& path, const Inspect& inspect, Bytes window_bytes = 4 * base::MiB);
   // Before any of the variables is read of which `inspect` says so.
   void let_library_read(ByLibrary by_library) { by_library_ = std::move(by_library); }
