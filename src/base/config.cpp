@@ -197,8 +197,8 @@ void Reader::add_rule(const std::vector<Entry>& values, const std::string& origi
   }
   if (const std::string_view into = rule.into(); !into.empty()) {
     const std::string wrong = NamePattern(rule.pattern).defect(into);
-    if (!wrong.empty()) problem(place(path, table), fmt::format("into = '{}': {}", into, wrong));
-    if (rule.values.size() > 1) problem(place(path, table), "a rule with into has nothing else: its files are no outputs of their own");
+    if (!wrong.empty()) problem(origin, fmt::format("into = '{}': {}", into, wrong));
+    if (rule.values.size() > 1) problem(origin, "a rule with into has nothing else: its files are no outputs of their own");
   }
   configuration_.settings.rules.push_back(std::move(rule));
 }
