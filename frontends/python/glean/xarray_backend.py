@@ -23,7 +23,8 @@ class _Alone:
     """The session of this process alone that reads files which are no outputs of a session, while any of them is open."""
 
     def __init__(self) -> None:
-        self._turn, self._session, self._files = threading.RLock(), None, 0
+        self._turn, self._files = threading.RLock(), 0
+        self._session: Optional[Session] = None
 
     def open(self, path: str) -> Input:
         with self._turn:

@@ -177,6 +177,7 @@ void FileReader::prefetch(int variable, std::uint64_t record, const mesh::Box& b
 
 void FileReader::read_by_library(const Variable& known, std::uint64_t record, const mesh::Box& box, Arrival& arrival,
                                  std::byte* values) const {
+  if (!by_library_) throw base::Error(base::Errc::unsupported, "cannot read " + of(known) + ": only the library of its format reads it");
   std::vector<std::byte> read;
   if (arrival.changes()) read.resize(box.elements() * mesh::size_of(known.external));
   std::byte* const into = arrival.changes() ? read.data() : values;

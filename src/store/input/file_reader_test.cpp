@@ -138,6 +138,7 @@ TEST_F(FileReading, LetsALibraryReadWhatOnlyThatCan) {
   const auto inspect = [&](const InputFile&, const std::string&) { return FileContents{2, {variable_}, {}, {}, false}; };
   mesh::Box asked;
   FileReader from(calls_, path_, inspect);
+  expect_error([&] { read<double>(from, 0, {{1, 1}, {1, 2}}, mesh::Type::float64); }, base::Errc::unsupported, "only the library");
   from.let_library_read([&](const InputFile&, const FileContents::Variable&, std::uint64_t, const mesh::Box& box, std::byte* values) {
     asked = box;
     const std::int32_t numbers[] = {7, 300};
