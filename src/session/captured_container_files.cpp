@@ -97,6 +97,7 @@ class CapturedContainerFiles : public ContainerFiles {
       bool in_place = false;
     };
     const auto decision = on_root<Decision>(core_->comm(), [&](Decision& value) {
+      refuse_what_is_kept(path);
       if (const auto why = store::why_written_in_place(path)) {
         core_->warn_in_place(path, *why);
         value.in_place = true;
@@ -118,6 +119,17 @@ class CapturedContainerFiles : public ContainerFiles {
       output.reset();
     }
     outputs_.push_back(std::move(output));
+  }
+
+  // The older one would take the place of the new one when `glean recover` completes it.
+  void refuse_what_is_kept(const std::string& path) {
+    const std::lock_guard lock(core_->one_at_a_time());
+    const auto refused = ByteOutput::finish_or_refuse(*core_, path);
+    if (!refused) return;
+    throw base::Error(refused->code,
+                      fmt::format("cannot create '{}': what was closed under this name before is kept in memory, because the storage refuses "
+                                  "it", path),
+                      "make room, or choose another name; `glean recover` completes what is kept when the job has ended");
   }
 
   template <class Action>

@@ -188,7 +188,7 @@ std::unique_ptr<TaskFile::Impl> Containers::create(const std::shared_ptr<Core>& 
   const Wish mine{{options.chunk_bytes, static_cast<std::uint32_t>(core->nodes().self())},
                   whole(options.files), options.block_bytes, whole(options.tasks_per_writer), path, options.name};
   const Wishes all = agree_on(*core, mine);
-  TaskFile::Impl::Layout layout{path, {}, {}};
+  TaskFile::Impl::Layout layout{path, {}, {}, all.decision.settings.close == base::Close::durable};
   agree(core->comm(), caught([&] {
     layout.headers = lay_out_container(common_of(mine, all.decision.block_bytes), all.tasks, path, all.decision.id);
     layout.place = place_of_rank(layout.headers, static_cast<std::uint64_t>(rank));

@@ -194,6 +194,11 @@ void TaskFile::Impl::write_ends(const std::vector<std::vector<std::byte>>& of_ra
 void TaskFile::Impl::close() {
   if (closed_) return;
   core_->require_usable("close");
+  close_together();
+  if (layout_.closes_durable) wait(Level::durable);
+}
+
+void TaskFile::Impl::close_together() {
   session::InCall in_call(core_->collective(), session::Call::close_output, layout_.path);
   std::vector<std::byte> mine;
   std::optional<base::Error> failed = session::caught([&] {

@@ -24,6 +24,7 @@ class TaskFile::Impl {
     std::string path;
     std::vector<store::ContainerHeader> headers;   // of the physical files
     store::TaskPlace place;                        // of this rank
+    bool closes_durable = false;                   // setting `close`
   };
   Impl(std::shared_ptr<session::Core> core, std::shared_ptr<session::ContainerFiles> files, Layout layout, const std::string& name);
   ~Impl();
@@ -44,6 +45,7 @@ class TaskFile::Impl {
   void require_open(const char* call) const;
   void write_header();
   void end_file();
+  void close_together();
   [[nodiscard]] std::vector<std::byte> encode_used() const;
   void write_ends(const std::vector<std::vector<std::byte>>& of_ranks);
   template <class Action> void poisoning(Action action);

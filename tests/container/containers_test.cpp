@@ -230,6 +230,14 @@ TEST_F(Containers, EveryLevelCanBeWaitedFor) {
   });
 }
 
+TEST_F(Containers, ClosingWaitsForTheStorageWhereTheSettingsSaySo) {
+  in_session([&](Session& session) {
+    write(session, "a.sion", {});
+    expect_written(open_container(path("a.sion")));
+    barrier();
+  }, {{"close", "durable"}});
+}
+
 // --- what is refused
 
 TEST_F(Containers, AllThatIsWrongIsOneErrorOnAllRanks) {
