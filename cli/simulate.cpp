@@ -12,7 +12,9 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/units.hpp"
+#include "cli/simulation_from.hpp"
 #include "cli/simulation_output.hpp"
+#include "cli/simulation_plots.hpp"
 #include "cli/verbs.hpp"
 #include "topology/machine_files.hpp"
 
@@ -34,6 +36,8 @@ struct SimulateOptions {
   std::string compute = "0s";
   std::string executor = "fluid";
   std::string sweep;
+  std::string plot, timeline;      // files; empty: none
+  std::string from, interval;
   std::string format = "text";
 };
 
@@ -171,6 +175,8 @@ void run_simulation(const SimulateOptions& options) {
   const Sweep sweep = sweep_of(options.sweep);
   std::vector<SimulatedPoint> points;
   for (const std::string& value : sweep.values) points.push_back(simulated(options, sweep.varied, value));
+  if (!options.plot.empty()) write_picture(options.plot, plot_of(points));
+  if (!options.timeline.empty()) write_picture(options.timeline, timeline_of(points));
   if (options.format == "json") std::cout << to_json(points).dump(2) << '\n';
   else if (options.format == "csv") std::cout << to_csv(points);
   else std::cout << to_text(points);
@@ -209,12 +215,23 @@ void add_simulate(CLI::App& app, int& exit_code) {
   verb->add_option("--executor", options->executor, "fluid: max-min fair; bound: no schedule is faster")
       ->check(CLI::IsMember({"fluid", "bound"}))
       ->capture_default_str();
+  verb->add_option("--plot", options->plot, "Write a picture of what is swept, or of the strategies: a file .svg or .png");
+  verb->add_option("--timeline", options->timeline, "Write a picture of what each strategy does when: a file .svg or .png");
+  auto* from = verb->add_option("--from", options->from, "Of a run its report: says what each mode, stagers and stripes would do");
+  verb->add_option("--interval", options->interval, "Between steps, with --from; default: as in the run")->needs(from);
   verb->add_option("--sweep", options->sweep, "Several values of one thing: ranks=1024:65536 (doubling), stagers=12,24,36");
   verb->add_option("--format", options->format, "How it is printed")->check(CLI::IsMember({"text", "csv", "json"}))->capture_default_str();
   verb->footer("Exit code: 0, or 2 where it cannot be simulated.");
   verb->callback([options, list, &exit_code] {
     if (*list) {
       list_strategies();
+    } else if (!options->from.empty()) {
+      if (options->format == "csv") throw wrong("--from has no CSV", "--format json");
+      if (!(options->sweep + options->plot + options->timeline).empty()) {
+        throw wrong("--sweep, --plot and --timeline do not go with --from", "glean report --html shows plots of a run");
+      }
+      simulate_from({.report = options->from, .machine = options->machine, .ranks = options->ranks,
+                     .ranks_per_node = options->ranks_per_node, .interval = options->interval, .format = options->format});
     } else {
       const bool sweeps_ranks = options->sweep.starts_with("ranks=");
       if (options->machine.empty()) throw wrong("on which machine?", "--machine intrepid, or the path of a machine file");

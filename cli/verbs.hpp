@@ -46,6 +46,7 @@ void add_join(CLI::App& app, int& exit_code);
 void add_latest(CLI::App& app, int& exit_code);
 void add_plan(CLI::App& app, int& exit_code);
 void add_recover(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
 // `command`: what follows `--`, word by word.
 void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_code);
 void add_simulate(CLI::App& app, int& exit_code);

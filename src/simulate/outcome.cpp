@@ -77,6 +77,28 @@ std::vector<Limit> limits_of(const Work& work, const Timeline& timeline, const S
   return limits;
 }
 
+// Activities are added step by step, each step after the one before.
+std::vector<Phase> phases_of(const Work& work, const Timeline& timeline, const std::vector<Step>& steps) {
+  std::vector<Phase> phases;
+  std::size_t step = 0, first_of_step = 0;
+  for (ActivityId at = 0; at < work.activities().size(); ++at) {
+    if (step + 1 < steps.size() && at == steps[step + 1].computed) ++step, first_of_step = phases.size();
+    const Timeline::Span& span = timeline.spans[at];
+    if (!(span.end > span.begin)) continue;
+    const std::string& name = work.activities()[at].name;
+    const auto known = std::find_if(phases.begin() + static_cast<std::ptrdiff_t>(first_of_step), phases.end(),
+                                    [&](const Phase& each) { return each.what == name; });
+    if (known == phases.end()) {
+      phases.push_back({name, static_cast<int>(step), span.begin, span.end});
+    } else {
+      known->begin = std::min(known->begin, span.begin);
+      known->end = std::max(known->end, span.end);
+    }
+  }
+  std::stable_sort(phases.begin(), phases.end(), [](const Phase& a, const Phase& b) { return a.begin < b.begin; });
+  return phases;
+}
+
 }  // namespace
 
 Outcome simulate(const Strategy& strategy, const Scenario& scenario, Executor executor) {
@@ -98,6 +120,7 @@ Outcome simulate(const Strategy& strategy, const Scenario& scenario, Executor ex
   }
   outcome.total_seconds = timeline.end();
   outcome.limits = limits_of(work, timeline, steps.back());
+  outcome.phases = phases_of(work, timeline, steps);
   if (strategy.executes_the_plan()) {
     outcome.aggregators = plan.choice.best().aggregators;
     outcome.planned_seconds = plan.choice.best().cost.total;

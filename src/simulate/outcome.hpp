@@ -12,6 +12,13 @@
 
 namespace glean::simulate {
 
+// Activities of a step with the same name, from the begin of the first to the end of the last.
+struct Phase {
+  std::string what;
+  int step = 0;
+  double begin = 0, end = 0;         // seconds since the program began
+};
+
 enum class Executor { fluid, bound };
 
 // What a step waited for: a resource, or an activity of its own.
@@ -32,6 +39,7 @@ struct Outcome {
   double durable_seconds = 0;
   double total_seconds = 0;          // of the program, computing and all, until everything is durable
   std::vector<Limit> limits{};       // of what the last step waited for until it was durable, the longest first; empty: static executor
+  std::vector<Phase> phases{};       // of all steps, in the order in which they began; those that take no time are left out
   double planned_seconds = 0;        // what the planner says of the same; 0: it says nothing
   double cost_seconds = 0;           // how long it took to find out
 

@@ -2,9 +2,13 @@
 import csv
 import io
 import json
+import os
+import shutil
+import subprocess
 import unittest
+import xml.etree.ElementTree
 
-from command import CommandTest
+from command import COMMAND, CommandTest
 
 RACK = ("--machine", "intrepid", "--ranks", "4096", "--bytes-per-rank", "64KiB")
 
@@ -63,6 +67,36 @@ class Simulate(CommandTest):
         self.assertIn("jaguar says nothing of staging nodes", text)
         self.assertIn("says nothing of staging nodes", self.refusal(
             "--machine", "jaguar", "--ranks", "32768", "--pattern", "nekcem", "--strategy", "glean-staged"))
+
+    def test_draws_what_is_swept_and_when_it_happens(self):
+        self.simulate("--machine", "mira", "--bytes-per-rank", "2MiB", "--strategy", "glean,collective", "--sweep", "ranks=8192:32768",
+                      "--plot", "sweep.svg", "--timeline", "time.svg")
+        plot, timeline = (xml.etree.ElementTree.parse(self.directory / name).getroot() for name in ("sweep.svg", "time.svg"))
+        texts = [each.text for each in plot.iter("{http://www.w3.org/2000/svg}text")]
+        for text in ("glean, blocked", "glean, durable", "collective, blocked", "ranks", "8192"):
+            self.assertIn(text, texts)
+        self.assertIn("glean: forward", [each.text for each in timeline.iter("{http://www.w3.org/2000/svg}text")])
+        if shutil.which("rsvg-convert"):
+            self.simulate(*RACK, "--strategy", "glean", "--plot", "bars.png")
+            self.assertEqual((self.directory / "bars.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+            self.assertEqual([path.name for path in self.directory.glob("bars.png.*")], [])
+        self.assertIn("name a file .svg or .png", self.refusal(*RACK, "--plot", "plot.jpg"))
+
+    def test_of_all_of_a_large_machine_is_cheap(self):
+        def cost(*arguments):
+            """Seconds of processor and bytes of memory."""
+            process = subprocess.Popen([COMMAND, "simulate", *arguments], stdout=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(process.returncode, 0)
+            return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+        for arguments, seconds in (
+                (("--machine", "intrepid", "--ranks", "131072", "--pattern", "flash-checkpoint", "--strategy", "all"), 10),
+                (("--machine", "mira", "--ranks", "1048576", "--ranks-per-node", "64", "--pattern", "flash-checkpoint",
+                  "--strategy", "glean-staged", "--stagers", "1024"), 60)):
+            processor, memory = cost(*arguments)
+            self.assertLess(processor, seconds)
+            self.assertLess(memory, 4 << 30)
 
     def test_says_what_is_wrong(self):
         self.assertIn("on which machine?", self.refusal())

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// glean report: what a run's report says, and what would have been better.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "base/error.hpp"
+#include "cli/verbs.hpp"
+#include "foresight/page.hpp"
+#include "topology/machine_files.hpp"
+
+namespace glean::cli {
+namespace {
+
+struct ReportOptions {
+  std::string report;
+  std::string html;      // empty: none
+  std::string machine;   // empty: what the run has met
+};
+
+void show_report(const ReportOptions& options) {
+  const foresight::RecordedRun run = foresight::load_run(options.report);
+  const topology::Machine machine = options.machine.empty() ? foresight::machine_of(run) : topology::load_machine(options.machine);
+  const foresight::Forecast forecast = foresight::forecast(run, machine);
+  const std::vector<foresight::Advice> advice = foresight::advice_for(run, forecast);
+  if (options.html.empty()) {
+    std::cout << foresight::to_text(run, forecast, advice);
+    return;
+  }
+  errno = 0;
+  std::ofstream file(options.html, std::ios::binary);
+  file << foresight::to_html(run, forecast, advice);
+  if (!file.flush()) throw base::system_error(errno == 0 ? EIO : errno, "cannot write '" + options.html + "'");
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<ReportOptions>();
+  CLI::App* verb = app.add_subcommand("report", "Show the report of a run, and what would have been better");
+  verb->add_option("REPORT", options->report, "That a session has written: report.file")->required();
+  verb->add_option("--html", options->html, "Write a page with plots, that is complete in itself, instead");
+  verb->add_option("--machine", options->machine, "For advice: a machine by its name or file; default: the rates that the run has met");
+  verb->footer("Exit code: 0, or 2 where the report or the machine cannot be used.");
+  verb->callback([options, &exit_code] {
+    show_report(*options);
+    exit_code = success;
+  });
+}
+
+}  // namespace glean::cli
