@@ -158,6 +158,10 @@ void print(const Asked& asked) {
     if (kept != 0) std::cout << fmt::format("\n  kept    {} that the storage refuses, until there is room", number_of(kept, "file"));
   }
   std::cout << '\n';
+  if (const json& reading = status.at("reading"); number_in(reading, "read_bytes") != 0) {
+    std::cout << fmt::format("  read    {} by jobs that do not see the directories; {} open\n", bytes_in(reading, "read_bytes"),
+                             number_of(number_in(reading, "open_files"), "file"));
+  }
   print_jobs(status.at("jobs"));
   print_finished(status.at("finished"));
 }

@@ -217,7 +217,13 @@ staging::Answer StagerFiles::read(const staging::ReadRequest& request, std::uint
     done += static_cast<std::size_t>(result);
   }
   answer.bytes.resize(done);
+  read_bytes_ += done;
   return answer;
+}
+
+StagerFiles::Counts StagerFiles::counts() {
+  const std::scoped_lock lock(mutex_);
+  return {open_.size(), read_bytes_};
 }
 
 void StagerFiles::forget(std::uint64_t client) {

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -43,6 +44,11 @@ class StagerFiles {
   [[nodiscard]] staging::Answer answer(const std::string& ask, const nlohmann::json& request, std::uint64_t client);
   // That one will not read any more.
   void forget(std::uint64_t client);
+  struct Counts {
+    std::size_t open = 0;           // files, now
+    std::uint64_t read_bytes = 0;   // so far
+  };
+  [[nodiscard]] Counts counts();
 
  private:
   class OpenFile;
@@ -56,7 +62,8 @@ class StagerFiles {
 
   const Options options_;
   const service::AllowedPaths allowed_;
-  std::mutex mutex_;
+  std::atomic<std::uint64_t> read_bytes_{0};
+  std::mutex mutex_;   // of what follows
   std::list<std::shared_ptr<const OpenFile>> open_;   // the one that was read last comes first
 };
 

@@ -179,6 +179,8 @@ TEST_F(FilesOfAStager, AreClosedWhenTooManyAreOpenOrTheClientHasGone) {
     EXPECT_EQ(read(all.back(), 0, 10), std::to_string(i));
   }
   EXPECT_EQ(open_files(), before + 3);
+  EXPECT_EQ(files_->counts().open, 3U);
+  EXPECT_EQ(files_->counts().read_bytes, 10U);
   EXPECT_EQ(read(all[0], 0, 10), "0");   // opened once more
   remote_.reset();
   for (int i = 0; i < 10'000 && open_files() > before - 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -409,6 +409,7 @@ nlohmann::json StagingService::status() {
   const std::size_t connections = server_ ? server_->counts().connections : 0;
   forget_late_joins();
   const Bytes used = used_bytes();   // and forgets what is completed
+  const auto read = files_there_.counts();
   Bytes left = 0;
   std::uint64_t kept_files = 0;
   for (const LeftPool& pool : left_) {
@@ -433,6 +434,7 @@ nlohmann::json StagingService::status() {
             {"kept_files", kept_files},
             {"high_water_bytes", high_water_bytes_}}},
           {"connections", connections},
+          {"reading", {{"open_files", read.open}, {"read_bytes", read.read_bytes}}},
           {"jobs", jobs},
           {"finished",
            {{"jobs", over_},

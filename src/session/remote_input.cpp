@@ -50,7 +50,7 @@ double deadline_of(const Core& core, double seconds) { return seconds < 0 ? core
 }
 
 // What leads nowhere at the stagers is nowhere.
-FileStatus find_there(Core& core, const std::string& path, double seconds) {
+FileStatus look_there(Core& core, const std::string& path, double seconds) {
   FileStatus found;
   const auto error = caught([&] { found = core.files_of_stagers()->status(path, deadline_of(core, seconds)); });
   if (error && error->code() == base::Errc::permission) {
@@ -61,8 +61,7 @@ FileStatus find_there(Core& core, const std::string& path, double seconds) {
   return found;
 }
 
-std::unique_ptr<Reader> open_there(Core& core, const std::string& path, double seconds) {
-  const FileStatus found = find_there(core, path, seconds);
+std::unique_ptr<Reader> open_there(Core& core, const std::string& path, const FileStatus& found) {
   if (found.kind == FileStatus::Kind::directory) refuse(base::Errc::invalid_argument, path, "it is a directory");
   if (found.kind != FileStatus::Kind::file) refuse(base::Errc::invalid_argument, path, "it is not a regular file");
   auto source = std::make_unique<StagersFile>(*core.files_of_stagers(), found);
@@ -97,7 +96,28 @@ std::shared_ptr<PoolOutput> output_of(Core& core, const std::string& path) {
 
 std::unique_ptr<Reader> open_here_or_there(Core& core, const std::string& path, double seconds) {
   if (core.files_of_stagers() == nullptr || is_here(path)) return open_file(path);
-  return open_there(core, path, seconds);
+  return open_there(core, path, look_there(core, path, seconds));
+}
+
+FoundThere find_there(Core& core, const std::string& path, double seconds) {
+  FoundThere found;
+  if (core.files_of_stagers() == nullptr || is_here(path)) return found;
+  const FileStatus status = look_there(core, path, seconds);
+  if (status.path.size() >= found.path.size()) throw base::system_error(ENAMETOOLONG, "cannot read '" + path + "'");
+  status.path.copy(found.path.data(), status.path.size());
+  found.bytes = status.bytes;
+  found.inode = status.inode;
+  return found;
+}
+
+std::unique_ptr<Reader> open_found(Core& core, const std::string& path, const FoundThere& found) {
+  if (found.path[0] == '\0' || is_here(path)) return open_here_or_there(core, path, -1);
+  FileStatus status;
+  status.kind = FileStatus::Kind::file;
+  status.path = found.path.data();
+  status.bytes = found.bytes;
+  status.inode = found.inode;
+  return open_there(core, path, status);
 }
 
 std::unique_ptr<Reader> open_where_stagers_write(Core& core, const std::string& path, const InputOptions& options) {

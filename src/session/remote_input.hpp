@@ -3,6 +3,9 @@
 // Files to read that this host may not see and the stagers of the session do.
 #pragma once
 
+#include <array>
+#include <climits>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +24,16 @@ namespace glean::session {
 [[nodiscard]] std::unique_ptr<Reader> open_here_or_there(Core& core, const std::string& path, double seconds);
 // As open_input() of input.hpp where the session has stagers: outputs of the session are known by their names alone.
 [[nodiscard]] std::unique_ptr<Reader> open_where_stagers_write(Core& core, const std::string& path, const InputOptions& options);
+
+// A file that one rank has found at the stagers, for the others, which then need not look for it: plain, to be sent. Empty `path`: it was
+// here.
+struct FoundThere {
+  std::array<char, PATH_MAX> path{};
+  std::uint64_t bytes = 0, inode = 0;
+};
+// Throws as open_here_or_there(). Local, blocks.
+[[nodiscard]] FoundThere find_there(Core& core, const std::string& path, double seconds);
+[[nodiscard]] std::unique_ptr<Reader> open_found(Core& core, const std::string& path, const FoundThere& found);
 
 // What matches a shell pattern where the stagers are, by the names that the pattern makes of it; nothing where the session has none, or
 // the pattern leads to no directory of theirs. Local, blocks.

@@ -40,6 +40,7 @@ struct Candidate {
 // The result of rank 0, as on_root() sends it.
 struct Found {
   std::array<char, PATH_MAX> path;
+  FoundThere there;
 };
 
 std::string escaped(std::string text) {
@@ -198,12 +199,14 @@ std::unique_ptr<Input::Impl> restart(const std::shared_ptr<Core>& core, const st
     const std::string path = choose(*core, pattern, seconds);
     if (path.size() >= value.path.size()) throw base::system_error(ENAMETOOLONG, "cannot read '" + path + "'");
     std::memcpy(value.path.data(), path.c_str(), path.size() + 1);
+    const auto gone = caught([&] { value.there = find_there(*core, path, seconds); });
+    if (gone) throw base::Error(base::Errc::io, gone->what(), gone->hint());   // not_found would say that there is nothing to restart from
   });
   in_call.set_busy(false);
   const std::string path = found.path.data();
   std::unique_ptr<Reader> file;
-  auto error = caught([&] { file = open_here_or_there(*core, path, seconds); });
-  if (error) {   // not_found would say that there is nothing to restart from
+  auto error = caught([&] { file = open_found(*core, path, found.there); });
+  if (error) {   // and here, too
     error = base::Error(base::Errc::io, fmt::format("'{}' is the newest complete file of '{}', and rank {} cannot open it: {}", path,
                                                     pattern, core->rank(), error->what()));
   }

@@ -67,6 +67,8 @@ class Elsewhere(StageTest):
         self.written(stagers=2, ranks=4)
         newest = self.data / "chk_2.nc"
         self.job(3, "restart", self.data / "chk_*.nc", newest)
+        said = self.run_stage("status").stdout
+        self.assertRegex(said, r"\n  read    [0-9.]+ MiB by jobs that do not see the directories; \d+ files? open\n")
         self.job(1, "restart", newest, newest)
         self.assertIn("chk_2.nc", self.job(2, "restart", "data/chk_[0-9].nc", "data/chk_2.nc", GLEAN_LOG_LEVEL="info"))
         os.truncate(newest, newest.stat().st_size - 100)
