@@ -83,7 +83,7 @@ class PythonUse(ast.NodeVisitor):
         if isinstance(node, ast.Call):
             called = node.func
             name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-            if name == "open" and self.kind(called.value) == "ContainerInput":
+            if name == "open" and isinstance(called, ast.Attribute) and self.kind(called.value) == "ContainerInput":
                 return "TaskInput"
             return next((one for one, maker in MAKERS.items() if maker == name), name.title() if name.title() == "Session" else None)
         if isinstance(node, ast.Subscript) and self.kind(node.value) == "Input":

@@ -127,8 +127,8 @@ class CapturedContainerFiles : public ContainerFiles {
     const auto refused = ByteOutput::finish_or_refuse(*core_, path);
     if (!refused) return;
     throw base::Error(refused->code,
-                      fmt::format("cannot create '{}': what was closed under this name before is kept in memory, because the storage refuses "
-                                  "it", path),
+                      fmt::format("cannot create '{}': what was closed under this name before is kept in memory, because the storage "
+                                  "refuses it", path),
                       "make room, or choose another name; `glean recover` completes what is kept when the job has ended");
   }
 
