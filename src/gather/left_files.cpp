@@ -14,6 +14,7 @@
 
 #include "base/units.hpp"
 #include "gather/copying.hpp"
+#include "gather/directory_names.hpp"
 #include "gather/gathering.hpp"
 
 namespace glean::gather {
@@ -60,6 +61,17 @@ int keep_unclosed(const Family& family, const std::string& name, LeftContainer& 
   return 0;
 }
 
+// What the thread that gathered had begun to write when it was killed. `root` has its process: glean-files.USER.PROCESS.TIME.
+void remove_working_files(const std::string& root, const std::string& container) {
+  const std::string job = root.substr(root.rfind('/') + 1);
+  const std::size_t process = job.find('.', job.find('.') + 1) + 1;
+  const std::filesystem::path path(container);
+  const std::string begin = fmt::format(".{}.glean-{}-", path.filename().string(), job.substr(process, job.find('.', process) - process));
+  for (const std::string& name : entries_of(path.parent_path().string())) {
+    if (name.starts_with(begin) && name.ends_with(".part")) unlink((path.parent_path() / name).c_str());
+  }
+}
+
 LeftContainer look_at(const NodeFiles& files, const Family& family, Ended how) {
   LeftContainer left{.container = family.container(), .files = 0, .bytes = 0, .unclosed = {}, .kept_as = {}, .state = "found",
                      .problem = {}};
@@ -80,6 +92,7 @@ LeftContainer look_at(const NodeFiles& files, const Family& family, Ended how) {
 
 void gather_left(const NodeFiles& files, const Family& family, LeftContainer& left) {
   try {
+    remove_working_files(files.root(), family.container());
     const bool has_removed = !family.removed().empty();
     if (left.files != 0 || has_removed) {
       const Gathered gathered = gather(files, family);

@@ -5,7 +5,7 @@ import json
 import os
 import pathlib
 import shlex
-import signal
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -119,6 +119,83 @@ class OfRanks(Job):
     def test_the_next_job_gathers_what_a_killed_one_has_left(self):
         self.run_program("crash", 4)
         self.must("read", 4, RANKS)
+        self.assert_nothing_left()
+
+    def test_each_node_has_a_container_and_reads_those_of_all(self):
+        nodes = {"GLEAN_TOPOLOGY_RANKS_PER_NODE": "2"}
+        said = self.must("write", "write", 1, ranks=4, environment=nodes)
+        self.assertIn("{node}", said.stderr)
+        self.assertEqual(self.names(), [f"restart.{rank}" for rank in range(4)])
+        for name in self.names():
+            (self.there / name).unlink()
+        self.rules(RULE.format("restart.{rank}", "restart.{node}.sion"))
+        self.must("write", "write", 2, ranks=4, environment=nodes)
+        self.assertEqual(self.names(), ["restart.0.sion", "restart.1.sion"])
+        self.assertEqual(self.in_container("restart.1.sion"), ["restart.2", "restart.3"])
+        self.must("read", 2, 4, ranks=3)
+        self.must("read", 2, 4, ranks=4, environment=nodes)
+        self.assert_nothing_left()
+
+    def test_what_a_full_disk_refuses_stays_on_the_node_until_there_is_room(self):
+        disk = self.there / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", disk], capture_output=True).returncode != 0:
+            self.skipTest("this user may not mount")
+        self.addCleanup(subprocess.run, ["umount", disk])
+        (disk / "glean.toml").write_text((self.there / "glean.toml").read_text())
+        self.there = disk
+        result = self.run_program("write", "write", 1)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn("restart.sion' is not complete", result.stderr)
+        self.assertEqual(self.names(), [])
+        self.glean("recover", code=1)
+        subprocess.run(["mount", "-o", "remount,size=2m", disk], check=True)
+        self.assertIn("3 files of ranks", self.glean("recover"))
+        self.assertEqual(self.names(), ["restart.sion"])
+        self.must("read", 1, RANKS)
+        self.assert_nothing_left()
+
+
+LAMMPS = """units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 6 0 6 0 6
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+dump d all custom 10 dump.% id x y z vx vy vz
+restart 20 rst.%.*
+{forces}
+run 40
+"""
+FORCES = "pair_style lj/cut 2.5\npair_coeff 1 1 1.0 1.0 2.5\nfix 1 all nve"
+AGAIN = "read_restart rst.%.20\n{forces}\nrun 20\nwrite_dump all custom final id x y z vx vy vz modify sort id\n"
+
+
+@unittest.skipUnless(shutil.which("lmp"), "LAMMPS is not there")
+class OfLammps(Job):
+    def lammps(self, directory, script, ranks, under=()):
+        (directory / "in.txt").write_text(script.format(forces=FORCES))
+        command = [*under, *MPIRUN, str(ranks), "lmp", "-in", "in.txt"]
+        result = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_restarts_and_dumps_are_those_of_the_program_alone(self):
+        self.rules(RULE.format("rst.{rank}.{step}", "rst.{step}.sion") + RULE.format("dump.{rank}", "dump.sion"))
+        bare = self.there / "bare"
+        bare.mkdir()
+        self.lammps(bare, LAMMPS, 3)
+        self.lammps(self.there, LAMMPS, 3, [GLEAN, "run", "--"])
+        self.assertEqual([name for name in self.names() if name.startswith(("rst", "dump"))],
+                         ["dump.sion", "rst.20.sion", "rst.40.sion", "rst.base.20", "rst.base.40"])
+        self.glean("container", "extract", "dump.sion", "-C", "bare/..")
+        for rank in range(3):
+            self.assertEqual((self.there / f"dump.{rank}").read_bytes(), (bare / f"dump.{rank}").read_bytes())
+        for ranks in (3, 2):
+            self.lammps(bare, AGAIN, ranks)
+            self.lammps(self.there, AGAIN, ranks, [GLEAN, "run", "--"])
+            self.assertEqual((self.there / "final").read_bytes(), (bare / "final").read_bytes())
         self.assert_nothing_left()
 
 

@@ -5,6 +5,7 @@
 //   ranks write WAY STEP          restart.RANK, of this step
 //   ranks steps FIRST LAST        step.STEP.RANK, one after the other; removes those of the step before the last one
 //   ranks read STEP RANKS         reads restart.0 … restart.(RANKS-1), shared out among the ranks, and compares
+//   ranks loop SEED               step.1.RANK, step.2.RANK, … until it is killed; says in closed.RANK what it has closed
 //   ranks crash STEP              writes restart.RANK of the step, opens restart.RANK for the next, and is killed
 #include <errno.h>
 #include <fcntl.h>
@@ -147,6 +148,24 @@ static void write_steps(int first, int last) {
   }
 }
 
+static void loop(unsigned seed) {
+  char path[300], text[32];
+  snprintf(path, sizeof path, "closed.%d", rank);
+  const int closed = open(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  need(closed >= 0, "open", path);
+  static const char *ways[] = {"write", "stdio", "append", "rename"};
+  srand(seed + (unsigned)rank);
+  for (int step = 1;; ++step) {
+    char *bytes = bytes_of(rank, step);
+    snprintf(path, sizeof path, "step.%d.%d", step, rank);
+    write_file(ways[rand() % 4], path, bytes, size_of(rank, step));
+    free(bytes);
+    const int length = snprintf(text, sizeof text, "%d\n", step);
+    need(write(closed, text, (size_t)length) == length, "write", "closed");
+    usleep((unsigned)rand() % 60000);
+  }
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -162,6 +181,8 @@ int main(int argc, char **argv) {
     compare(path, rank, step);
   } else if (strcmp(what, "steps") == 0 && argc == 4) {
     write_steps(atoi(argv[2]), atoi(argv[3]));
+  } else if (strcmp(what, "loop") == 0 && argc == 3) {
+    loop((unsigned)atoi(argv[2]));
   } else if (strcmp(what, "read") == 0 && argc == 4) {
     const int files = atoi(argv[3]);
     for (int each = rank; each < files; each += ranks) {
