@@ -230,6 +230,7 @@ void add_simulate(CLI::App& app, int& exit_code) {
       if (!(options->sweep + options->plot + options->timeline).empty()) {
         throw wrong("--sweep, --plot and --timeline do not go with --from", "glean report --html shows plots of a run");
       }
+      if (options->machine.empty()) throw wrong("on which machine?", "--machine intrepid, or a file that glean calibrate has written");
       simulate_from({.report = options->from, .machine = options->machine, .ranks = options->ranks,
                      .ranks_per_node = options->ranks_per_node, .interval = options->interval, .format = options->format});
     } else {

@@ -9,7 +9,7 @@ namespace glean::cli {
 
 struct FromOptions {
   std::string report;
-  std::string machine;           // empty: what the run has met
+  std::string machine;
   std::string ranks;             // empty: as in the run
   int ranks_per_node = 0;        // 0: as in the run
   std::string interval;          // empty: as in the run

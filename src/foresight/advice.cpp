@@ -166,7 +166,7 @@ void try_modes(Adviser& adviser, const RecordedRun& run, const Forecast& forecas
 std::vector<Advice> advice_for(const RecordedRun& run, const Forecast& forecast) {
   Adviser adviser(run, forecast);
   if (!adviser.can_advise()) return {};
-  try_modes(adviser, run, forecast);
+  if (forecast.compares_modes) try_modes(adviser, run, forecast);
   try_alignment(adviser);
   try_requests(adviser);
   try_files(adviser);

@@ -122,6 +122,7 @@ std::string_view strategy_of_mode(std::string_view mode) {
 
 Forecast forecast(const RecordedRun& run, const topology::Machine& machine, const Wanted& wanted) {
   Forecast forecast{.scenario = scenario_of(run, machine, wanted)};
+  forecast.compares_modes = machine.name != own_machine;
   forecast.drain_overhead = run.drain_cpu_seconds / (run.run_seconds * static_cast<double>(run.ranks));
   try_stagers(forecast);
   std::string problem;

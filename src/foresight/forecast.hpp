@@ -42,6 +42,7 @@ struct Trial {
 
 struct Forecast {
   simulate::Scenario scenario;
+  bool compares_modes = true;                  // false: on own_machine
   double drain_overhead = 0;                   // of the processor time of the run's ranks
   std::vector<ModeForecast> modes{};           // all
   std::vector<Trial> stagers{};                // of glean-staged; empty: it cannot be

@@ -151,6 +151,11 @@ std::string to_html(const RecordedRun& run, const Forecast& forecast, const std:
   if (const std::string rest = rest_of(advice); !rest.empty()) html += note("Makes no difference on this machine: " + rest + ".");
   html += note(fmt::format("Each line is the ratio of two simulations of this run on {} that differ in this one thing. What the machine "
                            "file does not say takes no time: glean calibrate measures a machine.", forecast.scenario.machine.name));
+  if (!forecast.compares_modes) {
+    return html + note("A run does not show what other modes would do there: --machine and a machine file compare them, and stagers "
+                       "and stripes.") +
+           "</body>\n</html>\n";
+  }
   html += heading("What limits it, by mode") + note(title_of(forecast)) + html_table(modes_table(forecast));
   html += note("Speed-up: of the whole run over collective writing, with the time between steps that this run had.");
   if (!forecast.stagers.empty()) {

@@ -164,7 +164,7 @@ RecordedRun load_run(const std::string& path) {
 }
 
 topology::Machine machine_of(const RecordedRun& run) {
-  topology::Machine machine{.name = "the run's own machine", .description = "as the run has met it"};
+  topology::Machine machine{.name = std::string(own_machine), .description = "as the run has met it"};
   machine.node.cores = run.ranks_per_node();
   machine.network = topology::FatTree{.nodes = run.nodes, .levels = {{.down = run.nodes}}};
   machine.way_out.nodes_per_group = 1;

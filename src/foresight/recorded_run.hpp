@@ -69,7 +69,9 @@ struct RecordedRun {
 // Reads the file. Throws not_found, and as above.
 [[nodiscard]] RecordedRun load_run(const std::string& path);
 
-// The machine as the run has met it: its nodes, and the rates that it got. What a run does not show is left out and takes no time.
+// The machine as the run has met it: its nodes, and the rates that it got. What a run does not show is left out and takes no time: other
+// modes than its own cannot be compared there.
+inline constexpr std::string_view own_machine = "the run's own machine";
 [[nodiscard]] topology::Machine machine_of(const RecordedRun& run);
 
 }  // namespace glean::foresight

@@ -49,6 +49,7 @@ std::string to_text(const RecordedRun& run, const Forecast& forecast, const std:
   if (rows.size() > 1) text += text_table(rows, 3);
   else text += "  nothing that was tried\n";
   if (const std::string rest = rest_of(advice); !rest.empty()) text += fmt::format("  makes no difference there: {}\n", rest);
+  if (!forecast.compares_modes) text += "  modes, stagers and stripes are compared with --machine, on a machine that was measured\n";
   return text;
 }
 

@@ -75,9 +75,12 @@ class Report(CommandTest):
         self.write("older.json", json.dumps(report))
         self.write("other.json", json.dumps(report | {"schema": "glean-report-7"}))
         self.assertIn("older version", self.refusal("report", "older.json"))
-        self.assertIn("'glean-report-7'; this version reads glean-report-1", self.refusal("simulate", "--from", "other.json"))
+        self.assertIn("'glean-report-7'; this version reads glean-report-1",
+                      self.refusal("simulate", "--from", "other.json", "--machine", "theta"))
+        self.assertIn("on which machine?", self.refusal("simulate", "--from", "report.json"))
         self.assertIn("cannot read the report 'none.json'", self.glean("report", "none.json").stderr)
-        self.assertIn("--interval takes a time", self.refusal("simulate", "--from", "report.json", "--interval", "soon"))
+        self.assertIn("--interval takes a time", self.refusal("simulate", "--from", "report.json", "--machine", "theta",
+                                                              "--interval", "soon"))
         self.assertIn("do not go with --from", self.refusal("simulate", "--from", "report.json", "--plot", "x.svg"))
 
 
