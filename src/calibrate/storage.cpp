@@ -152,11 +152,16 @@ Figure write_rate(Team& team, Scratch& scratch, bool writes, const Writing& writ
 }
 
 Figure write_seconds(Scratch& scratch, Bytes bytes, double seconds) {
-  constexpr Bytes allocated = 64 * base::MiB;
+  constexpr Bytes allocated_max = 64 * base::MiB;
   const Pages data(std::max(bytes, base::MiB));
   const std::string path = scratch.file("requests");
   OpenFile file(path, OpenFile::Kind::make, true);
-  for (Bytes at = 0; at < allocated; at += base::MiB) file.write(data.data(), base::MiB, at);
+  Bytes allocated = 0;
+  const double long_enough = seconds_now() + seconds;   // of a slow disk less will do
+  do {
+    file.write(data.data(), base::MiB, allocated);
+    allocated += base::MiB;
+  } while (allocated < allocated_max && seconds_now() < long_enough);
   file.sync();
   Figure figure;
   const double end = seconds_now() + seconds;
