@@ -19,6 +19,7 @@ std::vector<report::StepFigures> StepTimes::of_all(MPI_Comm comm, std::uint64_t 
   const std::scoped_lock lock(mutex_);
   std::uint64_t count = marks_.size();
   MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_UINT64_T, MPI_MIN, comm);
+  if (count == 0) return {};   // on all ranks
   std::vector<std::uint64_t> blocked(count), bytes(count), most(count), all(count);
   for (std::size_t i = 0; i < count; ++i) {
     blocked[i] = marks_[i].blocked_ns - (i > 0 ? marks_[i - 1].blocked_ns : 0);
