@@ -11,14 +11,19 @@ import tempfile
 import unittest
 
 
-def report_of(test, **settings):
-    """What the program did with 2 ranks, as the report has it: call → (captured, passed through)."""
+def whole_report_of(test, **settings):
+    """What the program did with 2 ranks."""
     with tempfile.TemporaryDirectory() as directory:
         file = pathlib.Path(directory, "report.json")
         environment = os.environ | {"LD_PRELOAD": os.environ["LIBRARY"], "GLEAN_REPORT_FILE": str(file)} | settings
         subprocess.run([*shlex.split(os.environ["MPIRUN"]), "2", os.environ["PROGRAM"], f"--gtest_filter=Captured.{test}"],
                        cwd=directory, env=environment, check=True, timeout=100, stdout=subprocess.DEVNULL)
-        return {call["name"]: (call["captured"], call["passed_through"]) for call in json.loads(file.read_text())["calls"]}
+        return json.loads(file.read_text())
+
+
+def report_of(test, **settings):
+    """The same by call: (captured, passed through)."""
+    return {call["name"]: (call["captured"], call["passed_through"]) for call in whole_report_of(test, **settings)["calls"]}
 
 
 class Calls(unittest.TestCase):
@@ -28,6 +33,14 @@ class Calls(unittest.TestCase):
         self.assertEqual(calls["MPI_File_write_at_all"], (2, 0))
         self.assertEqual(calls["MPI_File_open"], (2, 2))
         self.assertEqual(calls["MPI_File_read_at"], (0, 2))
+
+    def test_a_file_that_is_closed_is_a_step(self):
+        report = whole_report_of("AppearsWhenItIsClosed")
+
+        step, = report["steps"]
+        self.assertEqual(step["captured_bytes"], report["captured_bytes"])
+        self.assertGreater(step["blocked_seconds"], 0)
+        self.assertLessEqual(step["end_s"], report["run_seconds"])
 
     def test_calls_of_a_file_that_steps_aside_pass_through(self):
         calls = report_of("ThePointersGoOnInAtomicMode")
