@@ -53,6 +53,23 @@ std::string plain_directory(const std::string& pattern) {
   return slash == 0 ? "/" : pattern.substr(0, slash);
 }
 
+// A name that is there is a name, whatever characters are in it.
+std::vector<std::string> paths_of(const std::string& pattern) {
+  struct stat status {};
+  if (::lstat(pattern.c_str(), &status) == 0) return {pattern};
+  glob_t found{};
+  const int result = ::glob(pattern.c_str(), GLOB_ERR | GLOB_NOSORT, nullptr, &found);
+  const int reason = errno;
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; result == 0 && i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
+  ::globfree(&found);
+  const bool has_no_directory = result == GLOB_ABORTED && (reason == ENOENT || reason == ENOTDIR);
+  if (result != 0 && result != GLOB_NOMATCH && !has_no_directory) {
+    throw base::system_error(result == GLOB_NOSPACE ? ENOMEM : reason, "cannot search for '" + pattern + "'");
+  }
+  return paths;
+}
+
 }  // namespace
 
 // Closed with the last reference, when no handler reads it any more.
@@ -136,18 +153,8 @@ staging::ListAnswer StagerFiles::list(const staging::ListRequest& request) const
       throw;
     }
   }
-  glob_t found{};
-  const int result = ::glob(request.pattern.c_str(), GLOB_ERR | GLOB_NOSORT, nullptr, &found);
-  const int reason = errno;
-  std::vector<std::string> paths;
-  for (std::size_t i = 0; result == 0 && i < found.gl_pathc; ++i) {
-    if (found.gl_pathv[i] > request.after) paths.emplace_back(found.gl_pathv[i]);
-  }
-  ::globfree(&found);
-  const bool has_no_directory = result == GLOB_ABORTED && (reason == ENOENT || reason == ENOTDIR);
-  if (result != 0 && result != GLOB_NOMATCH && !has_no_directory) {
-    throw base::system_error(result == GLOB_NOSPACE ? ENOMEM : reason, "cannot search for '" + request.pattern + "'");
-  }
+  std::vector<std::string> paths = paths_of(request.pattern);
+  std::erase_if(paths, [&](const std::string& path) { return path <= request.after; });
   std::sort(paths.begin(), paths.end());
   staging::ListAnswer answer;
   std::size_t text_bytes = 0;

@@ -150,8 +150,11 @@ TEST_F(FilesOfAStager, AreListedPieceByPiece) {
   EXPECT_EQ(found, expected);
   EXPECT_TRUE(remote().list(in("missing/*")).empty());
   EXPECT_TRUE(remote().list(in("x*")).empty());
+  store::write_text(in("d/odd[1].nc"), "x");   // a name that is there
+  ASSERT_EQ(remote().list(in("d/odd[1].nc")).size(), 1U);
+  EXPECT_EQ(remote().list(in("d/odd[1].nc")).front().path, in("d/odd[1].nc"));
   store::write_text(in("d/\xff.nc"), "x");   // no message has its name
-  EXPECT_EQ(remote().list(in("d/*")).size(), expected.size() + 1);
+  EXPECT_EQ(remote().list(in("d/*")).size(), expected.size() + 2);
 }
 
 TEST_F(FilesOfAStager, AreReadToTheEndWhenTheirNamesAreThoseOfOthers) {
