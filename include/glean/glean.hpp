@@ -298,9 +298,11 @@ class Session {
   // for, so that nothing older is ever read than what this rank has put. Local, blocks.
   //   published: throws invalid_state while this rank has not closed the output.
   //   written: what all ranks have put in the steps that this rank has ended; one fsync by the drain, for the file
-  //     then says how many steps it has. Not for open outputs of mode `passthrough`: invalid_state.
+  //     then says how many steps it has. Not for open outputs of mode `passthrough`: invalid_state; nor of mode `staged`, unless
+  //     they are written in place: unsupported.
   // Both throw timeout, naming the ranks that are missing, and what went wrong if the output has failed. A path that is no output of
-  // this session is opened as it is. Throws not_found, permission, invalid_argument if it is no NetCDF or HDF5 file.
+  // this session is opened as it is; in mode `staged` through the stagers, if it is not on this host. Throws not_found, permission, and
+  // invalid_argument if it is no NetCDF or HDF5 file.
   [[nodiscard]] Input open_input(std::string_view path, InputOptions options = {});
 
   // Opens the newest complete file whose path matches a shell pattern, such as "run/chk_*.nc", the same on all ranks; Input::path() says

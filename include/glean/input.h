@@ -36,9 +36,10 @@ typedef struct glean_attribute_description {
  * output of this session, waits for what the options ask for, so that nothing older is ever read than what this
  * rank has put. GLEAN_READ_PUBLISHED: GLEAN_INVALID_STATE while this rank has not closed the output.
  * GLEAN_READ_WRITTEN: what all ranks have put in the steps that this rank has ended; costs one fsync by the
- * drain. Not for open outputs of mode `passthrough`. GLEAN_TIMEOUT names the ranks that are missing; an output that has
- * failed says so. A path that is no output of this session is opened as it is. `options` NULL: the defaults. A
- * failure leaves its message in the session. Local. Blocks. */
+ * drain. Not for open outputs of the modes `passthrough` and `staged`. GLEAN_TIMEOUT names the ranks that are missing; an
+ * output that has failed says so. A path that is no output of this session is opened as it is; in mode `staged` through
+ * the stagers, if it is not on this host. `options` NULL: the defaults. A failure leaves its message in the session.
+ * Local. Blocks. */
 GLEAN_CHECKED glean_status glean_input_open(glean_session *session, const char *path,
     const glean_input_options *options, glean_input **input);
 
