@@ -28,130 +28,44 @@
 #include <string>
 #include <type_traits>
 
+#include "call_arguments.hpp"
 #include "files_of_stagers.hpp"
 #include "gathered_files.hpp"
 #include "interposition.hpp"
 #include "retiring.hpp"
-#include "session/own_calls.hpp"
 
+using glean::posix::brought_here;
+using glean::posix::changes;
+using glean::posix::copy_status;
 using glean::posix::cuts;
-using glean::gather::Intent;
+using glean::posix::failed;
+using glean::posix::found_there;
+using glean::posix::has_name;
+using glean::posix::intent;
 using glean::posix::is_hidden;
+using glean::posix::is_own;
+using glean::posix::is_there_already;
 using glean::posix::Led;
 using glean::posix::Look;
+using glean::posix::looks;
 using glean::posix::loses_hidden_files;
+using glean::posix::makes;
+using glean::posix::makes_anew;
+using glean::posix::may_access_there;
+using glean::posix::may_link;
+using glean::posix::may_make;
+using glean::posix::Next;
+using glean::posix::only_reads;
+using glean::posix::open_copy;
+using glean::posix::opened;
+using glean::posix::removed_there;
 using glean::posix::removes_gathered;
 using glean::posix::removes_now;
+using glean::posix::renamed_there;
 using glean::posix::renames_gathered;
 using glean::posix::renames_now;
 using glean::posix::wait_to_cut;
 using glean::posix::Wanted;
-using glean::posix::may_link;
-using glean::posix::may_make;
-using glean::posix::brought_here;
-using glean::posix::found_there;
-using glean::posix::may_access_there;
-using glean::posix::removed_there;
-using glean::posix::renamed_there;
-
-// The code of this library, as the linker knows it: its own calls do not wait, as the drain would wait for itself.
-extern "C" {
-[[gnu::visibility("hidden")]] extern const char __ehdr_start[];
-[[gnu::visibility("hidden")]] extern const char etext[];
-}
-
-namespace {
-
-// What a call returns that has failed.
-template <class Result>
-Result failed() {
-  if constexpr (std::is_pointer_v<Result>) return nullptr;
-  else return Result(-1);
-}
-
-bool makes(int flags) { return (flags & (O_CREAT | O_TRUNC)) != 0; }
-bool makes(const char* mode) { return mode != nullptr && (mode[0] == 'w' || mode[0] == 'a'); }
-
-Intent intent(int flags) {
-  const bool creates = (flags & O_CREAT) != 0, truncates = (flags & O_TRUNC) != 0, writes = (flags & O_ACCMODE) != O_RDONLY;
-  return {.writes = writes || truncates, .creates = creates, .truncates = truncates, .needs_new = creates && (flags & O_EXCL) != 0};
-}
-Intent intent(const char* mode) {
-  const bool reads = mode == nullptr || mode[0] == 'r', updates = mode != nullptr && std::strchr(mode, '+') != nullptr;
-  const bool needs_new = !reads && std::strchr(mode, 'x') != nullptr;
-  return {.writes = !reads || updates, .creates = !reads, .truncates = !reads && mode[0] == 'w', .needs_new = needs_new};
-}
-constexpr Intent looks{}, changes{.writes = true}, makes_anew{.writes = true, .creates = true, .truncates = true};
-
-// What is no file of a call is opened by none.
-template <class Result>
-Result opened(Led& led, Result result) {
-  led.opened(result);
-  return result;
-}
-
-bool has_name(int directory, const char* path) {
-  struct stat status {};
-  return fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-int is_there_already() {
-  errno = EEXIST;
-  return -1;
-}
-
-Wanted opened(int flags) { return (flags & O_NOFOLLOW) != 0 ? Wanted::link_or_directory : Wanted::file_or_directory; }
-
-bool is_own(const void* caller) { return (caller >= __ehdr_start && caller < etext) || glean::session::OwnCalls::are_here(); }
-
-void copy_status(const struct stat& from, struct stat* to) { *to = from; }
-void copy_status(const struct stat& from, struct stat64* to) {
-  static_assert(sizeof(struct stat) == sizeof(struct stat64));
-  std::memcpy(to, &from, sizeof from);
-}
-void copy_status(const struct stat& from, struct statx* to) {
-  *to = {};
-  to->stx_mask = STATX_BASIC_STATS;
-  to->stx_mode = static_cast<std::uint16_t>(from.st_mode);
-  to->stx_size = static_cast<std::uint64_t>(from.st_size);
-  to->stx_blocks = static_cast<std::uint64_t>(from.st_blocks);
-  to->stx_blksize = static_cast<std::uint32_t>(from.st_blksize);
-  to->stx_ino = from.st_ino;
-  to->stx_nlink = static_cast<std::uint32_t>(from.st_nlink);
-  to->stx_uid = from.st_uid;
-  to->stx_gid = from.st_gid;
-  to->stx_mtime = {.tv_sec = from.st_mtim.tv_sec, .tv_nsec = static_cast<std::uint32_t>(from.st_mtim.tv_nsec), .__reserved = 0};
-  to->stx_atime = to->stx_ctime = to->stx_mtime;
-}
-
-bool only_reads(int flags) { return (flags & (O_ACCMODE | O_CREAT | O_TRUNC | O_DIRECTORY | O_PATH)) == O_RDONLY; }
-bool only_reads(const char* mode) { return mode != nullptr && mode[0] == 'r' && std::strchr(mode, '+') == nullptr; }
-
-// Found when the library is loaded, so that a signal handler does not come to look for it; earlier for callers that call earlier.
-template <class Function>
-class Next {
- public:
-  constexpr Next() = default;
-  Function* find(const char* name) {
-    Function* found = found_.load(std::memory_order_relaxed);
-    if (found == nullptr) found_ = found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-    return found;
-  }
-
- private:
-  std::atomic<Function*> found_ = nullptr;
-};
-
-}  // namespace
-
-namespace {
-
-// Of a file of the stagers; fails as the call that has not found it where there is none.
-int open_copy(const std::string& copy, int flags) {
-  return copy.empty() ? -1 : static_cast<int>(syscall(SYS_openat, AT_FDCWD, copy.c_str(), flags & ~(O_NOFOLLOW | O_DIRECT), 0));
-}
-
-}  // namespace
 
 // The call waits; the second one is led to where the file is.
 #define GLEAN_WAIT(name, directory, path, wanted) \

@@ -2,45 +2,38 @@
 //
 // The functions of the C library that close files, for gathered_files.hpp: what is closed when they return is so after a kill, too. Files
 // that end otherwise (dup2, munmap, exec, the end of a process) are found by the gatherer.
-#include <dlfcn.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 
+#include "call_arguments.hpp"
 #include "gathered_files.hpp"
 
 using glean::posix::Closing;
+using glean::posix::Next;
 
 namespace {
 
-template <class Function>
-Function next_of(std::atomic<Function>& known, const char* name) {
-  Function found = known.load(std::memory_order_relaxed);
-  if (found == nullptr) known = found = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-  return found;
-}
-
-constinit std::atomic<int (*)(int)> next_close = nullptr;
-constinit std::atomic<int (*)(FILE*)> next_fclose = nullptr;
+constinit Next<int(int)> next_close;
+constinit Next<int(FILE*)> next_fclose;
 
 [[gnu::constructor]] void find_closing_calls() {
-  next_of(next_close, "close");
-  next_of(next_fclose, "fclose");
+  next_close.find("close");
+  next_fclose.find("fclose");
 }
 
 }  // namespace
 
 extern "C" [[gnu::visibility("default")]] int close(int descriptor) {
   Closing closing(descriptor);
-  const int result = next_of(next_close, "close")(descriptor);
+  const int result = next_close.find("close")(descriptor);
   closing.done();
   return result;
 }
 
 extern "C" [[gnu::visibility("default")]] int fclose(FILE* stream) {
   Closing closing(stream == nullptr ? -1 : fileno(stream));
-  const int result = next_of(next_fclose, "fclose")(stream);
+  const int result = next_fclose.find("fclose")(stream);
   closing.done();
   return result;
 }

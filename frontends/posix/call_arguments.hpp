@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What calls of the C library on files ask for by their arguments, and the next function of a name. For calls.cpp.
+#pragma once
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "gathered_files.hpp"
+#include "interposition.hpp"
+#include "session/own_calls.hpp"
+
+// The code of this library, as the linker knows it: its own calls do not wait, as the drain would wait for itself.
+extern "C" {
+[[gnu::visibility("hidden")]] extern const char __ehdr_start[];
+[[gnu::visibility("hidden")]] extern const char etext[];
+}
+
+namespace glean::posix {
+
+using gather::Intent;
+
+// What a call returns that has failed.
+template <class Result>
+Result failed() {
+  if constexpr (std::is_pointer_v<Result>) return nullptr;
+  else return Result(-1);
+}
+
+inline bool makes(int flags) { return (flags & (O_CREAT | O_TRUNC)) != 0; }
+inline bool makes(const char* mode) { return mode != nullptr && (mode[0] == 'w' || mode[0] == 'a'); }
+
+inline Intent intent(int flags) {
+  const bool creates = (flags & O_CREAT) != 0, truncates = (flags & O_TRUNC) != 0, writes = (flags & O_ACCMODE) != O_RDONLY;
+  return {.writes = writes || truncates, .creates = creates, .truncates = truncates, .needs_new = creates && (flags & O_EXCL) != 0};
+}
+inline Intent intent(const char* mode) {
+  const bool reads = mode == nullptr || mode[0] == 'r', updates = mode != nullptr && std::strchr(mode, '+') != nullptr;
+  const bool needs_new = !reads && std::strchr(mode, 'x') != nullptr;
+  return {.writes = !reads || updates, .creates = !reads, .truncates = !reads && mode[0] == 'w', .needs_new = needs_new};
+}
+inline constexpr Intent looks{}, changes{.writes = true}, makes_anew{.writes = true, .creates = true, .truncates = true};
+
+// What is no file of a call is opened by none.
+template <class Result>
+Result opened(Led& led, Result result) {
+  led.opened(result);
+  return result;
+}
+
+inline bool has_name(int directory, const char* path) {
+  struct stat status {};
+  return fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+inline int is_there_already() {
+  errno = EEXIST;
+  return -1;
+}
+
+inline Wanted opened(int flags) { return (flags & O_NOFOLLOW) != 0 ? Wanted::link_or_directory : Wanted::file_or_directory; }
+
+inline bool is_own(const void* caller) { return (caller >= __ehdr_start && caller < etext) || glean::session::OwnCalls::are_here(); }
+
+inline void copy_status(const struct stat& from, struct stat* to) { *to = from; }
+inline void copy_status(const struct stat& from, struct stat64* to) {
+  static_assert(sizeof(struct stat) == sizeof(struct stat64));
+  std::memcpy(to, &from, sizeof from);
+}
+inline void copy_status(const struct stat& from, struct statx* to) {
+  *to = {};
+  to->stx_mask = STATX_BASIC_STATS;
+  to->stx_mode = static_cast<std::uint16_t>(from.st_mode);
+  to->stx_size = static_cast<std::uint64_t>(from.st_size);
+  to->stx_blocks = static_cast<std::uint64_t>(from.st_blocks);
+  to->stx_blksize = static_cast<std::uint32_t>(from.st_blksize);
+  to->stx_ino = from.st_ino;
+  to->stx_nlink = static_cast<std::uint32_t>(from.st_nlink);
+  to->stx_uid = from.st_uid;
+  to->stx_gid = from.st_gid;
+  to->stx_mtime = {.tv_sec = from.st_mtim.tv_sec, .tv_nsec = static_cast<std::uint32_t>(from.st_mtim.tv_nsec), .__reserved = 0};
+  to->stx_atime = to->stx_ctime = to->stx_mtime;
+}
+
+inline bool only_reads(int flags) { return (flags & (O_ACCMODE | O_CREAT | O_TRUNC | O_DIRECTORY | O_PATH)) == O_RDONLY; }
+inline bool only_reads(const char* mode) { return mode != nullptr && mode[0] == 'r' && std::strchr(mode, '+') == nullptr; }
+
+// Found when the library is loaded, so that a signal handler does not come to look for it; earlier for callers that call earlier.
+template <class Function>
+class Next {
+ public:
+  constexpr Next() = default;
+  Function* find(const char* name) {
+    Function* found = found_.load(std::memory_order_relaxed);
+    if (found == nullptr) found_ = found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+    return found;
+  }
+
+ private:
+  std::atomic<Function*> found_ = nullptr;
+};
+
+// Of a file of the stagers; fails as the call that has not found it where there is none.
+inline int open_copy(const std::string& copy, int flags) {
+  return copy.empty() ? -1 : static_cast<int>(syscall(SYS_openat, AT_FDCWD, copy.c_str(), flags & ~(O_NOFOLLOW | O_DIRECT), 0));
+}
+
+}  // namespace glean::posix
