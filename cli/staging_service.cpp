@@ -73,6 +73,7 @@ staging::Answer StagingService::handle(const nlohmann::json& request, std::uint6
   const std::string ask = is_one ? request["ask"].get<std::string>() : "";
   if (ask == "join") return join(staging::join_request_from(request));
   if (ask == "begin") return begin(staging::begin_request_from(request));
+  if (ask == "take") return take(staging::take_request_from(request));
   if (ask == "status") return status();
   if (StagerFiles::knows(ask)) return files_there_.answer(ask, request, client);
   throw base::Error(base::Errc::unsupported, fmt::format("this staging service does not know what '{}' is", ask),
@@ -178,6 +179,7 @@ nlohmann::json StagingService::begin(const staging::BeginRequest& request) {
     throw base::Error(base::Errc::exists, fmt::format("the session {} has begun at this stager on {} already", request.session, host_));
   }
   job.neighbours = neighbours_of(job, request.doors);
+  job.places = request.places;
   start(job);
   return nlohmann::json::object();
 }
@@ -206,7 +208,7 @@ void StagingService::start(Job& job) {
 
 // In the thread of the job, which ends with it.
 void StagingService::run(Job& job) {
-  Ended ended{.session = job.asked.session, .label = job.asked.label, .files = {}, .problem = {}, .left_pool = {}};
+  Ended ended{.session = job.asked.session, .label = job.asked.label, .key = job.key(), .files = {}, .problem = {}, .left_pool = {}};
   try {
     run_connected(job, ended);
   } catch (const std::exception& error) {
@@ -222,15 +224,19 @@ void StagingService::run_connected(Job& job, Ended& ended) {
   service::StagerPlace place{.port = job.door->port(), .restart_seconds = job.asked.restart_seconds,
                              .key_mark = mark_of(session), .doors = job.neighbours};
   std::erase_if(place.doors, [&](const auto& each) { return each.first < job.self(); });
+  const double wait_for_place = staging::seconds_to_take_a_place(job.asked.restart_seconds);
   auto messages = transport::make_tcp_messages(std::move(*job.door), job.self(), job.tree(), job.neighbours,
                                                staging::key_of_job(options_.key, session),
                                                job.left ? job.asked.restart_seconds : options_.connect_seconds,
-                                               {.replaced_seconds = job.asked.restart_seconds, .not_waited_for = job.gone});
+                                               {.replaced_seconds = job.asked.restart_seconds,
+                                                .taken_over_seconds = job.asked.keeps ? wait_for_place : 0,
+                                                .not_waited_for = job.gone});
   auto left = std::exchange(job.left, std::nullopt);
   if (left) ended.left_pool = left->name();   // if it cannot go on
   auto staged = left ? std::make_unique<service::StagedJob>(std::move(*left), options_.directories, std::move(messages))
                      : std::make_unique<service::StagedJob>(
-                           service::StagedJob::Options{session, job.asked.label, job.plan, options_.directories, place},
+                           service::StagedJob::Options{session, job.asked.label, job.plan, options_.directories, place, job.asked.keeps,
+                                                       !job.taken_door.empty()},
                            std::move(messages));
   service::StagedJob& running = *staged;
   {
@@ -239,6 +245,7 @@ void StagingService::run_connected(Job& job, Ended& ended) {
     job.state = State::running;
     if (ends_soon_) running.end_soon();
   }
+  const auto search = search_for(job, running);
   if (!running.run()) ended.problem = running.problem().empty() ? "not all of it is done" : running.problem();
   ended.only_lacks_storage = running.only_lacks_storage();
 }
@@ -286,7 +293,7 @@ void StagingService::has_ended(Job& job, Ended ended) {
     left_.push_back({ended.left_pool, job.plan.pool_bytes, ended.files.kept, job.asked.stagers, ended.only_lacks_storage});
   }
   ended_threads_.push_back(std::move(job.thread));
-  jobs_.erase(ended.session);
+  jobs_.erase(ended.key);
   last_.push_back(std::move(ended));
   if (last_.size() > last_jobs_max) last_.pop_front();
   job_gone_.notify_all();

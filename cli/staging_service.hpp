@@ -23,6 +23,7 @@
 #include "service/staged_job.hpp"
 #include "staging/control_server.hpp"
 #include "staging/job_requests.hpp"
+#include "staging/place_search.hpp"
 #include "transport/tcp/messages.hpp"
 #include "wire/key.hpp"
 
@@ -83,19 +84,25 @@ class StagingService {
     std::map<int, std::string> neighbours;    // from then on
     std::set<int> gone;                       // neighbours that have left
     Clock::time_point since = Clock::now();   // of the join; of the begin from then on
+    std::optional<staging::JobPlaces> places;   // of a job that keeps: how another process takes a place
+    std::string taken_door;           // of a place that this process has taken of a stager that is lost; empty: it has its own
     std::optional<pool::Pool> left;           // by a process that was killed, in whose place this one is; until it runs
     std::unique_ptr<service::StagedJob> staged;
     std::thread thread;
     [[nodiscard]] int self() const { return asked.clients + asked.index; }
     [[nodiscard]] transport::Tree tree() const { return {asked.clients + asked.stagers, asked.stagers}; }
     [[nodiscard]] std::string name() const;
+    [[nodiscard]] std::string key() const { return taken_door.empty() ? asked.session : key_of_place(asked); }   // in jobs_
   };
+  [[nodiscard]] static std::string key_of_place(const staging::JoinRequest& asked) {
+    return asked.session + " " + std::to_string(asked.index);
+  }
   struct Files {
     std::uint64_t published = 0, failed = 0, open = 0;
     std::uint64_t kept = 0;   // in memory, because the storage of a stager refuses them
   };
   struct Ended {
-    std::string session, label;
+    std::string session, label, key;
     double seconds = 0;
     Files files;
     Bytes written_bytes = 0;
@@ -114,12 +121,14 @@ class StagingService {
   staging::Answer handle(const nlohmann::json& request, std::uint64_t client);
   nlohmann::json join(const staging::JoinRequest& request);
   nlohmann::json begin(const staging::BeginRequest& request);
+  nlohmann::json take(const staging::TakeRequest& request);
   [[nodiscard]] service::StagerPlace::KeyMark mark_of(const std::string& session) const;
   [[nodiscard]] std::unique_ptr<Job> job_of(pool::Pool left) const;
   [[nodiscard]] static std::map<int, std::string> neighbours_of(const Job& job, const std::map<int, std::string>& doors);
   void start(Job& job);
   void run(Job& job);
   void run_connected(Job& job, Ended& ended);
+  [[nodiscard]] std::unique_ptr<staging::PlaceSearch> search_for(const Job& job, service::StagedJob& running) const;
   static void give_back(Job& job, Ended& ended);
   void has_ended(Job& job, Ended ended);
 
@@ -146,7 +155,8 @@ class StagingService {
   std::mutex trying_;   // before the other one
   std::mutex mutex_;    // everything below
   std::condition_variable job_gone_;
-  std::map<std::string, std::unique_ptr<Job>> jobs_;   // by session
+  std::map<std::string, std::unique_ptr<Job>> jobs_;   // by session, and places that were taken by that and index
+  std::set<std::string> refused_places_;               // those that look for one ask the same processes, and get the same answers
   std::vector<std::thread> ended_threads_;
   std::vector<LeftPool> left_;
   std::deque<Ended> last_;   // the newest comes last

@@ -52,7 +52,8 @@ std::unique_ptr<StagingService::Job> StagingService::job_of(pool::Pool left) con
   auto job = std::make_unique<Job>();
   job->asked = {.session = text(header.session), .label = text(header.job), .clients = static_cast<int>(header.nodes - header.stagers),
                 .stagers = static_cast<int>(header.stagers), .index = static_cast<int>(header.node - (header.nodes - header.stagers)),
-                .chunk_bytes = header.chunk_bytes, .request_bytes = header.request_bytes, .restart_seconds = place.restart_seconds};
+                .chunk_bytes = header.chunk_bytes, .request_bytes = header.request_bytes, .restart_seconds = place.restart_seconds,
+                .keeps = header.keeps_until_durable != 0};
   job->plan = left.plan();
   job->neighbours = neighbours_of(*job, place.doors);
   for (const int client : nodes::Exchange::clients_that_have_left(left)) {

@@ -49,9 +49,12 @@ class Engine {
   void adopt_now();
   // Where other nodes are in the session too: the next of what they write, if any, and that it has arrived at its node. From
   // any thread. Local. Everyone of them is answered.
-  [[nodiscard]] std::optional<ExchangeBlock> next_block();
+  // `held`: nodes to which none goes now.
+  [[nodiscard]] std::optional<ExchangeBlock> next_block(const std::set<int>& held = {});
   enum class Answer { arrived, refused };
   void answered(const ExchangeBlock& block, Answer answer);
+  // That stager has lost what it had: what is kept until it is durable is sent there again.
+  void send_again(int node);
   // Or this: it is to be sent again, before what next_block() would return next.
   void take_back(ExchangeBlock block);
   // The checksums of what this node has written of an output, when that is durable, and what it has found out of its steps, for the node

@@ -2,6 +2,7 @@
 //
 // What this node has captured and another one writes, until the exchange sends it; and checksums of what it has written, and what it has
 // found out of it.
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -16,12 +17,14 @@ constexpr std::uint64_t kept_in_the_way_max_ns = 1'000'000'000;   // ranks of ot
 
 }  // namespace
 
-std::optional<ExchangeBlock> Engine::next_block() {
+std::optional<ExchangeBlock> Engine::next_block(const std::set<int>& held) {
   const std::lock_guard lock(mutex_);
   auto& queue = blocks_.queue;
-  if (queue.empty() || (queue.front().spilled_by && !queue.front().is_read())) return std::nullopt;
-  ExchangeBlock block = std::move(queue.front());
-  queue.pop_front();
+  const auto next = std::find_if(queue.begin(), queue.end(), [&](const ExchangeBlock& each) { return !held.contains(each.node); });
+  if (next == queue.end() || (next->spilled_by && !next->is_read())) return std::nullopt;
+  ExchangeBlock block = std::move(*next);
+  queue.erase(next);
+  if (OutputDrain* const output = find(block.output)) output->block_leaves();
   if (block.spilled_by) {
     --blocks_.read;
     ++read_and_sent_;
@@ -36,15 +39,27 @@ void Engine::answered(const ExchangeBlock& block, Answer answer) {
     pool::futex_signal(pool_.header().work);   // the next can be read
   }
   OutputDrain* output = find(block.output);
-  if (output == nullptr || answer == Answer::refused) return;
-  output->arrived(block);
+  if (output == nullptr) return;
+  output->block_is_back();
+  if (answer == Answer::arrived) output->arrived(block);
   after_change(*output);
+}
+
+void Engine::send_again(int node) {
+  const std::lock_guard lock(mutex_);
+  for (auto it = outputs_.begin(); it != outputs_.end();) {
+    OutputDrain& output = *(it++)->second;
+    output.send_again(node);
+    after_change(output);
+  }
 }
 
 void Engine::take_back(ExchangeBlock block) {
   const std::lock_guard lock(mutex_);
   if (block.spilled_by) --read_and_sent_;
-  if (find(block.output) == nullptr) return;
+  OutputDrain* const output = find(block.output);
+  if (output == nullptr) return;
+  output->block_is_back();
   if (block.spilled_by) ++blocks_.read;
   blocks_.queue.push_front(std::move(block));
 }

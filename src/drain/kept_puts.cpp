@@ -13,10 +13,16 @@ constexpr std::uint32_t full_share = 4;   // of the chunks; when more than one i
 
 }  // namespace
 
-void KeptPuts::keep(std::uint64_t step, const TakenRecord& taken) {
+void KeptPuts::keep(std::uint64_t step, const Kept& kept) {
   const auto& variables = output_.description.layout.variables;
   const bool is_filled = std::any_of(variables.begin(), variables.end(), [](const auto& variable) { return variable.fill; });
-  records_[is_filled ? no_step : step].push_back(taken);
+  records_[is_filled ? no_step : step].push_back(kept);
+}
+
+std::vector<KeptPuts::Kept> KeptPuts::take_all() {
+  std::vector<Kept> all;
+  for (const auto& [step, records] : std::exchange(records_, {})) all.insert(all.end(), records.begin(), records.end());
+  return all;
 }
 
 void KeptPuts::look() {
@@ -30,7 +36,7 @@ void KeptPuts::look() {
 void KeptPuts::release(std::uint64_t last_step) {
   while (!records_.empty() && records_.begin()->first <= last_step) {
     const auto records = records_.extract(records_.begin());
-    for (const TakenRecord& each : records.mapped()) output_.retire(each);
+    for (const Kept& each : records.mapped()) output_.retire(each.taken);
   }
 }
 

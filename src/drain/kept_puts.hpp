@@ -18,7 +18,13 @@ class KeptPuts {
 
   // It is at the stagers, all of it. An output with fill values is kept as a whole until it is published: which elements nobody has put
   // only all of its puts together say.
-  void keep(std::uint64_t step, const TakenRecord& taken);
+  struct Kept {
+    TakenRecord taken;
+    std::uint64_t number = 0;   // as PendingPiece has it
+  };
+  void keep(std::uint64_t step, const Kept& kept);
+  // All of it: what is not sent again is to be kept again.
+  [[nodiscard]] std::vector<Kept> take_all();
   [[nodiscard]] bool is_empty() const { return records_.empty(); }
   // Gives back what is durable by now. Where much of the pool is in use, stagers are asked for more of it.
   void look();
@@ -35,7 +41,7 @@ class KeptPuts {
   void ask_for_durable_steps();
 
   DrainedOutput& output_;
-  std::map<std::uint64_t, std::vector<TakenRecord>> records_;   // by the step with which they go
+  std::map<std::uint64_t, std::vector<Kept>> records_;   // by the step with which they go
   bool has_warned_ = false;
 };
 

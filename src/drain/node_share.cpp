@@ -55,6 +55,16 @@ void NodeShare::hand_over(PendingPiece& pending, std::uint64_t window, Extent by
   block.file_bytes += bytes.size();
 }
 
+void NodeShare::begin_again(int node, const std::function<PendingPiece*(const pool::Record*)>& piece_of) {
+  told_.clear();
+  std::erase_if(blocks_.queue, [&](const ExchangeBlock& block) {
+    if (block.output != output_.key || block.node != node || block.spilled_by) return false;   // spilled: a thread may just read it
+    --unsent_[step_of(block.step)];
+    if (PendingPiece* const pending = piece_of(block.record)) pending->unwritten_bytes -= block.file_bytes;
+    return true;
+  });
+}
+
 // Records of a put follow each other in the journal of its rank, and no other put into the step has its box.
 bool NodeShare::is_first_to(const ExchangeBlock& block) {
   Told& told = told_[block.job_rank];

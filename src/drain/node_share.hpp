@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +28,9 @@ class NodeShare {
   [[nodiscard]] bool is_mine(std::uint64_t window);
   // Sends what another node writes there. `bytes`: of the piece, in the window.
   void hand_over(PendingPiece& pending, std::uint64_t window, Extent bytes);
+  [[nodiscard]] bool is_of(std::uint64_t window, int node) { return writers_ && writers_->node_of(window) == node; }
+  // All that is that node's will be handed over again: what waits to be sent there need not wait any more.
+  void begin_again(int node, const std::function<PendingPiece*(const pool::Record*)>& piece_of);
   // It is where it is written.
   void arrived(const ExchangeBlock& block);
   // A node that was killed before it knew that something had arrived sends it again.

@@ -147,6 +147,18 @@ void OutputDrain::arrived(const ExchangeBlock& block) {
   if (PendingPiece* const pending = work_.find(block.record)) part_written(*pending, block.file_bytes);
 }
 
+void OutputDrain::send_again(int node) {
+  const bool is_raw = output_.is_sent() && output_.description.is_bytes && output_.pool.header().keeps_until_durable != 0;
+  if (!life_.is_writing() || !(is_raw || output_.is_kept_until_durable())) return;
+  const pool::SlotNodes& nodes = output_.slot.nodes;
+  if (is_raw || nodes.kept_from_step.load(std::memory_order_acquire) > nodes.job_steps_synchronized.load(std::memory_order_acquire)) {
+    const char* const why = is_raw ? "nodes keep only what programs write that use the library" : "the pool had no room to keep all of it";
+    return life_.fail(base::Error(base::Errc::io, "'" + output_.trace.path + "': a stager is lost with what it had of it, and " + why,
+                                  is_raw ? "" : "raise pool.budget"));
+  }
+  order_->send_again(node);
+}
+
 void OutputDrain::synchronized(const Job& job) {
   is_synchronizing_ = false;
   output_.steps.synchronized = std::max(output_.steps.synchronized, job.steps);
@@ -211,6 +223,8 @@ void OutputDrain::write() {
     order_->tell_nodes();
     nodes_->tell_sent(!order_->lacks_writes());
   }
+  // Others may just say again how far they are, to a stager that has begun anew.
+  if (is_published_elsewhere() && work_.in_flight() == 0) return published();
   const std::uint64_t all_steps = nodes_ ? nodes_->steps_ended() : steps.complete;
   const bool is_whole = steps.written == steps.staged && steps.staged == steps.complete && steps.complete == all_steps;
   if (output_.all_closed && !order_->lacks_writes() && is_whole) complete();
@@ -231,13 +245,20 @@ void OutputDrain::complete() {
   if (nodes_) {
     if (output_.is_elsewhere()) output_.trace.state = "staged";
     if (slot.nodes.part_durable.exchange(1) == 0) pool::futex_signal(output_.pool.header().progress);
-    if (!output_.publishes() && slot.nodes.job_published.load(std::memory_order_acquire) != 0) return published();
+    if (is_published_elsewhere()) return published();
     if (!output_.publishes() || slot.nodes.job_parts_durable.load(std::memory_order_acquire) == 0) return;
   } else if (!order_->may_publish()) {
     return;
   }
   life_.move_on(Life::publishing);
   work_.queue(Job::Kind::publish);
+}
+
+// And this node has done its part. What is on its way from here then goes to a stager that needs none of it.
+bool OutputDrain::is_published_elsewhere() const {
+  const pool::SlotNodes& nodes = output_.slot.nodes;
+  return nodes_ != nullptr && !output_.publishes() && nodes.part_durable.load(std::memory_order_acquire) != 0 &&
+         nodes.job_published.load(std::memory_order_acquire) != 0 && (!output_.is_kept_until_durable() || blocks_away_ == 0);
 }
 
 void OutputDrain::drop_everything() {
@@ -253,6 +274,10 @@ void OutputDrain::drop_everything() {
 
 void OutputDrain::published() {
   output_.trace.steps = output_.steps.written;
+  if (output_.is_kept_until_durable()) {   // what was to be sent again
+    work_.drop();
+    work_.retire_all();
+  }
   log_.release(no_step);
   kept_.release_all();
   life_.published();

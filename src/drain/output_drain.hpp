@@ -37,6 +37,10 @@ class OutputDrain {
   void synchronized(const Job& job);
   void published();
   void arrived(const ExchangeBlock& block);   // where it is written
+  void block_leaves() { ++blocks_away_; }
+  void block_is_back() { --blocks_away_; }   // answered or not
+  // That stager has lost all that it had, and its place begins with nothing.
+  void send_again(int node);
   void discard_file() noexcept;         // without the lock
   void finish_failed();                 // all ranks have left it, or the drain ends
   // Counts values out of range, and fails the output where the rule says so.
@@ -61,6 +65,7 @@ class OutputDrain {
   void step();
   void write();
   void complete();
+  [[nodiscard]] bool is_published_elsewhere() const;
   void part_written(PendingPiece& pending, Bytes bytes);
   void drop_everything();
 
@@ -76,6 +81,7 @@ class OutputDrain {
   std::vector<TakenRecord> unread_;     // that came while the nodes decided whether the output is kept
   bool is_judged_ = false;              // ranks are gone
   bool is_synchronizing_ = false;
+  int blocks_away_ = 0;                 // to other nodes, which read them from the pool
 };
 
 }  // namespace glean::drain

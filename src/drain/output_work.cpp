@@ -53,6 +53,20 @@ void OutputWork::gather(PendingPiece& pending) {
   }
 }
 
+void OutputWork::gather_again(PendingPiece& pending, int node) {
+  Bytes before = 0;
+  for (std::optional<Bytes> at = pending.piece.file_extent().begin; at;) {
+    const std::uint64_t index = *at / request_bytes_;
+    const Bytes window_end = (index + 1) * request_bytes_, up_to_end = pending.piece.bytes_before(window_end);
+    if (output_.nodes->is_of(index, node)) {
+      pending.unwritten_bytes += up_to_end - before;
+      output_.nodes->hand_over(pending, index, {before, up_to_end});
+    }
+    before = up_to_end;
+    at = before == pending.piece.file_bytes() ? std::nullopt : pending.piece.next_byte(window_end);
+  }
+}
+
 std::uint64_t OutputWork::gather_fill(const store::VariableLayout& variable, Extent extent, std::uint64_t step) {
   std::uint64_t windows = 0;
   for (std::uint64_t index = extent.begin / request_bytes_; index * request_bytes_ < extent.end; ++index) {

@@ -31,6 +31,12 @@ class OutputWork {
   void keep(std::unique_ptr<PendingPiece> pending);
   // Puts the piece into the windows that this node writes, and hands the rest over to other nodes.
   void gather(PendingPiece& pending);
+  // Hands over what that node writes of it once more.
+  void gather_again(PendingPiece& pending, int node);
+  template <class Each>
+  void for_each_piece(Each each) {
+    for (auto& [record, pending] : pieces_) each(*pending);
+  }
   // Gathers what is filled. Returns how many windows that are.
   std::uint64_t gather_fill(const store::VariableLayout& variable, Extent extent, std::uint64_t step);
   [[nodiscard]] Bytes waiting_bytes() const { return waiting_bytes_; }   // of the file: put or to be filled, not written

@@ -23,6 +23,7 @@ struct PendingPiece : store::TypedPiece, TakenRecord {
   int job_rank = 0;   // that has put it
   std::uint64_t step = 0;
   Bytes unwritten_bytes = 0;   // of the file
+  std::uint64_t number = 0;    // in the order in which records of the output were taken
 
   [[nodiscard]] store::PutElements elements() const {
     return {pool::box_of(*record), record->first_element, static_cast<mesh::Type>(record->memory_type), job_rank, step};

@@ -37,12 +37,9 @@ void Steps::on_put(const TakenRecord& taken) {
   output_.consumers.saw(output_, taken);
   const bool in_file = record.state != pool::RecordState::live || record.place == pool::PayloadPlace::file;
   if (in_file || is_undone(record.step)) return take_kept(taken);
-  const auto convert = store::converter(memory, variable.external, variable.stored);
-  if (convert == nullptr) refuse();
-  auto pending = std::make_unique<PendingPiece>(PendingPiece{
-      {store::Piece(variable, record_of(variable, record.step), box, record.first_element, record.elements), &variable, convert,
-       record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr, mesh::size_of(memory)},
-      taken, output_.pool.job_rank(record, taken.journal->rank()), record.step, 0});
+  auto pending = piece_of(taken);
+  if (pending == nullptr) refuse();
+  pending->number = taken_++;
   const LoggedPut put = logged_put(output_.pool, record, taken.journal->rank());
   if (record.origin != pool::Origin::node) cover(put);
   if (record.first_element == 0) work_.need(box.elements() * mesh::size_of(variable.external));
@@ -53,6 +50,19 @@ void Steps::on_put(const TakenRecord& taken) {
   reach(put, pending->piece);
   output_.saw_capture(record);
   work_.keep(std::move(pending));
+}
+
+// None: no such put can be.
+std::unique_ptr<PendingPiece> Steps::piece_of(const TakenRecord& taken) const {
+  const pool::Record& record = *taken.record;
+  const auto& variable = output_.description.layout.variables[record.variable];
+  const auto memory = static_cast<mesh::Type>(record.memory_type);
+  const auto convert = store::converter(memory, variable.external, variable.stored);
+  if (convert == nullptr) return nullptr;
+  const store::Piece piece(variable, record_of(variable, record.step), pool::box_of(record), record.first_element, record.elements);
+  const std::byte* const payload = record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr;
+  return std::make_unique<PendingPiece>(PendingPiece{{piece, &variable, convert, payload, mesh::size_of(memory)},
+                                                     taken, output_.pool.job_rank(record, taken.journal->rank()), record.step});
 }
 
 Coverage& Steps::coverage(std::uint32_t variable, std::uint64_t step) {
@@ -163,7 +173,7 @@ void Steps::fill(std::uint32_t variable, std::uint64_t step) {
 
 void Steps::written(PendingPiece& pending) {
   --unwritten_[pending.step];
-  if (output_.is_kept_until_durable()) return kept_.keep(pending.step, pending);
+  if (output_.is_kept_until_durable()) return kept_.keep(pending.step, {pending, pending.number});
   const std::uint32_t variable = pending.record->variable;
   const bool is_known = pending.record->origin == pool::Origin::node;   // by the first of its put
   const bool is_needed = pending.variable->fill || pending.step >= output_.steps.staged;

@@ -35,11 +35,13 @@ class Steps final : public WriteOrder {
   void filled(std::uint64_t step) override { --unwritten_[step]; }
   void finish() override;
   void drop() override;
+  void send_again(int node) override;
   [[nodiscard]] bool has_promise() const override;
   [[nodiscard]] bool shares_file() const override { return output_.description.ranks_write || output_.nodes != nullptr; }
 
  private:
   // -- what was put
+  [[nodiscard]] std::unique_ptr<PendingPiece> piece_of(const TakenRecord& taken) const;
   Coverage& coverage(std::uint32_t variable, std::uint64_t step);
   void cover(const LoggedPut& put);   // throws overlap
   void reach(const LoggedPut& put, const store::Piece& piece);
@@ -74,6 +76,7 @@ class Steps final : public WriteOrder {
   std::vector<std::unique_ptr<store::VariableLayout>> zeros_;   // for what is undone
   std::optional<PartBoxes> part_boxes_;                         // where the output is one of several files
   bool fixed_filled_ = false;
+  std::uint64_t taken_ = 0;   // records
 };
 
 }  // namespace glean::drain

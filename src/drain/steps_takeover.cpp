@@ -22,6 +22,26 @@ void Steps::take_over() {
   }
 }
 
+// In the order in which it was put: of each put that node has to know the first part, which says where no holes are.
+void Steps::send_again(int node) {
+  output_.nodes->begin_again(node, [&](const pool::Record* record) { return work_.find(record); });
+  std::map<std::uint64_t, PendingPiece*> pieces;
+  work_.for_each_piece([&](PendingPiece& pending) { pieces[pending.number] = &pending; });
+  for (const KeptPuts::Kept& kept : kept_.take_all()) {
+    auto pending = piece_of(kept.taken);
+    pending->number = kept.number;
+    pieces[kept.number] = pending.get();
+    ++unwritten_[pending->step];
+    work_.keep(std::move(pending));
+  }
+  for (const auto& [number, pending] : pieces) {
+    work_.gather_again(*pending, node);
+    if (pending->unwritten_bytes != 0) continue;
+    written(*pending);   // nothing of it is there
+    work_.forget(*pending);
+  }
+}
+
 void Steps::look(const pool::RanksOfOutput&) { take_inherited(); }   // only now it can be told what of it has to be undone
 
 void Steps::take_inherited() {

@@ -45,6 +45,8 @@ class WriteOrder {
   // The output has failed: what was taken is given back.
   virtual void drop() = 0;
   virtual void tell_nodes() {}
+  // That node has lost what was sent there: what is kept of it goes there again.
+  virtual void send_again(int /*node*/) {}
 
   // -- what is promised
   // Some of the file was said to be durable.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "nodes/exchange.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -55,7 +52,8 @@ int publisher_of(const pool::Pool& pool, pool::OutputKey key) {
 Exchange::Exchange(pool::Pool& pool, drain::Engine& engine, transport::Messages& messages, transport::Messages* blocks)
     : pool_(pool), engine_(engine), all_{messages}, self_(messages.self()), tree_(tree_of(pool, messages)), parent_(tree_.parent_of(self_)),
       children_(tree_.children_of(self_)),
-      recorder_(pool, static_cast<int>(pool.header().ranks), 0, [] { return std::string(); }) {
+      recorder_(pool, static_cast<int>(pool.header().ranks), 0, [] { return std::string(); }),
+      keeps_(tree_.stagers() != 0 && pool.header().keeps_until_durable.load(std::memory_order_acquire) != 0) {
   if (blocks != nullptr) apart_.emplace(Lane{*blocks});
   for (std::size_t slot = 0; slot < over_.size(); ++slot) {
     const std::uint64_t word = pool.header().place.ended[slot].load(std::memory_order_acquire);
@@ -124,6 +122,7 @@ bool Exchange::progress() {
   const std::lock_guard lock(mutex_);
   if (stopped_) return false;
   if (!leaves_) take_up_outputs();
+  if (places_) look_for_places();
   bool moved = move(all_);
   if (leaves_ || stopped_) return moved;
   if (!apart_) moved = send_blocks() || moved;
@@ -152,7 +151,7 @@ bool Exchange::move(Lane& lane) {
 bool Exchange::send_blocks() {
   bool moved = false;
   while (on_their_way_.size() < blocks_in_flight) {
-    auto block = engine_.next_block();
+    auto block = engine_.next_block(held_);
     if (!block) break;
     const std::uint64_t number = ++tokens_;
     BlockHead head;
@@ -213,7 +212,10 @@ void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
     }
     case MessageKind::job_progress: {
       const auto said = head_of<ProgressHead>(head);
-      if (SharedOutput* output = find(said.job_output)) apply(*output, said.progress);
+      // What was said before this stager has begun anew is not true of it.
+      if (SharedOutput* output = find(said.job_output); output != nullptr && said.progress.begun_anew >= begun_anew_) {
+        apply(*output, said.progress);
+      }
       return;   // never early: it is said when all nodes have added the output
     }
     case MessageKind::failure: {
@@ -227,6 +229,9 @@ void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
     case MessageKind::answer: return on_answer(head_of<AnswerHead>(head));
     case MessageKind::opened: return on_opened(peer, head_of<OpenedHead>(head));
     case MessageKind::again: return ask_again();
+    case MessageKind::place: return on_place(peer, head_of<PlaceHead>(head));
+    case MessageKind::heard: return on_heard(head_of<HeardHead>(head));
+    case MessageKind::ended: return on_ended(head_of<EndedHead>(head));
     case MessageKind::leaves:
     case MessageKind::end: return on_farewell(peer, head_of<MessageKind>(head));
   }
@@ -265,7 +270,7 @@ bool Exchange::take_in_block(Lane& lane, Incoming& next, bool& lacks_room) {
   if (head.body_bytes > pool_.header().chunk_bytes) throw base::Error(base::Errc::io, "a message of another node is too long");
   Receiving receiving;
   std::byte* target = nullptr;
-  const bool wanted = wants(head.job_output);
+  const bool wanted = wants(head.job_output) && !is_done_here(head.job_output);
   if (wanted && !lacks_room) receiving.held = recorder_.try_hold(head.body_bytes, head.dimensions);
   if (wanted && !receiving.held) {
     lacks_room = true;
@@ -330,13 +335,15 @@ void Exchange::commit(const Receiving& received) {
   } else if (received.held) {
     recorder_.drop_held(*received.held);
   }
-  all_.messages.send(received.incoming.peer, bytes_of(ReceiptHead{.taken = taken ? 1U : 0U, .number = head.number}));
+  const bool is_there = taken || is_done_here(head.job_output);
+  all_.messages.send(received.incoming.peer, bytes_of(ReceiptHead{.taken = is_there ? 1U : 0U, .number = head.number}));
 }
 
 // --- how far all nodes are
 
 NodeProgress Exchange::own_progress(const SharedOutput& output) const {
   NodeProgress mine = progress_of(pool_, output.key.slot);
+  mine.begun_anew = begun_anew_;
   if (output.sums_are != SharedOutput::SumsAre::there) mine.part_durable = 0;
   if (output.publisher != self_) mine.published = mine.removed = 0;
   if (output.was_published) mine.published = 1;   // its publisher may have left
@@ -377,6 +384,7 @@ bool Exchange::tell_progress() {
 
 // Nothing before all have said something: what is said is true of every node.
 bool Exchange::tell_progress(SharedOutput& output) {
+  if (!not_heard_.empty()) return false;   // clients may have said that all is sent, before they knew that it is to be sent again
   NodeProgress progress = own_progress(output);
   for (const auto& [child, said] : output.children) {
     if (!said && gone_.contains(child)) continue;   // it had no need of the output any more
@@ -409,7 +417,8 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   set(slot.nodes.job_steps, of_all.steps_sent);
   set(slot.nodes.job_steps_ended, of_all.steps_ended);
   set(slot.nodes.job_steps_begun, of_all.steps_begun);
-  set(slot.nodes.job_steps_synchronized, of_all.steps_synchronized);
+  // They stay durable when a stager begins anew.
+  set(slot.nodes.job_steps_synchronized, std::max(of_all.steps_synchronized, slot.nodes.job_steps_synchronized.load()));
   set(slot.nodes.job_records, of_all.records);
   set(slot.nodes.job_highest_end, of_all.highest_end);
   set(slot.nodes.job_parts_durable, of_all.part_durable);
@@ -429,21 +438,6 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
     all_.messages.send(child, bytes_of(ProgressHead{.kind = MessageKind::job_progress, .job_output = output.job_output,
                                                 .progress = of_all}));
   }
-}
-
-std::string Exchange::diagnose() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string> texts;
-  if (!on_their_way_.empty()) {
-    std::map<int, int> unanswered;
-    for (const auto& [number, block] : on_their_way_) ++unanswered[block.node];
-    for (const auto& [node, count] : unanswered) {
-      texts.push_back(fmt::format("node {} has not taken {} of this node's exchange blocks", node, count));
-    }
-  }
-  const std::size_t waiting = all_.incoming.size() + (apart_ ? apart_->incoming.size() : 0);
-  if (waiting != 0) texts.push_back(fmt::format("{} exchange blocks of other nodes wait for room in the pool", waiting));
-  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 }  // namespace glean::nodes

@@ -19,6 +19,7 @@
 
 #include "drain/engine.hpp"
 #include "nodes/heads.hpp"
+#include "nodes/places.hpp"
 #include "pool/journal.hpp"
 #include "transport/messages.hpp"
 
@@ -70,6 +71,11 @@ class Exchange {
   [[nodiscard]] bool have_clients_left() const;
   // This stager has the place of one that was killed: the stagers below it may not have heard all that it had to say. After serve().
   void go_on();
+  // -- exchange_taken_over.cpp: where nodes keep what is not durable, and another process may take the place of a stager that is lost
+  // How this node finds such a process. Before anything comes.
+  void find_places_with(Places places);
+  // This stager has such a place, and nothing of what the process before had: it gets all of it again. After serve().
+  void begin_anew();
   // Which clients had said to that one that they leave. Local.
   [[nodiscard]] static std::set<int> clients_that_have_left(const pool::Pool& pool);
   // And what has become of an output that it had finished, and perhaps not told of. Local.
@@ -166,6 +172,17 @@ class Exchange {
   void ask_again();
   void has_ended(std::uint64_t job_output, const pool::OutputSlot* slot);
   void tell_end(int peer, const ProgressHead& said);
+  // -- exchange_taken_over.cpp
+  void begins_anew();
+  void look_for_places();
+  void on_lost(int peer);
+  void on_place(int from, const PlaceHead& head);
+  void send_again(const PlaceHead& head);
+  void on_heard(const HeardHead& head);
+  void on_ended(const EndedHead& head);
+  void tell_ends(int peer);
+  void tell_place(const PlaceHead& head, int except);
+  [[nodiscard]] bool is_done_here(std::uint64_t job_output);
   // -- exchange_staging.cpp
   using Description = std::shared_ptr<const std::vector<std::byte>>;
   struct Opening {
@@ -218,6 +235,11 @@ class Exchange {
   bool has_told_parent_ = false, ends_ = false, has_said_farewell_ = false;
   bool leaves_ = false;                            // of a client: it waits for its stager to note that
   std::vector<std::uint64_t> asked_;               // by rank of the node: the number of its last question that has left
+  const bool keeps_;                               // what is sent to stagers, until it is durable
+  std::optional<Places> places_;
+  std::set<int> held_;                             // of a client: lost stagers, to which nothing goes before it is known what they have
+  std::uint64_t begun_anew_ = 0;                   // of a stager that has
+  std::set<int> not_heard_;                        // then: clients that have not said that they send again
   std::uint64_t tokens_ = 0;
   bool waits_for_space_ = false;
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // That an output has failed on a node, or may have, told to all along the tree.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <utility>
 
 #include "nodes/exchange.hpp"
@@ -89,6 +92,21 @@ void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
   const bool is_word_of_root = failure == SharedOutput::Failure::refused && is_kept_by_stagers(*output) && peer == parent_;
   if (failure > output->told_of_failure || is_word_of_root) tell_of_failure(*output, failure, is_worse ? -1 : peer);
   pool::futex_signal(pool_.header().work);
+}
+
+std::string Exchange::diagnose() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> texts;
+  if (!on_their_way_.empty()) {
+    std::map<int, int> unanswered;
+    for (const auto& [number, block] : on_their_way_) ++unanswered[block.node];
+    for (const auto& [node, count] : unanswered) {
+      texts.push_back(fmt::format("node {} has not taken {} of this node's exchange blocks", node, count));
+    }
+  }
+  const std::size_t waiting = all_.incoming.size() + (apart_ ? apart_->incoming.size() : 0);
+  if (waiting != 0) texts.push_back(fmt::format("{} exchange blocks of other nodes wait for room in the pool", waiting));
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 }  // namespace glean::nodes

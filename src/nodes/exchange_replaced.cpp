@@ -29,6 +29,8 @@ void Exchange::notice_replaced() {
 void Exchange::on_replaced(int peer) {
   forget_what_came_from(peer);
   send_again_to(peer);
+  if (keeps_) on_lost(peer);
+  if (stopped_) return;
   for (SharedOutput& output : outputs_) tell_again(output, peer);
   if (parent_ == peer) {
     ask_again();
@@ -48,6 +50,9 @@ void Exchange::go_on() {
       if (tree_.is_stager(child)) tell_again(output, child);
     }
   }
+  if (!keeps_) return;
+  if (pool_.header().is_made_anew != 0) begins_anew();   // not all clients may have sent again what the process before lacked
+  else tell_place({.node = static_cast<std::uint32_t>(self_)}, -1);
 }
 
 void Exchange::forget_what_came_from(int peer) {
@@ -95,7 +100,13 @@ void Exchange::tell_again(SharedOutput& output, int peer) {
   child->second.reset();
   const auto opening = opening_.find(output.job_output);
   const int client = opening == opening_.end() ? 0 : opening->second.client;
-  send_opening(peer, {.job_output = output.job_output, .client = static_cast<std::uint32_t>(client)},
+  OpeningHead head{.job_output = output.job_output, .client = static_cast<std::uint32_t>(client)};
+  if (keeps_) {
+    head.is_again = 1;
+    head.is_done = output.heard && output.heard->part_durable != 0 ? 1 : 0;
+    if (output.heard) head.inode = slot.working_inode.load(std::memory_order_acquire);   // all had it open
+  }
+  send_opening(peer, head,
                std::make_shared<const std::vector<std::byte>>(pool::read_description(pool_, output.key).bytes));
   if (!output.heard) return;
   all_.messages.send(peer, bytes_of(ProgressHead{.kind = MessageKind::job_progress, .job_output = output.job_output,

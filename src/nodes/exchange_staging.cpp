@@ -28,9 +28,11 @@ void Exchange::ask_stagers(const SharedOutput& output) {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const pool::AtStagers now = slot.nodes.at_stagers.load(std::memory_order_acquire);
   const bool is_asked_for = now == pool::AtStagers::asked || now == pool::AtStagers::asked_for_new_file;
-  if (!is_asked_for || slot.error.load(std::memory_order_acquire) != 0) return;
+  const bool is_again = keeps_ && now == pool::AtStagers::open && slot.is_bytes.load(std::memory_order_acquire) == 0;
+  if (!(is_asked_for || is_again) || slot.error.load(std::memory_order_acquire) != 0) return;
   const OpeningHead head{.refuses_existing = now == pool::AtStagers::asked_for_new_file ? 1U : 0U, .job_output = output.job_output,
-                         .client = static_cast<std::uint32_t>(self_), .inode = slot.working_inode.load(std::memory_order_acquire)};
+                         .client = static_cast<std::uint32_t>(self_), .is_again = static_cast<std::uint16_t>(is_again ? 1 : 0),
+                         .inode = slot.working_inode.load(std::memory_order_acquire)};
   send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(pool::read_description(pool_, output.key).bytes));
 }
 
@@ -148,9 +150,14 @@ bool Exchange::open(const OpeningHead& head, const std::vector<std::byte>& descr
     if (parent_) all_.messages.send(*parent_, bytes_of(opened));
     return true;
   }
-  Openings::Asked asked{description, head.refuses_existing != 0, !parent_, head.job_output, head.inode};
+  Openings::Asked asked{description, head.refuses_existing != 0, !parent_, head.job_output, head.inode,
+                        head.is_again != 0, head.is_done != 0};
   try {
     const auto key = openings_->open(asked, recorder_);
+    if (asked.is_published) {
+      on_ended({.end = static_cast<std::uint32_t>(pool::OutputEnd::published), .job_output = head.job_output});
+      return true;
+    }
     if (!key) return false;
     pool_.slot(key->slot).nodes.job_output.store(head.job_output, std::memory_order_release);
     take_up(head.job_output, *key);

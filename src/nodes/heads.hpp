@@ -16,9 +16,10 @@ namespace glean::nodes {
 
 // The heads of messages. Nodes of one job are alike, so they go as they lie in memory.
 // progress: of a node and those below it, towards the root of the tree; job_progress: of all nodes, away from it.
-// opening, opened, leaves, end, again: between stagers and the nodes that they write for.
+// opening, opened, leaves, end, again, place, heard, ended: between stagers and the nodes that they write for.
 enum class MessageKind : std::uint32_t {
-  block = 1, receipt, progress, job_progress, failure, sums, question, answer, opening, opened, leaves, end, again
+  block = 1, receipt, progress, job_progress, failure, sums, question, answer, opening, opened, leaves, end, again,
+  place, heard, ended
 };
 
 struct BlockHead {
@@ -100,7 +101,9 @@ struct OpeningHead {
   std::uint32_t refuses_existing = 0;             // 1: a file of that name is an error
   std::uint64_t job_output = 0;
   std::uint64_t body_bytes = 0;                   // store::OutputDescription; 0: it follows the head
-  std::uint32_t client = 0, unused = 0;           // the node that asks
+  std::uint32_t client = 0;                       // the node that asks
+  std::uint16_t is_again = 0;                     // 1: another process may have had it open in the stager's place
+  std::uint16_t is_done = 0;                      // 1: and what this stager writes of it is durable
   std::uint64_t inode = 0;                        // of the file, where another process had it open in the stager's place; 0: none had
 };
 
@@ -118,6 +121,27 @@ struct OpenedHead {
 struct FarewellHead {
   MessageKind kind = MessageKind::leaves;
   std::uint32_t unused = 0;
+};
+
+// Of a job whose nodes keep what is not durable, from neighbour to neighbour: another process has the place of a stager. With `begun_anew`
+// it has nothing of what the one before had, and hears of each client that it sends that again.
+struct PlaceHead {
+  MessageKind kind = MessageKind::place;
+  std::uint32_t node = 0;
+  std::uint64_t begun_anew = 0;                   // when; 0: it has the pool
+};
+struct HeardHead {
+  MessageKind kind = MessageKind::heard;
+  std::uint32_t node = 0;                         // to it, along the tree
+  std::uint64_t begun_anew = 0;
+  std::uint32_t client = 0, unused = 0;           // from it, after the progress that it has by that
+};
+
+// To a stager that has begun anew, from above: how an output has ended.
+struct EndedHead {
+  MessageKind kind = MessageKind::ended;
+  std::uint32_t end = 0;                          // pool::OutputEnd
+  std::uint64_t job_output = 0;
 };
 
 template <class Head>

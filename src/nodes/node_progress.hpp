@@ -28,6 +28,7 @@ struct NodeProgress {
   // With stagers: what was written before it is all with them; is on the storage; and a rank wants it there.
   std::uint64_t sent_tick = 0, durable_tick = 0, wanted_durable_tick = 0;
   std::uint64_t written_bytes = 0;        // of all outputs; no news by itself
+  std::uint64_t begun_anew = 0;           // when a stager has last begun with nothing: what was said before is void; 0: none has
   std::uint32_t closed = 0;
   std::uint32_t part_durable = 0;
   std::uint32_t published = 0;            // said by the publisher alone, and so is
@@ -71,6 +72,7 @@ struct NodeProgress {
     any(synchronize_up_to, other.synchronize_up_to);
     any(records, other.records);
     any(highest_end, other.highest_end);
+    any(begun_anew, other.begun_anew);
     any(published, other.published);
     any(removed, other.removed);
     any(postponed, other.postponed);

@@ -21,6 +21,9 @@ class Openings {
     bool makes_file = false;              // this stager is the root: it chooses the names, and makes the file
     std::uint64_t job_output = 0;
     std::uint64_t inode = 0;              // of the file, where another process had it open in this stager's place; 0: none had
+    bool is_again = false;                // one may have had
+    bool is_done = false;                 // and all that this stager writes of it is durable
+    bool is_published = false;            // said by open(): it need not be opened, the file has its name already
   };
   // Opens the output on this stager: describes it in its pool, and has the drain open the file; a slot with an error says that it could
   // not. Nothing: there is no room for it now. Throws base::Error when it cannot be opened. Blocks for the storage.

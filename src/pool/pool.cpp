@@ -286,6 +286,8 @@ void clear(SlotNodes& nodes) {
   nodes.job_steps_synchronized = nodes.job_records = nodes.job_highest_end = 0;
   nodes.part_durable = nodes.job_closed = nodes.job_parts_durable = nodes.job_published = nodes.job_postponed = 0;
   nodes.at_stagers = AtStagers::no;
+  nodes.is_opened_anew = 0;
+  nodes.kept_from_step = 0;
   nodes.job_last_rank = nodes.job_open_rank = ~std::uint32_t{0};
 }
 

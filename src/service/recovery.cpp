@@ -419,9 +419,10 @@ std::vector<RecoveredPool> recover_nodes(const std::vector<std::string>& pools, 
       Session& session = sessions[name];
       session.nodes = nodes;
       session.stagers = stagers;
-      session.seen[node][process] = pool;
-      session.keeps = session.keeps || keeps != 0;
-      if (is_made_anew != 0) session.made_anew.insert(node);
+      session.keeps = session.keeps || (keeps != 0 && node < nodes - stagers);
+      // The one that it replaces may be there again, with its host.
+      if (is_made_anew != 0 && session.made_anew.insert(node).second) session.seen[node].clear();
+      if (is_made_anew != 0 || !session.made_anew.contains(node)) session.seen[node][process] = pool;
     }
   }
   for (const auto& [name, session] : sessions) recover_session(session, companions, calls, waiting, stagers_are_lost, results);

@@ -27,6 +27,8 @@ StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages
     : pool_(pool::Pool::create(new_pool_name(), options.plan, 0,
                                {options.session, messages->peers(), messages->self(), messages->tree().stagers()})) {
   note(pool_, options.place);
+  pool_.header().keeps_until_durable = options.keeps ? 1 : 0;
+  pool_.header().is_made_anew = options.is_anew ? 1 : 0;
   options.label.copy(pool_.header().job.data(), pool_.header().job.size() - 1);
   try {
     pool_.fault_in(0, 1);   // other jobs are in this process: memory that is not there is an error of this one, not a signal
@@ -34,6 +36,7 @@ StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages
       throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
     }
     begin(options.plan, options.directories, std::move(messages));
+    if (options.is_anew) node_->exchange().begin_anew();
   } catch (...) {
     pool_.remove();
     throw;
@@ -64,6 +67,8 @@ void StagedJob::begin(const plan::NodePlan& plan, const std::vector<std::string>
 }
 
 StagedJob::~StagedJob() = default;
+
+void StagedJob::wake() { pool::futex_signal(pool_.header().progress); }
 
 void StagedJob::end_soon() {
   ends_soon_.store(true);

@@ -28,6 +28,8 @@ class StagedJob {
     plan::NodePlan plan;
     std::vector<std::string> directories;   // where it may write
     StagerPlace place;
+    bool keeps = false;                     // the nodes of the job: what is not on the storage
+    bool is_anew = false;                   // in the place of a stager that is lost, with its pool
   };
   // Makes the pool. The messages are connected: their tree has the stagers, and this one's place in it. Throws base::Error.
   StagedJob(const Options& options, std::unique_ptr<transport::Messages> messages);
@@ -37,6 +39,10 @@ class StagedJob {
   StagedJob(const StagedJob&) = delete;
   StagedJob& operator=(const StagedJob&) = delete;
 
+  // How places of other stagers are found that are lost. Before run(); what it calls must live until that is over.
+  void find_places_with(nodes::Places places) { node_->exchange().find_places_with(std::move(places)); }
+  // Something was found. Any thread.
+  void wake();
   // Receives, writes and publishes until all clients have left and everything is done. False: what clients had sent of it is left in the
   // pool, because another node is lost, `end_soon` was called, or the storage of some stager refuses a file; `problem()` says why. Blocks.
   [[nodiscard]] bool run();

@@ -6,6 +6,7 @@
 #include "pool/published.hpp"
 #include "store/description.hpp"
 #include "store/posix/replaceable.hpp"
+#include "store/posix/unclosed.hpp"
 
 namespace glean::service {
 
@@ -36,13 +37,22 @@ std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder&
     description.names = names_of(description.names, asked.refuses_existing && asked.inode == 0);
     if (description.names.working_path == description.names.final_path) drain::forget_sums(calls_, description.names.final_path);
   }
+  const store::FileNames& names_now = description.names;
+  asked.is_published = asked.makes_file && asked.inode != 0 && names_now.working_path != names_now.final_path &&
+                       store::find_unclosed(names_now.final_path, asked.inode) == names_now.final_path;
+  if (asked.is_published) return std::nullopt;   // by the process before
   const auto key = claim_slot();
   if (!key) return std::nullopt;
   const auto names = description.encode_names(), layout = description.encode_layout();
   pool_.slot(key->slot).is_bytes = description.is_bytes ? 1 : 0;
-  if (asked.inode != 0 && !description.is_bytes) {   // the file is there, and must be that one
-    pool_.slot(key->slot).working_inode = asked.inode;
-    pool_.slot(key->slot).nodes.is_opened_anew = 1;
+  if (!description.is_bytes) {
+    pool::OutputSlot& slot = pool_.slot(key->slot);
+    slot.working_inode = asked.inode;   // the file is there, and must be that one
+    if (!asked.makes_file) slot.publishing_inode = asked.inode;   // the stager that publishes it may just have
+    // In a pool that was made anew a client may have sent something both before and after it knew that.
+    const bool is_anew = asked.inode != 0 || asked.is_again || pool_.header().is_made_anew != 0;
+    slot.nodes.is_opened_anew = is_anew ? 1 : 0;
+    slot.nodes.part_durable = asked.is_done && !asked.makes_file ? 1 : 0;
   }
   pool::mark_path(pool_.slot(key->slot), description.names.final_path);
   try {

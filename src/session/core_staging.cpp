@@ -38,6 +38,7 @@ void Core::join_stagers() {
     const WayToStagers way = way_to_stagers(nodes_->aggregators(), stagers_of_job_.get());
     auto messages = connect_to_stagers(*nodes_, way, deadline_seconds_, settings().staging.restart_seconds);
     exchange_ = std::make_unique<ExchangeThread>(*pool_, drain_->engine(), std::move(messages), nullptr, way.names);
+    if (way.places) exchange_->find_places(*way.places, way.key_of_service);
   }));
   files_of_stagers_ = session::files_of_stagers(comm_, stagers_of_job_.get(), settings().staging, deadline_seconds_);
   stagers_of_job_.reset();

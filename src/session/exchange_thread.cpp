@@ -80,6 +80,13 @@ ExchangeThread::~ExchangeThread() {
   thread_.join();
 }
 
+void ExchangeThread::find_places(const staging::JobPlaces& job, const wire::Key& key_of_service) {
+  search_ = std::make_unique<staging::PlaceSearch>(job, key_of_service, [this] { pool::futex_signal(pool_.header().progress); });
+  exchange().find_places_with({.seek = [this](int stager) { search_->begin(stager); },
+                               .end = [this](int stager) { search_->end(stager); },
+                               .take_found = [this] { return search_->found(); }});
+}
+
 void ExchangeThread::run() {
   pthread_setname_np(pthread_self(), "glean-nodes");
   const auto lost = caught([&] {

@@ -14,6 +14,7 @@
 #include "base/settings.hpp"
 #include "service/node.hpp"
 #include "session/nodes.hpp"
+#include "staging/place_search.hpp"
 
 namespace glean::session {
 
@@ -36,6 +37,8 @@ class ExchangeThread {
   ExchangeThread& operator=(const ExchangeThread&) = delete;
 
   [[nodiscard]] nodes::Exchange& exchange() { return node_->exchange(); }
+  // Where stagers write for nodes that keep what is not durable: places of those that are lost are looked for so.
+  void find_places(const staging::JobPlaces& job, const wire::Key& key_of_service);
   // Inside a call of the program: moves the blocks that go over MPI. Local, does not block.
   void move_blocks() { exchange().move_blocks(); }
   // Moves blocks as long as some move, 100 ms at most: other nodes may send as long as they put, and this one's program would stand still
@@ -51,6 +54,7 @@ class ExchangeThread {
 
   pool::Pool& pool_;
   std::string others_;
+  std::unique_ptr<staging::PlaceSearch> search_;
   std::unique_ptr<service::Node> node_;
   std::atomic<bool> ends_{false}, others_may_end_{false};
   std::thread thread_;

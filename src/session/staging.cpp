@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -41,6 +42,7 @@ auto StagersOfJob::ask(std::size_t index, Call call) {
 
 StagersOfJob::StagersOfJob(const base::StagingSettings& settings, double deadline_seconds)
     : deadline_seconds_(std::min(deadline_seconds, meeting_seconds)), restart_seconds_(settings.restart_seconds),
+      keeps_(settings.keep == base::StagingKeep::durable), address_file_(std::filesystem::absolute(settings.address).string()),
       key_(wire::find_key(key_file(settings))),
       stagers_(staging::read_address_file(settings.address)) {
   if (stagers_.empty()) throw base::Error(base::Errc::not_found, "'" + settings.address + "' names no stager", "`glean stage` starts one");
@@ -78,19 +80,27 @@ base::Bytes StagersOfJob::join(const std::string& session, const std::string& la
   key_of_job_ = staging::key_of_job(key_, session);
   for (std::size_t index = 0; index < clients_.size(); ++index) {
     const staging::JoinRequest request{session, label, clients, count(), static_cast<int>(index), chunk_bytes, request_bytes,
-                                       restart_seconds_};
+                                       restart_seconds_, keeps_};
     const auto answer =
         ask(index, [&] { return staging::join_answer_from(clients_[index]->ask(staging::to_json(request), deadline_seconds_)); });
     doors_.push_back(answer.door);
     chunk_bytes = std::min(chunk_bytes, answer.chunk_bytes);
   }
+  joined_ = {session, label, clients, count(), 0, chunk_bytes, request_bytes, restart_seconds_, keeps_};
   return chunk_bytes;
+}
+
+std::optional<staging::JobPlaces> StagersOfJob::places() const {
+  if (!keeps_ || restart_seconds_ == 0) return std::nullopt;
+  staging::JobPlaces places{joined_, doors_, {}, address_file_};
+  for (const staging::Stager& stager : stagers_) places.services.push_back(stager.addresses);
+  return places;
 }
 
 void StagersOfJob::begin() {
   const transport::Tree tree(nodes_ + count(), count());
   for (std::size_t index = 0; index < clients_.size(); ++index) {
-    staging::BeginRequest request{session_, {}};
+    staging::BeginRequest request{session_, {}, places()};
     const int self = tree.clients() + static_cast<int>(index);
     for (const int neighbour : tree.neighbours_of(self)) {
       if (neighbour > self) request.doors[neighbour] = doors_[static_cast<std::size_t>(neighbour - tree.clients())];
@@ -135,14 +145,22 @@ void broadcast_text(MPI_Comm comm, std::string& text) {
 WayToStagers way_to_stagers(MPI_Comm aggregators, const StagersOfJob* of_root) {
   WayToStagers way;
   std::string text;
+  std::string places;
   if (of_root != nullptr) {
+    if (const auto known = of_root->places()) {
+      places = staging::to_json(*known).dump();
+      way.key_of_service = of_root->key_of_service();
+    }
     way.key = of_root->key();
     way.names = of_root->names();
     for (const std::string& door : of_root->doors()) text += door + '\n';
   }
   broadcast_text(aggregators, text);
   broadcast_text(aggregators, way.names);
+  broadcast_text(aggregators, places);
   broadcast(aggregators, 0, way.key.data(), way.key.size());
+  broadcast(aggregators, 0, way.key_of_service.data(), way.key_of_service.size());
+  if (!places.empty()) way.places = staging::job_places_from(nlohmann::json::parse(places));
   way.doors = pieces(text, '\n');
   return way;
 }
@@ -157,7 +175,8 @@ std::unique_ptr<transport::Messages> connect_to_stagers(const Nodes& nodes, cons
     const std::map<int, std::string> neighbours = {{stager, way.doors[static_cast<std::size_t>(stager - tree.clients())]}};
     messages = transport::make_tcp_messages(transport::TcpDoor(), nodes.self(), tree, neighbours, way.key,
                                             std::min(deadline_seconds, meeting_seconds),
-                                            {.deadline_seconds = deadline_seconds, .replaced_seconds = restart_seconds});
+                                            {.deadline_seconds = deadline_seconds, .replaced_seconds = restart_seconds,
+                                             .taken_over_seconds = way.places ? staging::seconds_to_take_a_place(restart_seconds) : 0});
   }));
   return messages;
 }

@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "session/nodes.hpp"
 #include "staging/address_file.hpp"
 #include "staging/control_client.hpp"
+#include "staging/job_requests.hpp"
 #include "staging/remote_files.hpp"
 #include "transport/messages.hpp"
 #include "wire/key.hpp"
@@ -40,6 +42,8 @@ class StagersOfJob {
   [[nodiscard]] const std::vector<staging::Stager>& stagers() const { return stagers_; }
   // Below which they have files, and whether this host sees these, too.
   [[nodiscard]] const std::vector<staging::RemoteFiles::Directory>& directories() const { return directories_; }
+  // What it takes to take the place of one of them; none where the nodes do not keep what is not durable. After join().
+  [[nodiscard]] std::optional<staging::JobPlaces> places() const;
   // For messages about what is lost: which node of the job is which stager.
   [[nodiscard]] std::string names() const;
 
@@ -49,6 +53,9 @@ class StagersOfJob {
   [[nodiscard]] std::uint64_t inode_if_here(const std::string& directory);
 
   double deadline_seconds_, restart_seconds_;
+  bool keeps_;
+  std::string address_file_;
+  staging::JoinRequest joined_;
   wire::Key key_, key_of_job_{};
   std::vector<staging::Stager> stagers_;
   std::vector<std::unique_ptr<staging::ControlClient>> clients_;
@@ -63,6 +70,8 @@ struct WayToStagers {
   wire::Key key{};
   std::vector<std::string> doors;
   std::string names;
+  std::optional<staging::JobPlaces> places{};   // with the key of the service
+  wire::Key key_of_service{};
 };
 
 // What the root has of them, on all ranks of `aggregators`. Collective.

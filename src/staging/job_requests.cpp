@@ -35,7 +35,7 @@ std::string text_in(const nlohmann::json& json, const char* key) {
 nlohmann::json to_json(const JoinRequest& request) {
   return {{"ask", "join"}, {"session", request.session}, {"label", request.label}, {"clients", request.clients},
           {"stagers", request.stagers}, {"index", request.index}, {"chunk_bytes", request.chunk_bytes},
-          {"request_bytes", request.request_bytes}, {"restart_seconds", request.restart_seconds}};
+          {"request_bytes", request.request_bytes}, {"restart_seconds", request.restart_seconds}, {"keeps", request.keeps}};
 }
 
 nlohmann::json to_json(const JoinAnswer& answer) { return {{"door", answer.door}, {"chunk_bytes", answer.chunk_bytes}}; }
@@ -43,14 +43,26 @@ nlohmann::json to_json(const JoinAnswer& answer) { return {{"door", answer.door}
 nlohmann::json to_json(const BeginRequest& request) {
   nlohmann::json doors = nlohmann::json::object();
   for (const auto& [node, door] : request.doors) doors[std::to_string(node)] = door;
-  return {{"ask", "begin"}, {"session", request.session}, {"doors", doors}};
+  nlohmann::json json = {{"ask", "begin"}, {"session", request.session}, {"doors", doors}};
+  if (request.places) json["places"] = to_json(*request.places);
+  return json;
 }
+
+nlohmann::json to_json(const JobPlaces& places) {
+  return {{"join", to_json(places.join)}, {"doors", places.doors}, {"services", places.services}, {"address_file", places.address_file}};
+}
+
+nlohmann::json to_json(const TakeRequest& request) {
+  return {{"ask", "take"}, {"job", to_json(request.job)}, {"index", request.index}};
+}
+
+nlohmann::json taken_place(const std::string& door) { return {{"door", door}}; }
 
 JoinRequest join_request_from(const nlohmann::json& json) {
   JoinRequest request{.session = text_in(json, "session"), .label = text_in(json, "label"), .clients = get<int>(json, "clients"),
                       .stagers = get<int>(json, "stagers"), .index = get<int>(json, "index"),
                       .chunk_bytes = get<std::uint64_t>(json, "chunk_bytes"), .request_bytes = get<std::uint64_t>(json, "request_bytes"),
-                      .restart_seconds = get<double>(json, "restart_seconds")};
+                      .restart_seconds = get<double>(json, "restart_seconds"), .keeps = get<bool>(json, "keeps")};
   const bool is_possible = request.clients > 0 && request.clients <= nodes_max && request.stagers > 0 && request.stagers <= stagers_max &&
                            request.index >= 0 && request.index < request.stagers && request.chunk_bytes > 0 && request.request_bytes > 0 &&
                            request.restart_seconds >= 0 && request.restart_seconds <= restart_seconds_max;
@@ -72,8 +84,30 @@ BeginRequest begin_request_from(const nlohmann::json& json) {
     }
     request.doors[static_cast<int>(number)] = door;
   }
+  if (json.contains("places")) request.places = job_places_from(json["places"]);
   return request;
 }
+
+JobPlaces job_places_from(const nlohmann::json& json) {
+  JobPlaces places{.join = join_request_from(get<nlohmann::json>(json, "join")), .doors = get<std::vector<std::string>>(json, "doors"),
+                   .services = get<std::vector<std::vector<std::string>>>(json, "services"),
+                   .address_file = get<std::string>(json, "address_file")};
+  const auto stagers = static_cast<std::size_t>(places.join.stagers);
+  if (places.doors.size() != stagers || places.services.size() != stagers) {
+    throw base::Error(base::Errc::invalid_argument, "the request does not say where all stagers are");
+  }
+  return places;
+}
+
+TakeRequest take_request_from(const nlohmann::json& json) {
+  TakeRequest request{job_places_from(get<nlohmann::json>(json, "job")), get<int>(json, "index")};
+  if (request.index < 0 || request.index >= request.job.join.stagers) {
+    throw base::Error(base::Errc::invalid_argument, "the job has no such stager");
+  }
+  return request;
+}
+
+std::string taken_place_from(const nlohmann::json& json) { return get<std::string>(json, "door"); }
 
 wire::Key key_of_job(const wire::Key& of_service, const std::string& session) {
   return wire::derive_key(of_service, std::string(context) + session);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -48,6 +49,10 @@ class Messages {
   // Peers whose process has ended, where another one is to take the place: what was on the way to them and from them is gone, bodies too,
   // and what is sent from now on the new process gets. Each time is returned once.
   [[nodiscard]] virtual std::vector<int> take_replaced() { return {}; }
+  // The place of that neighbour, whose process has ended, is elsewhere now, as its TcpDoor::addresses() says: it is looked for there only.
+  virtual void look_at(int /*peer*/, const std::string& /*addresses*/) {}
+  // Another process has the place of that peer, which is no neighbour: take_replaced() returns it if that has not been noticed before.
+  virtual void has_another(int /*peer*/) {}
   // As far as is known the process of that peer, which is a neighbour, gets what is sent now.
   [[nodiscard]] virtual bool reaches(int /*peer*/) const { return true; }
   // A file that can be read when something may have come, or can go on, for a caller that would rather wait for that. None: it has to be

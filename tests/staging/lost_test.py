@@ -98,6 +98,49 @@ class Lost(StageTest):
         for stager in self.stagers:
             stager.process.send_signal(signal.SIGSTOP)
 
+    # --- another stager takes the place
+
+    def take_over(self, count, lost, stopped_at, lost_at, spare=False, **variables):
+        """From `stopped_at` on stagers take in nothing, and one is lost at `lost_at`: a step, or a file that appears in the end."""
+        with self.subTest(stagers=count, lost=lost, stopped_at=stopped_at, lost_at=lost_at, **variables):
+            self.setUp()
+            stagers = self.start(count)
+            job = self.job(GLEAN_STAGING_RESTART="1s", **variables)
+            if stopped_at is not None:
+                self.stop_at(job, stopped_at)
+            if isinstance(lost_at, int):
+                self.come_to(job, lost_at)
+            else:
+                self.come_to(job, END)
+                self.go()
+                wait_for((self.data / lost_at).exists, lost_at)
+            self.lose(stagers[lost])
+            left = [stager for stager in stagers if stager is not stagers[lost]]
+            for stager in left:
+                stager.process.send_signal(signal.SIGCONT)
+            if spare:
+                left.append(Service(self, "--job-memory", "8MiB", "--directory", self.data))
+            self.go()
+            self.assertEqual(job.wait(60), 0, self.said())
+            said = [stager.end() for stager in left]
+            self.assertEqual([status for _, status in said], [0] * len(left), said)
+            if isinstance(lost_at, int):
+                self.assertIn("the host of the one before is gone", "".join(text for text, _ in said))
+            self.assert_whole()
+            self.assertEqual(self.pools(), [])
+            self.doCleanups()
+
+    def test_another_stager_takes_the_place_and_the_job_goes_on(self):
+        self.take_over(2, 0, None, 3)
+        self.take_over(2, 1, None, 3)
+        self.take_over(3, 1, 2, 4, GLEAN_POOL_BUDGET="4MiB")
+        self.take_over(2, 0, 4, END_OF_SESSION)
+        self.take_over(2, 1, END, END_OF_SESSION)
+        self.take_over(2, 0, None, "filled.nc")
+
+    def test_a_service_that_is_started_elsewhere_takes_the_place_of_the_only_stager(self):
+        self.take_over(1, 0, 3, END, spare=True)
+
     # --- no stager takes the place
 
     def recover(self, count, lost, stopped_at, **variables):

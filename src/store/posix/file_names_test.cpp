@@ -167,6 +167,12 @@ TEST_F(ChooseNames, KeepsLongWorkingNamesShortEnoughAndDifferent) {
   EXPECT_NE(choose(directory_ / first).working_path, choose(directory_ / second).working_path);
 }
 
+TEST_F(ChooseNames, SaysWhatHasMadeAWorkingNameUnique) {
+  EXPECT_EQ(unique_in(choose(directory_ / "chk.glean-1.part.nc").working_path), "job7");
+  EXPECT_EQ(unique_in(choose(directory_ / std::string(250, 'x')).working_path), "job7");
+  EXPECT_EQ(unique_in(choose(directory_ / "chk.nc", false, Publish::in_place).working_path), "");
+}
+
 TEST(FileNames, LeaveRoomForTheWorkingFileInTheLengthOfAPath) {
   const TemporaryDirectory temporary;
   std::filesystem::path directory = temporary.string();

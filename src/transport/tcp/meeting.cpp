@@ -22,6 +22,11 @@ constexpr std::size_t receptions_at_once = 128;
 constexpr int look_again_ms = 20;   // whether another address is to be tried
 constexpr std::uint32_t meetings = Wakeups::meetings;
 
+bool is_same(const std::vector<Address>& some, const std::vector<Address>& others) {
+  return std::equal(some.begin(), some.end(), others.begin(), others.end(),
+                    [](const Address& one, const Address& other) { return text_of(one) == text_of(other); });
+}
+
 }  // namespace
 
 Meeting::Meeting(TcpDoor door, const Party& party, Wakeups& wakeups) : door_(std::move(door)), party_(party), wakeups_(wakeups) {
@@ -40,8 +45,13 @@ void Meeting::expect(int peer, const std::string& addresses, double deadline_sec
   if (peer < 0 || peer >= party_.peers || peer == party_.self) {
     throw base::Error(base::Errc::invalid_argument, fmt::format("node {} has no neighbour {} among {}", party_.self, peer, party_.peers));
   }
-  if (peer < party_.self) awaited_.try_emplace(peer, deadline_seconds);
-  else if (!searches_.contains(peer)) searches_.try_emplace(peer, Deadline(deadline_seconds), parse_addresses(addresses));
+  if (peer < party_.self) {
+    awaited_.try_emplace(peer, deadline_seconds);
+    return;
+  }
+  const auto search = searches_.find(peer);
+  if (search == searches_.end()) searches_.try_emplace(peer, Deadline(deadline_seconds), parse_addresses(addresses));
+  else if (!is_same(search->second.addresses, parse_addresses(addresses))) look_at(peer, addresses);   // another process has its place
 }
 
 std::map<int, Met> Meeting::progress() {
@@ -177,6 +187,11 @@ void Meeting::expect_another(int peer, double deadline_seconds) {
   std::vector<Address> addresses = given;
   if (counterpart.door) addresses.insert(addresses.begin(), *counterpart.door);
   searches_.try_emplace(peer, Deadline(deadline_seconds), std::move(addresses));
+}
+
+void Meeting::look_at(int peer, const std::string& addresses) {
+  const auto search = searches_.find(peer);
+  if (search != searches_.end()) search->second = Search(search->second.deadline, parse_addresses(addresses));
 }
 
 void Meeting::forget(int peer) {

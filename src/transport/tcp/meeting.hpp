@@ -43,6 +43,8 @@ class Meeting {
   [[nodiscard]] bool expects_again(int peer) const { return reconnections_.contains(peer); }
   // The process of that peer has ended: another one is to come until the deadline, as by expect(), at the same addresses.
   void expect_another(int peer, double deadline_seconds);
+  // One that is expected with a higher number is at these addresses, and no others.
+  void look_at(int peer, const std::string& addresses);
   // That peer may not come again.
   void forget(int peer);
   // Peers that were to come again, and whose process is gone. Each is returned once.

@@ -49,6 +49,14 @@ class TcpMessages final : public Messages {
   [[nodiscard]] Tree tree() const override { return tree_; }
   void let_go(int peer) override { may_end_.insert(peer); }
   [[nodiscard]] std::vector<int> take_replaced() override { return std::exchange(replaced_, {}); }
+  void look_at(int peer, const std::string& addresses) override {
+    if (to_be_replaced_.contains(peer)) meeting_.look_at(peer, addresses);
+  }
+  void has_another(int peer) override {
+    const auto link = links_.find(peer);
+    const bool is_broken = link != links_.end() && link->second.connection.has_begun() && !link->second.connection.is_up();
+    if (is_broken && !neighbours_.contains(peer)) is_gone(peer);
+  }
   [[nodiscard]] bool reaches(int peer) const override { return links_.at(peer).connection.is_up(); }
 
   void send(int peer, std::span<const std::byte> head, std::span<const std::byte> body, Token token) override {
@@ -169,6 +177,7 @@ class TcpMessages final : public Messages {
     }
     const auto now = Clock::now();
     for (auto& [peer, link] : links_) anyone_comes = mend(peer, link, now) || anyone_comes;
+    for (const int peer : std::exchange(lost_, {})) is_gone(peer);
     if (anyone_comes) {
       for (auto& [peer, met] : meeting_.progress()) begin(peer, std::move(met));
       for (const int peer : meeting_.take_gone()) is_gone(peer);
@@ -190,8 +199,12 @@ class TcpMessages final : public Messages {
     }
     const bool is_first = !link.broken_since;
     if (is_first) is_broken(link, connection.problem());
-    const double seconds_at_most = patience_.deadline_seconds / 2;   // calls that wait hear of it before they are over
+    const bool is_taken_over = patience_.taken_over_seconds != 0 && tree_.is_stager(peer);
+    // Calls that wait hear of it before they are over.
+    const double seconds_at_most = is_taken_over ? patience_.replaced_seconds : patience_.deadline_seconds / 2;
     if (std::chrono::duration<double>(now - *link.broken_since).count() > seconds_at_most) {
+      if (is_taken_over) lost_.push_back(peer);   // the caller looks at all links
+      if (is_taken_over) return false;
       lose(peer, fmt::format("{}, and for {:g} s there was no way to it", link.problem, seconds_at_most));
       return false;
     }
@@ -235,10 +248,10 @@ class TcpMessages final : public Messages {
     links_.erase(link);
     if (is_neighbour) {
       base::log(base::LogLevel::warning, "node {}: the process of node {} has ended; another one may take its place for {:g} s", self_,
-                peer, patience_.replaced_seconds);
+                peer, patience_.replaced_seconds + patience_.taken_over_seconds);
       links_.try_emplace(peer, completed_, patience_.silence_seconds);
       to_be_replaced_.insert(peer);
-      meeting_.expect_another(peer, patience_.replaced_seconds);
+      meeting_.expect_another(peer, patience_.replaced_seconds + patience_.taken_over_seconds);
     } else {
       meeting_.forget(peer);
     }
@@ -266,6 +279,7 @@ class TcpMessages final : public Messages {
   std::set<int> neighbours_, may_end_;
   std::set<int> to_be_replaced_;    // neighbours that are looked for
   std::vector<int> replaced_;
+  std::vector<int> lost_;           // that cannot be reached, and are not waited for any longer
   std::vector<Token> completed_;
   Wakeups wakeups_;
   Meeting meeting_;

@@ -40,6 +40,9 @@ struct TcpPatience {
   double deadline_seconds = 300;    // for a node that messages are to go to; half of it for one whose connection is broken
   double silence_seconds = 30;      // of the other side, after which a connection is taken as broken
   double replaced_seconds = 0;      // for another process in the place of a stager whose process has ended; 0: none comes
+  // For a process elsewhere to take the place after that, which look_at() tells; 0: none does. A stager that cannot be reached for
+  // replaced_seconds is then taken as ended.
+  double taken_over_seconds = 0;
   std::set<int> not_waited_for{};   // neighbours with lower numbers that may come, or not
 };
 
