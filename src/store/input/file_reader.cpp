@@ -21,6 +21,10 @@ constexpr ByteOrder native = std::endian::native == std::endian::big ? ByteOrder
 // Bytes between rows: from the page cache it takes no longer to copy a page too much than to call once more.
 constexpr Bytes copied_gap_most = 4 * base::KiB;
 constexpr Bytes fetched_at_once = base::MiB;
+// Of a long row the storage is asked for so much more than is read, so that it works while values are converted.
+constexpr Bytes fetched_ahead = 2 * base::MiB;
+// Of a longer row the kernel reads ahead better, in large folios; what it reads behind it counts for little then.
+constexpr Bytes asked_row_most = 8 * base::MiB;
 
 constexpr std::array<std::byte, 8> no_fill{};
 
@@ -70,17 +74,30 @@ class BoxRead {
   void read_row(std::uint64_t row) {
     std::byte* to = values_of(row);
     Bytes at = runs_.begin_of(row);
+    const Bytes row_end = at + runs_.row_bytes();
+    Bytes asked = row_end - at > asked_row_most ? row_end : at;
     for (std::uint64_t left = rows_.row_elements(); left != 0;) {
       const std::uint64_t until_whole_window = (window_bytes_ - at % window_bytes_) / arrival_.stored_size();
       const std::uint64_t count = std::min(left, std::max<std::uint64_t>(1, until_whole_window));
       const Bytes bytes = count * arrival_.stored_size();
       std::byte* const into = arrival_.keeps_size() ? to : window(bytes);
+      if (bytes < row_end - at) ask(row_end, at + fetched_ahead, asked);
       file_.read_with_zeros({into, bytes}, at);
       arrival_.convert(into, to, count);
       to += count * arrival_.memory_size();
       at += bytes;
       left -= count;
     }
+  }
+
+  // Has the storage asked up to `until`, and for nothing behind the row: the kernel reads ahead of requests that follow each other, which
+  // behind each of many rows would be others' data.
+  void ask(Bytes row_end, Bytes until, Bytes& asked) {
+    until = std::min(until, row_end);
+    if (until < asked + fetched_ahead / 4 && until < row_end) return;   // in large requests
+    if (until <= asked) return;
+    file_.will_need({asked, until});
+    asked = until;
   }
 
   void read_rows(std::uint64_t row, const RowRuns::Run& run) {

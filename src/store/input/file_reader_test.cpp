@@ -100,6 +100,30 @@ TEST_F(FileReading, AsksForNothingThatItReadsAtOnce) {
   EXPECT_TRUE(calls_.needed.empty());
 }
 
+TEST_F(FileReading, AsksForALongRowAheadAndForNothingBehindIt) {
+  variable_.shape = {2, 1000000};
+  std::vector<std::int32_t> values(1000000);
+
+  reader(256 * base::KiB).read(0, 0, {{0, 0}, {1, 1000000}}, mesh::Type::int32, reinterpret_cast<std::byte*>(values.data()));
+
+  Bytes end = 0;
+  for (const base::Extent& extent : calls_.needed) {
+    EXPECT_LE(extent.begin, end);
+    end = std::max(end, extent.end);
+  }
+  EXPECT_EQ(end, 4000000U);
+  EXPECT_EQ(values[999], 999);
+}
+
+TEST_F(FileReading, LeavesVeryLongRowsToTheKernel) {
+  variable_.shape = {3000000};
+  std::vector<std::int32_t> values(3000000);
+
+  reader(256 * base::KiB).read(0, 0, {{0}, {3000000}}, mesh::Type::int32, reinterpret_cast<std::byte*>(values.data()));
+
+  EXPECT_TRUE(calls_.needed.empty());
+}
+
 TEST_F(FileReading, ReadsInPartsWhatItReadsAtOnce) {
   variable_.shape = {10, 10};
   const mesh::Box box{{1, 1}, {8, 7}};

@@ -63,9 +63,12 @@ std::size_t InputFile::read(std::span<std::byte> into, base::Bytes offset) const
 
 void InputFile::will_need(base::Extent extent) const noexcept {
   if (source_) return;
-  constexpr base::Bytes at_once = 128 * base::KiB;   // of one request Linux fetches no more than it reads ahead
-  for (base::Bytes at = extent.begin; at < extent.end; at += at_once) {
-    calls_->will_need(descriptor_, static_cast<off_t>(at), static_cast<off_t>(std::min(at_once, extent.end - at)));
+  // Of one request Linux fetches what the device takes at once, or the file system reads ahead: at least `least`. So what may be left of
+  // a large one is asked for again, which costs next to nothing where it is on its way.
+  constexpr base::Bytes large = 512 * base::KiB, least = 128 * base::KiB;
+  for (base::Bytes at = extent.begin; at < extent.end; at += least) {
+    const base::Bytes end = std::min(extent.end, extent.begin + base::align_up(at + 1 - extent.begin, large));
+    calls_->will_need(descriptor_, static_cast<off_t>(at), static_cast<off_t>(end - at));
   }
 }
 
