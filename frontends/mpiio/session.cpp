@@ -61,10 +61,8 @@ void Session::begin() noexcept {
     auto core = std::make_shared<session::Core>(MPI_COMM_WORLD, std::map<std::string, std::string>{}, session::Core::Program::unmodified);
     auto* made = new Session(std::move(core));
     made->end_with_mpi();
-    if (made->core_->has_pool()) {
-      posix::begin_interposition(*made->core_);
-      posix::begin_gathering(*made->core_);
-    }
+    if (made->core_->has_pool()) posix::begin_interposition(*made->core_);
+    posix::begin_gathering(*made->core_);
     MPI_Comm parents = MPI_COMM_NULL;
     PMPI_Comm_get_parent(&parents);
     if (parents != MPI_COMM_NULL) is_connected();

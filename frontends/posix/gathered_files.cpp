@@ -2,6 +2,7 @@
 #include "gathered_files.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -32,7 +35,8 @@ constexpr std::size_t root_most = 128;
 
 // Never deleted: a thread may be in it.
 std::atomic<gather::Placing*> placing = nullptr;
-std::unique_ptr<gather::Gatherer> gatherer;   // of one rank of the node
+// Of one rank of the node. Never destroyed at an exit: a process that is forked has not its thread.
+std::atomic<gather::Gatherer*> gatherer = nullptr;
 
 // Descriptors by which this process has opened gathered files to write. Others are found closed by the gatherer.
 constexpr int descriptors_known = 65536, bits = 64;
@@ -90,7 +94,8 @@ std::string make_node_files(session::Core& core, const std::vector<gather::RuleT
   recover_left_files();
   gather::NodeSettings settings;
   settings.budget_bytes = core.gathered_bytes();
-  settings.spill_directory = core.settings().spill.directory;
+  const std::string& spill = core.settings().spill.directory;
+  if (!spill.empty()) settings.spill_directory = std::filesystem::absolute(spill).string();
   settings.node = core.nodes().self();
   settings.ranks = core.nodes().ranks();
   if (const char* run = std::getenv(base::run_directory_variable)) settings.run_directory = run;
@@ -102,6 +107,10 @@ std::string make_node_files(session::Core& core, const std::vector<gather::RuleT
 
 void begin_gathering(session::Core& core) {
   if (!core.settings().any_gathers()) return;
+  if (!core.has_pool()) {
+    if (core.rank() == 0) base::log(base::LogLevel::warning, "files of ranks are written as they are: the mode captures nothing");
+    return;
+  }
   const auto rules = usable_rules(core);
   if (rules.empty()) return;
   const session::Nodes& nodes = core.nodes();
@@ -118,7 +127,11 @@ void begin_gathering(session::Core& core) {
   const auto error = session::caught([&] {
     auto made = std::make_unique<gather::Placing>(gather::NodeFiles(root.data()), true);
     const std::vector<pid_t> ranks(processes.begin(), processes.end());
-    if (nodes.is_aggregator()) gatherer = std::make_unique<gather::Gatherer>(made->files(), ranks);
+    if (nodes.is_aggregator()) {
+      static std::once_flag once;
+      std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { gatherer = nullptr; }); });
+      gatherer = new gather::Gatherer(made->files(), ranks);
+    }
     setenv(root_variable, root.data(), 1);
     placing = made.release();
   });
@@ -135,7 +148,7 @@ void end_gathering(session::Core& core) noexcept {
 }
 
 void leave_gathering() noexcept {
-  const auto ending = std::move(gatherer);
+  const std::unique_ptr<gather::Gatherer> ending(gatherer.exchange(nullptr));
   const gather::Placing* in = placing.load();
   if (!ending || in == nullptr) return;
   const auto error = session::caught([&] {

@@ -13,8 +13,8 @@
 
 namespace glean::posix {
 
-// From now on the ranks' files that a rule names are gathered, if there is such a rule. Collective over the ranks of each node; `core` has
-// a pool. Says what cannot be.
+// From now on the ranks' files that a rule names are gathered, if there is such a rule. Collective over the ranks of each node. Says what
+// cannot be.
 void begin_gathering(session::Core& core);
 // Gathers what is closed. What is still open stays on the node until `glean run` or `glean recover` gathers it. Collective over all ranks.
 void end_gathering(session::Core& core) noexcept;

@@ -40,6 +40,17 @@ base::Error refusal(const topology::Node& node, int ranks, const base::Settings&
   return {base::Errc::io, ""};
 }
 
+TEST(MakePlan, LeavesHalfOfTheBudgetToFilesThatAreGathered) {
+  const topology::Node node = node_with(2 * GiB, 2 * GiB);
+  const auto plan = plan_node(node, {.ranks_on_node = 4, .gathers_files = true}, with_budget(64 * MiB));
+  const auto small = plan_node(node, {.ranks_on_node = 4, .gathers_files = true}, with_budget(MiB));
+
+  EXPECT_EQ(plan.pool_bytes, 32 * MiB);
+  EXPECT_EQ(plan.gathered_bytes, 32 * MiB);
+  EXPECT_EQ(small.pool_bytes + small.gathered_bytes, MiB);
+  EXPECT_EQ(plan_node(node, {.ranks_on_node = 4}, with_budget(64 * MiB)).gathered_bytes, 0u);
+}
+
 TEST(MakePlan, TakesAQuarterOfTheMemoryByDefault) {
   EXPECT_EQ(plan_node(node_with(2 * GiB, 2 * GiB), {.ranks_on_node = 4}, {}).pool_bytes, 512 * MiB);
 }
