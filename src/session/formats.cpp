@@ -77,7 +77,9 @@ std::unique_ptr<Reader> open_reader(const std::string& path) {
 
 std::unique_ptr<Reader> open_reader(std::unique_ptr<store::FileSource> source, const std::string& path) {
   constexpr base::Bytes window_bytes = 8 * base::MiB;   // each is a message there and back
-  return std::make_unique<Reader>(std::move(source), path, store::inspect_cdf, window_bytes);
+  auto reader = std::make_unique<Reader>(std::move(source), path, inspect, window_bytes);
+  reader->let_library_read(hdf5_elements_by_module);
+  return reader;
 }
 
 std::unique_ptr<DirectFile> create_directly(MPI_Comm comm, const std::string& path, const store::Format& format,

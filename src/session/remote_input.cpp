@@ -65,12 +65,6 @@ std::unique_ptr<Reader> open_there(Core& core, const std::string& path, const Fi
   if (found.kind == FileStatus::Kind::directory) refuse(base::Errc::invalid_argument, path, "it is a directory");
   if (found.kind != FileStatus::Kind::file) refuse(base::Errc::invalid_argument, path, "it is not a regular file");
   auto source = std::make_unique<StagersFile>(*core.files_of_stagers(), found);
-  std::array<std::byte, 4> start{};
-  const std::size_t there = source->read_at(start, 0);
-  if (std::string_view(reinterpret_cast<const char*>(start.data()), there) == "\x89HDF") {
-    refuse(base::Errc::unsupported, path, "it is an HDF5 file, and what only stagers see is read as NetCDF (CDF-1, CDF-2, CDF-5)",
-           "read it where its file system is mounted");
-  }
   return open_reader(std::move(source), path);
 }
 
@@ -170,7 +164,7 @@ std::optional<std::string> why_incomplete_there(Core& core, const std::string& p
   if (beside.kind == FileStatus::Kind::file) {
     sidecar = store::Sidecar::decode(store::InputFile(std::make_unique<StagersFile>(files, beside)).read_all());
   }
-  return store::why_incomplete_cdf(store::InputFile(std::make_unique<StagersFile>(files, found)), sidecar);
+  return store::why_incomplete(store::InputFile(std::make_unique<StagersFile>(files, found)), sidecar);
 }
 
 }  // namespace glean::session

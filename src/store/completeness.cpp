@@ -98,10 +98,13 @@ std::optional<std::string> why_incomplete_hdf5(const InputFile& file, const std:
 }
 
 std::optional<std::string> why_incomplete(SystemCalls& calls, const std::string& path) {
-  const InputFile file(calls, path);
-  if (find_hdf5_superblock(file)) return why_incomplete_hdf5(file, read_sidecar(calls, path));
+  return why_incomplete(InputFile(calls, path), read_sidecar(calls, path));
+}
+
+std::optional<std::string> why_incomplete(const InputFile& file, const std::optional<Sidecar>& sidecar) {
+  if (find_hdf5_superblock(file)) return why_incomplete_hdf5(file, sidecar);
   std::array<std::byte, 3> start{};
-  if (file.read(start, 0) == start.size() && std::memcmp(start.data(), "CDF", start.size()) == 0) return why_incomplete_cdf(calls, path);
+  if (file.read(start, 0) == start.size() && std::memcmp(start.data(), "CDF", start.size()) == 0) return why_incomplete_cdf(file, sidecar);
   throw base::Error(base::Errc::io, "it is no NetCDF file (CDF-1, CDF-2, CDF-5), and no HDF5 file");
 }
 

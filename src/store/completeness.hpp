@@ -37,5 +37,6 @@ namespace glean::store {
 [[nodiscard]] std::optional<std::string> why_incomplete_hdf5(const InputFile& file, const std::optional<Sidecar>& sidecar);
 // Of either.
 [[nodiscard]] std::optional<std::string> why_incomplete(SystemCalls& calls, const std::string& path);
+[[nodiscard]] std::optional<std::string> why_incomplete(const InputFile& file, const std::optional<Sidecar>& sidecar);
 
 }  // namespace glean::store

@@ -47,7 +47,7 @@ void write(glean::Session& session, const std::string& path, int checkpoint, std
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  glean::Output out = session.open(path, glean::Format::cdf5);
+  glean::Output out = session.open(path, path.ends_with(".h5") ? glean::Format::hdf5 : glean::Format::cdf5);
   const glean::Dimension dimensions[] = {out.define_unlimited("t"), out.define_dimension("y", rows), out.define_dimension("x", columns)};
   const glean::Box box = box_of(rank, ranks);
   const glean::Variable v = out.define_variable("v", glean::Type::float64, dimensions, {box}, {.per_step = true});
@@ -137,7 +137,7 @@ void ask_for_errors(glean::Session& session, const std::string& directory) {
   expect_error(open(directory + "/../glean-stage.json.not"), Errc::not_found, "touches files below");
   expect_error(open(directory + "/way_out"), Errc::not_found, "touches files below");
   expect_error(open(directory + "/text"), Errc::invalid_argument, "text");
-  expect_error(open(directory + "/file.h5"), Errc::unsupported, "HDF5");
+  expect_error(open(directory + "/file.h5"), Errc::invalid_argument, "file.h5");
   expect_error(open(directory + "/folder"), Errc::invalid_argument, "directory");
   expect_error([&] { static_cast<void>(session.restart(directory + "/none_*.nc")); }, Errc::not_found, "no file matches");
   expect_error([&] { static_cast<void>(session.restart(directory + "/text*")); }, Errc::io, "is complete");
@@ -156,6 +156,12 @@ int main(int argc, char** argv) {
   try {
     glean::Session session(MPI_COMM_WORLD);
     if (what == "write") write_all(session, directory);
+    if (what == "hdf5") {
+      write(session, directory + "/chk_0.h5", 0, 2);
+      check(session.open_input(directory + "/chk_0.h5"), 0, 2);
+      write(session, directory + "/chk_1.h5", 1, 2);
+      check(session.restart(directory + "/chk_*.h5"), 1, 2);
+    }
     if (what == "waits") read_later(session, directory, argv[3], argv[4]);
     if (what == "errors") ask_for_errors(session, directory);
     if (what == "restart") {

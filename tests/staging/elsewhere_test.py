@@ -63,6 +63,12 @@ class Elsewhere(StageTest):
     def test_reads_back_what_it_has_closed(self):
         self.written()
 
+    @unittest.skipUnless(os.environ.get("HAS_HDF5"), "this build has no HDF5")
+    def test_reads_back_hdf5_files(self):
+        self.start(2)
+        self.job(3, "hdf5", GLEAN_STAGING_END="durable")
+        self.assertEqual(sorted(path.name for path in self.data.glob("*.h5")), ["chk_0.h5", "chk_1.h5"])
+
     def test_restarts_on_another_number_of_ranks(self):
         self.written(stagers=2, ranks=4)
         newest = self.data / "chk_2.nc"
