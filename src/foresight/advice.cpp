@@ -23,7 +23,9 @@ class Adviser {
   Adviser(const RecordedRun& run, const Forecast& forecast) : scenario_(forecast.scenario) {
     const std::string_view own = strategy_of_mode(run.mode);
     strategy_ = own.empty() ? "glean" : own;
-    if (run.aggregators > 0 && strategy_ == "glean") set_aggregators(scenario_, run.aggregators);
+    // With other ranks the plan chooses anew, as a session would.
+    const bool is_as_it_was = scenario_.ranks() == run.ranks;
+    if (is_as_it_was && run.aggregators > 0 && strategy_ == "glean") set_aggregators(scenario_, run.aggregators);
     if (strategy_ == "glean-staged" && scenario_.machine.staging.nodes == 0) {
       scenario_.stagers = std::max<std::int64_t>(1, forecast.best_stagers);
     }

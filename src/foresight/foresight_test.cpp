@@ -151,7 +151,6 @@ TEST(Advice, IsTheRatioOfTwoSimulationsOfTheRun) {
   ASSERT_NE(stripes, advice.end());
   EXPECT_TRUE(stripes->makes_a_difference);
   simulate::Scenario more = forecast.scenario;
-  more.limits.aggregators_min = more.limits.aggregators_max = run.aggregators;
   const double now = simulate::simulate(simulate::strategy_named("glean"), more).durable_seconds;
   more.machine.file_system.stripe_count = static_cast<int>(forecast.best_stripes);
   const double then = simulate::simulate(simulate::strategy_named("glean"), more).durable_seconds;

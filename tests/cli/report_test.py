@@ -48,6 +48,13 @@ class Report(CommandTest):
         self.assertIn("2 on 1 node, mode threaded", run.stdout)
         self.assertIn("What would be better, simulated on theta", run.stdout)
 
+    def test_advises_for_more_ranks_where_the_machine_has_no_room_for_few(self):
+        self.assertIn("no partition of 1 nodes", self.refusal("report", "report.json", "--machine", "intrepid"))
+        run = self.glean("report", "report.json", "--machine", "intrepid", "--ranks", "4096", "--ranks-per-node", "4",
+                         "--html", "page.html")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertIn("intrepid: 4096 ranks on 1024 nodes", (self.directory / "page.html").read_text())
+
     def test_is_a_page_that_is_complete_in_itself(self):
         run = self.glean("report", "report.json", "--html", "report.html")
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
