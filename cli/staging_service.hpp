@@ -144,6 +144,7 @@ class StagingService {
   [[nodiscard]] StagerFiles::Options file_options();
   [[nodiscard]] bool is_draining(const std::string& final_path);
   [[nodiscard]] static Files files_of(const drain::DrainTrace& trace);
+  [[nodiscard]] static double seconds_since(std::chrono::steady_clock::time_point then);
   [[nodiscard]] nlohmann::json to_json(const Job& job) const;
   [[nodiscard]] nlohmann::json to_json(const Ended& ended) const;
 

@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 
 #include "session/agreement.hpp"
