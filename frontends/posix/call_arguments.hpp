@@ -6,14 +6,11 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
-#include <string>
 #include <type_traits>
 
 #include "gathered_files.hpp"
@@ -72,27 +69,6 @@ inline Wanted opened(int flags) { return (flags & O_NOFOLLOW) != 0 ? Wanted::lin
 
 inline bool is_own(const void* caller) { return (caller >= __ehdr_start && caller < etext) || glean::session::OwnCalls::are_here(); }
 
-inline void copy_status(const struct stat& from, struct stat* to) { *to = from; }
-inline void copy_status(const struct stat& from, struct stat64* to) {
-  static_assert(sizeof(struct stat) == sizeof(struct stat64));
-  std::memcpy(to, &from, sizeof from);
-}
-inline void copy_status(const struct stat& from, struct statx* to) {
-  *to = {};
-  to->stx_mask = STATX_BASIC_STATS;
-  to->stx_mode = static_cast<std::uint16_t>(from.st_mode);
-  to->stx_size = static_cast<std::uint64_t>(from.st_size);
-  to->stx_blocks = static_cast<std::uint64_t>(from.st_blocks);
-  to->stx_blksize = static_cast<std::uint32_t>(from.st_blksize);
-  to->stx_ino = from.st_ino;
-  to->stx_nlink = static_cast<std::uint32_t>(from.st_nlink);
-  to->stx_uid = from.st_uid;
-  to->stx_gid = from.st_gid;
-  to->stx_mtime = {.tv_sec = from.st_mtim.tv_sec, .tv_nsec = static_cast<std::uint32_t>(from.st_mtim.tv_nsec), .__reserved = 0};
-  to->stx_atime = to->stx_ctime = to->stx_mtime;
-}
-
-inline bool only_reads(int flags) { return (flags & (O_ACCMODE | O_CREAT | O_TRUNC | O_DIRECTORY | O_PATH)) == O_RDONLY; }
 inline bool only_reads(const char* mode) { return mode != nullptr && mode[0] == 'r' && std::strchr(mode, '+') == nullptr; }
 
 // Found when the library is loaded, so that a signal handler does not come to look for it; earlier for callers that call earlier.
@@ -109,10 +85,5 @@ class Next {
  private:
   std::atomic<Function*> found_ = nullptr;
 };
-
-// Of a file of the stagers; fails as the call that has not found it where there is none.
-inline int open_copy(const std::string& copy, int flags) {
-  return copy.empty() ? -1 : static_cast<int>(syscall(SYS_openat, AT_FDCWD, copy.c_str(), flags & ~(O_NOFOLLOW | O_DIRECT), 0));
-}
 
 }  // namespace glean::posix

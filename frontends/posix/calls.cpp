@@ -56,7 +56,7 @@ using glean::posix::may_link;
 using glean::posix::may_make;
 using glean::posix::Next;
 using glean::posix::only_reads;
-using glean::posix::open_copy;
+using glean::posix::open_there;
 using glean::posix::opened;
 using glean::posix::removed_there;
 using glean::posix::removes_gathered;
@@ -148,11 +148,11 @@ using glean::posix::Wanted;
 // For calls that a directory is opened with.
 #define GLEAN_PATH_OR_DIRECTORY(result, name, parameters, exceptions, arguments)                  \
   GLEAN_OPENS(result, name, parameters, exceptions, arguments,                                    \
-              if (only_reads(flags)) return open_copy(brought_here(AT_FDCWD, path), flags),       \
+              return open_there(AT_FDCWD, path, flags),                                           \
               GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)); GLEAN_LEAD(AT_FDCWD, path, intent(flags)))
 #define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments)                    \
   GLEAN_OPENS(result, name, parameters, exceptions, arguments,                                    \
-              if (only_reads(flags)) return open_copy(brought_here(directory, path), flags),      \
+              return open_there(directory, path, flags),                                          \
               GLEAN_LOOK(#name, directory, path, opened(flags)); GLEAN_LEAD(directory, path, intent(flags)))
 #define GLEAN_MAKING(result, name, parameters, arguments, makes, cuts, intent) \
   GLEAN_OPENS(result, name, parameters, , arguments, ,                         \
@@ -231,9 +231,9 @@ using glean::posix::Wanted;
     GLEAN_CUT(#name, directory, path, cuts(flags));                                \
     GLEAN_LEAD(directory, path, intent(flags));                                    \
     const int opened_here = opened(led, next_##name.find(#name)(__VA_ARGS__, mode)); \
-    if (opened_here >= 0 || !only_reads(flags)) return opened_here;                \
+    if (opened_here >= 0 || makes(flags)) return opened_here;                      \
     if (is_own(__builtin_return_address(0))) return opened_here;                   \
-    return open_copy(brought_here(directory, path), flags);                        \
+    return open_there(directory, path, flags);                                     \
   }
 #define GLEAN_OPEN(name) \
   GLEAN_OPENING(name, (const char*, int, ...), (const char* path, int flags, ...), AT_FDCWD, path, flags)

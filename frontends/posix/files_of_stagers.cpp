@@ -5,11 +5,14 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -196,6 +199,38 @@ std::string brought_here(int directory, const char* path) noexcept {
     return true;
   });
   return is_here ? copy_path : std::string();
+}
+
+int open_there(int directory, const char* path, int flags) noexcept {
+  if ((flags & (O_ACCMODE | O_CREAT | O_TRUNC | O_DIRECTORY | O_PATH)) == O_RDONLY) {
+    const std::string copy_path = brought_here(directory, path);
+    return copy_path.empty() ? -1 : static_cast<int>(syscall(SYS_openat, AT_FDCWD, copy_path.c_str(), flags & ~(O_NOFOLLOW | O_DIRECT), 0));
+  }
+  // Fortran then opens it to read.
+  struct stat there {};
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  if (writes && found_there(directory, path, there) && S_ISREG(there.st_mode)) errno = EROFS;
+  return -1;
+}
+
+void copy_status(const struct stat& from, struct stat* to) noexcept { *to = from; }
+void copy_status(const struct stat& from, struct stat64* to) noexcept {
+  static_assert(sizeof(struct stat) == sizeof(struct stat64));
+  std::memcpy(to, &from, sizeof from);
+}
+void copy_status(const struct stat& from, struct statx* to) noexcept {
+  *to = {};
+  to->stx_mask = STATX_BASIC_STATS;
+  to->stx_mode = static_cast<std::uint16_t>(from.st_mode);
+  to->stx_size = static_cast<std::uint64_t>(from.st_size);
+  to->stx_blocks = static_cast<std::uint64_t>(from.st_blocks);
+  to->stx_blksize = static_cast<std::uint32_t>(from.st_blksize);
+  to->stx_ino = from.st_ino;
+  to->stx_nlink = static_cast<std::uint32_t>(from.st_nlink);
+  to->stx_uid = from.st_uid;
+  to->stx_gid = from.st_gid;
+  to->stx_mtime = {.tv_sec = from.st_mtim.tv_sec, .tv_nsec = static_cast<std::uint32_t>(from.st_mtim.tv_nsec), .__reserved = 0};
+  to->stx_atime = to->stx_ctime = to->stx_mtime;
 }
 
 bool removed_there(const char* call, int directory, const char* path) noexcept {

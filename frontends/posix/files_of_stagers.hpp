@@ -21,9 +21,17 @@ namespace glean::posix {
 // A copy of the file in the memory of this host, which the ranks of the node share until the session ends, for a call that opens it to
 // read. Empty: errno says why not.
 [[nodiscard]] std::string brought_here(int directory, const char* path) noexcept;
+// A descriptor of such a copy for a call that opens with these flags, which make no file. -1: errno says why not; EROFS for one that is to
+// be changed, too.
+[[nodiscard]] int open_there(int directory, const char* path, int flags) noexcept;
 // Removes or renames it, when what the session has closed before is published. False: errno says why not.
 [[nodiscard]] bool removed_there(const char* call, int directory, const char* path) noexcept;
 [[nodiscard]] bool renamed_there(const char* call, int from_directory, const char* from, int to_directory, const char* to) noexcept;
+
+// As the calls have it that a program may make.
+void copy_status(const struct stat& from, struct stat* to) noexcept;
+void copy_status(const struct stat& from, struct stat64* to) noexcept;
+void copy_status(const struct stat& from, struct statx* to) noexcept;
 
 // The copies of sessions on this host that are over; and those of the pool `own`, if that is not empty. By one rank of the node. Local.
 void remove_copies(const std::string& own) noexcept;

@@ -44,7 +44,7 @@ static void look(const char* in, const char* missing) {
   expect(access(missing, F_OK) != 0 && errno == ENOENT, "access of what is not there");
   expect(open(missing, O_RDONLY) < 0 && errno == ENOENT, "open of what is not there");
   expect(unlink(missing) != 0 && errno == ENOENT, "unlink of what is not there");
-  expect(open(in, O_RDWR) < 0 && errno == ENOENT, "open to write");
+  expect(open(in, O_RDWR) < 0 && errno == EROFS, "open to write");
 }
 
 static void read_it(const char* in) {
