@@ -53,6 +53,8 @@ class Engine {
   [[nodiscard]] std::optional<ExchangeBlock> next_block(const std::set<int>& held = {});
   enum class Answer { arrived, refused };
   void answered(const ExchangeBlock& block, Answer answer);
+  // While a stager is lost nothing becomes durable: what is kept for that is not given back, even if ranks wait for room.
+  void hold_kept(bool holds);
   // That stager has lost what it had: what is kept until it is durable is sent there again.
   void send_again(int node);
   // Or this: it is to be sent again, before what next_block() would return next.
@@ -153,6 +155,7 @@ class Engine {
   Jobs jobs_;
   Jobs without_room_;   // that the storage had no room for
   std::size_t ended_when_room_was_lacking_ = 0;   // outputs
+  bool holds_kept_ = false;
   std::uint64_t kept_in_the_way_since_ns_ = 0;   // ranks wait for room that only what is kept for stagers could make; 0: they do not
   ExchangeBlocks blocks_;
   int reads_in_flight_ = 0;

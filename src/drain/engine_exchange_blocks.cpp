@@ -45,6 +45,11 @@ void Engine::answered(const ExchangeBlock& block, Answer answer) {
   after_change(*output);
 }
 
+void Engine::hold_kept(bool holds) {
+  const std::lock_guard lock(mutex_);
+  holds_kept_ = holds;
+}
+
 void Engine::send_again(int node) {
   const std::lock_guard lock(mutex_);
   for (auto it = outputs_.begin(); it != outputs_.end();) {
@@ -100,7 +105,7 @@ bool Engine::waits_for_kept() {
   }
   if (!is_kept) return false;
   const std::uint64_t now = base::now_ns();
-  if (will_make_room || kept_in_the_way_since_ns_ == 0) {
+  if (holds_kept_ || will_make_room || kept_in_the_way_since_ns_ == 0) {
     kept_in_the_way_since_ns_ = now;
     return true;
   }

@@ -56,7 +56,7 @@ void NodeShare::hand_over(PendingPiece& pending, std::uint64_t window, Extent by
 }
 
 void NodeShare::begin_again(int node, const std::function<PendingPiece*(const pool::Record*)>& piece_of) {
-  told_.clear();
+  told_before_ = std::exchange(told_, {});
   std::erase_if(blocks_.queue, [&](const ExchangeBlock& block) {
     if (block.output != output_.key || block.node != node || block.spilled_by) return false;   // spilled: a thread may just read it
     --unsent_[step_of(block.step)];

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "drain/exchange_block.hpp"
@@ -31,6 +32,7 @@ class NodeShare {
   [[nodiscard]] bool is_of(std::uint64_t window, int node) { return writers_ && writers_->node_of(window) == node; }
   // All that is that node's will be handed over again: what waits to be sent there need not wait any more.
   void begin_again(int node, const std::function<PendingPiece*(const pool::Record*)>& piece_of);
+  void end_again() { told_ = std::move(told_before_); }
   // It is where it is written.
   void arrived(const ExchangeBlock& block);
   // A node that was killed before it knew that something had arrived sends it again.
@@ -61,7 +63,7 @@ class NodeShare {
     mesh::Box box;
     std::set<int> nodes;
   };
-  std::map<int, Told> told_;
+  std::map<int, Told> told_, told_before_;   // before: what was put last, while earlier puts are sent again
   std::uint64_t seen_ended_ = 0;   // steps, by the ranks of this node
   bool seen_closed_ = false;
   // What other nodes have sent, while a job is recovered: variable, step, box, first element, elements.

@@ -40,6 +40,7 @@ void Steps::send_again(int node) {
     written(*pending);   // nothing of it is there
     work_.forget(*pending);
   }
+  output_.nodes->end_again();
 }
 
 void Steps::look(const pool::RanksOfOutput&) { take_inherited(); }   // only now it can be told what of it has to be undone

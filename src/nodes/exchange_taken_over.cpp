@@ -35,7 +35,10 @@ void Exchange::on_lost(int peer) {
     outputs_.clear();
     return pool::futex_signal(pool_.header().progress);
   }
-  if (!tree_.is_stager(self_)) held_.insert(peer);
+  if (!tree_.is_stager(self_)) {
+    held_.insert(peer);
+    engine_.hold_kept(true);
+  }
   const bool is_neighbour = parent_ == peer || std::find(children_.begin(), children_.end(), peer) != children_.end();
   const bool is_needed = !outputs_.empty() || !std::all_of(children_.begin(), children_.end(), [&](int child) {
     return tree_.is_stager(child) || gone_.contains(child);
@@ -74,6 +77,7 @@ void Exchange::on_place(int from, const PlaceHead& head) {
   if (stopped_) return;
   held_.erase(node);
   if (head.begun_anew != 0) send_again(head);
+  engine_.hold_kept(!held_.empty());
 }
 
 // The answer comes after what is true now: what was sent is not, any more.

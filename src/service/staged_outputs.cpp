@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "service/staged_outputs.hpp"
 
+#include <unistd.h>
+
+#include "base/clock.hpp"
 #include "drain/checksums.hpp"
 #include "pool/description.hpp"
 #include "pool/published.hpp"
@@ -14,7 +17,9 @@ store::FileNames StagedOutputs::names_of(const store::FileNames& asked, bool ref
   const std::string final_path = allowed_.resolve(asked.final_path);
   base::Publish publish = asked.working_path == asked.final_path ? base::Publish::in_place : base::Publish::rename;
   if (publish == base::Publish::rename && !refuses_existing && store::why_written_in_place(final_path)) publish = base::Publish::in_place;
-  return store::choose_names(final_path, publish, refuses_existing, store::unique_in(asked.working_path));
+  std::string unique = store::unique_in(asked.working_path);
+  if (unique.empty()) unique = std::to_string(getpid()) + "-" + std::to_string(base::now_ns());   // the client has chosen none
+  return store::choose_names(final_path, publish, refuses_existing, unique);
 }
 
 std::optional<pool::OutputKey> StagedOutputs::claim_slot() {
