@@ -18,6 +18,7 @@
 #include "pool/lamport_clock.hpp"
 #include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
+#include "pool/wait.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 #include "session/captured_so_far.hpp"
@@ -41,6 +42,17 @@ std::optional<FoundOutput> find_unpublished(const Core& core, const std::string&
   // A rank that opens one that is written in place looks it up by the name under which it is waited for.
   if (!found || !found->is_closed || found->working_path == final_path) return std::nullopt;
   return pool::ranks_of_output(core.pool(), found->key.slot).any_abandoned ? std::nullopt : found;
+}
+
+constexpr std::uint64_t parting_nap_ns = 10'000'000;
+
+// That all ranks of the node have closed, and is neither published nor refused.
+bool any_is_draining(const pool::Pool& pool) {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool.slot(index);
+    if (is_open(slot) && !pool::is_kept(slot) && is_closed_by_all(pool, index)) return true;
+  }
+  return false;
 }
 
 // Null while another rank, or thread, keeps it, or when the file is just being published.
@@ -123,14 +135,15 @@ void ByteOutput::finish(Core& core, const std::string& path) {
 }
 
 void ByteOutput::finish_all(Core& core) {
-  const auto is_done = [&] {
-    for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
-      const pool::OutputSlot& slot = core.pool().slot(index);
-      if (is_open(slot) && !pool::is_kept(slot) && is_closed_by_all(core.pool(), index)) return false;
-    }
-    return true;
-  };
-  wait_until(core, is_done, "what all ranks have closed");
+  wait_until(core, [&] { return !any_is_draining(core.pool()); }, "what all ranks have closed");
+}
+
+bool ByteOutput::finish_all_within(Core& core, double seconds) {
+  pool::PoolHeader& header = core.pool().header();
+  pool::Wait wait(header.progress, seconds, parting_nap_ns);
+  wait.restart_with([&] { return header.written_bytes.load() + header.job_written_bytes.load(); }).meanwhile([&] { core.keep_draining(); });
+  const auto cannot = [&] { return header.lost_nodes.load(std::memory_order_acquire) != 0; };
+  return wait.until([&] { return cannot() || !any_is_draining(core.pool()); }) && !any_is_draining(core.pool());
 }
 
 std::function<bool()> ByteOutput::write_open_and_kept(Core& core) {

@@ -74,6 +74,8 @@ class ByteOutput {
   static void finish(Core& core, const std::string& path);
   // Finishes all of the node.
   static void finish_all(Core& core);
+  // Whether none is left when nothing has been written for so long, or other nodes cannot be reached any more. Local, blocks.
+  [[nodiscard]] static bool finish_all_within(Core& core, double seconds);
   enum class Content { captured, any };
   // For a rank that looks by other means than MPI-IO at a new file that ranks have open: where it is, when what was captured of it is
   // there, as flush() says, or at once for whom `any` is as good. Null if there is none of that name that is still open then, it has

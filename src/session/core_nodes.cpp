@@ -130,9 +130,12 @@ void Core::part_from_nodes() {
     base::log(base::LogLevel::error, "{}", text);
   }
   if (is_broken && any_is_open(*pool_)) return drain_->end_without_ranks("the ranks could not close the session together");
+  const bool are_containers_left = !ByteOutput::finish_all_within(*this, std::min(deadline_seconds_, parting_seconds));
   outputs_->fail_open(why);   // the thread tells of it
+  ByteOutput::fail_open(*this, why);
   recorder_->ring_the_drain();
-  if (outputs_->any_incomplete()) drain_->end_without_ranks("the session was left before all nodes had done their part");
+  if (!are_containers_left && !outputs_->any_incomplete()) return;
+  drain_->end_without_ranks("the session was left before all nodes had done their part");
 }
 
 void Core::leave_nodes() noexcept {

@@ -82,10 +82,11 @@ void check_names(const std::vector<UsedByRank>& used) {
 
 TaskFile::Impl::Impl(std::shared_ptr<session::Core> core, std::shared_ptr<session::ContainerFiles> files, Layout layout,
                      const std::string& name)
-    : core_(std::move(core)), files_(std::move(files)), layout_(std::move(layout)),
-      writer_(chunks_of(layout_), *layout_.headers.front().id, rank_of(layout_)),
+    : core_(std::move(core)), files_(std::move(files)), layout_(std::move(layout)), rank_(rank_of(layout_)),
+      writer_(chunks_of(layout_), *layout_.headers.front().id, rank_),
       write_([this](std::span<const std::byte> bytes, store::Bytes offset) { files_->append(bytes, offset); }) {
   if (core_->is_root()) write_header();
+  else layout_.headers = {};   // as many numbers as there are ranks
   if (!name.empty()) begin_file(name);
 }
 
@@ -132,7 +133,7 @@ void TaskFile::Impl::begin_file(std::string_view name) {
     throw base::Error(base::Errc::invalid_argument, fmt::format("this rank has written a file '{}' before", name));
   });
   end_file();
-  names_.push_back({std::string(name), rank_of(layout_), writer_.bytes(), 0});
+  names_.push_back({std::string(name), rank_, writer_.bytes(), 0});
   has_file_ = true;
 }
 

@@ -52,7 +52,8 @@ class TaskFile::Impl {
 
   std::shared_ptr<session::Core> core_;
   std::shared_ptr<session::ContainerFiles> files_;
-  Layout layout_;
+  Layout layout_;                    // its headers on rank 0 only
+  std::uint64_t rank_;
   store::TaskWriter writer_;
   store::TaskWriter::Write write_;
   std::vector<store::LogicalFile> names_;

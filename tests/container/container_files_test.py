@@ -84,12 +84,16 @@ class ContainersOfJobs(unittest.TestCase):
             with self.subTest(mode=mode):
                 path = pathlib.Path(FULL) / "a.sion"
                 self.launch(3, "whole", path, 1, 20_000, GLEAN_MODE=mode)
-                said = self.launch(3, "full", path, 1, 6_000_000, code=1, GLEAN_MODE=mode, GLEAN_POOL_DEADLINE="10s")
+                way = "kept" if mode == "threaded" else "whole"
+                said = self.launch(3, way, path, 1, 6_000_000, code=1, GLEAN_MODE=mode, GLEAN_POOL_DEADLINE="10s")
                 errors = [line for line in said.splitlines() if line.startswith("ERROR")]
-                self.assertEqual(len(errors), 6, said)
-                full, kept = "No space left on device", "kept in memory, because the storage refuses it"
-                self.assertEqual(sum(full in error for error in errors), 3 if mode == "threaded" else 6, said)
-                self.assertEqual(sum(kept in error for error in errors), 3 if mode == "threaded" else 0, said)
+                full = sum("No space left on device" in error for error in errors)
+                if mode == "threaded":
+                    kept = sum("kept in memory, because the storage refuses it" in error for error in errors)
+                    self.assertEqual((len(errors), full, kept), (6, 3, 3), said)
+                else:   # a rank may hear only that another has left
+                    self.assertEqual(len(errors), 3, said)
+                    self.assertGreater(full, 0, said)
                 self.expect(path, 3, 1, 20_000)
                 if mode == "threaded":   # it is kept until there is room
                     subprocess.run([COMMAND, "recover", "--discard"], capture_output=True, timeout=100, check=False)
@@ -100,16 +104,19 @@ class ContainersOfJobs(unittest.TestCase):
         in_time, mixed = 0, 0
         for trial in range(int(os.environ.get("TRIALS", "8"))):
             files = 1 + trial % 2
-            with self.start(3, "again", self.path, files, 30_000, 100_000) as job:
+            nodes = {"GLEAN_TOPOLOGY_RANKS_PER_NODE": "1"} if trial % 4 >= 2 else {}
+            with self.start(3, "again", self.path, files, 30_000, 100_000, **nodes) as job:
                 while not self.path.exists() and job.poll() is None:
                     time.sleep(0.001)
                 time.sleep(seconds.uniform(0, 0.4))
                 in_time += job.poll() is None
                 self.kill_ranks(job)
-                job.communicate(timeout=100)
+                said = job.communicate(timeout=100)[0]
             durable = self.directory / "a.sion.durable"
             promised = int(durable.read_text()) if durable.exists() else 1
-            subprocess.run([COMMAND, "recover"], capture_output=True, timeout=100, check=False)
+            recovery = subprocess.run([COMMAND, "recover"], text=True, capture_output=True, timeout=100, check=False)
+            self.assertEqual(list(pathlib.Path("/dev/shm").glob("glean.*")), [], said + recovery.stdout + recovery.stderr)
+            self.assertTrue(self.path.exists(), said)
             found = self.generation(files)
             mixed += found is None
             if found is not None:
