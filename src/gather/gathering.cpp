@@ -77,6 +77,7 @@ Gathered gather(const NodeFiles& files, const Family& family) {
     for (std::size_t i = 0; i < parts.held.size(); ++i) {
       struct stat status {};
       if (fstatat(AT_FDCWD, parts.held[i].data.c_str(), &status, 0) == 0) gathered.bytes += static_cast<Bytes>(status.st_size);
+      files.note_length(family.rule(), static_cast<Bytes>(status.st_size));
       sources.push_back({parts.held[i].data, parts.names[i]});
     }
     std::set<std::string> known(parts.names.begin(), parts.names.end());

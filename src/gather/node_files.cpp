@@ -93,6 +93,15 @@ Family read_family(const std::string& directory) {
   return {directory, tab == text.npos ? text : text.substr(tab + 1), rule};
 }
 
+// A number is where a link leads: it is there as a whole or not at all.
+std::optional<Bytes> noted_length(const std::string& link) {
+  std::optional<Bytes> found;
+  std::array<char, 32> text{};
+  const ssize_t size = readlink(link.c_str(), text.data(), text.size() - 1);
+  if (size > 0) parse_number(std::string(text.data(), static_cast<std::size_t>(size)), found.emplace(0));
+  return found;
+}
+
 // FNV-1a.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 14695981039346656037ULL;
@@ -193,17 +202,40 @@ std::string NodeFiles::overflow_directory(const Family& family) const {
   return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST ? path : std::string();
 }
 
-std::string NodeFiles::place(const Family& family, State state, const std::string& name, Bytes expected) const {
-  const std::string entry = family.entry(state, name);
-  struct statvfs room {};
-  const bool has_room = statvfs(shared_memory, &room) != 0 || room.f_bavail * room.f_frsize >= expected + left_to_others;
-  if (has_room && used_bytes() + expected <= settings_.budget_bytes) return entry;
-  for (const Family& each : families()) {
-    for (const std::string& clean : each.names(State::clean)) {
-      if (const auto held = each.find(State::clean, clean)) each.remove(*held);
+void NodeFiles::note_length(std::size_t rule, Bytes bytes) const {
+  const std::string name = fmt::format("{}/longest.{}", root_, rule), working = fmt::format("{}.{}", name, base::now_ns());
+  if (const auto noted = noted_length(name); noted && bytes <= *noted) return;
+  if (symlink(std::to_string(bytes).c_str(), working.c_str()) == 0) rename(working.c_str(), name.c_str());
+}
+
+std::optional<Bytes> NodeFiles::longest(std::size_t rule) const {
+  std::optional<Bytes> found = noted_length(fmt::format("{}/longest.{}", root_, rule));
+  for (const Family& family : families()) {
+    if (family.rule() != rule) continue;
+    for (const State state : {State::closed, State::packing}) {
+      for (const std::string& name : family.names(state)) {
+        struct stat status {};
+        const bool is_there = fstatat(AT_FDCWD, family.entry(state, name).c_str(), &status, 0) == 0;
+        if (is_there) found = std::max(found.value_or(0), static_cast<Bytes>(status.st_size));
+      }
     }
   }
-  if (has_room && used_bytes() + expected <= settings_.budget_bytes) return entry;
+  return found;
+}
+
+std::string NodeFiles::place(const Family& family, State state, const std::string& name, std::optional<Bytes> expected) const {
+  const std::string entry = family.entry(state, name);
+  struct statvfs room {};
+  const bool is_full = !expected || (statvfs(shared_memory, &room) == 0 && room.f_bavail * room.f_frsize < *expected + left_to_others);
+  if (!is_full && used_bytes() + *expected <= settings_.budget_bytes) return entry;
+  if (!is_full) {
+    for (const Family& each : families()) {
+      for (const std::string& clean : each.names(State::clean)) {
+        if (const auto held = each.find(State::clean, clean)) each.remove(*held);
+      }
+    }
+    if (used_bytes() + *expected <= settings_.budget_bytes) return entry;
+  }
   const std::string directory = overflow_directory(family);
   const std::string data = fmt::format("{}/{}.{}", directory, getpid(), base::now_ns());
   if (directory.empty() || data.size() >= PATH_MAX || symlink(data.c_str(), entry.c_str()) != 0) return entry;
@@ -222,6 +254,7 @@ bool NodeFiles::remove_if_empty() const {
     if (!family.remove_if_empty()) return false;
   }
   if (!settings_.spill_directory.empty()) rmdir((settings_.spill_directory + "/" + job).c_str());
+  for (std::size_t rule = 0; rule < settings_.rules.size(); ++rule) unlink(fmt::format("{}/longest.{}", root_, rule).c_str());
   for (const char* name : {"/settings", "/lock", "/owner"}) unlink((root_ + name).c_str());
   return rmdir(root_.c_str()) == 0;
 }

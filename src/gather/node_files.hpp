@@ -114,8 +114,12 @@ class NodeFiles {
 
   // How much shared memory the files take, or will, if those that are open become as long as the longest is.
   [[nodiscard]] Bytes used_bytes() const;
-  // Where a new file of about so many bytes is to lie: the entry itself, or beside, which the entry then leads to.
-  [[nodiscard]] std::string place(const Family& family, State state, const std::string& name, Bytes expected) const;
+  // The longest file of the rule so far; nothing: there was none.
+  [[nodiscard]] std::optional<Bytes> longest(std::size_t rule) const;
+  void note_length(std::size_t rule, Bytes bytes) const;
+  // Where a new file of about so many bytes is to lie: the entry itself, or beside, which the entry then leads to. Nothing: how long it
+  // becomes is not known, and it lies beside.
+  [[nodiscard]] std::string place(const Family& family, State state, const std::string& name, std::optional<Bytes> expected) const;
   // Removes everything that is left. With the lock.
   void discard() const;
   // False: something is in it.

@@ -102,11 +102,11 @@ std::optional<std::string> Placing::begin(const RankFile& file) {
               found.is == KnownContainers::Is::something_else ? "is there, and is no container" : "cannot be made");
     return std::nullopt;
   }
-  Bytes expected = 0;
-  if (found.container) {
-    for (const auto& each : found.container->container().files()) expected = std::max(expected, each.bytes);
-  }
   try {
+    std::optional<Bytes> expected = files_.longest(file.rule);
+    if (found.container) {
+      for (const auto& each : found.container->container().files()) expected = std::max(expected.value_or(0), each.bytes);
+    }
     return files_.place(files_.family(file), State::open, file.name, expected);
   } catch (const base::Error& error) {
     base::log(base::LogLevel::warning, "'{}' is written as it is: {}", file.path, error.what());

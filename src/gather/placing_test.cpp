@@ -150,6 +150,7 @@ TEST_F(Gathering, RenamesOnTheNodeAndToAFileOfItsOwn) {
 }
 
 TEST_F(Gathering, PutsBesideWhatTheBudgetHasNoRoomFor) {
+  files_.note_length(0, 1);
   write("r.0", std::string(2 * base::MiB, 'a'));
   const auto path = lead("r.1", cuts);
   ASSERT_TRUE(path);
@@ -160,6 +161,23 @@ TEST_F(Gathering, PutsBesideWhatTheBudgetHasNoRoomFor) {
   gather_all();
   EXPECT_EQ(read("r.1"), "one");
   EXPECT_FALSE(std::filesystem::exists(*path));
+}
+
+TEST_F(Gathering, PutsBesideWhoseLengthIsNotKnownYet) {
+  const auto first = lead("r.0", cuts);
+  ASSERT_TRUE(first);
+  write_text(*first, "zero");
+  settle();
+  const auto second = lead("r.1", cuts);
+  ASSERT_TRUE(second);
+  write_text(*second, "one");
+  settle();
+  gather_all();
+
+  EXPECT_TRUE(first->starts_with(directory_ / ".r.sion."));
+  EXPECT_TRUE(second->starts_with(files_.root()));
+  EXPECT_EQ(files_.longest(0), 4u);
+  EXPECT_EQ(read("r.0") + read("r.1"), "zeroone");
 }
 
 TEST_F(Gathering, KnowsAFileToBeOpenByWhateverMayWriteIt) {
@@ -223,7 +241,9 @@ TEST(LeftFiles, AreGatheredIfTheyWereClosedAndKeptBesideIfNot) {
     NodeLock lock(files.root());
     write_text(placing.lead(*placing.rules().find(directory / name), cuts, lock).value(), name);
     const Family family = files.family(*placing.rules().find(directory / name));
-    if (std::string(name) == "r.0") EXPECT_TRUE(family.settle(name));
+    if (std::string(name) == "r.0") {
+      EXPECT_TRUE(family.settle(name));
+    }
   }
 
   const LeftFiles left = recover_files(files.root(), Remaining::gather, Ended::killed);

@@ -142,7 +142,7 @@ class OfRanks(Job):
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", disk], capture_output=True).returncode != 0:
             self.skipTest("this user may not mount")
         self.addCleanup(subprocess.run, ["umount", disk])
-        (disk / "glean.toml").write_text((self.there / "glean.toml").read_text())
+        (disk / "glean.toml").write_text(f'spill.directory = "{self.there}"\n' + (self.there / "glean.toml").read_text())
         self.there = disk
         result = self.run_program("write", "write", 1)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
