@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "drain/analyst.hpp"
 #include "drain/consumers.hpp"
 #include "drain/worker.hpp"
 
@@ -49,7 +50,8 @@ TEST_P(WorkerWhoseWriterBreaks, LosesWhatIsInFlightAndWritesOnWithoutIt) {
   description.bytes.insert(description.bytes.end(), layout.begin(), layout.end());
   drain::SpillFiles spill(made.pool, calls);
   drain::Consumers consumers(made.pool);
-  drain::OutputDrain drain(made.pool, made.claim_slot(), description, calls, plan.request_bytes, jobs, blocks, spill, consumers,
+  drain::Analyst analyst(consumers, made.pool, [](pool::OutputKey) {});
+  drain::OutputDrain drain(made.pool, made.claim_slot(), description, calls, plan.request_bytes, jobs, blocks, spill, consumers, analyst,
                            drain::Ranks::working, false);
   int good = 0, bad = 0;
   drain::Worker worker(
