@@ -16,7 +16,7 @@ class KeptPuts {
  public:
   explicit KeptPuts(DrainedOutput& output) : output_(output) {}
 
-  // It is at the stagers, all of it. An output with fill values is kept as a whole until it is published: which elements nobody has put
+  // It is at the stagers, all of it. An output with fill values is kept as a whole until it is published: which elements no rank has put
   // only all of its puts together say.
   struct Kept {
     TakenRecord taken;

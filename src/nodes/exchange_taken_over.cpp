@@ -30,7 +30,7 @@ void Exchange::look_for_places() {
 
 // Its process is gone. Of two neighbours the one with the lower number connects, and so has to find the place.
 void Exchange::on_lost(int peer) {
-  if (leaves_ && parent_ == peer) {   // all is published, and nobody waits for this client
+  if (leaves_ && parent_ == peer) {   // all is published, and no node waits for this client
     stopped_ = true;
     outputs_.clear();
     return pool::futex_signal(pool_.header().progress);

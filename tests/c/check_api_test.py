@@ -9,7 +9,7 @@ import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("include/glean/glean.hpp", "include/glean/glean.h", "docs/api.md", "include/glean/mesh.hpp", "include/glean/mesh.h",
-         "include/glean/input.h", "include/glean/container.hpp", "include/glean/container.h")
+         "include/glean/input.h", "include/glean/input.hpp", "include/glean/container.hpp", "include/glean/container.h")
 FORTRAN = "frontends/fortran"
 PYTHON = "frontends/python/glean"
 
