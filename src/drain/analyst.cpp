@@ -50,7 +50,7 @@ void Analyst::opened(const DrainedOutput& output, bool is_whole) {
     }
     const base::SignalsBlocked blocked;
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-    analysed.is_looked_at = true;
+    analysed.is_seen = true;
   } catch (const std::exception& error) {
     base::log(base::LogLevel::warning, "'{}' is not analysed: {}", output.description.display_path, error.what());
   }
@@ -59,7 +59,13 @@ void Analyst::opened(const DrainedOutput& output, bool is_whole) {
 bool Analyst::is_done_with(pool::OutputKey output) const {
   const std::lock_guard lock(mutex_);
   const auto found = outputs_.find(output);
-  return is_stopped_ || found == outputs_.end() || !found->second.is_looked_at || !consumers_.holds(*consumer_, output);
+  return is_stopped_ || found == outputs_.end() || !found->second.is_seen || !consumers_.holds(*consumer_, output);
+}
+
+bool Analyst::sees(pool::OutputKey output) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = outputs_.find(output);
+  return found != outputs_.end() && found->second.is_seen;
 }
 
 void Analyst::ended(pool::OutputKey output) {

@@ -32,6 +32,8 @@ class Analyst {
   // Nothing of it waits to be looked at.
   [[nodiscard]] bool is_done_with(pool::OutputKey output) const;
   void ended(pool::OutputKey output);
+  // This node sees all that is put into it.
+  [[nodiscard]] bool sees(pool::OutputKey output) const;
   // What this node has found, and what others have.
   [[nodiscard]] analysis::OutputResults results(pool::OutputKey output) const;
   void add(pool::OutputKey output, const analysis::OutputResults& of_another_node);
@@ -43,7 +45,7 @@ class Analyst {
   struct Analysed {
     analysis::Request request;
     bool is_raw = false;
-    bool is_looked_at = false;   // by this node
+    bool is_seen = false;   // by this node
     analysis::OutputResults results;
   };
   void run();

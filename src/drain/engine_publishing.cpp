@@ -189,6 +189,7 @@ void Engine::publish_tables(const Job& job) {
     if (!result.left_out.empty()) base::log(base::LogLevel::warning, "'{}': step {} is not analysed: {}", path, step, result.left_out);
   }
   if (results.empty()) {
+    if (!analyst_.sees(about.key)) return;   // it was said already
     return base::log(base::LogLevel::warning, "'{}' is not analysed: nothing that was put into it is known to be a variable", path);
   }
   try {
