@@ -107,6 +107,19 @@ void OutputResults::add(std::uint64_t step, StepResult result) {
 
 void OutputResults::merge(const OutputResults& other) {
   for (const auto& [step, result] : other.steps_) add(step, result);
+  if (lost_.empty()) lost_ = other.lost_;
+}
+
+base::Bytes OutputResults::bytes() const {
+  base::Bytes bytes = lost_.size();
+  for (const auto& [step, result] : steps_) {
+    bytes += sizeof(StepResult) + result.left_out.size();
+    for (const auto& [name, variable] : result.variables) {
+      bytes += sizeof(VariableResult) + name.size();
+      if (variable.histogram()) bytes += variable.histogram()->counts().size() * sizeof(std::uint64_t);
+    }
+  }
+  return bytes;
 }
 
 std::string OutputResults::statistics_table() const {
@@ -142,6 +155,7 @@ std::string OutputResults::histogram_table() const {
 }
 
 void OutputResults::encode(base::Encoder& out) const {
+  out.text(lost_);
   out.number(steps_.size());
   for (const auto& [step, result] : steps_) {
     out.number(step);
@@ -157,6 +171,7 @@ void OutputResults::encode(base::Encoder& out) const {
 OutputResults OutputResults::decode(std::span<const std::byte> bytes) {
   base::Decoder in(bytes, "what another node has found out of an output");
   OutputResults results;
+  results.lost_ = in.text();
   for (std::size_t steps = in.count(24, "steps"); steps > 0; --steps) {
     const std::uint64_t step = in.number();
     StepResult& result = results.steps_[step];

@@ -8,11 +8,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/histogram.hpp"
 #include "analysis/request.hpp"
 #include "analysis/statistics.hpp"
+#include "base/bytes.hpp"
 #include "mesh/box.hpp"
 #include "mesh/type.hpp"
 
@@ -62,8 +64,13 @@ class OutputResults {
   // A step that is there is joined with it.
   void add(std::uint64_t step, StepResult result);
   void merge(const OutputResults& other);
+  // What a part of the ranks has put was not seen, and of no step it is known which: none of them is a result of the output.
+  void lose(std::string why) { lost_ = std::move(why); }
+  [[nodiscard]] const std::string& lost() const { return lost_; }   // empty: nothing is
   [[nodiscard]] const std::map<std::uint64_t, StepResult>& steps() const { return steps_; }
-  [[nodiscard]] bool empty() const { return steps_.empty(); }
+  [[nodiscard]] bool empty() const { return steps_.empty() && lost_.empty(); }
+  // About what it takes in memory, and on its way to another node.
+  [[nodiscard]] base::Bytes bytes() const;
 
   // Tables with a line of names, as CSV (RFC 4180): a line for each step and variable, or for each bin. Of a step of which not all was
   // found out there is none.
@@ -77,6 +84,7 @@ class OutputResults {
 
  private:
   std::map<std::uint64_t, StepResult> steps_;
+  std::string lost_;
 };
 
 // "statistics" of "dir/plt_1.nc" is "dir/plt_1.nc.statistics.csv".

@@ -252,6 +252,27 @@ TEST(OutputResults, LeaveOutAStepOfWhichANodeHasNotFoundOutAll) {
   EXPECT_NE(results.statistics_table().find("\n1,"), std::string::npos);
 }
 
+TEST(OutputResults, AreNoneOfTheOutputWhereANodeHasLostItsPart) {
+  OutputResults results = two_steps(), other;
+  other.lose("a drain has ended");
+
+  EXPECT_FALSE(other.empty());
+  results.merge(other);
+
+  EXPECT_EQ(results.lost(), "a drain has ended");
+  base::Encoder out;
+  results.encode(out);
+  EXPECT_EQ(OutputResults::decode(out.take()).lost(), "a drain has ended");
+}
+
+TEST(OutputResults, SayAboutHowLargeTheyAre) {
+  OutputResults small = two_steps(), large;
+  large.add(0, {{{"dens", of(std::vector<double>{0, 1}, mesh::Type::float64, both(1 << 16))}}, {}});
+
+  EXPECT_LT(small.bytes(), 2000u);
+  EXPECT_GT(large.bytes(), 100'000u);
+}
+
 TEST(OutputResults, AreTheSameOnAnotherNode) {
   base::Encoder out;
   two_steps().encode(out);

@@ -4,17 +4,16 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <system_error>
+#include <utility>
 
-#include "base/log.hpp"
 #include "base/signals_blocked.hpp"
 #include "drain/output.hpp"
-#include "pool/futex.hpp"
 
 namespace glean::drain {
 namespace {
 
 constexpr Bytes pinned_share = 4;   // of the pool, at most, that waits to be looked at
+constexpr Bytes results_bytes_max = 64 * base::MiB;   // of an output
 constexpr double nap_seconds = 0.2;
 
 // A node looks at what its own ranks have put. What it sends to stagers is looked at there, but for bytes, of which only the node of the
@@ -29,15 +28,11 @@ void Analyst::opened(const DrainedOutput& output, bool is_whole) {
   const analysis::Request& request = output.description.analysis;
   if (!request.any()) return;
   const std::lock_guard lock(mutex_);
-  if (is_stopped_) return;
   Analysed& analysed = outputs_[output.key];
-  analysed = {request, output.description.is_bytes, false, {}};
+  analysed = {request, output.description.is_bytes, false, {}, 0};
   if (!is_for_this_node(output)) return;
-  if (!is_whole) {
-    base::log(base::LogLevel::warning, "'{}': nothing is found out of what a drain before this one has seen",
-              output.description.display_path);
-    return;
-  }
+  if (!is_whole) return analysed.results.lose("a drain has ended that had seen a part of it");
+  if (is_stopped_) return analysed.results.lose("the drain ends");
   try {
     if (!consumer_) {
       const Bytes pool_bytes = pool_.header().chunk_count * pool_.header().chunk_bytes;
@@ -52,7 +47,7 @@ void Analyst::opened(const DrainedOutput& output, bool is_whole) {
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
     analysed.is_seen = true;
   } catch (const std::exception& error) {
-    base::log(base::LogLevel::warning, "'{}' is not analysed: {}", output.description.display_path, error.what());
+    analysed.results.lose(error.what());
   }
 }
 
@@ -60,12 +55,6 @@ bool Analyst::is_done_with(pool::OutputKey output) const {
   const std::lock_guard lock(mutex_);
   const auto found = outputs_.find(output);
   return is_stopped_ || found == outputs_.end() || !found->second.is_seen || !consumers_.holds(*consumer_, output);
-}
-
-bool Analyst::sees(pool::OutputKey output) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = outputs_.find(output);
-  return found != outputs_.end() && found->second.is_seen;
 }
 
 void Analyst::ended(pool::OutputKey output) {
@@ -88,8 +77,11 @@ void Analyst::add(pool::OutputKey output, const analysis::OutputResults& of_anot
 void Analyst::stop() {
   {
     const std::lock_guard lock(mutex_);
-    is_stopped_ = true;
-    if (consumer_) consumers_.remove(*consumer_);   // and so next() returns
+    if (std::exchange(is_stopped_, true) || !consumer_) return;
+    for (auto& [output, analysed] : outputs_) {
+      if (analysed.is_seen && consumers_.holds(*consumer_, output)) analysed.results.lose("the drain has ended before");
+    }
+    consumers_.remove(*consumer_);   // and so next() returns
   }
   if (thread_.joinable()) thread_.join();
 }
@@ -109,26 +101,46 @@ void Analyst::run() {
     {
       const std::lock_guard lock(mutex_);
       const auto found = outputs_.find(step->output);
-      if (found != outputs_.end()) asked = {found->second.request, found->second.is_raw, true, {}};
+      if (found != outputs_.end()) asked = {found->second.request, found->second.is_raw, true, {}, 0};
     }
-    if (asked) {
-      auto results = look_at(*step, *asked);
-      const std::lock_guard lock(mutex_);
-      const auto found = outputs_.find(step->output);
-      if (found != outputs_.end()) found->second.results.merge(results);
-    }
+    if (asked) keep(step->output, step->step, look_at(*step, *asked));
     consumers_.release(consumer, step->number);
     found_(step->output);
   }
 }
 
-// A raw output has one step, and its records are what the program counts as steps.
+// What waits for the end of the output is bounded: of further steps it is only known that they were left out.
+void Analyst::keep(pool::OutputKey output, std::uint64_t step, analysis::OutputResults results) {
+  Bytes bytes = results.bytes();
+  const std::lock_guard lock(mutex_);
+  const auto found = outputs_.find(output);
+  if (found == outputs_.end()) return;
+  if (found->second.bytes + bytes > results_bytes_max) {
+    results = {};
+    results.add(step, {{}, "there are too many results of this output to keep them"});
+    bytes = 0;
+  }
+  found->second.bytes += bytes;
+  found->second.results.merge(results);
+}
+
 analysis::OutputResults Analyst::look_at(const CompleteStep& step, const Analysed& asked) {
+  try {
+    return results_of(step, asked);
+  } catch (const std::exception& error) {
+    analysis::OutputResults results;
+    results.add(step.step, {{}, error.what()});
+    return results;
+  }
+}
+
+// A raw output has one step, and its records are what the program counts as steps.
+analysis::OutputResults Analyst::results_of(const CompleteStep& step, const Analysed& asked) {
   analysis::OutputResults results;
   std::map<std::uint64_t, analysis::StepResult> found;
   if (!step.left_out.empty()) found[step.step].left_out = step.left_out;
   for (const StepPiece& piece : step.pieces) {
-    if (piece.variable == no_variable || !step.definitions) continue;
+    if (piece.variable == no_variable || !step.definitions || piece.variable >= step.definitions->variables.size()) continue;
     const auto variable = static_cast<int>(piece.variable);
     const mesh::VariableDefinition& defined = step.definitions->variables[piece.variable];
     if (piece.type == mesh::Type::text || defined.external == mesh::Type::text || !asked.request.wants(defined.name)) continue;

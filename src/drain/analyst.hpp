@@ -32,8 +32,6 @@ class Analyst {
   // Nothing of it waits to be looked at.
   [[nodiscard]] bool is_done_with(pool::OutputKey output) const;
   void ended(pool::OutputKey output);
-  // This node sees all that is put into it.
-  [[nodiscard]] bool sees(pool::OutputKey output) const;
   // What this node has found, and what others have.
   [[nodiscard]] analysis::OutputResults results(pool::OutputKey output) const;
   void add(pool::OutputKey output, const analysis::OutputResults& of_another_node);
@@ -47,9 +45,13 @@ class Analyst {
     bool is_raw = false;
     bool is_seen = false;   // by this node
     analysis::OutputResults results;
+    Bytes bytes = 0;        // of the results
   };
   void run();
+  // What it could not look at it says. Does not throw.
   [[nodiscard]] static analysis::OutputResults look_at(const CompleteStep& step, const Analysed& asked);
+  [[nodiscard]] static analysis::OutputResults results_of(const CompleteStep& step, const Analysed& asked);
+  void keep(pool::OutputKey output, std::uint64_t step, analysis::OutputResults results);
 
   Consumers& consumers_;
   pool::Pool& pool_;

@@ -176,7 +176,8 @@ void Engine::analysed(pool::OutputKey key) {
   pool::futex_signal(pool_.header().work);
 }
 
-// What was found out of an output, before it appears. Where a table cannot be written the file is whole without it.
+// What was found out of an output, before it appears. Where there is none, or a table cannot be written, the file is whole without it, and
+// that of an earlier file of its name goes.
 void Engine::publish_tables(const Job& job) {
   const auto& about = job.output->about();
   const analysis::Request& request = about.description.analysis;
@@ -188,16 +189,22 @@ void Engine::publish_tables(const Job& job) {
   for (const auto& [step, result] : results.steps()) {
     if (!result.left_out.empty()) base::log(base::LogLevel::warning, "'{}': step {} is not analysed: {}", path, step, result.left_out);
   }
-  if (results.empty()) {
-    if (!analyst_.sees(about.key)) return;   // it was said already
-    return base::log(base::LogLevel::warning, "'{}' is not analysed: nothing that was put into it is known to be a variable", path);
+  const bool has_any = results.lost().empty() && !results.steps().empty();
+  if (!has_any) {
+    base::log(base::LogLevel::warning, "'{}' is not analysed: {}", path,
+              results.lost().empty() ? "nothing that was put into it is known to be a variable" : results.lost());
   }
-  try {
-    if (request.statistics) publish_table(calls_, file, "statistics", results.statistics_table());
-    if (request.histogram) publish_table(calls_, file, "histogram", results.histogram_table());
-  } catch (const base::Error& error) {
-    base::log(base::LogLevel::warning, "'{}': {}", path, error.what());
-  }
+  const auto publish = [&](bool is_wanted, const char* name, auto table) {
+    if (!is_wanted) return;
+    try {
+      if (has_any) return publish_table(calls_, file, name, table());
+    } catch (const base::Error& error) {
+      base::log(base::LogLevel::warning, "'{}': {}", path, error.what());
+    }
+    calls_.unlink(analysis::table_path(file.names().final_path, name).c_str());
+  };
+  publish(request.statistics, "statistics", [&] { return results.statistics_table(); });
+  publish(request.histogram, "histogram", [&] { return results.histogram_table(); });
 }
 
 void Engine::have_copies(Job job, std::vector<CopyTrace> made) {
