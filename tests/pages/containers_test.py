@@ -2,20 +2,17 @@
 """What docs/containers.md shows compiles, and writes containers that a program without MPI reads."""
 
 import os
-import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+import page
+from page import BUILD, SOURCE
+
 sys.path.insert(0, str(SOURCE / "tests/cli"))
 import read_container   # noqa: E402
 
-BUILD = pathlib.Path(os.environ["BUILD"])
 PAGES = {name: (SOURCE / "docs" / name).read_text(encoding="utf-8") for name in ("containers.md", "fortran.md")}
-FLAGS = [f"-I{SOURCE / 'include'}", f"-L{BUILD / 'lib'}", f"-Wl,-rpath,{BUILD / 'lib'}"]
 
 IN_C = ("""#include <glean/glean.h>
 #include <stdio.h>
@@ -76,31 +73,11 @@ int main(int, char **argv) {
 """
 
 
-def snippet(page, language, number=0):
-    return re.findall(rf"```{language}\n(.*?)```", PAGES[page], re.S)[number]
+def snippet(name, language, number=0):
+    return re.findall(rf"```{language}\n(.*?)```", PAGES[name], re.S)[number]
 
 
-class Page(unittest.TestCase):
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.directory = pathlib.Path(directory.name)
-
-    def run_command(self, *command, **variables):
-        result = subprocess.run(list(map(str, command)), cwd=self.directory, env=os.environ | variables, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True, check=False)
-        self.assertEqual(result.returncode, 0, result.stdout)
-        return result.stdout
-
-    def compiled(self, name, text, compiler, *libraries):
-        source = self.directory / name
-        source.write_text(text)
-        self.run_command(*compiler, source, "-o", source.with_suffix(""), *FLAGS, *libraries)
-        return source.with_suffix("")
-
-    def job(self, ranks, *program, **variables):
-        return self.run_command(*os.environ["MPIRUN"].split(), ranks, *program, **variables)
-
+class Page(page.PageTest):
     def test_it_does_so_in_cxx_and_a_serial_program_reads_it(self):
         said = self.job(3, self.compiled("in_cxx.cpp", snippet("containers.md", "cpp"), ["mpicxx", "-std=c++20", "-Wall"], "-lglean"))
         self.assertNotIn("something else", said)

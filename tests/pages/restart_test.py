@@ -2,18 +2,15 @@
 """What docs/restart.md shows compiles, and restarts."""
 
 import os
-import pathlib
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-BUILD = pathlib.Path(os.environ["BUILD"])
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+import page
+from page import BUILD, SOURCE
+
 PAGE = (SOURCE / "docs/restart.md").read_text(encoding="utf-8")
-FLAGS = [f"-I{SOURCE / 'include'}", f"-L{BUILD / 'lib'}", f"-Wl,-rpath,{BUILD / 'lib'}"]
 
 AROUND = {
     "c": ("""#include <glean/glean.h>
@@ -53,28 +50,7 @@ def snippet(language):
     return re.search(rf"```{language}\n(.*?)```", PAGE, re.S)[1]
 
 
-class Page(unittest.TestCase):
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.directory = pathlib.Path(directory.name)
-
-    def run_command(self, *command, **variables):
-        result = subprocess.run(list(map(str, command)), cwd=self.directory, env=os.environ | variables, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True, check=False)
-        self.assertEqual(result.returncode, 0, result.stdout)
-        return result.stdout
-
-    def job(self, ranks, *command, **variables):
-        return self.run_command(*os.environ["MPIRUN"].split(), ranks, *command, **variables)
-
-    def compiled(self, name, text, compiler, *libraries):
-        source = self.directory / name
-        source.write_text(text)
-        program = self.directory / source.stem
-        self.run_command(*compiler, source, "-o", program, *FLAGS, *libraries)
-        return program
-
+class Page(page.PageTest):
     def in_cxx(self):
         return self.compiled("in_cxx.cpp", snippet("cpp"), ["mpicxx", "-std=c++20", "-Wall"], "-lglean")
 
