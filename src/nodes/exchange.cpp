@@ -229,6 +229,7 @@ void Exchange::on_message(Lane& lane, int peer, std::vector<std::byte> head) {
     case MessageKind::answer: return on_answer(head_of<AnswerHead>(head));
     case MessageKind::opened: return on_opened(peer, head_of<OpenedHead>(head));
     case MessageKind::again: return ask_again();
+    case MessageKind::lost: return on_lost_elsewhere(peer, head_of<LostHead>(head));
     case MessageKind::place: return on_place(peer, head_of<PlaceHead>(head));
     case MessageKind::heard: return on_heard(head_of<HeardHead>(head));
     case MessageKind::ended: return on_ended(head_of<EndedHead>(head));

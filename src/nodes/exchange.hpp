@@ -176,12 +176,14 @@ class Exchange {
   void begins_anew();
   void look_for_places();
   void on_lost(int peer);
+  void hold(int stager);
+  void on_lost_elsewhere(int from, const LostHead& head);
   void on_place(int from, const PlaceHead& head);
   void send_again(const PlaceHead& head);
   void on_heard(const HeardHead& head);
   void on_ended(const EndedHead& head);
   void tell_ends(int peer);
-  void tell_place(const PlaceHead& head, int except);
+  void tell_neighbours(std::span<const std::byte> message, int except);
   [[nodiscard]] bool is_done_here(std::uint64_t job_output);
   // -- exchange_staging.cpp
   using Description = std::shared_ptr<const std::vector<std::byte>>;

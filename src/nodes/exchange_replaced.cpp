@@ -52,7 +52,7 @@ void Exchange::go_on() {
   }
   if (!keeps_) return;
   if (pool_.header().is_made_anew != 0) begins_anew();   // not all clients may have sent again what the process before lacked
-  else tell_place({.node = static_cast<std::uint32_t>(self_)}, -1);
+  else tell_neighbours(bytes_of(PlaceHead{.node = static_cast<std::uint32_t>(self_)}), -1);
 }
 
 void Exchange::forget_what_came_from(int peer) {

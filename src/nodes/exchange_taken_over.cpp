@@ -35,15 +35,27 @@ void Exchange::on_lost(int peer) {
     outputs_.clear();
     return pool::futex_signal(pool_.header().progress);
   }
-  if (!tree_.is_stager(self_)) {
-    held_.insert(peer);
-    engine_.hold_kept(true);
-  }
+  if (!tree_.is_stager(self_)) hold(peer);
   const bool is_neighbour = parent_ == peer || std::find(children_.begin(), children_.end(), peer) != children_.end();
   const bool is_needed = !outputs_.empty() || !std::all_of(children_.begin(), children_.end(), [&](int child) {
     return tree_.is_stager(child) || gone_.contains(child);
   });
+  // Each part of the tree hears of it from the neighbour through which it hears of the new process afterwards, so never in the other order.
+  if (is_neighbour && tree_.is_stager(self_)) tell_neighbours(bytes_of(LostHead{.node = static_cast<std::uint32_t>(peer)}), peer);
   if (places_ && is_neighbour && self_ < peer && (is_needed || !tree_.is_stager(self_))) places_->seek(peer);
+}
+
+void Exchange::hold(int stager) {
+  held_.insert(stager);
+  engine_.hold_kept(true);
+}
+
+// A node with no connection to that stager does not notice by itself.
+void Exchange::on_lost_elsewhere(int from, const LostHead& head) {
+  const auto node = static_cast<int>(head.node);
+  if (!tree_.is_stager(node) || node == self_) throw base::Error(base::Errc::io, "a message of another node cannot be understood");
+  if (tree_.is_stager(self_)) tell_neighbours(bytes_of(head), from);
+  else hold(node);
 }
 
 void Exchange::begin_anew() {
@@ -54,13 +66,13 @@ void Exchange::begin_anew() {
 void Exchange::begins_anew() {
   begun_anew_ = realtime_ns();
   for (int client = 0; client < tree_.clients(); ++client) not_heard_.insert(client);
-  tell_place({.node = static_cast<std::uint32_t>(self_), .begun_anew = begun_anew_}, -1);
+  tell_neighbours(bytes_of(PlaceHead{.node = static_cast<std::uint32_t>(self_), .begun_anew = begun_anew_}), -1);
 }
 
-void Exchange::tell_place(const PlaceHead& head, int except) {
-  if (parent_ && *parent_ != except) all_.messages.send(*parent_, bytes_of(head));
+void Exchange::tell_neighbours(std::span<const std::byte> message, int except) {
+  if (parent_ && *parent_ != except) all_.messages.send(*parent_, message);
   for (const int child : children_) {
-    if (child != except && !gone_.contains(child)) all_.messages.send(child, bytes_of(head));
+    if (child != except && !gone_.contains(child)) all_.messages.send(child, message);
   }
 }
 
@@ -68,7 +80,7 @@ void Exchange::on_place(int from, const PlaceHead& head) {
   const auto node = static_cast<int>(head.node);
   if (!tree_.is_stager(node) || node == self_) throw base::Error(base::Errc::io, "a message of another node cannot be understood");
   if (places_) places_->end(node);
-  tell_place(head, from);
+  tell_neighbours(bytes_of(head), from);
   const bool is_above = parent_ == node ? self_ == 0 : std::find(children_.begin(), children_.end(), node) != children_.end();
   if (is_above && head.begun_anew != 0) tell_ends(node);
   if (tree_.is_stager(self_)) return;

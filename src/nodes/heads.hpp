@@ -19,7 +19,7 @@ namespace glean::nodes {
 // opening, opened, leaves, end, again, place, heard, ended: between stagers and the nodes that they write for.
 enum class MessageKind : std::uint32_t {
   block = 1, receipt, progress, job_progress, failure, sums, question, answer, opening, opened, leaves, end, again,
-  place, heard, ended
+  place, heard, ended, lost
 };
 
 struct BlockHead {
@@ -123,8 +123,14 @@ struct FarewellHead {
   std::uint32_t unused = 0;
 };
 
-// Of a job whose nodes keep what is not durable, from neighbour to neighbour: another process has the place of a stager. With `begun_anew`
-// it has nothing of what the one before had, and hears of each client that it sends that again.
+// Of a job whose nodes keep what is not durable, from neighbour to neighbour: the process of a stager is gone. Until another one has the
+// place nothing goes there, and nothing that is kept is given back.
+struct LostHead {
+  MessageKind kind = MessageKind::lost;
+  std::uint32_t node = 0;
+};
+// In the same way, after that: another process has the place of a stager. With `begun_anew` it has nothing of what the one before had, and
+// hears of each client that it sends that again.
 struct PlaceHead {
   MessageKind kind = MessageKind::place;
   std::uint32_t node = 0;
