@@ -18,17 +18,34 @@ constexpr base::Bytes window_bytes = base::MiB;
 // Two-phase reading costs a copy through MPI: worth it where the nodes together fetch so much more than is wanted.
 constexpr double fetched_for_wanted = 1.5;
 
+// What must be the same on all ranks: the array, and where the file has it. Ranks may have opened a file before and after another one took
+// its name. Not how many steps there are: a file may grow meanwhile.
+std::uint64_t mark_of_array(const std::string& path, const Reader& file, const BoxToRead& mine) {
+  std::string text = path + '\0' + std::to_string(mine.variable) + '\0' + std::to_string(mine.step) + '\0';
+  const auto& variables = file.variables();
+  if (mine.variable >= 0 && static_cast<std::size_t>(mine.variable) < variables.size()) {
+    store::FileContents place;
+    place.variables = {variables[static_cast<std::size_t>(mine.variable)]};
+    place.variables.front().records = 0;
+    const std::vector<std::byte> bytes = place.encode();
+    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return std::hash<std::string>{}(text);
+}
+
 // All ranks read the same array, and none has an error. On one node no message where that is so.
-void agree_on_array(Core& core, const std::string& path, const BoxToRead& mine, const std::optional<base::Error>& wrong) {
+void agree_on_array(Core& core, const std::string& path, const Reader& file, const BoxToRead& mine,
+                    const std::optional<base::Error>& wrong) {
   constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
   int rank = 0;
   MPI_Comm_rank(core.comm(), &rank);
-  const std::uint64_t array = std::hash<std::string>{}(path + '\0' + std::to_string(mine.variable) + '\0' + std::to_string(mine.step));
+  const std::uint64_t array = mark_of_array(path, file, mine);
   const FourWords all = core.least_of_all({wrong ? static_cast<std::uint64_t>(rank) : none, array, ~array, none});
   if (all[0] != none) throw base::Error(error_of(core.comm(), static_cast<int>(all[0]), wrong));
   if (all[1] == ~all[2]) return;
   throw base::Error(base::Errc::invalid_argument, "ranks read different variables, steps or files in one read_all of '" + path + "'",
-                    "all ranks name the same ones, each with a box of its own, which may be empty");
+                    "all ranks name the same ones, each with a box of its own, which may be empty, and open a file when no other one takes "
+                    "its name any more");
 }
 
 struct RankOfNode {
@@ -164,7 +181,7 @@ class WindowedRead {
 void read_together(Core& core, const std::string& path, const Reader& file, const BoxToRead& mine,
                    const std::optional<base::Error>& wrong) {
   const InCall in_call(core.collective(), Call::read_all, path);
-  agree_on_array(core, path, mine, wrong ? wrong : caught([&] { file.require_readable(mine.variable, mine.step, mine.memory); }));
+  agree_on_array(core, path, file, mine, wrong ? wrong : caught([&] { file.require_readable(mine.variable, mine.step, mine.memory); }));
   const auto on_its_own = [&] { return caught([&] { file.read(mine.variable, mine.step, mine.box, mine.memory, mine.values); }); };
   const Reader::Variable& variable = file.variables()[static_cast<std::size_t>(mine.variable)];
   if (core.nodes().count() == 1 || !variable.by_library.empty()) return agree(core.comm(), on_its_own());

@@ -4,9 +4,11 @@
 #include <pnetcdf.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include "ranks.hpp"
@@ -163,6 +165,24 @@ TEST_F(ReadAll, TellsAllRanksWhatIsWrongOnOne) {
   std::vector<double> alone(values.size());
   in.read(fixed, 0, box, alone);
   EXPECT_EQ(values, alone);
+  barrier();
+}
+
+TEST_F(ReadAll, TellsAllRanksWhereTheyHaveOpenedDifferentFilesOfOneName) {
+  write("a.nc", {8, 9, 10});
+  Session session(MPI_COMM_WORLD, with({}));
+  std::optional<Input> in;
+  if (rank_ == 0) in.emplace(session.open_input(path("a.nc")));
+  barrier();
+  write("b.nc", {40, 30, 20});
+  if (rank_ == 0) std::filesystem::rename(path("b.nc"), path("a.nc"));
+  barrier();
+  if (rank_ != 0) in.emplace(session.open_input(path("a.nc")));
+  if (size_ == 1) GTEST_SKIP() << "all ranks have the same one";
+  const Box box{{0, 0, static_cast<std::uint64_t>(rank_)}, {8, 9, 1}};
+  std::vector<double> values(elements_of(box));
+
+  EXPECT_ERROR(in->read_all(in->find_variable("fixed"), 0, box, values), Errc::invalid_argument, "different variables, steps or files");
   barrier();
 }
 
