@@ -140,12 +140,30 @@ void copy(RemoteFiles& files, const FileStatus& from, int to) {
     if (there == 0) throw base::Error(base::Errc::io, "it becomes shorter while it is read");
     for (std::size_t written = 0; written < there;) {
       const ssize_t result = pwrite(to, piece.data() + written, there - written, static_cast<off_t>(done + written));
-      check(result > 0 || errno == EINTR, "cannot write a copy");
+      check(result > 0 || (result < 0 && errno == EINTR), "cannot write a copy");
       written += result > 0 ? static_cast<std::size_t>(result) : 0;
     }
     done += there;
   }
   check(fchmod(to, complete) == 0, "cannot complete a copy");
+}
+
+// In memory that all users share another one may have made a file of that name, to be taken for the copy.
+void require_own(const struct stat& status, const std::string& path) {
+  if (S_ISREG(status.st_mode) && status.st_uid == geteuid()) return;
+  throw base::Error(base::Errc::permission, "'" + path + "' is another user's", "it was made to be read in place of the file");
+}
+
+bool is_complete(const struct stat& status) { return (status.st_mode & 0777) == complete; }
+
+// What it takes is free again when it fails.
+void copy_or_nothing(RemoteFiles& files, const FileStatus& from, int to) {
+  try {
+    copy(files, from, to);
+  } catch (...) {
+    if (ftruncate(to, 0) != 0) base::log(base::LogLevel::warning, "a copy of '{}' that failed stays in memory", from.path);
+    throw;
+  }
 }
 
 }  // namespace
@@ -186,16 +204,21 @@ std::string brought_here(int directory, const char* path) noexcept {
     if (!find(files, name, in, found)) return false;
     if (found.kind == FileStatus::Kind::directory) return fails_with(ENOENT);   // opened, it would be listed
     if (found.kind != FileStatus::Kind::file) return fails_with(ENXIO);
-    copy_path = fmt::format("{}{}{}.{:x}.{}.{}", memory, copy_prefix, in.draining.pool().name().substr(1),
-                            std::hash<std::string>{}(found.path), found.inode,
-                            found.modified_seconds * 1'000'000'000 + found.modified_nanoseconds);
-    const Descriptor made(open(copy_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, being_copied));
-    if (made.number < 0 && errno == EACCES) return true;   // complete: it can only be read
-    check(made.number >= 0, "cannot make '" + copy_path + "'");
-    while (flock(made.number, LOCK_EX) != 0) check(errno == EINTR, "cannot lock '" + copy_path + "'");
+    copy_path = fmt::format("{}{}{}.{:x}.{}.{}.{}", memory, copy_prefix, in.draining.pool().name().substr(1),
+                            std::hash<std::string>{}(found.path), found.inode, found.modified_seconds, found.modified_nanoseconds);
     struct stat status {};
+    const Descriptor made(open(copy_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, being_copied));
+    if (made.number < 0 && errno == EACCES) {   // complete: it can only be read
+      check(lstat(copy_path.c_str(), &status) == 0, "cannot look at '" + copy_path + "'");
+      require_own(status, copy_path);
+      return is_complete(status) || fails_with(EACCES);
+    }
+    check(made.number >= 0, "cannot make '" + copy_path + "'");
     check(fstat(made.number, &status) == 0, "cannot look at '" + copy_path + "'");
-    if ((status.st_mode & 0777) != complete) copy(files, found, made.number);
+    require_own(status, copy_path);   // others' locks are not waited for
+    while (flock(made.number, LOCK_EX) != 0) check(errno == EINTR, "cannot lock '" + copy_path + "'");
+    check(fstat(made.number, &status) == 0, "cannot look at '" + copy_path + "'");
+    if (!is_complete(status)) copy_or_nothing(files, found, made.number);
     return true;
   });
   return is_here ? copy_path : std::string();
@@ -263,7 +286,7 @@ void remove_copies(const std::string& own) noexcept {
     for (const auto& entry : std::filesystem::directory_iterator(memory)) {
       const std::string name = entry.path().filename().string();
       if (!name.starts_with(copy_prefix)) continue;
-      // PREFIX.glean.UID.PID.TIME.HASH.INODE.TIME
+      // PREFIX.glean.UID.PID.TIME.HASH.INODE.SECONDS.NANOSECONDS
       std::size_t end = copy_prefix.size();
       for (int dots = 0; dots < 4 && end != name.npos; ++dots) end = name.find('.', end + 1);
       const std::string pool = end == name.npos ? "" : name.substr(copy_prefix.size(), end - copy_prefix.size());

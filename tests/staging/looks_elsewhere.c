@@ -4,6 +4,7 @@
 //
 // Looks in many ways at DIRECTORY/in, of 3,000,000 bytes i % 251, reads it, and removes and renames DIRECTORY/old_RANK, …
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -75,6 +76,26 @@ static void read_it(const char* in) {
   free(buffer);
 }
 
+// A file that another user has put where a copy is to be is not taken for it. Needs to be root.
+static void read_past_another_user(const char* in) {
+  char copy[1000] = "";
+  struct stat status;
+  DIR* memory = opendir("/dev/shm");
+  for (struct dirent* entry = readdir(memory); entry != NULL; entry = readdir(memory)) {
+    char path[1000];
+    snprintf(path, sizeof path, "/dev/shm/%s", entry->d_name);
+    if (strncmp(entry->d_name, "glean-copy.", 11) == 0 && stat(path, &status) == 0 && status.st_size == bytes) strcpy(copy, path);
+  }
+  closedir(memory);
+  expect(copy[0] != 0, "a copy");
+  expect(unlink(copy) == 0, "unlink of the copy");
+  const int made = open(copy, O_WRONLY | O_CREAT | O_EXCL, 0600);
+  expect(made >= 0 && write(made, "other", 5) == 5 && fchmod(made, 0400) == 0, "a file of another user");
+  if (fchown(made, 12345, 12345) == 0) expect(open(in, O_RDONLY) < 0 && errno == EACCES, "open of another user's file");
+  close(made);
+  expect(unlink(copy) == 0, "unlink of another user's file");
+}
+
 int main(int argc, char** argv) {
   char in[1000], missing[1000], old[1000], new_name[1000], others[1000];
   struct stat status;
@@ -86,6 +107,10 @@ int main(int argc, char** argv) {
   snprintf(new_name, sizeof new_name, "%s/new_%d", argv[1], rank);
   snprintf(others, sizeof others, "%s/by_mpi_%d", argv[1], rank);
   look(in, missing);
+  read_it(in);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) read_past_another_user(in);
+  MPI_Barrier(MPI_COMM_WORLD);
   read_it(in);
   expect(rename(old, new_name) == 0, "rename");
   expect(stat(old, &status) != 0 && stat(new_name, &status) == 0, "stat after rename");
