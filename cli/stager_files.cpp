@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/stager_files.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <glob.h>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <memory>
 #include <string_view>
@@ -53,16 +53,62 @@ std::string plain_directory(const std::string& pattern) {
   return slash == 0 ? "/" : pattern.substr(0, slash);
 }
 
+// What glob(3) may look through: a pattern may lead up, by "..", and round in circles, by links.
+struct Search {
+  const service::AllowedPaths& allowed;
+  std::size_t names_left;
+  bool is_too_long = false;
+};
+thread_local Search* search = nullptr;
+
+// What is not below the directories of the service is passed over, as what is no directory is.
+void* open_directory(const char* path) {
+  const int descriptor = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return nullptr;
+  DIR* directory = nullptr;
+  try {
+    search->allowed.require_names_in(descriptor);
+    directory = ::fdopendir(descriptor);
+  } catch (const base::Error&) {
+    errno = ENOTDIR;
+  }
+  if (directory == nullptr) {
+    const int reason = errno;
+    ::close(descriptor);
+    errno = reason;
+  }
+  return directory;
+}
+
+dirent* next_name(void* directory) {
+  dirent* const found = ::readdir(static_cast<DIR*>(directory));
+  if (found == nullptr) return nullptr;
+  if (search->names_left == 0) search->is_too_long = true;
+  else --search->names_left;
+  return search->is_too_long ? nullptr : found;
+}
+
 // A name that is there is a name, whatever characters are in it.
-std::vector<std::string> paths_of(const std::string& pattern) {
+std::vector<std::string> paths_of(const std::string& pattern, Search limits) {
   struct stat status {};
   if (::lstat(pattern.c_str(), &status) == 0) return {pattern};
   glob_t found{};
-  const int result = ::glob(pattern.c_str(), GLOB_ERR | GLOB_NOSORT, nullptr, &found);
+  found.gl_opendir = open_directory;
+  found.gl_readdir = next_name;
+  found.gl_closedir = [](void* directory) { ::closedir(static_cast<DIR*>(directory)); };
+  found.gl_stat = [](const char* path, struct stat* into) { return ::stat(path, into); };
+  found.gl_lstat = [](const char* path, struct stat* into) { return ::lstat(path, into); };
+  search = &limits;
+  const int result = ::glob(pattern.c_str(), GLOB_ERR | GLOB_NOSORT | GLOB_ALTDIRFUNC, nullptr, &found);
   const int reason = errno;
+  search = nullptr;
   std::vector<std::string> paths;
   for (std::size_t i = 0; result == 0 && i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
   ::globfree(&found);
+  if (limits.is_too_long) {
+    throw base::Error(base::Errc::out_of_range, fmt::format("'{}' has more names to look through than a stager does at once", pattern),
+                      "a pattern with wildcards in fewer directories, or without '..' behind them, has less");
+  }
   const bool has_no_directory = result == GLOB_ABORTED && (reason == ENOENT || reason == ENOTDIR);
   if (result != 0 && result != GLOB_NOMATCH && !has_no_directory) {
     throw base::system_error(result == GLOB_NOSPACE ? ENOMEM : reason, "cannot search for '" + pattern + "'");
@@ -153,7 +199,7 @@ staging::ListAnswer StagerFiles::list(const staging::ListRequest& request) const
       throw;
     }
   }
-  std::vector<std::string> paths = paths_of(request.pattern);
+  std::vector<std::string> paths = paths_of(request.pattern, {allowed_, options_.searched_max});
   std::erase_if(paths, [&](const std::string& path) { return path <= request.after; });
   std::sort(paths.begin(), paths.end());
   staging::ListAnswer answer;
@@ -194,9 +240,7 @@ std::shared_ptr<const StagerFiles::OpenFile> StagerFiles::file_of(const staging:
   struct stat found {};
   if (::fstat(descriptor, &found) != 0) throw base::system_error(errno, fmt::format("cannot read '{}'", path));
   if (!S_ISREG(found.st_mode)) throw base::Error(base::Errc::io, fmt::format("'{}' is not a regular file", path));
-  std::array<char, PATH_MAX> opened{};   // a directory on the way may have become a link meanwhile
-  const std::string link = fmt::format("/proc/self/fd/{}", descriptor);
-  if (::readlink(link.c_str(), opened.data(), opened.size() - 1) > 0) allowed_.require(opened.data());
+  allowed_.require_open(descriptor);   // a directory on the way may have become a link meanwhile
   if (found.st_ino != request.inode) {
     throw base::Error(base::Errc::not_found, fmt::format("'{}' is another file by now than the one that was opened", path),
                       "open it once more");
@@ -239,21 +283,25 @@ void StagerFiles::forget(std::uint64_t client) {
 }
 
 nlohmann::json StagerFiles::remove(const staging::RemoveRequest& request) const {
-  const std::string path = allowed_.resolve_name(request.path);
+  const service::AllowedName name = allowed_.resolve_name(request.path);
+  const std::string path = name.path();
   if (is_draining(path)) return {{"draining", true}};
-  if (::unlink(path.c_str()) != 0) throw base::system_error(errno, fmt::format("cannot remove '{}'", path));
+  if (::unlinkat(name.directory(), name.last(), 0) != 0) throw base::system_error(errno, fmt::format("cannot remove '{}'", path));
   return nlohmann::json::object();
 }
 
 nlohmann::json StagerFiles::rename(const staging::RenameRequest& request) const {
-  const std::string from = allowed_.resolve_name(request.from), to = allowed_.resolve_name(request.to);
-  if (is_draining(from) || is_draining(to)) return {{"draining", true}};
+  const service::AllowedName from = allowed_.resolve_name(request.from), to = allowed_.resolve_name(request.to);
+  const std::string path = from.path(), new_path = to.path();
+  if (is_draining(path) || is_draining(new_path)) return {{"draining", true}};
   struct stat found {};
-  if (::lstat(from.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) {
-    throw base::Error(base::Errc::unsupported, fmt::format("'{}' is a directory: a stager renames files only", from),
+  if (::fstatat(from.directory(), from.last(), &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(found.st_mode)) {
+    throw base::Error(base::Errc::unsupported, fmt::format("'{}' is a directory: a stager renames files only", path),
                       "rename it where the file system is mounted");
   }
-  if (::rename(from.c_str(), to.c_str()) != 0) throw base::system_error(errno, fmt::format("cannot rename '{}' to '{}'", from, to));
+  if (::renameat(from.directory(), from.last(), to.directory(), to.last()) != 0) {
+    throw base::system_error(errno, fmt::format("cannot rename '{}' to '{}'", path, new_path));
+  }
   return nlohmann::json::object();
 }
 

@@ -31,6 +31,7 @@ class StagerFiles {
     std::size_t open_files = 512;                 // of all clients
     std::size_t answers_bytes_max = 256u << 20;   // while clients have not taken so much, they are asked to come again
     std::size_t listed_max = 1000;                // of one answer
+    std::size_t searched_max = 1'000'000;         // names that are looked through for one answer
     // Of a path without symbolic links: an output of some job that is closed and not published yet.
     std::function<bool(const std::string& final_path)> is_draining = [](const std::string&) { return false; };
     std::function<std::size_t()> answers_bytes = [] { return std::size_t{0}; };   // that clients have not taken
@@ -39,7 +40,8 @@ class StagerFiles {
 
   // Whether that is a request about files.
   [[nodiscard]] static bool knows(const std::string& ask);
-  // Throws base::Error: permission when a path does not lead below the directories, invalid_argument, not_found, what the system says.
+  // Throws base::Error: permission when a path does not lead below the directories, invalid_argument, not_found, out_of_range for a
+  // pattern that takes too long, what the system says.
   // A request that has to wait is answered at once: {"busy": true}, or {"draining": true} where a file is not published yet.
   [[nodiscard]] staging::Answer answer(const std::string& ask, const nlohmann::json& request, std::uint64_t client);
   // That one will not read any more.

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <future>
 #include <thread>
+#include <utility>
 
 #include "base/test_error.hpp"
 #include "staging/control_server.hpp"
@@ -155,6 +156,50 @@ TEST_F(FilesOfAStager, AreListedPieceByPiece) {
   EXPECT_EQ(remote().list(in("d/odd[1].nc")).front().path, in("d/odd[1].nc"));
   store::write_text(in("d/\xff.nc"), "x");   // no message has its name
   EXPECT_EQ(remote().list(in("d/*")).size(), expected.size() + 2);
+}
+
+TEST_F(FilesOfAStager, AreNotSearchedForElsewhere) {
+  fs::create_directory(in("d"));
+  fs::create_directory_symlink(directory_ / "out", in("way"));
+  store::write_text(in("d/secret"), "x");
+  const auto listed = remote().list(in("*/secret"));   // not by the link
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed[0].path, in("d/secret"));
+  EXPECT_TRUE(remote().list(in("d*/../../out/s*")).empty());
+  EXPECT_TRUE(remote().list(in("d*/.*/.*/out/s*")).empty());
+  EXPECT_EQ(remote().list(in("d*/../d/s*")).size(), 1U);
+}
+
+TEST_F(FilesOfAStager, AreNotSearchedForWithoutEnd) {
+  options_.searched_max = 10'000;
+  for (int i = 0; i < 30; ++i) fs::create_directory(in("d" + std::to_string(i)));
+  std::string pattern = in("*");
+  for (int i = 0; i < 100; ++i) pattern += "/../*";   // 30 to the power of 101 names
+  EXPECT_EQ(error_of([&] { return remote().list(pattern); }).code(), Errc::out_of_range);
+  EXPECT_EQ(remote().list(in("*")).size(), 30U);
+}
+
+// Another process makes a link of the directory on the way, again and again.
+TEST_F(FilesOfAStager, AreNeverOthersWhileDirectoriesBecomeLinks) {
+  fs::create_directory(in("d"));
+  fs::create_directory_symlink(directory_ / "out", in("link"));
+  start();
+  std::atomic<bool> ends{false};
+  std::thread exchanging([&] {
+    while (!ends) {
+      for (const auto& [from, to] : {std::pair("d", "other"), std::pair("link", "d"), std::pair("d", "link"), std::pair("other", "d")}) {
+        fs::rename(in(from), in(to));
+        std::this_thread::yield();
+      }
+    }
+  });
+  for (int i = 0; i < 5000; ++i) {
+    const Errc code = error_of([&] { return files_->answer("remove_file", {{"path", in("d/secret")}}, 1); }).code();
+    EXPECT_TRUE(code == Errc::not_found || code == Errc::permission) << static_cast<int>(code);
+  }
+  ends = true;
+  exchanging.join();
+  EXPECT_TRUE(fs::exists(directory_ / "out/secret"));
 }
 
 TEST_F(FilesOfAStager, AreReadToTheEndWhenTheirNamesAreThoseOfOthers) {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "service/allowed_paths.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 
 #include "base/error.hpp"
@@ -18,7 +22,23 @@ bool is_below(const std::string& path, const std::string& directory) {
   return directory == "/" || (path.starts_with(directory) && path.size() > directory.size() && path[directory.size()] == '/');
 }
 
+std::string path_of(int descriptor) {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = ::readlink(fmt::format("/proc/self/fd/{}", descriptor).c_str(), path.data(), path.size());
+  if (length < 0) throw base::system_error(errno, "cannot find out where an open file is");
+  if (length == static_cast<ssize_t>(path.size())) throw base::system_error(ENAMETOOLONG, "cannot find out where an open file is");
+  return {path.data(), static_cast<std::size_t>(length)};
+}
+
 }  // namespace
+
+AllowedName::~AllowedName() {
+  if (directory_ >= 0) ::close(directory_);
+}
+std::string AllowedName::path() const { return (std::filesystem::path(path_of(directory_)) / last_).string(); }
+
+void AllowedPaths::require_open(int descriptor) const { require(path_of(descriptor)); }
+void AllowedPaths::require_names_in(int directory) const { require((std::filesystem::path(path_of(directory)) / "x").string()); }
 
 void AllowedPaths::require(const std::string& final_path) const {
   const auto is_above = [&](const std::string& each) { return is_below(final_path, each); };
@@ -45,20 +65,20 @@ std::string AllowedPaths::resolve(const std::string& path) const {
   return final_path;
 }
 
-std::string AllowedPaths::resolve_name(const std::string& path) const {
+AllowedName AllowedPaths::resolve_name(const std::string& path) const {
   const std::filesystem::path name(path);
   const std::string last = name.filename().string();
   if (last.empty() || last == "." || last == "..") {
     throw base::Error(base::Errc::invalid_argument, fmt::format("'{}' is no name of a file", path));
   }
-  const auto directory = store::real_path(name.parent_path().string());
-  if (!directory) {
+  const int directory = ::open(name.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) {
     const int error = errno;
     require_lexically(path);
     throw base::system_error(error, fmt::format("cannot find '{}'", path));
   }
-  std::string found = (std::filesystem::path(*directory) / last).string();
-  require(found);
+  AllowedName found(directory, last);
+  require(found.path());
   return found;
 }
 
