@@ -212,18 +212,20 @@ void TaskFile::Impl::close_together() {
     mine = encode_used();
   });
   closed_ = true;
-  try {
+  failed = session::caught([&] {
     session::agree(core_->comm(), failed);
     const auto all = session::gather_messages(core_->comm(), mine);
     in_call.set_busy(core_->is_root());
-    if (core_->is_root()) failed = session::caught([&] { write_ends(all); });
+    std::optional<base::Error> of_root;
+    if (core_->is_root()) of_root = session::caught([&] { write_ends(all); });
     in_call.set_busy(false);
-    session::agree(core_->comm(), failed);
+    session::agree(core_->comm(), of_root);
     files_->close();
-  } catch (...) {
-    files_->abandon();
-    throw;
-  }
+  });
+  if (!failed) return;
+  fail(*failed);   // wait() says so, too
+  files_->abandon();
+  throw base::Error(*failed);
 }
 
 // --- the public class

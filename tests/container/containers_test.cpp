@@ -278,6 +278,7 @@ TEST_F(Containers, WhatOneRankIsRefusedAllAreToldWhenItIsClosed) {
       if (is_it) refused(out);
       out.write(std::span<const char>("more", 4));
       EXPECT_ERROR(out.close(), Errc::invalid_argument, text);
+      EXPECT_ERROR(out.wait(Level::durable), Errc::invalid_argument, text);
     };
     lose([](TaskFile& out) { EXPECT_ERROR(out.begin_file("../outside"), Errc::invalid_argument, "../outside"); }, "cannot be the name");
     const std::string mine = "rank" + std::to_string(task_);
@@ -295,6 +296,7 @@ TEST_F(Containers, OneNameOfTwoRanksIsFoundWhenItIsClosed) {
     TaskFile out = session.create_container(path("a.sion"));
     out.begin_file("the same");
     EXPECT_ERROR(out.close(), Errc::invalid_argument, "ranks 0 and 1 have both written a file 'the same'");
+    EXPECT_ERROR(out.wait(Level::durable), Errc::invalid_argument, "ranks 0 and 1 have both written a file 'the same'");
     session.wait(Level::durable);
     EXPECT_FALSE(exists("a.sion"));
     barrier();
