@@ -215,11 +215,14 @@ std::optional<base::Error> Containers::wait(Core& core, Level level) {
     });
     if (!failed) failed = why;
   }
-  if (level == Level::durable) {
-    std::erase_if(made_, [](const Made& each) { return !each.files->are_open(); });
-    unwaited_ = made_.size();
-  }
-  return caught([&] { agree(core.comm(), failed); });
+  return caught([&] {
+    if (level == Level::durable) {
+      std::erase_if(made_, [](const Made& each) { return !each.files->are_open(); });
+      const std::uint64_t mine = made_.size();   // others may have open what this rank has given up
+      reduce_all(core.comm(), &mine, &unwaited_, 1, MPI_UINT64_T, MPI_MAX);
+    }
+    agree(core.comm(), failed);
+  });
 }
 
 void Containers::abandon_open(Core& core) noexcept {

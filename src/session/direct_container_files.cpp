@@ -24,7 +24,9 @@ namespace {
 class DirectContainerFiles : public ContainerFiles {
  public:
   DirectContainerFiles(std::shared_ptr<Core> core, const NewContainer& container)
-      : ContainerFiles(container.file), core_(std::move(core)), container_(container) {
+      : ContainerFiles(container.file), core_(std::move(core)), container_(container) {}
+  // Collective. If it throws, what rank 0 has made goes with this.
+  void open() {
     for (std::uint32_t file = 0; file < container_.files; ++file) open(file);
   }
   ~DirectContainerFiles() override { DirectContainerFiles::abandon(); }
@@ -61,7 +63,9 @@ class DirectContainerFiles : public ContainerFiles {
     if (!are_open()) return;
     state_ = State::given_up;
     if (core_->is_root()) {
-      for (auto& file : files_) file->discard();
+      for (auto& file : files_) {
+        if (file) file->discard();
+      }
     }
     files_.clear();
     locks_.clear();
@@ -82,6 +86,7 @@ class DirectContainerFiles : public ContainerFiles {
       file->share();
       if (core_->is_root() && names.working != names.final) locks_.emplace_back(names.working.data(), path);
     });
+    if (core_->is_root() && !file) remove({names.working.data(), names.final.data()});
     files_.push_back(std::move(file));
     agree(core_->comm(), failed);
   }
@@ -101,9 +106,20 @@ class DirectContainerFiles : public ContainerFiles {
     const int descriptor = calls_.open(names.working_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (in_place ? O_TRUNC : O_EXCL), 0666);
     if (descriptor < 0) throw base::system_error(-descriptor, "cannot create '" + path + "'");
     calls_.close(descriptor);
-    if (!in_place) store::hand_on_permissions(names);
+    const auto failed = caught([&] {
+      if (!in_place) store::hand_on_permissions(names);
+    });
+    if (failed) {
+      remove(names);
+      throw base::Error(*failed);
+    }
     names.working_path.copy(made.working.data(), made.working.size() - 1);
     names.final_path.copy(made.final.data(), made.final.size() - 1);
+  }
+
+  // A working file that no File is there to discard.
+  void remove(const store::FileNames& names) {
+    if (names.working_path != names.final_path) calls_.unlink(names.working_path.c_str());
   }
 
   std::shared_ptr<Core> core_;
@@ -116,7 +132,9 @@ class DirectContainerFiles : public ContainerFiles {
 }  // namespace
 
 std::shared_ptr<ContainerFiles> make_container_files(const std::shared_ptr<Core>& core, const NewContainer& container) {
-  return std::make_shared<DirectContainerFiles>(core, container);
+  auto files = std::make_shared<DirectContainerFiles>(core, container);
+  files->open();
+  return files;
 }
 
 }  // namespace glean::session

@@ -86,7 +86,7 @@ class Containers {
   };
   void forget_published();
   std::vector<Made> made_;
-  std::size_t unwaited_ = 0;   // made since all were waited for
+  std::uint64_t unwaited_ = 0;   // 0: all that were made were waited for; the same on all ranks
 };
 
 }  // namespace session

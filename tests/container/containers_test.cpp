@@ -338,6 +338,31 @@ TEST_F(Containers, OneThatIsBeingWrittenIsRefusedToAnotherWriter) {
     write(session, "a.sion", {});
     barrier();
   });
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_EQ(others({"a.sion"}), std::vector<std::string>{});   // what was refused leaves nothing
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_F(Containers, OneThatARankHasLetGoOfIsWaitedForByAllRanksOrNone) {
+  in_session([&](Session& session) {
+    std::optional<TaskFile> out(session.create_container(path("a.sion")));
+    if (task_ == tasks_ - 1) out.reset();
+    for (int again = 0; again < 2; ++again) {
+      try {
+        session.wait(Level::durable);
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("a.sion"), std::string::npos) << error.what();
+      }
+    }
+    out.reset();
+    write(session, "b.sion", {});
+    session.wait(Level::durable);
+    expect_written(open_container(path("b.sion")));
+    barrier();
+  });
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_EQ(others({"b.sion"}), std::vector<std::string>{});
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 TEST_F(Containers, ASessionThatEndsGivesUpWhatIsOpen) {
