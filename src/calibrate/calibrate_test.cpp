@@ -81,6 +81,7 @@ TEST(AMachineFile, HasWhatWasMeasuredAndReadsBackTheSame) {
   EXPECT_EQ(std::get<topology::FatTree>(machine.network).levels[0].link_bytes_per_second, 1.23e9);
   EXPECT_NE(text.find("request_time = '82.7us'"), std::string::npos) << text;
   EXPECT_NE(text.find("# 9 GB/s to 11 GB/s in 3 samples"), std::string::npos) << text;
+  EXPECT_NE(text.find("# Rate at which new files are written:\n#   one writer: 1 sample\n"), std::string::npos) << text;
   EXPECT_NE(text.find("# file_system.lock_time is not in it: not measured in this test"), std::string::npos) << text;
 }
 

@@ -86,7 +86,7 @@ std::string to_toml(const Calibration& calibration, const std::string& when) {
                                                            {"the writers of one host", &calibration.node_writers},
                                                            {"all writers", &calibration.all_writers},
                                                            {"through the page cache, with fdatasync", &calibration.page_cache}};
-  text += "# Files, by who writes:\n";
+  text += "# Rate at which new files are written:\n";
   for (const auto& [who, figure] : writers) text += fmt::format("#   {}: {}\n", who, spread_of(*figure, Unit::bytes_per_second));
   std::map<std::string, std::string> comments;
   for (const Comment& each : comments_of(calibration)) {
