@@ -10,7 +10,8 @@
 
 namespace glean::session {
 
-// By ranks, on rank 0; nothing on the others. Together they have less than 2 GiB. Collective.
+// By ranks, on rank 0; nothing on the others. Throws invalid_argument on all ranks where they have 2 GiB or
+// more together. Collective.
 [[nodiscard]] std::vector<std::vector<std::byte>> gather_messages(MPI_Comm comm, const std::vector<std::byte>& mine);
 
 // What rank 0 has, on all ranks. Collective.

@@ -184,6 +184,7 @@ void TaskFile::Impl::write_ends(const std::vector<std::vector<std::byte>>& of_ra
       chunks.push_back(std::move(used[rank].chunks));
       names.insert(names.end(), used[rank].names.begin(), used[rank].names.end());
     }
+    store::check_index_length(chunks);
     store::ContainerIndex index = store::make_container_index(chunks);
     if (header.file == 0) index.mapping = store::mapping_of(layout_.headers);
     const store::ContainerEnds ends = close_container(header, index, names);

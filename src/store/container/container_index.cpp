@@ -11,6 +11,7 @@
 
 #include "base/encoding.hpp"
 #include "base/error.hpp"
+#include "base/units.hpp"
 #include "store/container/defects.hpp"
 #include "store/container/ordered_numbers.hpp"
 #include "store/sums/checksum.hpp"
@@ -40,6 +41,14 @@ void check_chunks(const ContainerHeader& header, const ContainerIndex& index, De
   }
 }
 
+// What no reader takes is not written.
+void check_length(Bytes bytes, const std::string& of) {
+  if (bytes <= container_index_most) return;
+  throw base::Error(base::Errc::invalid_argument, fmt::format("the index of {} has {}", of, base::readable_bytes(bytes)),
+                    fmt::format("it has {} at most: choose larger chunks, or more physical files",
+                                base::readable_bytes(container_index_most)));
+}
+
 bool is_name(std::string_view name) { return !name.empty() && name.size() <= longest_name && name.find('\0') == std::string_view::npos; }
 
 }  // namespace
@@ -51,6 +60,12 @@ std::vector<Bytes> ContainerIndex::used_by(std::size_t task) const {
   all.reserve(chunks[task]);
   for (std::uint64_t chunk = 0; chunk < chunks[task]; ++chunk) all.push_back(used[chunk * chunks.size() + task]);
   return all;
+}
+
+void check_index_length(const std::vector<std::vector<Bytes>>& used) {
+  std::size_t most = 1;
+  for (const auto& each : used) most = std::max(most, each.size());
+  check_length((1 + most) * used.size() * 8, fmt::format("{} tasks, of which one has {} chunks,", used.size(), most));
 }
 
 ContainerIndex make_container_index(const std::vector<std::vector<Bytes>>& used) {
@@ -194,6 +209,7 @@ ContainerEnds close_container(ContainerHeader header, const ContainerIndex& inde
   ends.end.resize(name_table_begin(header.index_begin, ends.end.size()) - header.index_begin);
   const std::vector<std::byte> names = encode_name_table(table);
   ends.end.insert(ends.end.end(), names.begin(), names.end());
+  check_length(ends.end.size(), fmt::format("{} tasks and {} logical files", header.tasks(), files.size()));
   return ends;
 }
 

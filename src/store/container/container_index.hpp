@@ -15,7 +15,7 @@
 
 namespace glean::store {
 
-// A longer one is refused.
+// With the table of names. A longer one is neither read nor made.
 inline constexpr Bytes container_index_most = base::GiB;
 
 // In which physical file a rank is, and which of its tasks it is.
@@ -37,6 +37,9 @@ struct ContainerIndex {
 
 // From the chunks of each task: how many bytes each has. A task without any gets one of no bytes, as SIONlib does it. Pure.
 [[nodiscard]] ContainerIndex make_container_index(const std::vector<std::vector<Bytes>>& used);
+
+// For a writer, before it makes the index of these. Throws invalid_argument where that would be longer than container_index_most. Pure.
+void check_index_length(const std::vector<std::vector<Bytes>>& used);
 
 // SIONlib writes how many ranks are mapped only where there are some. Where other bytes follow, a count of 0 has to be before them.
 enum class AfterIndex { nothing, more };
@@ -76,7 +79,8 @@ struct NameTable {
 [[nodiscard]] std::uint64_t sum_of(std::span<const std::byte> bytes);
 
 // META1, and META2 with the table of names behind it, for a container whose tasks have used their chunks so. Both ends of the file are then
-// complete; `header.chunks_most` and `index_begin` are set. Pure.
+// complete; `header.chunks_most` and `index_begin` are set. Throws
+// invalid_argument where the end is longer than container_index_most. Pure.
 struct ContainerEnds {
   std::vector<std::byte> begin;
   Bytes end_offset = 0;

@@ -85,6 +85,15 @@ TEST(ContainerIndex, TakesTheUnusedChunksOfSionlibsDocumentation) {
   EXPECT_EQ(parse_container_index(header, encode_container_index(index, header.order, AfterIndex::more)).index, expected);
 }
 
+TEST(ContainerIndex, ThatNoReaderTakesIsRefusedToTheWriter) {
+  std::vector<std::vector<Bytes>> used(1 << 14);
+  used[7].resize((1 << 13) - 1);   // the others have zeros for as many
+
+  EXPECT_EQ(message_of([&] { check_index_length(used); }), "");
+  used[7].resize(1 << 14);
+  EXPECT_EQ(message_of([&] { check_index_length(used); }), "the index of 16384 tasks, of which one has 16384 chunks, has 2 GiB");
+}
+
 TEST(ContainerIndex, Of100000TasksIsReadAgain) {
   constexpr std::size_t tasks = 100'000;
   const ContainerHeader header = header_of(tasks, 2);

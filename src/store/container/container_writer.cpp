@@ -41,6 +41,7 @@ Bytes ContainerWriter::finish(const std::vector<LogicalFile>& names, std::vector
     task.close(write_);
     used.push_back(task.used());
   }
+  check_index_length(used);
   ContainerIndex index = make_container_index(used);
   index.mapping = std::move(mapping);
   const ContainerEnds ends = close_container(header_, index, names);
