@@ -6,7 +6,7 @@ module glean_containers
   use, intrinsic :: iso_fortran_env, only: int64
   use glean_values
   use glean_handles
-  use glean_c_calls, only: c_session_message
+  use glean_questions
   use glean_container_calls
   implicit none
   private
@@ -48,12 +48,7 @@ contains
     state => new_state(OF_TASK_FILE, session%inside)
     status = c_container_create(session%inside%handle, c_text(path), options, state%handle)
     task_file%inside => state
-    if (status == GLEAN_OK) then
-      call finish(state, 'glean_container_create', status, stat, errmsg)
-    else   ! C has left its message in the session
-      session%inside%message = text_of(c_session_message(session%inside%handle))
-      call finish(state, 'glean_container_create', status, stat, errmsg, session%inside%message)
-    end if
+    call finish_opening(state, 'glean_container_create', status, stat, errmsg)
   end subroutine glean_container_create
 
   ! Opens a container for reading on this rank. One that this session has closed is waited for. A session that is not open: for a program
@@ -64,11 +59,9 @@ contains
     type(glean_container), intent(inout) :: container
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    character(kind=c_char) :: why(1000)
-    character(len=:), allocatable :: message
+    character(kind=c_char), target :: why(1000)
     type(handle_state), pointer :: state
     integer(c_int) :: status
-    integer :: i
 
     if (associated(session%inside)) then
       state => new_state(OF_CONTAINER, session%inside)
@@ -78,15 +71,10 @@ contains
     why = c_null_char
     status = c_container_open(handle_of(session%inside), c_text(path), state%handle, why, int(size(why), c_size_t))
     container%inside => state
-    message = ''
-    do i = 1, size(why)
-      if (why(i) == c_null_char) exit
-      message = message//why(i)
-    end do
     if (status == GLEAN_OK) then
       call finish(state, 'glean_container_open', status, stat, errmsg)
     else
-      call finish(state, 'glean_container_open', status, stat, errmsg, message)
+      call finish(state, 'glean_container_open', status, stat, errmsg, text_of(c_loc(why)))
     end if
   end subroutine glean_container_open
 
@@ -103,12 +91,7 @@ contains
     integer, intent(inout) :: count
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_size_t) :: seen
-    integer(c_int) :: status
-    seen = 0
-    status = c_container_tasks(handle_of(container%inside), seen)
-    if (status == GLEAN_OK) count = int(seen)
-    call finish(container%inside, 'glean_container_tasks', status, stat, errmsg)
+    call ask(container%inside, c_container_tasks, 'glean_container_tasks', count, stat, errmsg)
   end subroutine glean_container_tasks
 
   ! Task number `index` of them, from 1, by ascending ranks. Local.
@@ -136,12 +119,7 @@ contains
     integer, intent(inout) :: count
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_size_t) :: seen
-    integer(c_int) :: status
-    seen = 0
-    status = c_container_files(handle_of(container%inside), seen)
-    if (status == GLEAN_OK) count = int(seen)
-    call finish(container%inside, 'glean_container_files', status, stat, errmsg)
+    call ask(container%inside, c_container_files, 'glean_container_files', count, stat, errmsg)
   end subroutine glean_container_files
 
   ! Logical file number `index` of them, from 1. `begin`: how many bytes of the task are before it. Local.
@@ -174,11 +152,7 @@ contains
     logical, intent(inout) :: is_complete
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_int) :: seen, status
-    seen = 0
-    status = c_container_is_complete(handle_of(container%inside), seen)
-    if (status == GLEAN_OK) is_complete = seen /= 0
-    call finish(container%inside, 'glean_container_is_complete', status, stat, errmsg)
+    call ask(container%inside, c_container_is_complete, 'glean_container_is_complete', is_complete, stat, errmsg)
   end subroutine glean_container_is_complete
 
   ! A task, by the rank of MPI that has written it, from its first byte on. Local.
@@ -197,11 +171,7 @@ contains
     state => new_state(OF_TASK_INPUT, container%inside)
     status = c_container_open_task(container%inside%handle, int(task, c_int64_t), state%handle)
     input%inside => state
-    if (status == GLEAN_OK) then
-      call finish(state, 'glean_container_open_task', status, stat, errmsg)
-    else   ! C has left its message in the container
-      call finish(state, 'glean_container_open_task', status, stat, errmsg, text_of(c_container_message(container%inside%handle)))
-    end if
+    call finish_opening(state, 'glean_container_open_task', status, stat, errmsg)
   end subroutine glean_container_open_task
 
   ! A logical file, from its first byte on. Local.
@@ -220,11 +190,7 @@ contains
     state => new_state(OF_TASK_INPUT, container%inside)
     status = c_container_open_file(container%inside%handle, c_text(name), state%handle)
     input%inside => state
-    if (status == GLEAN_OK) then
-      call finish(state, 'glean_container_open_file', status, stat, errmsg)
-    else   ! C has left its message in the container
-      call finish(state, 'glean_container_open_file', status, stat, errmsg, text_of(c_container_message(container%inside%handle)))
-    end if
+    call finish_opening(state, 'glean_container_open_file', status, stat, errmsg)
   end subroutine glean_container_open_file
 
   ! Gives the handle back. Local.

@@ -12,7 +12,7 @@ module glean_handles
   private
   public :: glean_session, glean_output, glean_input, glean_task_file, glean_container, glean_task_input, handle_state, block_list
   public :: OF_SESSION, OF_OUTPUT, OF_INPUT, OF_TASK_FILE, OF_CONTAINER, OF_TASK_INPUT
-  public :: new_state, forget_state, handle_of, finish, refuse, message_of, text_of, c_text
+  public :: new_state, forget_state, handle_of, finish, finish_opening, refuse, message_of, text_of, c_text
 
   enum, bind(C)
     enumerator :: OF_SESSION = 1, OF_OUTPUT, OF_INPUT, OF_TASK_FILE, OF_CONTAINER, OF_TASK_INPUT
@@ -137,6 +137,22 @@ contains
     if (associated(state)) call tell_kept(state, told, errmsg)
     stat = told
   end subroutine finish
+
+  ! What a call ends with that has made a new handle of a session or a container. Where it has failed, C has left its message there.
+  subroutine finish_opening(state, call, status, stat, errmsg)
+    type(handle_state), pointer, intent(in) :: state
+    character(len=*), intent(in) :: call
+    integer(c_int), intent(in) :: status
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+
+    if (status == GLEAN_OK) then
+      call finish(state, call, status, stat, errmsg)
+    else
+      state%session%message = failure_of(state%session)
+      call finish(state, call, status, stat, errmsg, state%session%message)
+    end if
+  end subroutine finish_opening
 
   ! What the modules of this folder refuse, the library has to know of, so that all ranks are told why and nothing incomplete is published.
   subroutine refuse(state, call, wrong, stat, errmsg)

@@ -6,6 +6,7 @@ module glean_inputs
   use, intrinsic :: iso_fortran_env, only: int64, real64
   use glean_values
   use glean_handles
+  use glean_questions
   use glean_c_calls
   implicit none
   private
@@ -38,12 +39,7 @@ contains
     state => new_state(OF_INPUT, session%inside)
     status = c_input_open(session%inside%handle, c_text(path), options, state%handle)
     input%inside => state
-    if (status == GLEAN_OK) then
-      call finish(state, 'glean_input_open', status, stat, errmsg)
-    else   ! C has left its message in the session
-      session%inside%message = text_of(c_session_message(session%inside%handle))
-      call finish(state, 'glean_input_open', status, stat, errmsg, session%inside%message)
-    end if
+    call finish_opening(state, 'glean_input_open', status, stat, errmsg)
   end subroutine glean_input_open
 
   ! Opens the newest complete file whose path matches a shell pattern, such as 'run/chk_*.nc', the same on all ranks. Outputs of this
@@ -69,12 +65,7 @@ contains
     state => new_state(OF_INPUT, session%inside)
     status = c_session_restart(session%inside%handle, c_text(pattern), to_wait, state%handle)
     input%inside => state
-    if (status == GLEAN_OK) then
-      call finish(state, 'glean_session_restart', status, stat, errmsg)
-    else   ! C has left its message in the session
-      session%inside%message = text_of(c_session_message(session%inside%handle))
-      call finish(state, 'glean_session_restart', status, stat, errmsg, session%inside%message)
-    end if
+    call finish_opening(state, 'glean_session_restart', status, stat, errmsg)
   end subroutine glean_session_restart
 
   ! The path as it was opened: what glean_input_open was given, or glean_session_restart has found. Local.
@@ -111,12 +102,7 @@ contains
     integer, intent(inout) :: count
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_size_t) :: seen
-    integer(c_int) :: status
-    seen = 0
-    status = c_input_variables(handle_of(input%inside), seen)
-    if (status == GLEAN_OK) count = int(seen)
-    call finish(input%inside, 'glean_input_variables', status, stat, errmsg)
+    call ask(input%inside, c_input_variables, 'glean_input_variables', count, stat, errmsg)
   end subroutine glean_input_variables
 
   ! Local.

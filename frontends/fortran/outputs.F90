@@ -38,12 +38,7 @@ contains
     state => new_state(OF_OUTPUT, session%inside)
     status = c_output_open(session%inside%handle, c_text(path), int(format, c_int), options, state%handle)
     output%inside => state
-    if (status == GLEAN_OK) then
-      call finish(state, 'glean_output_open', status, stat, errmsg)
-    else   ! C has left its message in the session
-      session%inside%message = text_of(c_session_message(session%inside%handle))
-      call finish(state, 'glean_output_open', status, stat, errmsg, session%inside%message)
-    end if
+    call finish_opening(state, 'glean_output_open', status, stat, errmsg)
   end subroutine glean_output_open
 
   ! What the last failed call with this output said; '' when there was none. Local.

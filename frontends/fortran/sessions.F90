@@ -7,6 +7,7 @@ module glean_sessions
 #endif
   use glean_values
   use glean_handles
+  use glean_questions
   use glean_c_calls
   implicit none
   private
@@ -181,12 +182,7 @@ contains
     integer, intent(inout) :: count
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_size_t) :: seen
-    integer(c_int) :: status
-    seen = 0
-    status = c_session_outputs(handle_of(session%inside), seen)
-    if (status == GLEAN_OK) count = int(seen)
-    call finish(session%inside, 'glean_session_outputs', status, stat, errmsg)
+    call ask(session%inside, c_session_outputs, 'glean_session_outputs', count, stat, errmsg)
   end subroutine glean_session_outputs
 
   ! Output `index`, from 1, of those that glean_session_outputs has looked at. Local.

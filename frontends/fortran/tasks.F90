@@ -6,6 +6,7 @@ module glean_tasks
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use glean_values
   use glean_handles
+  use glean_questions
   use glean_container_calls
   use glean_sections
   implicit none
@@ -159,12 +160,7 @@ contains
     integer(int64), intent(inout) :: bytes
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_int64_t) :: seen
-    integer(c_int) :: status
-    seen = 0
-    status = c_task_file_bytes_avail_in_block(handle_of(task_file%inside), seen)
-    if (status == GLEAN_OK) bytes = seen
-    call finish(task_file%inside, 'glean_task_file_bytes_avail_in_block', status, stat, errmsg)
+    call ask(task_file%inside, c_task_file_bytes_avail_in_block, 'glean_task_file_bytes_avail_in_block', bytes, stat, errmsg)
   end subroutine glean_task_file_bytes_avail_in_block
 
   ! How many bytes this rank has written. Local.
@@ -173,12 +169,7 @@ contains
     integer(int64), intent(inout) :: position
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_int64_t) :: seen
-    integer(c_int) :: status
-    seen = 0
-    status = c_task_file_position(handle_of(task_file%inside), seen)
-    if (status == GLEAN_OK) position = seen
-    call finish(task_file%inside, 'glean_task_file_position', status, stat, errmsg)
+    call ask(task_file%inside, c_task_file_position, 'glean_task_file_position', position, stat, errmsg)
   end subroutine glean_task_file_position
 
   ! Waits until what all ranks have written so far is at `level`. Collective. Blocks.
@@ -237,12 +228,7 @@ contains
     integer(int64), intent(inout) :: position
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_int64_t) :: seen
-    integer(c_int) :: status
-    seen = 0
-    status = c_task_input_position(handle_of(input%inside), seen)
-    if (status == GLEAN_OK) position = seen
-    call finish(input%inside, 'glean_task_input_position', status, stat, errmsg)
+    call ask(input%inside, c_task_input_position, 'glean_task_input_position', position, stat, errmsg)
   end subroutine glean_task_input_position
 
   ! How many bytes there are in all. Local.
@@ -251,12 +237,7 @@ contains
     integer(int64), intent(inout) :: bytes
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_int64_t) :: seen
-    integer(c_int) :: status
-    seen = 0
-    status = c_task_input_bytes(handle_of(input%inside), seen)
-    if (status == GLEAN_OK) bytes = seen
-    call finish(input%inside, 'glean_task_input_bytes', status, stat, errmsg)
+    call ask(input%inside, c_task_input_bytes, 'glean_task_input_bytes', bytes, stat, errmsg)
   end subroutine glean_task_input_bytes
 
   ! Whether it is at the end. Local.
@@ -265,11 +246,7 @@ contains
     logical, intent(inout) :: is_at_end
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_int) :: seen, status
-    seen = 0
-    status = c_task_input_eof(handle_of(input%inside), seen)
-    if (status == GLEAN_OK) is_at_end = seen /= 0
-    call finish(input%inside, 'glean_task_input_eof', status, stat, errmsg)
+    call ask(input%inside, c_task_input_eof, 'glean_task_input_eof', is_at_end, stat, errmsg)
   end subroutine glean_task_input_eof
 
   ! How many bytes follow in the same chunk; 0 only at the end. Local.
@@ -278,12 +255,7 @@ contains
     integer(int64), intent(inout) :: bytes
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_int64_t) :: seen
-    integer(c_int) :: status
-    seen = 0
-    status = c_task_input_bytes_avail_in_block(handle_of(input%inside), seen)
-    if (status == GLEAN_OK) bytes = seen
-    call finish(input%inside, 'glean_task_input_bytes_avail_in_block', status, stat, errmsg)
+    call ask(input%inside, c_task_input_bytes_avail_in_block, 'glean_task_input_bytes_avail_in_block', bytes, stat, errmsg)
   end subroutine glean_task_input_bytes_avail_in_block
 
   ! What the last failed call with this handle said; '' when there was none. Local.
