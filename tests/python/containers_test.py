@@ -59,6 +59,26 @@ class Containers(Ranks):
             self.expect(container)
         COMM.barrier()
 
+    def test_an_array_of_any_type_and_shape_is_read_into(self):
+        path = self.path("a.sion")
+        values = np.array([1 + 2j, 3 - 4j]) * (RANK + 1)
+        records = np.array([(1, 2.5), (RANK, -1)], dtype=[("number", "i4"), ("value", ">f8")])
+        with self.session() as session:
+            with session.create_container(path) as task_file:
+                for each in (values, records, np.empty((0, 3))):
+                    task_file.write(each)
+            with session.open_container(path) as container:
+                task_input = container.open(RANK)
+                for each in (values, records, np.empty((0, 3))):
+                    back = np.empty_like(each)
+                    self.assertEqual(task_input.readinto(back), each.nbytes)
+                    np.testing.assert_array_equal(back, each)
+                self.assertTrue(task_input.eof)
+                for wrong, why in ((np.empty((4, 4))[:, ::2], "contiguous"), (b"text", "writable"), (7, "bytes-like")):
+                    with self.assertRaisesRegex((BufferError, TypeError, ValueError), why):
+                        task_input.readinto(wrong)
+            COMM.barrier()
+
     def test_levels_can_be_waited_for(self):
         path = self.path("a.sion")
         with self.session() as session:

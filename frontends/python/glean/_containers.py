@@ -122,7 +122,7 @@ class TaskInput:
 
     def readinto(self, into: Any) -> int:
         """Reads into an object with a buffer, such as an array of NumPy without gaps, and returns how many bytes there were."""
-        return self._handle.read_into(memoryview(into).cast("B"))
+        return self._handle.read_into(into)
 
     def seek(self, position: int, chunk: Optional[int] = None) -> int:
         """Goes to a byte, or to one of a chunk. Returns where that is."""
