@@ -85,6 +85,17 @@ TEST(AReport, ThatCannotBeUsedIsRefusedWithTheReason) {
   EXPECT_EQ(refusal_of(empty.dump()), "nothing can be foretold from 'r.json': it wrote nothing");
 }
 
+TEST(AReport, OfNumbersThatNoRunHasIsRefused) {
+  json ranks = report(), steps = report(), bytes = report();
+  ranks["ranks"] = std::int64_t{1} << 50;
+  steps["outputs"][0]["steps"] = -5;
+  bytes["captured_bytes"] = 1e300;
+
+  EXPECT_NE(refusal_of(ranks.dump()).find("1125899906842624 ranks"), std::string::npos) << refusal_of(ranks.dump());
+  EXPECT_NE(refusal_of(steps.dump()).find("has -5 steps"), std::string::npos) << refusal_of(steps.dump());
+  EXPECT_NE(refusal_of(bytes.dump()).find("1e+300 bytes"), std::string::npos) << refusal_of(bytes.dump());
+}
+
 TEST(AForecast, HasTheBytesOfEachRankAndTheIntervalThatIsWanted) {
   const RecordedRun run = run_from_report(report().dump(), "r.json");
 

@@ -80,7 +80,16 @@ RecordedRun read(const json& report) {
 }
 
 std::vector<std::string> problems_of(const RecordedRun& run) {
+  constexpr std::int64_t ranks_most = std::int64_t{1} << 30, steps_most = std::int64_t{1} << 30;
+  constexpr double bytes_most = 1e18;
   std::vector<std::string> problems;
+  if (run.ranks > ranks_most) problems.push_back(fmt::format("{} ranks, of {} at most", run.ranks, ranks_most));
+  for (const RecordedRun::Output& each : run.outputs) {
+    if (each.steps >= 0 && each.steps <= steps_most && each.bytes >= 0 && each.bytes <= bytes_most) continue;
+    problems.push_back(fmt::format("'{}' has {} steps of {} bytes together", each.path, each.steps, each.bytes));
+  }
+  if (!(run.captured_bytes >= 0 && run.captured_bytes <= bytes_most)) problems.push_back(fmt::format("{} bytes", run.captured_bytes));
+  if (!problems.empty()) return problems;
   if (run.ranks < 1) problems.push_back(fmt::format("{} ranks", run.ranks));
   if (run.nodes < 1 || run.nodes > run.ranks) problems.push_back(fmt::format("{} ranks on {} nodes", run.ranks, run.nodes));
   if (!(run.run_seconds > 0)) problems.push_back(fmt::format("it took {} s", run.run_seconds));
