@@ -197,7 +197,10 @@ void put_out(const CalibrateOptions& options, const std::string& text) {
   errno = 0;
   std::ofstream file(options.output);
   file << text;
-  if (!file.flush()) throw base::system_error(errno == 0 ? EIO : errno, "cannot write '" + options.output + "'");
+  if (file.flush()) return;
+  const int why = errno == 0 ? EIO : errno;
+  std::cout << text << std::flush;   // it has taken its time
+  throw base::system_error(why, "cannot write '" + options.output + "', so that it is on standard output");
 }
 
 int run_calibration(const CalibrateOptions& options, service::Companions& companions, double seconds) {

@@ -57,6 +57,12 @@ class Calibrate(CommandTest):
     def test_removes_the_files_of_all_processes_when_the_launcher_is_interrupted(self):
         self.assertEqual(self.interrupted(*shlex.split(os.environ["MPIRUN"]), "2"), [])
 
+    def test_what_was_measured_is_not_lost_where_the_file_cannot_be_written(self):
+        run = self.glean("calibrate", ".", "--duration", "1s", "--output", "missing/here.toml")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("cannot write 'missing/here.toml'", run.stderr)
+        self.assertIn("[file_system]", run.stdout)
+
     def test_says_what_is_wrong(self):
         for arguments, text in ((("--duration", "0.5s"), "takes a time from 1s to 1h"), (("nowhere",), "nowhere"),
                                 (("--nodes", "0"), "from 1 on")):
