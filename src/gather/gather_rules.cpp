@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "gather/directory_names.hpp"
+
 namespace glean::gather {
 namespace {
+
+constexpr std::size_t entry_name_most = 255;   // of a file system
 
 std::string_view last_part_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -18,6 +22,18 @@ std::size_t begin_of_last(std::string_view path, std::size_t slashes) {
 
 std::string absolute(const std::string& directory, const std::string& into) {
   return (std::filesystem::path(directory) / into).lexically_normal().string();
+}
+
+constexpr std::string_view any_node_mark = "\x01";
+
+// The pattern of the shell in which the mark alone stands for any text.
+std::string any_node(const std::string& container) {
+  std::string pattern;
+  for (const char c : container) {
+    if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
+    pattern += c == any_node_mark[0] ? '*' : c;
+  }
+  return pattern;
 }
 
 }  // namespace
@@ -57,9 +73,10 @@ std::optional<RankFile> GatherRules::find(std::string_view path) const {
                    .containers_of_nodes = {}};
     found.container = absolute(directory, rule.pattern.expand(rule.into, values, {"node", node_}));
     if (rule.into.find("{node}") != rule.into.npos) {
-      found.containers_of_nodes = absolute(directory, rule.pattern.expand(rule.into, values, {"node", "*"}));
+      found.containers_of_nodes = any_node(absolute(directory, rule.pattern.expand(rule.into, values, {"node", any_node_mark})));
     }
     found.rank = rule.pattern.expand("{rank}", values, {});
+    if (encoded_name(found.name).size() > entry_name_most) return std::nullopt;
     if (found.container != path) return found;
   }
   return std::nullopt;

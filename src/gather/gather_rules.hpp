@@ -35,7 +35,8 @@ class GatherRules {
 
   // By the last part of the path alone: whether a rule may match. Allocates nothing, for any path that a program looks at.
   [[nodiscard]] bool may_match(std::string_view path) const noexcept;
-  // `path` is absolute and without links. The last rule that matches decides. Nothing for the container itself, nor for hidden files.
+  // `path` is absolute and without links. The last rule that matches decides. Nothing for the container itself, nor for hidden
+  // files, nor where the name is too long to be one of an entry on the node.
   [[nodiscard]] std::optional<RankFile> find(std::string_view path) const;
 
   // The number of the rank whose file has this name in a container; empty: no rule says. Without leading zeros.

@@ -20,6 +20,24 @@ TEST(GatherRules, MakeTheContainerWhereThePatternBegins) {
   EXPECT_EQ(processor->name, "processor3/0.5/U");
 }
 
+TEST(GatherRules, LeaveNamesAloneThatNoEntryCanHave) {
+  const GatherRules rules({{"a{a}/b{b}/c{rank}", "all.sion"}}, 0);
+  const std::string begin = "/a" + std::string(120, 'x') + "/b" + std::string(120, 'x');
+
+  EXPECT_TRUE(rules.find(begin + "/c1"));
+  EXPECT_FALSE(rules.find(begin + "/c" + std::string(20, '1')));
+}
+
+TEST(GatherRules, FindContainersOfNodesInDirectoriesWithCharactersOfTheShell) {
+  const GatherRules rules({{"r.{rank}", "r.{node}.sion"}}, 3);
+
+  const auto file = rules.find("/runs [1]/a*b/r.0");
+
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->container, "/runs [1]/a*b/r.3.sion");
+  EXPECT_EQ(file->containers_of_nodes, "/runs \\[1]/a\\*b/r.*.sion");
+}
+
 TEST(GatherRules, AreDecidedByTheLastThatMatches) {
   const GatherRules rules({{"f{field}.{rank}", "all.sion"}, {"f2.{rank}", "two.sion"}}, 0);
 

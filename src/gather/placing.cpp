@@ -23,7 +23,6 @@ namespace glean::gather {
 namespace {
 
 constexpr useconds_t packing_nap_us = 5000;
-constexpr std::size_t entry_name_most = 255;
 
 bool is_there(const std::string& path) {
   struct stat status {};
@@ -95,7 +94,7 @@ std::optional<std::string> Placing::lead(const RankFile& file, Intent intent, No
 
 // The call makes the file: where its own directory would not have it, that says why.
 std::optional<std::string> Placing::begin(const RankFile& file) {
-  if (!can_make_files_in(parent_of(file.path)) || encoded_name(file.name).size() > entry_name_most) return std::nullopt;
+  if (!can_make_files_in(parent_of(file.path))) return std::nullopt;
   const auto found = containers_.find(file.container);
   if (found.is == KnownContainers::Is::something_else || !can_make_files_in(parent_of(file.container))) {
     base::log(base::LogLevel::warning, "'{}' is written as it is: '{}' {}", file.path, file.container,
@@ -138,7 +137,11 @@ std::string Placing::bring_out(const RankFile& file, const Contained& contained,
     if (!is_copied) throw base::system_error(errno, fmt::format("cannot bring '{}' out of '{}'", file.name, file.container));
     return {};
   }
-  family.move(*brought, state, file.name);
+  if (!family.move(*brought, state, file.name)) {
+    const int error = errno;
+    family.remove(*brought);
+    throw base::system_error(error, fmt::format("cannot bring '{}' out of '{}'", file.name, file.container));
+  }
   const auto held = family.find(state, file.name);
   return held ? held->data : std::string();
 }
