@@ -87,8 +87,10 @@ int copy_to(const std::string& from, const std::string& to) {
     at += static_cast<Bytes>(there);
   }
   const std::array<timespec, 2> times{status.st_atim, status.st_mtim};
-  futimens(output, times.data());
-  int error = is_written && there == 0 ? 0 : errno;
+  // What it was copied from goes then: it is durable before.
+  is_written = is_written && there == 0 && fchmod(output, status.st_mode & 07777) == 0;
+  is_written = is_written && futimens(output, times.data()) == 0 && fsync(output) == 0;
+  int error = is_written ? 0 : errno;
   close(input);
   if (close(output) != 0 && error == 0) error = errno;
   if (error == 0 && rename(working.c_str(), to.c_str()) != 0) error = errno;

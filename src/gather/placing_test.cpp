@@ -149,6 +149,16 @@ TEST_F(Gathering, RenamesOnTheNodeAndToAFileOfItsOwn) {
   EXPECT_FALSE(lead("r.0", looks) || lead("r.1", looks));
 }
 
+TEST_F(Gathering, KeepsThePermissionsOfWhatIsRenamedToAFileOfItsOwn) {
+  write("r.0", "zero");
+  std::filesystem::permissions(*lead("r.0", looks), std::filesystem::perms(0666));
+  NodeLock lock(files_.root());
+
+  EXPECT_EQ(placing_.rename(directory_ / "r.0", file("r.0"), directory_ / "own", std::nullopt, lock), 0);
+
+  EXPECT_EQ(std::filesystem::status(directory_ / "own").permissions(), std::filesystem::perms(0666));
+}
+
 TEST_F(Gathering, PutsBesideWhatTheBudgetHasNoRoomFor) {
   files_.note_length(0, 1);
   write("r.0", std::string(2 * base::MiB, 'a'));
