@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <filesystem>
 #include <string_view>
 
+#include "base/error.hpp"
 #include "gather/directory_names.hpp"
 #include "gather/node_files.hpp"
 
@@ -180,16 +182,18 @@ bool Family::settle(const std::string& name, Otherwise otherwise) const {
   return move(*held, State::closed, name);
 }
 
+// What a killed process had begun to write beside `container` goes with the directory.
 bool Family::remove_if_empty() const {
-  for (const State state : all_states) rmdir((directory_ + "/" + directory_of(state)).c_str());
-  rmdir((directory_ + "/" + removed_directory).c_str());
-  const bool is_empty = entries_of(directory_) == std::vector<std::string>{"container"};
+  const auto goes = [&](const char* name) { return rmdir((directory_ + "/" + name).c_str()) == 0 || errno == ENOENT; };
+  bool is_empty = goes(removed_directory);
+  for (const State state : all_states) is_empty &= goes(directory_of(state));
   if (!is_empty) {
     make_directories(directory_);
     return false;
   }
-  unlink((directory_ + "/container").c_str());
-  return rmdir(directory_.c_str()) == 0;
+  std::error_code problem;
+  std::filesystem::remove_all(directory_, problem);
+  return !problem;
 }
 
 bool make_directories(const std::string& family) {

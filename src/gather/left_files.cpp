@@ -15,6 +15,7 @@
 #include "base/units.hpp"
 #include "gather/copying.hpp"
 #include "gather/directory_names.hpp"
+#include "gather/gatherer.hpp"
 #include "gather/gathering.hpp"
 
 namespace glean::gather {
@@ -61,12 +62,10 @@ int keep_unclosed(const Family& family, const std::string& name, LeftContainer& 
   return 0;
 }
 
-// What the thread that gathered had begun to write when it was killed. `root` has its process: glean-files.USER.PROCESS.TIME.
+// What the thread that gathered had begun to write when it was killed.
 void remove_working_files(const std::string& root, const std::string& container) {
-  const std::string job = root.substr(root.rfind('/') + 1);
-  const std::size_t process = job.find('.', job.find('.') + 1) + 1;
   const std::filesystem::path path(container);
-  const std::string begin = fmt::format(".{}.glean-{}-", path.filename().string(), job.substr(process, job.find('.', process) - process));
+  const std::string begin = fmt::format(".{}.glean-{}-", path.filename().string(), NodeFiles::process_of(root));
   for (const std::string& name : entries_of(path.parent_path().string())) {
     if (name.starts_with(begin) && name.ends_with(".part")) unlink((path.parent_path() / name).c_str());
   }
@@ -114,6 +113,11 @@ void gather_left(const NodeFiles& files, const Family& family, LeftContainer& le
 
 LeftFiles recover_files(const std::string& root, Remaining what, Ended how) {
   LeftFiles left{root, "found", {}};
+  if (!NodeFiles::is_begun(root)) {   // killed when the job began or had ended, or just about to begin
+    if (is_alive(NodeFiles::process_of(root))) left.state = "in use";
+    else if (what != Remaining::look) left.state = NodeFiles::remove_emptied(root) ? "complete" : "unfinished";
+    return left;
+  }
   try {
     const NodeFiles files(root);
     const Owner owner(root);

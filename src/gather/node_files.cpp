@@ -143,9 +143,30 @@ bool NodeFiles::is_owned() const {
 std::vector<std::string> NodeFiles::roots() {
   std::vector<std::string> found;
   for (const std::string& name : entries_of(shared_memory)) {
-    if (name.starts_with(prefix_of_user())) found.push_back(shared_memory + name);
+    struct stat status {};
+    const std::string root = shared_memory + name;
+    if (!name.starts_with(prefix_of_user()) || lstat(root.c_str(), &status) != 0) continue;
+    if (S_ISDIR(status.st_mode) && status.st_uid == getuid()) found.push_back(root);   // any user can make one of that name
   }
   return found;
+}
+
+// glean-files.USER.PROCESS.TIME
+pid_t NodeFiles::process_of(const std::string& root) {
+  const std::string job = root.substr(root.rfind('/') + 1);
+  pid_t process = 0;
+  parse_number(job.substr(job.find('.', job.find('.') + 1) + 1), process);
+  return process;
+}
+
+bool NodeFiles::is_begun(const std::string& root) {
+  return faccessat(AT_FDCWD, (root + "/settings").c_str(), F_OK, 0) == 0 || errno != ENOENT;
+}
+
+bool NodeFiles::remove_emptied(const std::string& root) {
+  std::error_code problem;
+  std::filesystem::remove_all(root, problem);
+  return !problem;
 }
 
 std::string NodeFiles::directory_of(const std::string& container) const {
@@ -254,9 +275,7 @@ bool NodeFiles::remove_if_empty() const {
     if (!family.remove_if_empty()) return false;
   }
   if (!settings_.spill_directory.empty()) rmdir((settings_.spill_directory + "/" + job).c_str());
-  for (std::size_t rule = 0; rule < settings_.rules.size(); ++rule) unlink(fmt::format("{}/longest.{}", root_, rule).c_str());
-  for (const char* name : {"/settings", "/lock", "/owner"}) unlink((root_ + name).c_str());
-  return rmdir(root_.c_str()) == 0;
+  return remove_emptied(root_);
 }
 
 }  // namespace glean::gather

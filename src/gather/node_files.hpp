@@ -7,6 +7,8 @@
 // changes them, holds the lock of the job's directory (NodeLock). docs/file-per-rank.md
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <functional>
 #include <optional>
@@ -43,6 +45,7 @@ struct NodeSettings {
 // While it lives, no other thread or process looks.
 class NodeLock {
  public:
+  // Throws where there is no such directory any more, or no descriptor left: nothing may be looked at then.
   explicit NodeLock(const std::string& root);
   ~NodeLock();
   NodeLock(const NodeLock&) = delete;
@@ -106,6 +109,11 @@ class NodeFiles {
   [[nodiscard]] bool is_owned() const;
   // Those of this user, on this host.
   [[nodiscard]] static std::vector<std::string> roots();
+  [[nodiscard]] static pid_t process_of(const std::string& root);
+  // There are settings in it. They come before everything else and go after it: without them there are no files.
+  [[nodiscard]] static bool is_begun(const std::string& root);
+  // Removes a directory without files, with what a killed process has left of its own in it.
+  static bool remove_emptied(const std::string& root);
 
   // Made if it is not there. Throws.
   [[nodiscard]] Family family(const RankFile& file) const;

@@ -2,6 +2,7 @@
 #include "gather/placing.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -265,6 +266,36 @@ TEST(LeftFiles, AreGatheredIfTheyWereClosedAndKeptBesideIfNot) {
   store::SystemCalls calls;
   EXPECT_EQ(store::Container(calls, directory / "r.sion").files().size(), 1u);
   EXPECT_FALSE(std::filesystem::exists(files.root()));
+}
+
+TEST(LeftFiles, OfAJobThatWasKilledWhileItMadeAFamilyLeaveNoDirectory) {
+  const NodeFiles files = NodeFiles::make({.budget_bytes = base::MiB, .spill_directory = {}, .node = 0, .ranks = 1, .run_directory = {},
+                                           .rules = {{"r.{rank}", "r.sion"}}});
+  const store::TemporaryDirectory directory;
+  const Family whole = files.family(*GatherRules(files.settings().rules, 0).find(directory / "r.0"));
+  std::filesystem::create_directories(files.root() + "/00/open");
+  write_text(files.root() + "/00/container.1.2", "0\t/half");
+  write_text(whole.entry(State::open, "..") + "/container.1.2", "0\t/half");
+
+  EXPECT_EQ(recover_files(files.root(), Remaining::gather, Ended::killed).state, "complete");
+
+  EXPECT_FALSE(std::filesystem::exists(files.root()));
+}
+
+TEST(LeftFiles, OfAJobThatWasKilledBeforeItHadSettingsLeaveNoDirectory) {
+  const std::string of_the_dead = fmt::format("/dev/shm/glean-files.{}.{}.1", getuid(), 0x7ffffffe);
+  const std::string of_the_living = fmt::format("/dev/shm/glean-files.{}.{}.1", getuid(), getpid());
+  for (const std::string& root : {of_the_dead, of_the_living}) {
+    std::filesystem::create_directory(root);
+    write_text(root + "/owner", "");
+  }
+
+  EXPECT_EQ(recover_files(of_the_dead, Remaining::gather, Ended::killed).state, "complete");
+  EXPECT_EQ(recover_files(of_the_living, Remaining::gather, Ended::killed).state, "in use");
+
+  EXPECT_FALSE(std::filesystem::exists(of_the_dead));
+  EXPECT_TRUE(std::filesystem::exists(of_the_living));
+  std::filesystem::remove_all(of_the_living);
 }
 
 TEST(IsAlive, TellsProcessesThatEndFromThoseThatRun) {
