@@ -45,6 +45,16 @@ std::array<std::atomic<std::uint64_t>, descriptors_known / bits> opened_here;
 std::uint64_t bit_of(int descriptor) { return std::uint64_t{1} << (descriptor % bits); }
 bool is_known(int descriptor) { return descriptor >= 0 && descriptor < descriptors_known; }
 
+// Of a process that outlives its job: its calls are the system's again.
+bool has_ended(const gather::Placing& in) {
+  struct stat status {};
+  return fstatat(AT_FDCWD, in.files().root().c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0;
+}
+
+void say(const gather::Placing& in, const char* path, const std::exception& failure) {
+  base::log(has_ended(in) ? base::LogLevel::debug : base::LogLevel::error, "'{}': {}", path, failure.what());
+}
+
 std::optional<gather::RankFile> find_rule(const gather::Placing& in, int directory, const char* path) {
   if (path == nullptr || gather::NodeLock::is_taken_here() || !in.rules().may_match(path)) return std::nullopt;
   Path resolved;
@@ -172,7 +182,7 @@ Led::Led(int directory, const char* path, gather::Intent intent) noexcept {
       if (auto led = in->lead(*file, intent, *lock_)) path_ = std::move(*led), is_led_ = true, writes_ = intent.writes;
     }
   } catch (const std::exception& failure) {
-    base::log(base::LogLevel::error, "'{}': {}", path, failure.what());
+    say(*in, path, failure);
   }
   if (!is_led_) lock_.reset();
   errno = error;
@@ -204,7 +214,7 @@ bool removes_gathered(int directory, const char* path) noexcept {
       is_done = in->remove(*file, lock) == gather::Placing::Done::done;
     }
   } catch (const std::exception& failure) {
-    base::log(base::LogLevel::error, "'{}': {}", path, failure.what());
+    say(*in, path, failure);
   }
   errno = error;
   return is_done;
@@ -228,7 +238,7 @@ bool renames_gathered(int from_directory, const char* from, int to_directory, co
       error = done.value_or(0);
     }
   } catch (const std::exception& failure) {
-    base::log(base::LogLevel::error, "'{}': {}", from, failure.what());
+    say(*in, from, failure);
   }
   errno = before;
   return is_done;

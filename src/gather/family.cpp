@@ -67,7 +67,10 @@ std::vector<std::string> entries_of(const std::string& directory) {
   return names;
 }
 
-NodeLock::NodeLock(const std::string& root) : descriptor_(open((root + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) { take(); }
+NodeLock::NodeLock(const std::string& root) : descriptor_(open((root + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+  if (descriptor_ < 0) throw base::system_error(errno, "cannot lock '" + root + "'");
+  take();
+}
 
 NodeLock::~NodeLock() {
   release();
@@ -76,9 +79,9 @@ NodeLock::~NodeLock() {
 
 void NodeLock::take() noexcept {
   if (is_taken_) return;
+  ++locks_here;   // first: a signal handler that comes now must not wait for this thread
   while (flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {}
   is_taken_ = true;
-  ++locks_here;
 }
 
 void NodeLock::release() noexcept {

@@ -120,8 +120,10 @@ bool Gatherer::settle(const Family& family, Family::Otherwise otherwise) {
 // rule has begun, or nothing has happened for long.
 bool Gatherer::is_complete(const Family& family, Progress& progress) {
   const std::vector<std::string> closed = family.names(State::closed), removed = family.removed();
-  if (closed.empty() && removed.empty()) return false;
   const std::uint64_t now = base::now_ns();
+  // What is there still was not given back: a rank may be waiting for it.
+  if (!family.names(State::packing).empty()) return now >= progress.retry_ns;
+  if (closed.empty() && removed.empty()) return false;
   const bool has_changed = closed.size() + removed.size() != progress.changes;
   if (has_changed) progress.changes = closed.size() + removed.size(), progress.changed_ns = now;
   if (now < progress.retry_ns) return false;
@@ -145,7 +147,7 @@ void Gatherer::look() {
       const NodeLock lock(files_.root());
       if (!family.names(State::open).empty()) continue;
       complete = is_complete(family, known->second);
-      is_emptied = family.names(State::closed).empty();
+      is_emptied = family.names(State::closed).empty() && family.names(State::packing).empty();
     }
     if (!complete) continue;
     if (is_emptied) emptied.push_back(family);

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "base/error.hpp"
 #include "gather/gatherer.hpp"
 #include "gather/gathering.hpp"
 #include "gather/left_files.hpp"
@@ -296,6 +297,11 @@ TEST(LeftFiles, OfAJobThatWasKilledBeforeItHadSettingsLeaveNoDirectory) {
   EXPECT_FALSE(std::filesystem::exists(of_the_dead));
   EXPECT_TRUE(std::filesystem::exists(of_the_living));
   std::filesystem::remove_all(of_the_living);
+}
+
+TEST(NodeLock, IsRefusedWhereThereIsNothingToLock) {
+  EXPECT_THROW(NodeLock("/dev/shm/glean-files.nowhere"), base::Error);
+  EXPECT_FALSE(NodeLock::is_taken_here());
 }
 
 TEST(IsAlive, TellsProcessesThatEndFromThoseThatRun) {
