@@ -54,6 +54,13 @@ std::string decoded_name(std::string_view text) {
   return name;
 }
 
+// FNV-1a.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash;
+}
+
 std::vector<std::string> entries_of(const std::string& directory) {
   std::vector<std::string> names;
   DIR* const opened = opendir(directory.c_str());

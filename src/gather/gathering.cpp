@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/natural_order.hpp"
+#include "gather/directory_names.hpp"
 #include "store/container/container.hpp"
 #include "store/container/pack.hpp"
 
@@ -59,9 +61,54 @@ void give_back(const NodeFiles& files, const Family& family, const Parts& parts)
   }
 }
 
+// Throws where it cannot be said: what is in the container would be lost.
 bool exists(const std::string& path) {
   struct stat status {};
-  return fstatat(AT_FDCWD, path.c_str(), &status, 0) == 0;
+  if (fstatat(AT_FDCWD, path.c_str(), &status, 0) == 0) return true;
+  if (errno == ENOENT) return false;
+  throw base::system_error(errno, fmt::format("cannot look at '{}'", path));
+}
+
+// While it lives no other job of this user makes the next version of the container on this host: each would lose the other one's files.
+// A record lock ends with its process, and no process that is forked has it.
+class ContainerLock {
+ public:
+  explicit ContainerLock(const std::string& container)
+      : path_(fmt::format("/dev/shm/glean-container.{}.{:016x}", getuid(), hash_of(container))) {
+    do {
+      if (descriptor_ >= 0) close(descriptor_);
+      descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+      if (descriptor_ < 0) throw base::system_error(errno, fmt::format("cannot lock '{}' for '{}'", path_, container));
+      struct flock whole {};
+      whole.l_type = F_WRLCK;
+      whole.l_whence = SEEK_SET;
+      while (fcntl(descriptor_, F_SETLKW, &whole) != 0 && errno == EINTR) {}
+    } while (!is_still_there());
+  }
+  ~ContainerLock() {
+    unlink(path_.c_str());
+    close(descriptor_);
+  }
+  ContainerLock(const ContainerLock&) = delete;
+  ContainerLock& operator=(const ContainerLock&) = delete;
+
+ private:
+  // The one that had it before has removed it.
+  [[nodiscard]] bool is_still_there() const {
+    struct stat mine {}, there {};
+    return fstat(descriptor_, &mine) == 0 && fstatat(AT_FDCWD, path_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
+  }
+
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+// The new version is one file.
+void remove_other_files(store::SystemCalls& calls, const store::Container& container) {
+  for (const store::PhysicalFile& file : container.physical_files()) {
+    if (file.header.file != 0) calls.unlink(file.path.c_str());
+  }
 }
 
 }  // namespace
@@ -70,6 +117,7 @@ Gathered gather(const NodeFiles& files, const Family& family) {
   const Parts parts = take(files, family);
   Gathered gathered{parts.held.size(), 0, 0};
   try {
+    const ContainerLock lock(family.container());
     store::SystemCalls calls;
     std::optional<store::Container> before;
     if (exists(family.container())) before.emplace(calls, family.container());
@@ -99,6 +147,7 @@ Gathered gather(const NodeFiles& files, const Family& family) {
         throw base::system_error(-error, fmt::format("cannot remove '{}'", family.container()));
       }
     }
+    if (before) remove_other_files(calls, *before);
   } catch (...) {
     give_back(files, family, parts);
     throw;

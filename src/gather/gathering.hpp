@@ -19,7 +19,8 @@ struct Gathered {
 
 // Brings what is closed into the container of the family, with what that has already: the new one takes its place when it is complete and
 // durable, and then the files on the node go. A program may write, remove and rename files of the family meanwhile. Takes the lock by
-// itself. Throws what the system says, and io where something else has the name of the container: nothing is lost then. Blocks.
+// itself. Waits while another job of this user on this host brings its files into the same container. Throws what the system says, and io
+// where something else has the name of the container: nothing is lost then. Blocks.
 Gathered gather(const NodeFiles& files, const Family& family);
 
 }  // namespace glean::gather

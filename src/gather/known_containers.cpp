@@ -4,8 +4,10 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/error.hpp"
+#include "store/container/pack.hpp"
 
 namespace glean::gather {
 namespace {
@@ -16,7 +18,10 @@ constexpr std::size_t known_most = 4;
 
 KnownContainer::KnownContainer(const std::string& path, const struct stat& status)
     : status_(status), container_(std::make_unique<store::Container>(calls_, path)) {
-  for (const store::LogicalFile& file : container_->files()) files_.emplace(file.name, &file);
+  for (const store::LogicalFile& file : container_->files()) {
+    const bool is_new = files_.emplace(file.name, &file).second;
+    can_be_made_again_ &= is_new && store::is_safe_name(file.name);
+  }
 }
 
 const store::LogicalFile* KnownContainer::find(const std::string& name) const {
@@ -31,7 +36,8 @@ bool KnownContainer::is(const struct stat& status) const {
 
 KnownContainers::Found KnownContainers::find(const std::string& path) {
   struct stat status {};
-  if (fstatat(AT_FDCWD, path.c_str(), &status, 0) != 0) return {};
+  // What cannot be looked at is not to be replaced either.
+  if (fstatat(AT_FDCWD, path.c_str(), &status, 0) != 0) return {errno == ENOENT ? Is::nothing : Is::something_else, nullptr};
   const std::unique_lock lock(lock_);
   const auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return one.first == path; });
   if (known != known_.end() && known->second->is(status)) {

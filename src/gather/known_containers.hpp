@@ -22,6 +22,8 @@ class KnownContainer {
   KnownContainer(const std::string& path, const struct stat& status);
   [[nodiscard]] const store::Container& container() const { return *container_; }
   [[nodiscard]] const store::LogicalFile* find(const std::string& name) const;
+  // Its files have names that a container of GLEAN may have, each once.
+  [[nodiscard]] bool can_be_made_again() const { return can_be_made_again_; }
   [[nodiscard]] bool is(const struct stat& status) const;
   [[nodiscard]] const struct stat& status() const { return status_; }
 
@@ -30,6 +32,7 @@ class KnownContainer {
   struct stat status_;
   std::unique_ptr<store::Container> container_;
   std::unordered_map<std::string, const store::LogicalFile*> files_;
+  bool can_be_made_again_ = true;
 };
 
 class KnownContainers {

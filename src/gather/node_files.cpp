@@ -102,13 +102,6 @@ std::optional<Bytes> noted_length(const std::string& link) {
   return found;
 }
 
-// FNV-1a.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
-}
-
 }  // namespace
 
 NodeFiles NodeFiles::make(const NodeSettings& settings) {

@@ -96,9 +96,11 @@ std::optional<std::string> Placing::lead(const RankFile& file, Intent intent, No
 std::optional<std::string> Placing::begin(const RankFile& file) {
   if (!can_make_files_in(parent_of(file.path))) return std::nullopt;
   const auto found = containers_.find(file.container);
-  if (found.is == KnownContainers::Is::something_else || !can_make_files_in(parent_of(file.container))) {
-    base::log(base::LogLevel::warning, "'{}' is written as it is: '{}' {}", file.path, file.container,
-              found.is == KnownContainers::Is::something_else ? "is there, and is no container" : "cannot be made");
+  const char* why = found.is == KnownContainers::Is::something_else ? "is there, and is no container" :
+                    found.container && !found.container->can_be_made_again() ? "has files of such names that it cannot be made again" :
+                    !can_make_files_in(parent_of(file.container)) ? "cannot be made" : nullptr;
+  if (why != nullptr) {
+    base::log(base::LogLevel::warning, "'{}' is written as it is: '{}' {}", file.path, file.container, why);
     return std::nullopt;
   }
   try {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,6 +13,8 @@
 #include "gather/gatherer.hpp"
 #include "gather/gathering.hpp"
 #include "gather/left_files.hpp"
+#include "store/container/container_writer.hpp"
+#include "store/container/pack.hpp"
 #include "store/container/test_containers.hpp"
 #include "store/posix/temporary_directory.hpp"
 
@@ -57,6 +60,18 @@ class Gathering : public testing::Test {
   void remove(const std::string& name) {
     NodeLock lock(files_.root());
     EXPECT_EQ(placing_.remove(file(name), lock), Placing::Done::done);
+  }
+  // As other programs do.
+  void pack_container(const std::vector<std::pair<std::string, std::string>>& files, std::uint32_t physical) {
+    store::SystemCalls calls;
+    std::vector<store::PackSource> sources;
+    for (const auto& [name, text] : files) {
+      sources.push_back({directory_ / ("from " + name), name});
+      write_text(sources.back().path, text);
+    }
+    store::PackOptions options;
+    options.files = physical;
+    store::pack(calls, directory_ / "r.sion", sources, options, [](Bytes) {});
   }
   Gathered gather_all() { return gather(files_, files_.family(file("r.0"))); }
   [[nodiscard]] bool is_there(const std::string& name) const { return std::filesystem::exists(directory_ / name); }
@@ -136,6 +151,68 @@ TEST_F(Gathering, LeavesAContainersNameToWhatHasIt) {
 
   EXPECT_FALSE(lead("r.0", cuts));
   EXPECT_EQ(read_text(directory_ / "r.sion"), "no container");
+}
+
+TEST_F(Gathering, ReplacesNoContainerThatItCannotLookInto) {
+  std::filesystem::create_symlink("r.sion", directory_ / "r.sion");
+  const Family family = files_.family(file("r.0"));
+  write_text(family.entry(State::closed, "r.0"), "zero");
+
+  EXPECT_FALSE(lead("r.1", cuts));
+  EXPECT_THROW(gather_all(), base::Error);
+
+  EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "r.sion"));
+  EXPECT_EQ(read("r.0"), "zero");
+}
+
+TEST_F(Gathering, LeavesAContainerAloneWhoseFilesHaveNamesThatLeadElsewhere) {
+  write_text(directory_ / "r.sion", "");
+  store::SystemCalls calls;
+  store::File written(calls, {directory_ / "r.sion", directory_ / "r.sion"}, base::DirectIo::off);
+  store::ContainerHeader header;
+  header.id = 1;
+  header.global_ranks = {0};
+  header.chunk_bytes = {4096};
+  store::ContainerWriter(written, header).finish({{"../r.0", 0, 0, 0}}, {});
+
+  EXPECT_FALSE(lead("r.0", cuts));
+}
+
+TEST_F(Gathering, MakesOneFileOfAContainerThatHasSeveral) {
+  pack_container({{"r.0", "zero"}, {"other", "of somebody else"}}, 2);
+  ASSERT_TRUE(is_there("r.sion.000001"));
+
+  write("r.0", "again");
+  EXPECT_EQ(gather_all().in_container, 2u);
+
+  EXPECT_FALSE(is_there("r.sion.000001"));
+  store::SystemCalls calls;
+  EXPECT_EQ(store::Container(calls, directory_ / "r.sion").files().front().name, "other");
+}
+
+// Two jobs, each with files of its own.
+TEST_F(Gathering, KeepsWhatAnotherJobGathersIntoTheContainerMeanwhile) {
+  const NodeFiles others = NodeFiles::make(files_.settings());
+  const std::string long_text(8 * base::MiB, 'a');
+  const auto put = [&](const NodeFiles& files, const char* name) {
+    write_text(files.family(file("r.0")).entry(State::closed, name), long_text);
+  };
+  put(files_, "r.0");
+  put(others, "r.1");
+
+  const pid_t other = fork();
+  if (other == 0) {
+    gather(others, others.family(file("r.0")));
+    _exit(0);
+  }
+  gather_all();
+  int status = 0;
+  EXPECT_EQ(waitpid(other, &status, 0), other);
+  EXPECT_EQ(status, 0);
+
+  store::SystemCalls calls;
+  EXPECT_EQ(store::Container(calls, directory_ / "r.sion").files().size(), 2u);
+  EXPECT_TRUE(others.remove_if_empty());
 }
 
 TEST_F(Gathering, RenamesOnTheNodeAndToAFileOfItsOwn) {
