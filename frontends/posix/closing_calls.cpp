@@ -4,6 +4,7 @@
 // that end otherwise (dup2, munmap, exec, the end of a process) are found by the gatherer.
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include "call_arguments.hpp"
@@ -32,7 +33,9 @@ extern "C" [[gnu::visibility("default")]] int close(int descriptor) {
 }
 
 extern "C" [[gnu::visibility("default")]] int fclose(FILE* stream) {
+  const int before = errno;
   Closing closing(stream == nullptr ? -1 : fileno(stream));
+  errno = before;   // a stream in memory has no descriptor, which is no error of this call
   const int result = next_fclose.find("fclose")(stream);
   closing.done();
   return result;

@@ -41,6 +41,8 @@ std::atomic<gather::Gatherer*> gatherer = nullptr;
 // Descriptors by which this process has opened gathered files to write. Others are found closed by the gatherer.
 constexpr int descriptors_known = 65536, bits = 64;
 std::array<std::atomic<std::uint64_t>, descriptors_known / bits> opened_here;
+// Whose they are: a child of vfork() closes its own, and has this memory.
+std::atomic<pid_t> opening_process = 0;
 
 std::uint64_t bit_of(int descriptor) { return std::uint64_t{1} << (descriptor % bits); }
 bool is_known(int descriptor) { return descriptor >= 0 && descriptor < descriptors_known; }
@@ -196,7 +198,9 @@ Led::~Led() {
 }
 
 void Led::opened(int descriptor) noexcept {
-  if (writes_ && is_known(descriptor)) opened_here[static_cast<std::size_t>(descriptor / bits)].fetch_or(bit_of(descriptor));
+  if (!writes_ || !is_known(descriptor)) return;
+  opening_process = getpid();
+  opened_here[static_cast<std::size_t>(descriptor / bits)].fetch_or(bit_of(descriptor));
 }
 
 void Led::opened(FILE* stream) noexcept {
@@ -247,7 +251,7 @@ bool renames_gathered(int from_directory, const char* from, int to_directory, co
 Closing::Closing(int descriptor) noexcept {
   if (placing.load(std::memory_order_relaxed) == nullptr || !is_known(descriptor)) return;
   auto& word = opened_here[static_cast<std::size_t>(descriptor / bits)];
-  if ((word.load(std::memory_order_relaxed) & bit_of(descriptor)) == 0) return;
+  if ((word.load(std::memory_order_relaxed) & bit_of(descriptor)) == 0 || opening_process != getpid()) return;
   word.fetch_and(~bit_of(descriptor));
   struct stat status {};
   const int error = errno;

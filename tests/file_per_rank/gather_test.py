@@ -116,6 +116,13 @@ class OfRanks(Job):
         self.must("read", 4, RANKS)
         self.assert_nothing_left()
 
+    def test_what_was_closed_is_so_although_a_child_of_vfork_has_closed_it_before(self):
+        self.rules(RESTART + RULE.format("begun.{rank}", "begun.sion"))
+        self.run_program("crash", 4, "vfork")
+        self.glean("recover")
+        self.assertEqual(self.in_container("restart.sion"), [f"restart.{rank}" for rank in range(RANKS)])
+        self.must("read", 4, RANKS)
+
     def test_the_next_job_gathers_what_a_killed_one_has_left(self):
         self.run_program("crash", 4)
         self.must("read", 4, RANKS)

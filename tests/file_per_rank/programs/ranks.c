@@ -6,7 +6,7 @@
 //   ranks steps FIRST LAST        step.STEP.RANK, one after the other; removes those of the step before the last one
 //   ranks read STEP RANKS         reads restart.0 … restart.(RANKS-1), shared out among the ranks, and compares
 //   ranks loop SEED               step.1.RANK, step.2.RANK, … until it is killed; says in closed.RANK what it has closed
-//   ranks crash STEP              writes restart.RANK of the step, opens restart.RANK for the next, and is killed
+//   ranks crash STEP [WAY]        writes restart.RANK of the step, opens restart.RANK for the next, and is killed
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -55,6 +55,9 @@ static void write_file(const char *way, const char *path, const char *bytes, siz
     need(fwrite(bytes, 1, size / 2, file) == size / 2, "fwrite", path);
     need(fseek(file, 0, SEEK_SET) == 0 && fwrite(bytes, 1, size, file) == size, "fwrite", path);
     need(fclose(file) == 0, "fclose", path);
+    file = fmemopen(NULL, 10, "w");
+    errno = 0;
+    need(file != NULL && fclose(file) == 0 && errno == 0, "fclose", "in memory");
     return;
   }
   if (strcmp(way, "append") == 0) {
@@ -108,6 +111,16 @@ static void write_file(const char *way, const char *path, const char *bytes, siz
     need(child > 0 && waitpid(child, &status, 0) == child && status == 0, "fork", path);
     need(system("true") == 0, "system", path);
     return;
+  }
+  if (strcmp(way, "vfork") == 0) {
+    const pid_t child = vfork();
+    if (child == 0) {
+      close(file);
+      _exit(0);
+    }
+    int status = 0;
+    need(child > 0 && waitpid(child, &status, 0) == child && status == 0, "vfork", path);
+    way = "write";
   }
   need(strcmp(way, "write") == 0, "no such way", way);
   put(file, bytes, size, path);
@@ -192,10 +205,10 @@ int main(int argc, char **argv) {
     }
     snprintf(path, sizeof path, "restart.%d", files);
     need(open(path, O_RDONLY) < 0 && errno == ENOENT, "there is", path);
-  } else if (strcmp(what, "crash") == 0 && argc == 3) {
+  } else if (strcmp(what, "crash") == 0 && (argc == 3 || argc == 4)) {
     const int step = atoi(argv[2]);
     char *bytes = bytes_of(rank, step);
-    write_file("write", path, bytes, size_of(rank, step));
+    write_file(argc == 4 ? argv[3] : "write", path, bytes, size_of(rank, step));
     MPI_Barrier(MPI_COMM_WORLD);
     snprintf(path, sizeof path, "begun.%d", rank);
     const int file = open(path, O_WRONLY | O_CREAT, 0644);
