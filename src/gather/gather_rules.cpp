@@ -24,6 +24,12 @@ std::string absolute(const std::string& directory, const std::string& into) {
   return (std::filesystem::path(directory) / into).lexically_normal().string();
 }
 
+// Files of several directories that `into` leads to one container have other names in it.
+std::string name_in(const std::string& container, std::string_view path) {
+  const std::string_view directory = std::string_view(container).substr(0, container.rfind('/') + 1);
+  return std::string(path.substr(path.starts_with(directory) ? directory.size() : 1));
+}
+
 constexpr std::string_view any_node_mark = "\x01";
 
 // The pattern of the shell in which the mark alone stands for any text.
@@ -66,12 +72,11 @@ std::optional<RankFile> GatherRules::find(std::string_view path) const {
     const std::size_t begin = rule.pattern.is_absolute() ? 0 : begin_of_last(path, rule.pattern.slashes());
     base::NamePattern::Values values;
     if (begin == path.npos || !rule.pattern.match(path.substr(begin), values)) continue;
-    // Of an absolute pattern the container has the file names alone.
-    const std::size_t name_begin = rule.pattern.is_absolute() ? path.rfind('/') + 1 : begin;
-    const std::string directory(path.substr(0, std::max<std::size_t>(name_begin - 1, 1)));
-    RankFile found{.path = std::string(path), .container = {}, .name = std::string(path.substr(name_begin)), .rank = {}, .rule = i,
-                   .containers_of_nodes = {}};
+    const std::size_t after_directory = rule.pattern.is_absolute() ? path.rfind('/') + 1 : begin;
+    const std::string directory(path.substr(0, std::max<std::size_t>(after_directory - 1, 1)));
+    RankFile found{.path = std::string(path), .container = {}, .name = {}, .rank = {}, .rule = i, .containers_of_nodes = {}};
     found.container = absolute(directory, rule.pattern.expand(rule.into, values, {"node", node_}));
+    found.name = name_in(found.container, path);
     if (rule.into.find("{node}") != rule.into.npos) {
       found.containers_of_nodes = any_node(absolute(directory, rule.pattern.expand(rule.into, values, {"node", any_node_mark})));
     }
@@ -86,7 +91,9 @@ std::string GatherRules::rank_of(std::string_view name) const {
   for (const Rule& rule : rules_) {
     base::NamePattern::Values values;
     const base::NamePattern& pattern = rule.pattern.is_absolute() ? rule.last_part : rule.pattern;
-    if (!pattern.match(name, values)) continue;
+    const std::string path = "/" + std::string(name);
+    const std::size_t begin = begin_of_last(path, pattern.slashes());
+    if (begin == path.npos || !pattern.match(std::string_view(path).substr(begin), values)) continue;
     const std::string digits = pattern.expand("{rank}", values, {});
     return digits.substr(std::min(digits.find_first_not_of('0'), digits.size() - std::min<std::size_t>(1, digits.size())));
   }

@@ -17,7 +17,7 @@ namespace glean::gather {
 struct RankFile {
   std::string path;        // absolute, of the program's
   std::string container;   // absolute
-  std::string name;        // in the container: what of the path the pattern matches
+  std::string name;        // in the container: the path from the container's directory on, or the whole one where it is elsewhere
   std::string rank;        // digits
   std::size_t rule = 0;
   std::string containers_of_nodes;   // a shell pattern of those of all nodes; empty: there is one

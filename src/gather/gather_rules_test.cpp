@@ -17,7 +17,18 @@ TEST(GatherRules, MakeTheContainerWhereThePatternBegins) {
   EXPECT_EQ(restart->name, "restart.12");
   EXPECT_EQ(restart->rank, "12");
   EXPECT_EQ(processor->container, "/data/all.0.5.sion");
-  EXPECT_EQ(processor->name, "processor3/0.5/U");
+  EXPECT_EQ(processor->name, "run/processor3/0.5/U");
+}
+
+TEST(GatherRules, GiveFilesOfSeveralDirectoriesOtherNamesInOneContainer) {
+  const GatherRules rules({{"r.{rank}", "../all.sion"}, {"s.{rank}", "/scratch/all.sion"}, {"/data/{time}/t.{rank}", "/data/all.sion"}}, 0);
+
+  EXPECT_EQ(rules.find("/data/a/r.0")->container, rules.find("/data/b/r.0")->container);
+  EXPECT_EQ(rules.find("/data/a/r.0")->name, "a/r.0");
+  EXPECT_EQ(rules.find("/data/b/r.0")->name, "b/r.0");
+  EXPECT_EQ(rules.find("/data/a/s.0")->name, "data/a/s.0");
+  EXPECT_EQ(rules.find("/data/0.5/t.0")->name, "0.5/t.0");
+  EXPECT_EQ(rules.rank_of("b/r.07") + rules.rank_of("data/a/s.8") + rules.rank_of("0.5/t.9"), "789");
 }
 
 TEST(GatherRules, LeaveNamesAloneThatNoEntryCanHave) {
