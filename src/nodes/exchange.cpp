@@ -388,7 +388,8 @@ bool Exchange::tell_progress(SharedOutput& output) {
   if (!not_heard_.empty()) return false;   // clients may have said that all is sent, before they knew that it is to be sent again
   NodeProgress progress = own_progress(output);
   for (const auto& [child, said] : output.children) {
-    if (!said && gone_.contains(child)) continue;   // it had no need of the output any more
+    // A client that has left had no need of the output any more. A stager has, also when all clients below it have left.
+    if (!said && gone_.contains(child) && !tree_.is_stager(child)) continue;
     if (!said) return false;
     NodeProgress theirs = *said;
     if (is_kept_by_stagers(output) && !tree_.is_stager(child)) theirs.agreed = 1;

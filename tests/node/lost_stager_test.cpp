@@ -21,7 +21,7 @@
 namespace glean::tests {
 namespace {
 
-constexpr int clients = 2, stagers = 2, nodes = clients + stagers;
+constexpr int clients = 2, stagers = 3, nodes = clients + stagers;
 
 // Messages over a network in which a process may end.
 class MortalMessages final : public transport::Messages {
@@ -98,12 +98,18 @@ class LostStager : public testing::Test {
     lost_ = stager;
     for (const int neighbour : transport::Tree(nodes, stagers).neighbours_of(stager)) node(neighbour).messages.lose(stager);
   }
-  // The ranks of that node put the step, and then one waits for room.
-  void put_and_wait(KeepingNode& node) {
+  // The rank of that node puts the step.
+  void put(KeepingNode& node) {
     pool::Recorder recorder(node.made.pool, 0, 60, [] { return "a rank"; });
     for (const VirtualPut& put : output_.puts) {
       if (put.rank == node.messages.self()) VirtualRanks::put(node.made, recorder, node.key, output_, put);
     }
+  }
+  void close(KeepingNode& node) {
+    pool::Recorder recorder(node.made.pool, 0, 60, [] { return "a rank"; });
+    VirtualRanks(node.made).report(recorder, node.key, 0, 1 | pool::rank_closed);
+  }
+  static void wait_for_room(KeepingNode& node) {
     node.made.pool.header().waiting_for_space.fetch_add(1);
     pool::futex_signal(node.made.pool.header().work);
   }
@@ -130,22 +136,41 @@ class LostStager : public testing::Test {
   int lost_ = -1;
 };
 
-// Client 0 hangs on the root, and has nothing for the stager below it.
+// Clients hang on the first two stagers; the third has none.
+constexpr int root = clients, stager = clients + 2;
+
 TEST_F(LostStager, AClientWithoutAConnectionToItGivesBackNothingBeforeItsPlaceIsTaken) {
-  constexpr int stager = clients + 1;
   KeepingNode& client = node(0);
   const auto gives_back = [&] { return client.slot().nodes.kept_from_step != 0; };
   lose(stager);
   static_cast<void>(comes(0.2, [] { return false; }));   // all hear of it
 
-  put_and_wait(client);
+  put(client);
+  wait_for_room(client);
   EXPECT_FALSE(comes(2.5, gives_back));
   EXPECT_FALSE(client.messages.has_sent_to(stager));
 
   const nodes::PlaceHead place{.node = stager};   // by a process with the pool of the one before
-  node(stager).messages.send(clients, nodes::bytes_of(place));
+  node(stager).messages.send(root, nodes::bytes_of(place));
   EXPECT_TRUE(comes(30, gives_back));   // ranks wait for a step that is not ended
   EXPECT_TRUE(client.messages.has_sent_to(stager));
+}
+
+// None of its clients are left, so it says at once that they have left. The others have not heard of its part by that.
+TEST_F(LostStager, AFileIsNotCompleteBeforeTheProcessInItsPlaceHasSaidSo) {
+  lose(stager);
+  static_cast<void>(comes(0.2, [] { return false; }));   // all hear of it
+  node(stager).messages.send(root, nodes::bytes_of(nodes::FarewellHead{}));
+  for (int client = 0; client < clients; ++client) {
+    put(node(client));
+    close(node(client));
+  }
+  EXPECT_FALSE(comes(1, [&] { return node(root).slot().nodes.job_closed != 0; }));
+
+  nodes::ProgressHead said{.job_output = 1};
+  said.progress.closed = 1;
+  node(stager).messages.send(root, nodes::bytes_of(said));
+  EXPECT_TRUE(comes(30, [&] { return node(root).slot().nodes.job_closed != 0; }));
 }
 
 }  // namespace
