@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -74,10 +75,9 @@ void PlaceSearch::run() {
   }
 }
 
-// Empty: no process takes it now.
-std::string PlaceSearch::ask(int stager) const {
+// Where those are asked that may take the place of that stager, in order.
+std::vector<std::vector<std::string>> PlaceSearch::services(std::size_t lost) const {
   const auto stagers = static_cast<std::size_t>(job_.join.stagers);
-  const auto lost = static_cast<std::size_t>(stager - job_.join.clients);
   std::vector<std::vector<std::string>> services;
   for (std::size_t next = 1; next < stagers; ++next) services.push_back(job_.services[(lost + next) % stagers]);
   try {
@@ -87,13 +87,28 @@ std::string PlaceSearch::ask(int stager) const {
   } catch (const base::Error&) {
     // This node does not see it, or no other service is there.
   }
+  return services;
+}
+
+bool PlaceSearch::is_sought(int stager) {
+  const std::scoped_lock lock(mutex_);
+  return !ends_ && sought_.contains(stager);
+}
+
+// Empty: no process takes it now.
+std::string PlaceSearch::ask(int stager) {
+  const auto lost = static_cast<std::size_t>(stager - job_.join.clients);
   const TakeRequest request{job_, static_cast<int>(lost)};
-  for (const std::vector<std::string>& addresses : services) {
+  for (const std::vector<std::string>& addresses : services(lost)) {
+    if (!is_sought(stager)) break;   // any more
+    std::optional<ControlClient> service;
     try {
-      ControlClient service(addresses, key_, connecting_seconds);
-      return taken_place_from(service.ask(to_json(request), answer_seconds));
+      service.emplace(addresses, key_, connecting_seconds);
+      return taken_place_from(service->ask(to_json(request), answer_seconds));
     } catch (const base::Error& error) {
       base::log(base::LogLevel::info, "the place of node {} is not taken: {}", stager, error.what());
+      // It may have taken it all the same: then no other must, and it says so when it is asked again.
+      if (service && (error.code() == base::Errc::timeout || !service->is_connected())) break;
     }
   }
   return {};

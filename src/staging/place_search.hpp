@@ -37,7 +37,9 @@ class PlaceSearch {
  private:
   using Clock = std::chrono::steady_clock;
   void run();
-  [[nodiscard]] std::string ask(int stager) const;
+  [[nodiscard]] std::string ask(int stager);
+  [[nodiscard]] std::vector<std::vector<std::string>> services(std::size_t lost) const;
+  [[nodiscard]] bool is_sought(int stager);
 
   const JobPlaces job_;
   const wire::Key key_;
