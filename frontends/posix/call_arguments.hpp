@@ -46,6 +46,8 @@ inline Intent intent(const char* mode) {
   const bool needs_new = !reads && std::strchr(mode, 'x') != nullptr;
   return {.writes = !reads || updates, .creates = !reads, .truncates = !reads && mode[0] == 'w', .needs_new = needs_new};
 }
+// Memory has no direct I/O on Linux before 6.6: the call would fail.
+inline int flags_there(const Led& led, int flags) { return led.path() == nullptr ? flags : flags & ~O_DIRECT; }
 inline constexpr Intent looks{}, changes{.writes = true}, makes_anew{.writes = true, .creates = true, .truncates = true};
 
 // What is no file of a call is opened by none.

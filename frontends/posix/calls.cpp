@@ -39,6 +39,7 @@ using glean::posix::changes;
 using glean::posix::copy_status;
 using glean::posix::cuts;
 using glean::posix::failed;
+using glean::posix::flags_there;
 using glean::posix::found_there;
 using glean::posix::has_name;
 using glean::posix::intent;
@@ -149,11 +150,13 @@ using glean::posix::Wanted;
 #define GLEAN_PATH_OR_DIRECTORY(result, name, parameters, exceptions, arguments)                  \
   GLEAN_OPENS(result, name, parameters, exceptions, arguments,                                    \
               return open_there(AT_FDCWD, path, flags),                                           \
-              GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)); GLEAN_LEAD(AT_FDCWD, path, intent(flags)))
+              GLEAN_LOOK(#name, AT_FDCWD, path, opened(flags)); GLEAN_LEAD(AT_FDCWD, path, intent(flags)); \
+              flags = flags_there(led, flags))
 #define GLEAN_AT_OR_DIRECTORY(result, name, parameters, exceptions, arguments)                    \
   GLEAN_OPENS(result, name, parameters, exceptions, arguments,                                    \
               return open_there(directory, path, flags),                                          \
-              GLEAN_LOOK(#name, directory, path, opened(flags)); GLEAN_LEAD(directory, path, intent(flags)))
+              GLEAN_LOOK(#name, directory, path, opened(flags)); GLEAN_LEAD(directory, path, intent(flags)); \
+              flags = flags_there(led, flags))
 #define GLEAN_MAKING(result, name, parameters, arguments, makes, cuts, intent) \
   GLEAN_OPENS(result, name, parameters, , arguments, ,                         \
               GLEAN_MAKE(result, name, AT_FDCWD, path, makes);                 \
@@ -230,6 +233,7 @@ using glean::posix::Wanted;
     GLEAN_LOOK(#name, directory, path, opened(flags));                             \
     GLEAN_CUT(#name, directory, path, cuts(flags));                                \
     GLEAN_LEAD(directory, path, intent(flags));                                    \
+    flags = flags_there(led, flags);                                               \
     const int opened_here = opened(led, next_##name.find(#name)(__VA_ARGS__, mode)); \
     if (opened_here >= 0 || makes(flags)) return opened_here;                      \
     if (is_own(__builtin_return_address(0))) return opened_here;                   \

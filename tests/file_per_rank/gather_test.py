@@ -61,7 +61,7 @@ class Job(unittest.TestCase):
 class OfRanks(Job):
     def test_each_way_of_writing_ends_in_the_container(self):
         self.rules(RESTART + RULE.format("new_restart.{rank}", "restart.sion"))
-        for step, way in enumerate(["write", "stdio", "append", "mmap", "dup", "fork", "rename"]):
+        for step, way in enumerate(["write", "direct", "stdio", "append", "mmap", "dup", "fork", "rename"]):
             with self.subTest(way=way):
                 self.must("write", way, step)
                 self.assertEqual(self.names(), ["restart.sion"])

@@ -77,8 +77,13 @@ static void write_file(const char *way, const char *path, const char *bytes, siz
     need(rename(other, path) == 0, "rename", path);
     return;
   }
-  const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+  const int direct = strcmp(way, "direct") == 0 ? O_DIRECT : 0;
+  const int file = open(path, O_RDWR | O_CREAT | O_TRUNC | direct, 0644);
   need(file >= 0, "open", path);
+  if (direct != 0) {   // what memory does not have must not be asked for
+    need((fcntl(file, F_GETFL) & O_DIRECT) == 0, "direct", path);
+    way = "write";
+  }
   if (strcmp(way, "mmap") == 0) {
     need(ftruncate(file, (off_t)size) == 0, "ftruncate", path);
     char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
