@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fnmatch.h>
 #include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 
@@ -172,36 +174,55 @@ FileStatus StagerFiles::status_of(const staging::StatusRequest& request) const {
   FileStatus status;
   status.path = request.path;
   std::string path;
+  struct stat found {};
+  int error = 0;
   // A directory of the list itself is below none; programs ask whether it is there.
   const std::string real = store::real_path(request.path).value_or("");
   const bool is_directory = std::find(options_.directories.begin(), options_.directories.end(), real) != options_.directories.end();
   try {
-    path = is_directory ? real : allowed_.resolve(request.path);
-  } catch (const base::Error& error) {
-    if (error.code() == base::Errc::not_found) return status;   // its directory is not there
+    if (is_directory) {
+      path = real;
+      if (::lstat(path.c_str(), &found) != 0) error = errno;
+    } else {
+      const service::AllowedName name = allowed_.resolve_name(allowed_.resolve(request.path));
+      path = name.path();
+      if (::fstatat(name.directory(), name.last(), &found, AT_SYMLINK_NOFOLLOW) != 0) error = errno;
+    }
+  } catch (const base::Error& caught) {
+    if (caught.code() == base::Errc::not_found) return status;   // its directory is not there
     throw;
   }
-  struct stat found {};
-  if (::lstat(path.c_str(), &found) == 0) status = status_from(found, path);
-  else if (errno != ENOENT && errno != ENOTDIR) throw base::system_error(errno, fmt::format("cannot look at '{}'", path));
+  if (error == 0) status = status_from(found, path);
+  else if (error != ENOENT && error != ENOTDIR) throw base::system_error(error, fmt::format("cannot look at '{}'", path));
   status.is_draining = options_.is_draining(path);
   return status;
 }
 
+// By the name that the pattern makes of it: `directory` is what its front, `final_directory`, is called there.
+void StagerFiles::add_draining(const std::string& pattern, const std::string& directory, const std::string& final_directory,
+                               std::vector<std::string>& paths) const {
+  const std::string front = final_directory == "/" ? "" : final_directory;
+  for (const std::string& path : options_.draining_paths()) {
+    if (!path.starts_with(front + "/")) continue;
+    const std::string name = (directory == "/" ? "" : directory) + path.substr(front.size());
+    if (name == pattern || ::fnmatch(pattern.c_str(), name.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0) paths.push_back(name);
+  }
+}
+
 staging::ListAnswer StagerFiles::list(const staging::ListRequest& request) const {
   const std::string directory = plain_directory(request.pattern);
-  const auto& directories = options_.directories;
-  if (std::find(directories.begin(), directories.end(), directory) == directories.end()) {
-    try {
-      static_cast<void>(allowed_.resolve(directory + "/x"));
-    } catch (const base::Error& error) {
-      if (error.code() == base::Errc::not_found) return {};
-      throw;
-    }
+  std::string final_directory;
+  try {
+    final_directory = std::filesystem::path(allowed_.resolve_name(directory + "/x").path()).parent_path().string();
+  } catch (const base::Error& error) {
+    if (error.code() == base::Errc::not_found) return {};
+    throw;
   }
   std::vector<std::string> paths = paths_of(request.pattern, {allowed_, options_.searched_max});
+  add_draining(request.pattern, directory, final_directory, paths);
   std::erase_if(paths, [&](const std::string& path) { return path <= request.after; });
   std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   staging::ListAnswer answer;
   std::size_t text_bytes = 0;
   for (const std::string& path : paths) {

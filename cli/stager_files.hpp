@@ -34,6 +34,7 @@ class StagerFiles {
     std::size_t searched_max = 1'000'000;         // names that are looked through for one answer
     // Of a path without symbolic links: an output of some job that is closed and not published yet.
     std::function<bool(const std::string& final_path)> is_draining = [](const std::string&) { return false; };
+    std::function<std::vector<std::string>()> draining_paths = [] { return std::vector<std::string>(); };   // all of these
     std::function<std::size_t()> answers_bytes = [] { return std::size_t{0}; };   // that clients have not taken
   };
   explicit StagerFiles(Options options);
@@ -60,6 +61,8 @@ class StagerFiles {
   [[nodiscard]] nlohmann::json remove(const staging::RemoveRequest& request) const;
   [[nodiscard]] nlohmann::json rename(const staging::RenameRequest& request) const;
   [[nodiscard]] bool is_draining(const std::string& path) const;
+  void add_draining(const std::string& pattern, const std::string& directory, const std::string& final_directory,
+                    std::vector<std::string>& paths) const;
   [[nodiscard]] std::shared_ptr<const OpenFile> file_of(const staging::ReadRequest& request, std::uint64_t client);
 
   const Options options_;

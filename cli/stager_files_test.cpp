@@ -276,6 +276,28 @@ TEST_F(FilesOfAStager, AreWaitedForWhileAJobDrainsThem) {
   EXPECT_FALSE(fs::exists(in("a")));
 }
 
+TEST_F(FilesOfAStager, AreListedBeforeTheyArePublished) {
+  fs::create_directory(in("d"));
+  fs::create_directory_symlink(in("d"), in("link"));
+  store::write_text(in("d/chk_1"), "1");
+  options_.draining_paths = [this] { return std::vector{draining_, directory_ / "out/chk_3"}; };
+  draining_ = in("d/chk_2");
+  drains_ = true;
+  for (const std::string front : {"d/", "link/"}) {
+    for (const std::string name : {"chk_*", "chk_2"}) {
+      const auto found = remote().list(in(front + name));
+      ASSERT_FALSE(found.empty()) << front << name;
+      EXPECT_EQ(found.size(), name == "chk_*" ? 2U : 1U);
+      EXPECT_EQ(found.back().path, in(front + "chk_2"));
+      EXPECT_TRUE(found.back().is_draining);
+      EXPECT_EQ(found.back().kind, FileStatus::Kind::none);
+    }
+  }
+  EXPECT_TRUE(remote().list(in("chk_*")).empty());
+  store::write_text(in("d/chk_2"), "of before");
+  EXPECT_EQ(remote().list(in("d/chk_*")).size(), 2U);   // once
+}
+
 TEST_F(FilesOfAStager, AreReadLaterWhenClientsDoNotTakeTheirAnswers) {
   store::write_text(in("a"), "a");
   const FileStatus file = remote().status(in("a"), 0);

@@ -143,6 +143,7 @@ class StagingService {
   void join_ended_threads();
   [[nodiscard]] StagerFiles::Options file_options();
   [[nodiscard]] bool is_draining(const std::string& final_path);
+  [[nodiscard]] std::vector<std::string> draining_paths();
   [[nodiscard]] static Files files_of(const drain::DrainTrace& trace);
   [[nodiscard]] static double seconds_since(std::chrono::steady_clock::time_point then);
   [[nodiscard]] nlohmann::json to_json(const Job& job) const;

@@ -108,16 +108,33 @@ bool StagedJob::run() {
   return false;
 }
 
+namespace {
+
+// What its nodes publish these see themselves.
+bool is_closed_and_not_published(const pool::OutputSlot& slot) {
+  return slot.is_bytes.load(std::memory_order_acquire) == 0 && slot.state.load(std::memory_order_acquire) == pool::OutputState::open &&
+         slot.nodes.job_closed.load(std::memory_order_acquire) != 0 && slot.error.load(std::memory_order_acquire) == 0;
+}
+
+}  // namespace
+
 bool StagedJob::is_draining(const std::string& final_path) const {
   const std::uint64_t mark = pool::path_mark(final_path);
   for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
     const pool::OutputSlot& slot = pool_.slot(index);
-    // What its nodes publish these see themselves.
-    if (slot.path_mark.load(std::memory_order_acquire) != mark || slot.is_bytes.load(std::memory_order_acquire) != 0) continue;
-    if (slot.state.load(std::memory_order_acquire) != pool::OutputState::open) continue;
-    if (slot.nodes.job_closed.load(std::memory_order_acquire) != 0 && slot.error.load(std::memory_order_acquire) == 0) return true;
+    if (slot.path_mark.load(std::memory_order_acquire) == mark && is_closed_and_not_published(slot)) return true;
   }
   return false;
+}
+
+std::vector<std::string> StagedJob::draining_paths() const {
+  std::vector<std::string> paths;
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    if (!is_closed_and_not_published(pool_.slot(index))) continue;
+    std::string path = names_of(pool_, index).names.final_path;
+    if (!path.empty()) paths.push_back(std::move(path));   // empty: it has just become another one
+  }
+  return paths;
 }
 
 // By all stagers of the job, for another try. Empty: nothing.

@@ -56,6 +56,8 @@ class StagedJob {
   [[nodiscard]] const pool::Pool& pool() const { return pool_; }
   // All ranks have closed an output that is to become this file, and the stagers have not published it yet. Any thread.
   [[nodiscard]] bool is_draining(const std::string& final_path) const;
+  // What all of these are to become. Any thread.
+  [[nodiscard]] std::vector<std::string> draining_paths() const;
 
  private:
   void begin(const plan::NodePlan& plan, const std::vector<std::string>& directories, std::unique_ptr<transport::Messages> messages);

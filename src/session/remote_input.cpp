@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "session/agreement.hpp"
 #include "session/input.hpp"
 #include "staging/remote_files.hpp"
@@ -84,6 +86,18 @@ std::shared_ptr<PoolOutput> output_of(Core& core, const std::string& path) {
   return newest;
 }
 
+// Whether any of them was not.
+bool wait_until_published(RemoteFiles& files, const std::vector<FileStatus>& found, double seconds) {
+  const std::uint64_t begin_ns = base::now_ns();
+  bool have_waited = false;
+  for (const FileStatus& each : found) {
+    if (!each.is_draining) continue;
+    static_cast<void>(files.status(each.path, std::max(0.0, seconds - base::seconds(base::now_ns() - begin_ns))));
+    have_waited = true;
+  }
+  return have_waited;
+}
+
 }  // namespace
 
 std::unique_ptr<Reader> open_here_or_there(Core& core, const std::string& path, double seconds) {
@@ -127,7 +141,7 @@ std::unique_ptr<Reader> open_where_stagers_write(Core& core, const std::string& 
   return open_here_or_there(core, path, options.seconds);
 }
 
-std::vector<FileStatus> list_there(Core& core, const std::string& pattern) {
+std::vector<FileStatus> list_there(Core& core, const std::string& pattern, double seconds) {
   RemoteFiles* const files = core.files_of_stagers();
   if (files == nullptr) return {};
   const bool is_absolute = pattern.starts_with('/');
@@ -136,8 +150,12 @@ std::vector<FileStatus> list_there(Core& core, const std::string& pattern) {
   std::string wanted = is_absolute ? pattern : here + pattern;
   while (wanted.find("/./") != wanted.npos) wanted.erase(wanted.find("/./"), 2);
   std::vector<FileStatus> found;
-  const auto error = caught([&] { found = files->list(wanted); });
+  const auto error = caught([&] {
+    found = files->list(wanted);
+    if (wait_until_published(*files, found, deadline_of(core, seconds))) found = files->list(wanted);
+  });
   if (error && error->code() != base::Errc::permission) throw base::Error(*error);
+  std::erase_if(found, [](const FileStatus& each) { return each.kind == FileStatus::Kind::none; });   // closed since
   for (FileStatus& each : found) {
     if (!is_absolute && each.path.starts_with(here)) each.path.erase(0, here.size());
   }

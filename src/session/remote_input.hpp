@@ -36,8 +36,8 @@ struct FoundThere {
 [[nodiscard]] std::unique_ptr<Reader> open_found(Core& core, const std::string& path, const FoundThere& found);
 
 // What matches a shell pattern where the stagers are, by the names that the pattern makes of it; nothing where the session has none, or
-// the pattern leads to no directory of theirs. Local, blocks.
-[[nodiscard]] std::vector<staging::FileStatus> list_there(Core& core, const std::string& pattern);
+// the pattern leads to no directory of theirs. Outputs of their jobs that are closed and match are waited for, as above. Local, blocks.
+[[nodiscard]] std::vector<staging::FileStatus> list_there(Core& core, const std::string& pattern, double seconds);
 // Why a file that the stagers see is not complete, as store::why_no_candidate() and why_incomplete_cdf() say it of those that are here.
 // Local, blocks.
 [[nodiscard]] std::optional<std::string> why_incomplete_there(Core& core, const std::string& path, double seconds);

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -82,13 +83,14 @@ void add(const std::string& path, std::vector<Candidate>& candidates) {
 }
 
 // Newest first. A name that is there is a name, whatever characters are in it; everything else is a pattern.
-std::vector<Candidate> candidates_of(Core& core, const std::string& pattern) {
+std::vector<Candidate> candidates_of(Core& core, const std::string& pattern, double seconds) {
   std::vector<Candidate> candidates;
   struct stat status {};
   if (lstat(pattern.c_str(), &status) == 0) {
     add(pattern, candidates);
     return candidates;
   }
+  const auto all_there = list_there(core, pattern, seconds);   // first: it waits for files that this host may see, too
   glob_t found{};
   const int result = glob(pattern.c_str(), GLOB_ERR | GLOB_NOSORT, nullptr, &found);
   const int reason = errno;
@@ -98,9 +100,10 @@ std::vector<Candidate> candidates_of(Core& core, const std::string& pattern) {
   if (result != 0 && result != GLOB_NOMATCH && !has_no_directory) {
     throw base::system_error(result == GLOB_NOSPACE ? ENOMEM : reason, "cannot search for '" + pattern + "'");
   }
-  for (const auto& there : list_there(core, pattern)) {
-    const auto is_same = [&](const Candidate& here) { return here.path == there.path; };
-    if (store::is_kept_beside(there.path) || std::any_of(candidates.begin(), candidates.end(), is_same)) continue;
+  std::unordered_set<std::string> here;
+  for (const Candidate& candidate : candidates) here.insert(candidate.path);
+  for (const auto& there : all_there) {
+    if (store::is_kept_beside(there.path) || here.contains(there.path)) continue;
     candidates.push_back({there.path, {there.modified_seconds, there.modified_nanoseconds}, true});
   }
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
@@ -154,8 +157,9 @@ std::optional<std::string> why_not(Core& core, const Candidate& candidate, doubl
       why = "its header counts no steps: it was not finished, or no step was written";
     }
   });
-  // That HDF5 is not there says nothing of the file: an older one of another format must not take its place.
-  if (error && error->code() == base::Errc::unsupported) throw base::Error(*error);
+  // That HDF5 is not there says nothing of the file: an older one of another format must not take its place. Nor does a slow stager.
+  const bool is_slow = candidate.is_there && error && error->code() == base::Errc::timeout;
+  if (is_slow || (error && error->code() == base::Errc::unsupported)) throw base::Error(*error);
   return error ? error->what() : why;
 }
 
@@ -163,7 +167,7 @@ std::string choose(Core& core, const std::string& pattern, double seconds) {
   wait_for_closed_outputs(core, Pattern(pattern), seconds);
   constexpr std::size_t shown = 5;
   std::vector<std::string> refused;
-  const std::vector<Candidate> candidates = candidates_of(core, pattern);
+  const std::vector<Candidate> candidates = candidates_of(core, pattern, seconds);
   for (const Candidate& candidate : candidates) {
     const auto why = why_not(core, candidate, seconds);
     if (!why) {

@@ -38,9 +38,9 @@ class Elsewhere(StageTest):
         self.data = self.directory / "data"
         self.data.mkdir()
 
-    def start(self, stagers=1):
+    def start(self, stagers=1, **variables):
         words = ["--job-memory", "64MiB", "--directory", self.data]
-        return [Service(self, *words, OMPI_COMM_WORLD_SIZE=str(stagers)) for _ in range(stagers)]
+        return [Service(self, *words, OMPI_COMM_WORLD_SIZE=str(stagers), **variables) for _ in range(stagers)]
 
     def run_elsewhere(self, *command, **variables):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
@@ -85,6 +85,15 @@ class Elsewhere(StageTest):
         self.job(2, "restart", self.data / "chk_*.nc", self.data / "chk_1.nc")   # by its header alone
         os.utime(self.data / "chk_0.nc")
         self.job(2, "restart", self.data / "chk_*.nc", self.data / "chk_0.nc")
+
+    @unittest.skipUnless("SLOW_STORAGE" in os.environ, "there is no library to preload")
+    def test_restarts_from_what_another_job_has_closed_and_the_stagers_have_not_published(self):
+        self.start(LD_PRELOAD=os.environ["SLOW_STORAGE"])
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            writing = pool.submit(self.job, 2, "write")
+            wait_for(lambda: list(self.data.glob(".chk_2.nc*")) or writing.done(), "the file of chk_2.nc")
+            self.job(2, "restart", self.data / "chk_*.nc", self.data / "chk_2.nc")
+            writing.result()
 
     def test_says_what_it_cannot_read(self):
         self.start()

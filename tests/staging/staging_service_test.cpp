@@ -222,17 +222,24 @@ TEST_F(Staged, AFileThatIsClosedIsNotThereBeforeItIsPublished) {
   ASSERT_TRUE(open(output));
   put_all(output);
   const auto is_draining = [&] { return staging::file_status_from(ask(staging::to_json(staging::StatusRequest{path}))).is_draining; };
+  const auto listed = [&] {
+    const auto answer = staging::list_answer_from(ask(staging::to_json(staging::ListRequest{directory() + "/o*", ""})));
+    return answer.files.size() == 1 && answer.files.front().path == path && answer.files.front().is_draining;
+  };
   EXPECT_FALSE(is_draining());   // not all have closed it
+  EXPECT_FALSE(listed());
   for (const auto& node : nodes_) {
     pool::Recorder recorder(node->made.pool, 0, 60, [] { return "a rank"; });
     node->close(recorder, node->keys.back(), 0, output);
   }
-  bool was_draining = false;
+  bool was_draining = false, was_listed = false;
   ASSERT_TRUE(comes([&] {
+    was_listed = was_listed || listed();
     was_draining = was_draining || is_draining();
     return fs::exists(path);
   }));
   EXPECT_TRUE(was_draining);
+  EXPECT_TRUE(was_listed);
   leave();
   nodes_.clear();
   ASSERT_TRUE(are_over(1));
