@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/test_error.hpp"
+#include "staging/control_client.hpp"
 #include "staging/control_server.hpp"
 #include "staging/remote_files.hpp"
 #include "store/posix/temporary_directory.hpp"
@@ -233,6 +234,33 @@ TEST_F(FilesOfAStager, AreClosedWhenTooManyAreOpenOrTheClientHasGone) {
   remote_.reset();
   for (int i = 0; i < 10'000 && open_files() > before - 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(open_files(), before - 2);   // those, and the connection on both sides
+}
+
+TEST_F(FilesOfAStager, AreClosedWhenTheClientHasGoneBeforeItsAnswer) {
+  store::write_text(in("a"), "a");
+  struct stat status {};
+  ASSERT_EQ(stat(in("a").c_str(), &status), 0);
+  std::promise<void> go;
+  std::atomic<bool> is_read{false};
+  options_.answers_bytes = [&, wait = go.get_future().share()] {
+    is_read = true;
+    wait.wait();
+    return std::size_t{0};
+  };
+  start();
+  {
+    staging::ControlClient client(server_->addresses(), key_, long_enough);
+    const json request = staging::to_json(staging::ReadRequest{in("a"), status.st_ino, 0, 1});
+    EXPECT_EQ(error_of([&] { return client.ask(request, 0.1); }).code(), Errc::timeout);
+  }
+  const auto comes = [](const auto& what) {
+    for (int i = 0; i < 10'000 && !what(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return what();
+  };
+  EXPECT_TRUE(comes([&] { return is_read && server_->counts().connections == 0; }));
+  go.set_value();
+  EXPECT_TRUE(comes([&] { return server_->counts().requests == 1; }));
+  EXPECT_TRUE(comes([&] { return files_->counts().open == 0; }));
 }
 
 TEST_F(FilesOfAStager, AreNeverPipesOrDevices) {

@@ -289,6 +289,7 @@ void ControlServer::Service::on_answer(std::uint64_t number, std::span<const std
   const auto found = connections_.find(number);
   if (found == connections_.end()) {   // the client has gone
     answer_bytes_ -= answer.size();
+    options_.gone(number);   // its handler may have kept something for it since
     return;
   }
   const ConnectionPtr connection = found->second;
