@@ -110,20 +110,22 @@ std::string svg_text(double x, double y, const std::string& text, const std::str
 }
 
 // In rows that are full from the left.
-std::string legend(const std::vector<std::string>& names, double y) {
-  std::string text;
-  double x = left_margin;
+Legend legend_of(const std::vector<std::string>& names) {
+  constexpr double row_height = 17;
+  Legend legend;
+  double x = left_margin, y = top_margin + 4;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const double width = 34 + 6.6 * static_cast<double>(names[i].size());
     if (x + width > paper_width && x > left_margin) {
       x = left_margin;
-      y += 17;
+      y += row_height;
     }
-    text += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\" fill=\"{}\"/>\n", x, y - 10, colour(i));
-    text += svg_text(x + 17, y, names[i], "");
+    legend.svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\" fill=\"{}\"/>\n", x, y - 10, colour(i));
+    legend.svg += svg_text(x + 17, y, names[i], "");
     x += width;
   }
-  return text;
+  if (!names.empty()) legend.height = y - (top_margin + 4) + row_height + 8;
+  return legend;
 }
 
 }  // namespace glean::plot

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "plot/svg.hpp"
 
@@ -31,6 +32,11 @@ struct Axis {
 // The parts that all plots have.
 [[nodiscard]] std::string svg_begin(double height, const std::string& title);
 [[nodiscard]] std::string svg_text(double x, double y, const std::string& text, const std::string& more);
-[[nodiscard]] std::string legend(const std::vector<std::string>& names, double y);
+struct Legend {
+  std::string svg;
+  double height = 0;   // 0 without names
+};
+// Below the title.
+[[nodiscard]] Legend legend_of(const std::vector<std::string>& names);
 
 }  // namespace glean::plot

@@ -14,17 +14,6 @@ namespace {
 
 constexpr double plot_height = 250;
 
-// Rows of a legend, generously.
-double legend_height(const std::vector<std::string>& names) {
-  double x = left_margin, rows = 1;
-  for (const std::string& each : names) {
-    const double width = 34 + 6.6 * static_cast<double>(each.size());
-    if (x + width > paper_width && x > left_margin) x = left_margin, ++rows;
-    x += width;
-  }
-  return names.empty() ? 0 : rows * 17 + 8;
-}
-
 struct Frame {
   Axis x, y;
   double height = 0;   // of the paper
@@ -77,7 +66,8 @@ std::string to_svg(const LinePlot& plot) {
       y_least = std::min(y_least, point.second), y_most = std::max(y_most, point.second);
     }
   }
-  const double top = top_margin + legend_height(names), bottom = top + plot_height;
+  const Legend legend = legend_of(names);
+  const double top = top_margin + legend.height, bottom = top + plot_height;
   Frame frame{axis_for(plot.x_scale, x_least, x_most, left_margin, paper_width - right_margin - 10),
               axis_for(plot.y_scale, y_least, y_most, bottom, top), bottom + bottom_margin};
   if (plot.x_scale == Scale::linear && x_most > x_least) frame.x.least = x_least, frame.x.most = x_most;
@@ -86,7 +76,7 @@ std::string to_svg(const LinePlot& plot) {
     frame.y.least = std::pow(10, std::floor(std::log10(y_least))), frame.y.most = std::pow(10, std::ceil(std::log10(y_most)));
     if (frame.y.most <= frame.y.least) frame.y.most = frame.y.least * 10;
   }
-  std::string svg = svg_begin(frame.height, plot.title) + legend(names, top_margin + 4) + axes_of(frame, plot.x_label, plot.y_label);
+  std::string svg = svg_begin(frame.height, plot.title) + legend.svg + axes_of(frame, plot.x_label, plot.y_label);
   svg += x_marks(frame.x, bottom, places.size() <= 12 ? std::vector<double>(places.begin(), places.end()) : frame.x.marks());
   for (std::size_t i = 0; i < plot.lines.size(); ++i) {
     std::string path, dots;
@@ -112,11 +102,12 @@ std::string to_svg(const BarPlot& plot) {
     for (const double each : kind.values) most = std::max(most, std::isfinite(each) ? each : 0);
   }
   const std::size_t shown = std::min(plot.places.size(), BarPlot::most_places);
-  const double top = top_margin + legend_height(names), bottom = top + plot_height;
+  const Legend legend = legend_of(names);
+  const double top = top_margin + legend.height, bottom = top + plot_height;
   const Frame frame{{.begin = left_margin, .end = paper_width - right_margin}, axis_for(Scale::linear, 0, most, bottom, top),
                     bottom + bottom_margin};
   const std::string rest = shown < plot.places.size() ? fmt::format(" (the first {} of {})", shown, plot.places.size()) : "";
-  std::string svg = svg_begin(frame.height, plot.title + rest) + legend(names, top_margin + 4) + axes_of(frame, plot.x_label, plot.y_label);
+  std::string svg = svg_begin(frame.height, plot.title + rest) + legend.svg + axes_of(frame, plot.x_label, plot.y_label);
   const double width = (frame.x.end - frame.x.begin) / static_cast<double>(std::max<std::size_t>(1, shown));
   const double of_bar = std::min(34.0, width * 0.8 / static_cast<double>(std::max<std::size_t>(1, plot.kinds.size())));
   double last = -1e9;
