@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -23,6 +21,7 @@
 #include "calibrate/storage.hpp"
 #include "cli/calibration_network.hpp"
 #include "cli/companions.hpp"
+#include "cli/text_file.hpp"
 #include "cli/verbs.hpp"
 #include "topology/discover/machine.hpp"
 
@@ -194,13 +193,12 @@ void put_out(const CalibrateOptions& options, const std::string& text) {
     std::cout << text << std::flush;
     return;
   }
-  errno = 0;
-  std::ofstream file(options.output);
-  file << text;
-  if (file.flush()) return;
-  const int why = errno == 0 ? EIO : errno;
-  std::cout << text << std::flush;   // it has taken its time
-  throw base::system_error(why, "cannot write '" + options.output + "', so that it is on standard output");
+  try {
+    write_text_file(options.output, text);
+  } catch (const base::Error&) {
+    std::cout << text << std::flush;   // it has taken its time
+    throw;
+  }
 }
 
 int run_calibration(const CalibrateOptions& options, service::Companions& companions, double seconds) {

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // glean report: what a run's report says, and what would have been better.
-#include <fmt/format.h>
-
-#include <cerrno>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
 
-#include "base/error.hpp"
+#include "cli/text_file.hpp"
 #include "cli/verbs.hpp"
 #include "foresight/page.hpp"
 #include "topology/machine_files.hpp"
@@ -30,14 +26,8 @@ void show_report(const ReportOptions& options) {
   const foresight::Wanted wanted{.ranks = options.ranks, .ranks_per_node = options.ranks_per_node};
   const foresight::Forecast forecast = foresight::forecast(run, machine, wanted);
   const std::vector<foresight::Advice> advice = foresight::advice_for(run, forecast);
-  if (options.html.empty()) {
-    std::cout << foresight::to_text(run, forecast, advice);
-    return;
-  }
-  errno = 0;
-  std::ofstream file(options.html, std::ios::binary);
-  file << foresight::to_html(run, forecast, advice);
-  if (!file.flush()) throw base::system_error(errno == 0 ? EIO : errno, "cannot write '" + options.html + "'");
+  if (options.html.empty()) std::cout << foresight::to_text(run, forecast, advice);
+  else write_text_file(options.html, foresight::to_html(run, forecast, advice));
 }
 
 }  // namespace

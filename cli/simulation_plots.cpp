@@ -11,11 +11,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <map>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "cli/text_file.hpp"
 #include "plot/svg.hpp"
 
 extern "C" char** environ;
@@ -57,13 +57,6 @@ void make_png(const std::string& path, const std::string& svg_path) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   if (status != 0) throw base::Error(base::Errc::io, "rsvg-convert could not write '" + path + "'", "what it said is above");
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw base::system_error(errno == 0 ? EIO : errno, "cannot write '" + path + "'");
 }
 
 }  // namespace
@@ -114,12 +107,12 @@ std::string timeline_of(const std::vector<SimulatedPoint>& points) {
 }
 
 void write_picture(const std::string& path, const std::string& svg) {
-  if (path.ends_with(".svg")) return write_text(path, svg);
+  if (path.ends_with(".svg")) return write_text_file(path, svg);
   if (!path.ends_with(".png")) {
     throw base::Error(base::Errc::invalid_argument, "'" + path + "' is no picture that can be written", "name a file .svg or .png");
   }
   const std::string between = fmt::format("{}.{}.svg", path, getpid());
-  write_text(between, svg);
+  write_text_file(between, svg);
   try {
     make_png(path, between);
   } catch (...) {
