@@ -92,7 +92,7 @@ glean_status glean_container_create(glean_session* session, const char* path, co
 const char* glean_task_file_message(const glean_task_file* task_file) { return task_file == nullptr ? "" : task_file->message.c_str(); }
 
 glean_status glean_task_file_fail(glean_task_file* task_file, glean_status status, const char* why) {
-  return call(task_file, [&] { task_file->file.fail(glean::Error(glean::c::errc_of(status), required(why, "why"))); });
+  return writing_call(task_file, [&] { task_file->file.fail(glean::Error(glean::c::errc_of(status), required(why, "why"))); });
 }
 
 glean_status glean_task_file_begin_file(glean_task_file* task_file, const char* name) {

@@ -45,7 +45,7 @@ WriterLock::WriterLock(const std::string& working_path, const std::string& path)
     const std::string other = at->path().filename().string();
     if (other == name || !other.starts_with(common) || !other.ends_with(".part") || !is_locked(at->path().string())) continue;
     ::close(std::exchange(descriptor_, -1));
-    throw base::Error(base::Errc::invalid_state, "'" + path + "' is being written by another job, or by another session",
+    throw base::Error(base::Errc::invalid_state, "'" + path + "' is being written by another job, or by a session of this one",
                       "wait until that is over, or choose another name");
   }
 }

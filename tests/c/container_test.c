@@ -131,6 +131,12 @@ static void what_cannot_be_is_refused(glean_session *session, const char *path) 
   FILE_OK(glean_task_file_fail(out, GLEAN_UNSUPPORTED, "of another shape"));
   EXPECT(glean_task_file_close(out) == GLEAN_UNSUPPORTED);
   glean_task_file_free(out);
+  out = NULL;
+  SESSION(glean_container_create(session, path, NULL, &out));   // it fails with what is wrong with that, too
+  if (rank == 0) EXPECT(glean_task_file_fail(out, GLEAN_OK, "no failure") == GLEAN_INVALID_ARGUMENT);
+  EXPECT(glean_task_file_close(out) == GLEAN_INVALID_ARGUMENT);
+  EXPECT(strstr(glean_task_file_message(out), "GLEAN_OK") != NULL);
+  glean_task_file_free(out);
   glean_container *all = NULL;
   EXPECT(glean_container_open(NULL, "nowhere.sion", &all, why, sizeof why) == GLEAN_NOT_FOUND && all == NULL);
   EXPECT(strstr(why, "nowhere.sion") != NULL);
