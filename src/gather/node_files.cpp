@@ -210,10 +210,12 @@ Bytes NodeFiles::used_bytes() const {
 std::string NodeFiles::overflow_directory(const Family& family) const {
   const std::filesystem::path container(family.container());
   const std::string job = std::filesystem::path(root_).filename().string();
-  const std::string path = settings_.spill_directory.empty()
-                               ? (container.parent_path() / fmt::format(".{}.{}", container.filename().string(), job)).string()
-                               : settings_.spill_directory + "/" + job;
-  return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST ? path : std::string();
+  const std::string beside = (container.parent_path() / fmt::format(".{}.{}", container.filename().string(), job)).string();
+  const std::string spill = settings_.spill_directory.empty() ? beside : settings_.spill_directory + "/" + job;
+  for (const std::string& path : {spill, beside}) {
+    if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return path;
+  }
+  return {};
 }
 
 void NodeFiles::note_length(std::size_t rule, Bytes bytes) const {
@@ -251,6 +253,8 @@ std::string NodeFiles::place(const Family& family, State state, const std::strin
     if (used_bytes() + *expected <= settings_.budget_bytes) return entry;
   }
   const std::string directory = overflow_directory(family);
+  // What is only read may be more than the budget: it goes when there is no room.
+  if (directory.empty() && state == State::open) throw base::system_error(errno, "there is no room on the node, nor a place beside");
   const std::string data = fmt::format("{}/{}.{}", directory, getpid(), base::now_ns());
   if (directory.empty() || data.size() >= PATH_MAX || symlink(data.c_str(), entry.c_str()) != 0) return entry;
   return data;

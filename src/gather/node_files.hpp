@@ -36,7 +36,7 @@ struct Held {
 
 struct NodeSettings {
   Bytes budget_bytes = 0;        // of shared memory, for all files
-  std::string spill_directory;   // what goes beyond; empty: beside the containers
+  std::string spill_directory;   // what goes beyond; empty, or not there: beside the containers
   int node = 0, ranks = 1;       // the number of the node, and how many ranks it has
   std::string run_directory;     // of `glean run`; empty: none
   std::vector<RuleText> rules;
@@ -126,7 +126,7 @@ class NodeFiles {
   [[nodiscard]] std::optional<Bytes> longest(std::size_t rule) const;
   void note_length(std::size_t rule, Bytes bytes) const;
   // Where a new file of about so many bytes is to lie: the entry itself, or beside, which the entry then leads to. Nothing: how long it
-  // becomes is not known, and it lies beside.
+  // becomes is not known, and it lies beside. Throws where a file that is written can be neither.
   [[nodiscard]] std::string place(const Family& family, State state, const std::string& name, std::optional<Bytes> expected) const;
   // Removes everything that is left. With the lock.
   void discard() const;

@@ -252,6 +252,19 @@ TEST_F(Gathering, PutsBesideWhatTheBudgetHasNoRoomFor) {
   EXPECT_FALSE(std::filesystem::exists(*path));
 }
 
+TEST_F(Gathering, PutsBesideTheContainerWhatTheDirectoryForMoreCannotTake) {
+  NodeSettings settings = files_.settings();
+  settings.spill_directory = "/nowhere";
+  const NodeFiles files = NodeFiles::make(settings);
+  NodeLock lock(files.root());
+
+  const std::string path = files.place(files.family(file("r.0")), State::open, "r.0", std::nullopt);
+
+  EXPECT_TRUE(path.starts_with(directory_ / ".r.sion."));
+  files.discard();
+  EXPECT_TRUE(files.remove_if_empty());
+}
+
 TEST_F(Gathering, PutsBesideWhoseLengthIsNotKnownYet) {
   const auto first = lead("r.0", cuts);
   ASSERT_TRUE(first);
