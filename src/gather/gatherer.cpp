@@ -167,6 +167,7 @@ std::string Gatherer::try_to_gather(const Family& family, Progress& progress) {
     const Gathered gathered = gather(files_, family);
     progress.changes = 0;
     progress.retry_ns = 0;
+    if (gathered.in_container == 0 && gathered.files == 0) return {};
     base::log(base::LogLevel::info, "'{}' has {} files now; {} of them, {} bytes, were gathered in {:.2f} s", family.container(),
               gathered.in_container, gathered.files, gathered.bytes, base::seconds(base::now_ns() - began));
     return {};

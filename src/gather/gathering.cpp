@@ -114,10 +114,11 @@ void remove_other_files(store::SystemCalls& calls, const store::Container& conta
 }  // namespace
 
 Gathered gather(const NodeFiles& files, const Family& family) {
+  const ContainerLock lock(family.container());
   const Parts parts = take(files, family);
   Gathered gathered{parts.held.size(), 0, 0};
+  if (parts.held.empty() && parts.removed.empty()) return gathered;   // opened again meanwhile
   try {
-    const ContainerLock lock(family.container());
     store::SystemCalls calls;
     std::optional<store::Container> before;
     if (exists(family.container())) before.emplace(calls, family.container());

@@ -13,7 +13,7 @@ namespace glean::gather {
 
 struct Gathered {
   std::uint64_t files = 0;        // that were on the node
-  std::uint64_t in_container = 0; // that it has now; 0: it is removed, or there is none
+  std::uint64_t in_container = 0; // that it has now; 0: it is removed, or there is none, or nothing was to be done
   Bytes bytes = 0;                // of those on the node
 };
 

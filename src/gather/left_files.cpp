@@ -93,10 +93,8 @@ void gather_left(const NodeFiles& files, const Family& family, LeftContainer& le
   try {
     remove_working_files(files.root(), family.container());
     const bool has_removed = !family.removed().empty();
-    if (left.files != 0 || has_removed) {
-      const Gathered gathered = gather(files, family);
-      left.state = gathered.in_container == 0 ? "removed" : "gathered";
-    }
+    const Gathered gathered = gather(files, family);   // also without files: it removes the lock that a kill has left
+    if (left.files != 0 || has_removed) left.state = gathered.in_container == 0 ? "removed" : "gathered";
     const NodeLock lock(files.root());
     for (const std::string& name : left.unclosed) {
       const int error = keep_unclosed(family, name, left);

@@ -215,6 +215,17 @@ TEST_F(Gathering, KeepsWhatAnotherJobGathersIntoTheContainerMeanwhile) {
   EXPECT_TRUE(others.remove_if_empty());
 }
 
+TEST_F(Gathering, LeavesAContainerAsItIsWhenNothingIsClosed) {
+  write("r.0", "zero");
+  gather_all();
+  const auto before = std::filesystem::last_write_time(directory_ / "r.sion");
+  ASSERT_TRUE(lead("r.0", appends));
+
+  EXPECT_EQ(gather_all().files, 0u);
+
+  EXPECT_EQ(std::filesystem::last_write_time(directory_ / "r.sion"), before);
+}
+
 TEST_F(Gathering, RenamesOnTheNodeAndToAFileOfItsOwn) {
   write("r.0", "zero");
   write("r.1", "one");
