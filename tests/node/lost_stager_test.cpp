@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -31,7 +31,7 @@ class MortalMessages final : public transport::Messages {
   [[nodiscard]] int peers() const override { return whole_->peers(); }
   [[nodiscard]] transport::Tree tree() const override { return whole_->tree(); }
   void send(int peer, std::span<const std::byte> head, std::span<const std::byte> body, Token token) override {
-    has_sent_[static_cast<std::size_t>(peer)] = true;
+    sent_to_.insert(peer);
     whole_->send(peer, head, body, token);
   }
   using Messages::send;
@@ -41,17 +41,17 @@ class MortalMessages final : public transport::Messages {
   [[nodiscard]] std::vector<int> take_replaced() override { return std::exchange(lost_, {}); }
 
   void lose(int peer) { lost_.push_back(peer); }
-  [[nodiscard]] bool has_sent_to(int peer) const { return has_sent_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] bool has_sent_to(int peer) const { return sent_to_.contains(peer); }
 
  private:
   std::unique_ptr<transport::Messages> whole_;
   std::vector<int> lost_;
-  std::array<bool, nodes> has_sent_{};
+  std::set<int> sent_to_;
 };
 
 struct KeepingNode {
-  KeepingNode(transport::LocalNetwork& network, int number, store::SystemCalls& calls)
-      : made(number < clients ? 1 : 0, pool::roomy_plan(), pool::NodeShare{"kept", nodes, number, stagers}),
+  KeepingNode(transport::LocalNetwork& network, int number, store::SystemCalls& calls, int of_stagers = stagers)
+      : made(number < clients ? 1 : 0, pool::roomy_plan(), pool::NodeShare{"kept", clients + of_stagers, number, of_stagers}),
         messages(network.messages(number)), engine(keeping(made.pool), pool::roomy_plan(), calls), exchange(made.pool, engine, messages) {}
 
   static pool::Pool& keeping(pool::Pool& pool) {
@@ -171,6 +171,21 @@ TEST_F(LostStager, AFileIsNotCompleteBeforeTheProcessInItsPlaceHasSaidSo) {
   said.progress.closed = 1;
   node(stager).messages.send(root, nodes::bytes_of(said));
   EXPECT_TRUE(comes(30, [&] { return node(root).slot().nodes.job_closed != 0; }));
+}
+
+// Before it has heard of any output.
+TEST(AStagerWithoutClients, LooksForThePlaceOfOneBelowIt) {
+  constexpr int of_stagers = 4, above = clients + 1, below = clients + 3;
+  store::SystemCalls calls;
+  transport::LocalNetwork network(clients + of_stagers, 0, of_stagers);
+  KeepingNode node(network, above, calls, of_stagers);
+  std::vector<int> sought;
+  node.exchange.find_places_with({.seek = [&](int lost) { sought.push_back(lost); },
+                                  .end = [](int) {},
+                                  .take_found = [] { return std::vector<std::pair<int, std::string>>(); }});
+  node.messages.lose(below);
+  node.exchange.progress();
+  EXPECT_EQ(sought, std::vector<int>{below});
 }
 
 }  // namespace
