@@ -74,8 +74,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("Manual pages: glean(1), glean-calibrate(1), glean-config(1), glean-container(1), glean-convert(1),\n"
              "              glean-doctor(1), glean-join(1), glean-latest(1), glean-plan(1), glean-recover(1), glean-report(1),\n"
-             "              glean-run(1), glean-simulate(1), glean-stage(1), glean-topology(1), glean-verify(1), glean.toml(5),\n"
-             "              glean-machine(5)");
+             "              glean-run(1), glean-simulate(1), glean-stage(1), glean-topology(1), glean-verify(1), glean-view(1),\n"
+             "              glean.toml(5), glean-machine(5)");
 
   int exit_code = glean::cli::success;
   glean::cli::add_calibrate(app, exit_code);
@@ -94,6 +94,9 @@ int main(int argc, char** argv) {
   glean::cli::add_stage(app, exit_code);
   glean::cli::add_topology(app, exit_code);
   glean::cli::add_verify(app, exit_code);
+#ifdef GLEAN_WITH_VIEW
+  glean::cli::add_view(app, exit_code);
+#endif
   try {
     require_verb(app, argc, argv);
     require_values(argc, argv);

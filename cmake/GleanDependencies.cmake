@@ -16,6 +16,15 @@ target_include_directories(asio::asio SYSTEM INTERFACE "${ASIO_INCLUDE_DIR}")
 target_compile_definitions(asio::asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
 target_link_libraries(asio::asio INTERFACE Threads::Threads)
 
+# Boost.Beast and what it stands on, headers only, for the view: a target, or nothing.
+find_path(BOOST_BEAST_INCLUDE_DIR boost/beast.hpp)
+mark_as_advanced(BOOST_BEAST_INCLUDE_DIR)
+if(BOOST_BEAST_INCLUDE_DIR)
+  add_library(glean_beast INTERFACE IMPORTED)
+  target_include_directories(glean_beast SYSTEM INTERFACE "${BOOST_BEAST_INCLUDE_DIR}")
+  target_link_libraries(glean_beast INTERFACE Threads::Threads)
+endif()
+
 # HDF5 without MPI makes the metadata of HDF5 files: the variable is the target to link, or empty.
 set(GLEAN_HDF5 "")
 if(GLEAN_WITH_HDF5)
