@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""As many task-local files as a machine has ranks: each a file of its own, all in one shared file, all in one container; in turns.
+"""As many task-local files as a machine has ranks: each a file of its own, all in one shared file, all in one container, and files of an
+unmodified program that become one container under `glean run`; in turns.
 
   containers.py BUILD_DIR [--tasks N] [--bytes N] [--ranks N] [--repetitions N] [--quick] [--no-slow] [--json FILE]
 
@@ -21,7 +22,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SLOWSTORE = HERE.parent / "tools" / "slowstore"
-WAYS = ("files", "shared", "container")
+WAYS = ("files", "shared", "container", "gathered")
 SLOW_RATE, CREATE_MICROSECONDS = 200, 2000
 
 
@@ -61,6 +62,12 @@ def measure(build, files, way, options):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
     command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n",
                options.ranks, build / "bin" / "bench_containers", way, directory, options.tasks, options.bytes]
+    if way == "gathered":
+        rules = directory / "glean.toml"
+        rules.write_text(f'pool.budget = "{4 * options.tasks * max(options.bytes, 4096) + (64 << 20)}"\n'
+                         '[[rule]]\npattern = "task.{rank}"\ninto = "task.sion"\n', encoding="utf-8")
+        environment |= {"GLEAN_CONFIG": str(rules)}
+        command = [build / "bin" / "glean", "run", "--", *command]
     try:
         ran = subprocess.run([str(word) for word in command], env=environment | {"GLEAN_REPORT_TABLE": "false"}, check=True,
                              stdout=subprocess.PIPE, text=True)

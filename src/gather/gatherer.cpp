@@ -16,13 +16,13 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/signals_blocked.hpp"
-#include "store/container/container.hpp"
 
 namespace glean::gather {
 namespace {
 
 constexpr auto look_every = std::chrono::milliseconds(100);
 constexpr std::uint64_t quiet_ns = 30'000'000'000;    // after which files are gathered although others might come
+constexpr std::uint64_t busy_ns = 2'000'000'000;      // after which they are gathered although others come
 constexpr std::uint64_t retry_after_ns = 5'000'000'000;
 constexpr unsigned long is_exiting = 0x4;             // PF_EXITING, of the flags in /proc/PID/stat
 
@@ -30,19 +30,6 @@ std::size_t count_ranks(const GatherRules& rules, const std::vector<std::string>
   std::set<std::string> ranks;
   for (const std::string& name : names) ranks.insert(rules.rank_of(name));
   return ranks.size();
-}
-
-// None of the files that the container has is of any use any more.
-bool replaces_all(const Family& family, const std::vector<std::string>& closed, const std::vector<std::string>& removed) {
-  try {
-    store::SystemCalls calls;
-    const store::Container container(calls, family.container());
-    std::set<std::string> gone(removed.begin(), removed.end());
-    gone.insert(closed.begin(), closed.end());
-    return std::all_of(container.files().begin(), container.files().end(), [&](const auto& file) { return gone.contains(file.name); });
-  } catch (const base::Error&) {
-    return false;   // there is none yet
-  }
 }
 
 }  // namespace
@@ -105,7 +92,7 @@ bool Gatherer::settle(const Family& family, Family::Otherwise otherwise) {
   bool all = true;
   std::vector<std::string> settled;
   for (const std::string& name : open) {
-    if (family.settle(name, otherwise)) settled.push_back(name);
+    if (files_.settle(family, name, otherwise)) settled.push_back(name);
     else all = false;
   }
   if (settled.empty() || std::all_of(ranks_.begin(), ranks_.end(), is_alive)) return all;
@@ -116,8 +103,20 @@ bool Gatherer::settle(const Family& family, Family::Otherwise otherwise) {
   return false;
 }
 
-// A container is when each rank of the node has closed a file of it, or all that it had before are written again, or the next one of its
-// rule has begun, or nothing has happened for long.
+// None of the files that the container has is of any use any more.
+bool Gatherer::replaces_all(const Family& family, const std::vector<std::string>& closed, const std::vector<std::string>& removed) {
+  const auto known = containers_.find(family.container()).container;
+  if (!known) return false;
+  const auto& files = known->container().files();
+  if (files.size() > closed.size() + removed.size()) return false;
+  std::set<std::string> gone(removed.begin(), removed.end());
+  gone.insert(closed.begin(), closed.end());
+  return std::all_of(files.begin(), files.end(), [&](const auto& file) { return gone.contains(file.name); });
+}
+
+// A container is when each rank of the node has closed a file of it and no more of them come, or all that it had before are written again,
+// or the next one of its rule has begun, or nothing has happened for long. Each version has all files: while more and more come, the next
+// one is made when there are half as many again, so that the cost of all versions grows as the files do.
 bool Gatherer::is_complete(const Family& family, Progress& progress) {
   const std::vector<std::string> closed = family.names(State::closed), removed = family.removed();
   const std::uint64_t now = base::now_ns();
@@ -125,9 +124,11 @@ bool Gatherer::is_complete(const Family& family, Progress& progress) {
   if (!family.names(State::packing).empty()) return now >= progress.retry_ns;
   if (closed.empty() && removed.empty()) return false;
   const bool has_changed = closed.size() + removed.size() != progress.changes;
+  if (has_changed && progress.changes == 0) progress.begun_ns = now;
   if (has_changed) progress.changes = closed.size() + removed.size(), progress.changed_ns = now;
   if (now < progress.retry_ns) return false;
-  if (!closed.empty() && count_ranks(rules_, closed) >= ranks_.size()) return true;
+  const bool is_worth_it = now - progress.begun_ns >= busy_ns && closed.size() >= progress.in_container / 2;
+  if (!closed.empty() && (!has_changed || is_worth_it) && count_ranks(rules_, closed) >= ranks_.size()) return true;
   const bool has_next = std::any_of(progress_.begin(), progress_.end(), [&](const auto& other) {
     return other.second.rule == progress.rule && other.second.order > progress.order;
   });
@@ -166,6 +167,7 @@ std::string Gatherer::try_to_gather(const Family& family, Progress& progress) {
     const std::uint64_t began = base::now_ns();
     const Gathered gathered = gather(files_, family);
     progress.changes = 0;
+    progress.in_container = gathered.in_container;
     progress.retry_ns = 0;
     if (gathered.in_container == 0 && gathered.files == 0) return {};
     base::log(base::LogLevel::info, "'{}' has {} files now; {} of them, {} bytes, were gathered in {:.2f} s", family.container(),

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "gather/gathering.hpp"
+#include "gather/known_containers.hpp"
 #include "gather/node_files.hpp"
 
 namespace glean::gather {
@@ -40,6 +41,8 @@ class Gatherer {
   struct Progress {
     std::size_t changes = 0;        // closed and removed files
     std::uint64_t changed_ns = 0;   // when their number was another one
+    std::uint64_t begun_ns = 0;     // when the first of them was there
+    std::size_t in_container = 0;   // files, when this thread has written it
     std::uint64_t retry_ns = 0;
     std::uint64_t order = 0;        // in which they appeared
     std::size_t rule = 0;
@@ -48,12 +51,14 @@ class Gatherer {
   void look();
   [[nodiscard]] bool settle(const Family& family, Family::Otherwise otherwise);
   [[nodiscard]] bool is_complete(const Family& family, Progress& progress);
+  [[nodiscard]] bool replaces_all(const Family& family, const std::vector<std::string>& closed, const std::vector<std::string>& removed);
   [[nodiscard]] std::string try_to_gather(const Family& family, Progress& progress);
 
   NodeFiles files_;
   GatherRules rules_;
   std::vector<pid_t> ranks_;
   std::map<std::string, Progress> progress_;   // by container
+  KnownContainers containers_;
   std::uint64_t order_ = 0;
   std::mutex lock_;
   std::condition_variable changed_;

@@ -32,7 +32,7 @@ Parts take(const NodeFiles& files, const Family& family) {
   const NodeLock lock(files.root());
   for (const std::string& name : family.names(State::packing)) {   // of one that has failed
     const auto held = family.find(State::packing, name);
-    if (held && family.is_removed(name)) family.remove(*held);
+    if (held && family.is_removed(name)) files.remove(family, *held);
   }
   for (const std::string& name : family.names(State::closed)) {
     const auto held = family.find(State::closed, name);
@@ -49,6 +49,7 @@ Parts take(const NodeFiles& files, const Family& family) {
 void let_go(const NodeFiles& files, const Family& family, const Parts& parts) {
   const NodeLock lock(files.root());
   for (const Held& held : parts.held) family.remove(held);
+  files.forget_used_bytes();
   for (const std::string& name : parts.removed) family.set_removed(name, false);
 }
 

@@ -20,6 +20,7 @@ KnownContainer::KnownContainer(const std::string& path, const struct stat& statu
     : status_(status), container_(std::make_unique<store::Container>(calls_, path)) {
   for (const store::LogicalFile& file : container_->files()) {
     const bool is_new = files_.emplace(file.name, &file).second;
+    longest_ = std::max(longest_, file.bytes);
     can_be_made_again_ &= is_new && store::is_safe_name(file.name);
   }
 }

@@ -24,6 +24,7 @@ class KnownContainer {
   [[nodiscard]] const store::LogicalFile* find(const std::string& name) const;
   // Its files have names that a container of GLEAN may have, each once.
   [[nodiscard]] bool can_be_made_again() const { return can_be_made_again_; }
+  [[nodiscard]] base::Bytes longest() const { return longest_; }   // of its files
   [[nodiscard]] bool is(const struct stat& status) const;
   [[nodiscard]] const struct stat& status() const { return status_; }
 
@@ -32,6 +33,7 @@ class KnownContainer {
   struct stat status_;
   std::unique_ptr<store::Container> container_;
   std::unordered_map<std::string, const store::LogicalFile*> files_;
+  base::Bytes longest_ = 0;
   bool can_be_made_again_ = true;
 };
 

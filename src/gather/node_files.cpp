@@ -189,22 +189,69 @@ std::vector<Family> NodeFiles::families() const {
   return found;
 }
 
-Bytes NodeFiles::used_bytes() const {
-  Bytes used = 0, longest = 0, of_open = 0;
-  std::size_t open_files = 0;
+Tally::Count NodeFiles::count() const {
+  Tally::Count counted;
+  Bytes longest_here = 0;
+  std::vector<std::pair<Bytes, std::optional<Bytes>>> open;   // how long a file is, and may become
   for (const Family& family : families()) {
+    const auto of_rule = longest(family.rule());
     for (const State state : all_states) {
       for (const std::string& name : family.names(state)) {
         struct stat status {};
+        ++counted.entries;
         if (lstat(family.entry(state, name).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
         const Bytes bytes = static_cast<Bytes>(status.st_blocks) * 512;
-        longest = std::max(longest, bytes);
-        if (state == State::open) of_open += bytes, ++open_files;
-        else used += bytes;
+        longest_here = std::max(longest_here, bytes);
+        if (state == State::open) open.emplace_back(bytes, of_rule);
+        else counted.used += bytes;
       }
     }
   }
-  return used + std::max(of_open, open_files * longest);
+  counted.open_files = open.size();
+  for (const auto& [bytes, of_rule] : open) counted.used += std::max(bytes, of_rule.value_or(longest_here));
+  return counted;
+}
+
+Bytes NodeFiles::used_bytes() const {
+  Tally tally(root_);
+  if (tally.is_to_be_counted(1)) tally.set(count());
+  return tally.used();
+}
+
+// The sum may be too large: before a file has no room, they are counted a little sooner.
+bool NodeFiles::has_room(Bytes expected) const {
+  constexpr std::uint64_t when_full = 16;
+  Tally tally(root_);
+  const auto fits = [&] { return tally.used() + expected <= settings_.budget_bytes; };
+  if (tally.is_to_be_counted(1) || (!fits() && tally.is_to_be_counted(when_full))) tally.set(count());
+  return fits();
+}
+
+void NodeFiles::forget_used_bytes() const { Tally(root_).forget_count(); }
+
+bool NodeFiles::settle(const Family& family, const std::string& name, Family::Otherwise otherwise) const {
+  const auto held = family.find(State::open, name);
+  if (!held) return true;
+  if (!family.settle(name, otherwise)) return false;
+  struct stat status {};
+  if (fstatat(AT_FDCWD, family.entry(State::closed, name).c_str(), &status, 0) != 0) return true;
+  const auto bytes = static_cast<Bytes>(status.st_size), before = longest(family.rule()).value_or(0);
+  note_length(family.rule(), bytes);
+  Tally(root_).closed(bytes - std::min(bytes, before), held->data == held->entry);
+  return true;
+}
+
+bool NodeFiles::open_again(const Family& family, const Held& held, const std::string& name) const {
+  if (!family.move(held, State::open, name)) return false;
+  if (held.data == held.entry) Tally(root_).opened(longest(family.rule()).value_or(0));
+  return true;
+}
+
+void NodeFiles::remove(const Family& family, const Held& held) const {
+  struct stat status {};
+  const bool is_here = lstat(held.entry.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  family.remove(held);
+  if (is_here) Tally(root_).removed(static_cast<Bytes>(status.st_blocks) * 512);
 }
 
 std::string NodeFiles::overflow_directory(const Family& family) const {
@@ -224,33 +271,25 @@ void NodeFiles::note_length(std::size_t rule, Bytes bytes) const {
   if (symlink(std::to_string(bytes).c_str(), working.c_str()) == 0) rename(working.c_str(), name.c_str());
 }
 
-std::optional<Bytes> NodeFiles::longest(std::size_t rule) const {
-  std::optional<Bytes> found = noted_length(fmt::format("{}/longest.{}", root_, rule));
-  for (const Family& family : families()) {
-    if (family.rule() != rule) continue;
-    for (const State state : {State::closed, State::packing}) {
-      for (const std::string& name : family.names(state)) {
-        struct stat status {};
-        const bool is_there = fstatat(AT_FDCWD, family.entry(state, name).c_str(), &status, 0) == 0;
-        if (is_there) found = std::max(found.value_or(0), static_cast<Bytes>(status.st_size));
-      }
-    }
-  }
-  return found;
-}
+std::optional<Bytes> NodeFiles::longest(std::size_t rule) const { return noted_length(fmt::format("{}/longest.{}", root_, rule)); }
 
 std::string NodeFiles::place(const Family& family, State state, const std::string& name, std::optional<Bytes> expected) const {
   const std::string entry = family.entry(state, name);
   struct statvfs room {};
   const bool is_full = !expected || (statvfs(shared_memory, &room) == 0 && room.f_bavail * room.f_frsize < *expected + left_to_others);
-  if (!is_full && used_bytes() + *expected <= settings_.budget_bytes) return entry;
+  const auto takes = [&] {
+    if (state == State::open) Tally(root_).opened(std::max(*expected, longest(family.rule()).value_or(0)));
+    else Tally(root_).brought_out(*expected);
+    return entry;
+  };
+  if (!is_full && has_room(*expected)) return takes();
   if (!is_full) {
     for (const Family& each : families()) {
       for (const std::string& clean : each.names(State::clean)) {
-        if (const auto held = each.find(State::clean, clean)) each.remove(*held);
+        if (const auto held = each.find(State::clean, clean)) remove(each, *held);
       }
     }
-    if (used_bytes() + *expected <= settings_.budget_bytes) return entry;
+    if (has_room(*expected)) return takes();
   }
   const std::string directory = overflow_directory(family);
   // What is only read may be more than the budget: it goes when there is no room.

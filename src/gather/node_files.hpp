@@ -18,10 +18,9 @@
 
 #include "base/bytes.hpp"
 #include "gather/gather_rules.hpp"
+#include "gather/tally.hpp"
 
 namespace glean::gather {
-
-using base::Bytes;
 
 // open: written, or opened to be. closed: nothing writes it. packing: it is being brought into the container, and does not change any more.
 // clean: brought out of the container, to be read.
@@ -120,11 +119,17 @@ class NodeFiles {
   [[nodiscard]] std::optional<Family> find_family(const std::string& container) const;
   [[nodiscard]] std::vector<Family> families() const;
 
-  // How much shared memory the files take, or will, if those that are open become as long as the longest is.
+  // How much shared memory the files take, or will, if those that are open become as long as the longest of their rule is (tally.hpp).
   [[nodiscard]] Bytes used_bytes() const;
-  // The longest file of the rule so far; nothing: there was none.
+  // The longest file of the rule that was closed so far; nothing: there was none.
   [[nodiscard]] std::optional<Bytes> longest(std::size_t rule) const;
   void note_length(std::size_t rule, Bytes bytes) const;
+  // As Family::settle, move to State::open, and remove; what the files take is known afterwards.
+  [[nodiscard]] bool settle(const Family& family, const std::string& name, Family::Otherwise otherwise) const;
+  [[nodiscard]] bool open_again(const Family& family, const Held& held, const std::string& name) const;
+  void remove(const Family& family, const Held& held) const;
+  // Files have gone that were not removed one by one.
+  void forget_used_bytes() const;
   // Where a new file of about so many bytes is to lie: the entry itself, or beside, which the entry then leads to. Nothing: how long it
   // becomes is not known, and it lies beside. Throws where a file that is written can be neither.
   [[nodiscard]] std::string place(const Family& family, State state, const std::string& name, std::optional<Bytes> expected) const;
@@ -134,6 +139,8 @@ class NodeFiles {
   bool remove_if_empty() const;
 
  private:
+  [[nodiscard]] Tally::Count count() const;
+  [[nodiscard]] bool has_room(Bytes expected) const;
   [[nodiscard]] std::string directory_of(const std::string& container) const;
   [[nodiscard]] std::string overflow_directory(const Family& family) const;
 

@@ -75,7 +75,7 @@ std::optional<std::string> Placing::lead(const RankFile& file, Intent intent, No
       continue;
     }
     if (held) {
-      if (!family->move(*held, State::open, file.name)) return std::nullopt;
+      if (!files_.open_again(*family, *held, file.name)) return std::nullopt;
       const auto moved = family->find(State::open, file.name);
       return moved ? std::optional(moved->data) : std::nullopt;
     }
@@ -105,9 +105,7 @@ std::optional<std::string> Placing::begin(const RankFile& file) {
   }
   try {
     std::optional<Bytes> expected = files_.longest(file.rule);
-    if (found.container) {
-      for (const auto& each : found.container->container().files()) expected = std::max(expected.value_or(0), each.bytes);
-    }
+    if (found.container) expected = std::max(expected.value_or(0), found.container->longest());
     return files_.place(files_.family(file), State::open, file.name, expected);
   } catch (const base::Error& error) {
     base::log(base::LogLevel::warning, "'{}' is written as it is: {}", file.path, error.what());
@@ -135,13 +133,13 @@ std::string Placing::bring_out(const RankFile& file, const Contained& contained,
   const auto brought = family.find(state, working);
   const bool is_wanted = is_copied && brought && !family.find(file.name) && !family.is_removed(file.name) && !is_there(file.path);
   if (!is_wanted) {
-    if (brought) family.remove(*brought);
+    if (brought) files_.remove(family, *brought);
     if (!is_copied) throw base::system_error(errno, fmt::format("cannot bring '{}' out of '{}'", file.name, file.container));
     return {};
   }
   if (!family.move(*brought, state, file.name)) {
     const int error = errno;
-    family.remove(*brought);
+    files_.remove(family, *brought);
     throw base::system_error(error, fmt::format("cannot bring '{}' out of '{}'", file.name, file.container));
   }
   const auto held = family.find(state, file.name);
@@ -164,7 +162,7 @@ void Placing::forget(const RankFile& file) {
   const auto family = files_.find_family(file.container);
   if (family) {
     for (const State state : {State::open, State::closed, State::clean}) {
-      if (const auto held = family->find(state, file.name)) family->remove(*held);
+      if (const auto held = family->find(state, file.name)) files_.remove(*family, *held);
     }
   }
   const bool is_packing = family && family->find(State::packing, file.name).has_value();
@@ -198,7 +196,7 @@ std::optional<int> Placing::rename(const std::string& from, const std::optional<
   const Family to_family = files_.family(*to_file);
   const State state = held->state == State::clean ? State::closed : held->state;
   for (const State other : {State::open, State::closed, State::clean}) {   // what it replaces
-    if (const auto replaced = to_family.find(other, to_file->name)) to_family.remove(*replaced);
+    if (const auto replaced = to_family.find(other, to_file->name)) files_.remove(to_family, *replaced);
   }
   if (::rename(held->entry.c_str(), to_family.entry(state, to_file->name).c_str()) != 0) return errno;
   forget(*from_file);
@@ -211,7 +209,7 @@ void Placing::settle(std::uint64_t device, std::uint64_t inode) const {
       struct stat status {};
       const std::string entry = family.entry(State::open, name);
       if (fstatat(AT_FDCWD, entry.c_str(), &status, 0) != 0 || status.st_ino != inode || status.st_dev != device) continue;
-      static_cast<void>(family.settle(name, Family::Otherwise::closed));
+      static_cast<void>(files_.settle(family, name, Family::Otherwise::closed));
     }
   }
 }
