@@ -293,54 +293,6 @@ TEST_F(Gathering, PutsBesideWhoseLengthIsNotKnownYet) {
   EXPECT_EQ(read("r.0") + read("r.1"), "zeroone");
 }
 
-// Each placement used to look at all files before it.
-TEST_F(Gathering, LooksAtFilesAFewTimesHoweverManyThereAre) {
-  constexpr std::uint64_t files = 2000;
-  files_.note_length(0, 8);
-
-  for (std::uint64_t i = 0; i < files; ++i) {
-    const auto path = lead("r." + std::to_string(i), cuts);
-    ASSERT_TRUE(path);
-    write_text(*path, "8 bytes.");
-    const NodeLock lock(files_.root());
-    ASSERT_TRUE(files_.settle(files_.family(file("r.0")), "r." + std::to_string(i), Family::Otherwise::open));
-  }
-
-  EXPECT_LE(Tally(files_.root()).entries_looked_at(), 20 * files) << "256 of them fill the budget; the others lie beside";
-}
-
-TEST_F(Gathering, KeepsTheBudgetWhereFilesBecomeLongerThanAllBefore) {
-  files_.note_length(0, 4096);
-  std::vector<std::string> paths;
-  for (int i = 0; i < 8; ++i) {   // all are open at a time
-    paths.push_back(lead("r." + std::to_string(i), cuts).value());
-    write_text(paths.back(), "");
-  }
-  for (const std::string& path : paths) write_text(path, std::string(100'000, 'a'));
-  settle();
-
-  EXPECT_EQ(files_.longest(0), 100'000u);
-  EXPECT_GE(Tally(files_.root()).used(), 800'000u);
-  for (const char* name : {"r.8", "r.9"}) {
-    const auto path = lead(name, cuts);
-    ASSERT_TRUE(path && path->starts_with(files_.root())) << name;
-    write_text(*path, "");
-  }
-  EXPECT_FALSE(lead("r.10", cuts)->starts_with(files_.root())) << "ten of them are all that 1 MiB holds";
-}
-
-TEST_F(Gathering, GivesTheRoomOfRemovedAndGatheredFilesToOthers) {
-  files_.note_length(0, 600'000);
-  for (const char* name : {"r.0", "r.1", "r.2"}) {
-    const auto path = lead(name, cuts);
-    ASSERT_TRUE(path && path->starts_with(files_.root())) << name;
-    write_text(*path, std::string(600'000, 'a'));
-    settle();
-    if (std::string(name) == "r.0") remove(name);
-    else gather_all();
-  }
-}
-
 TEST_F(Gathering, KnowsAFileToBeOpenByWhateverMayWriteIt) {
   const auto path = lead("r.0", cuts);
   ASSERT_TRUE(path);

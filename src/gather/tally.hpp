@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How much memory the files of a job take, without a look at each of them whenever one is begun: the files are counted now and then, and the
+// How much memory the files of a job take, without a look at each whenever one is begun: the files are counted now and then, and the
 // tally adds up what has changed since. It is in a file of the job's directory, for all processes of the node. With the lock.
 //
 // The sum may be too large until the next count, never too small once the files that have grown are closed.
