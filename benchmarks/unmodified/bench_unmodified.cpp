@@ -30,6 +30,7 @@ std::vector<Case> cases_of(const Options& options, const Ranks& ranks) {
 #else
   if (options.interface == "hdf5") return {};
 #endif
+  if (options.interface == "pieces") return piece_cases(ranks, options.quick);
   if (options.interface == "copy") return copy_cases(ranks, options.quick);
   return mpiio_cases(ranks, options.quick);
 }
@@ -88,8 +89,9 @@ void measure_beside(const Ranks& ranks, const Case& one, const std::string& dire
 int run(int argc, char** argv) {
   Options options;
   CommandLine command_line("files of a program that knows nothing of GLEAN", options);
-  command_line.add_option("--interface", options.interface, "what the program writes through; copy: no file, only the copy of the bytes")
-      ->check(CLI::IsMember({"mpiio", "pnetcdf", "hdf5", "copy"}));
+  command_line.add_option("--interface", options.interface,
+                          "what the program writes through; pieces: many small ones; copy: no file, only the copy of the bytes")
+      ->check(CLI::IsMember({"mpiio", "pnetcdf", "hdf5", "pieces", "copy"}));
   command_line.add_option("--only", options.only, "cases whose name has this in it");
   return command_line.run(argc, argv, [&](const Ranks& ranks) {
     Json results = Json::array();

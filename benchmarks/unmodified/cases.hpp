@@ -32,7 +32,12 @@ struct Case {
 [[nodiscard]] std::vector<Case> pnetcdf_cases(const Ranks& ranks, bool quick);
 // Collective hyperslabs of datasets of one and of three dimensions. None where the build has no parallel HDF5.
 [[nodiscard]] std::vector<Case> hdf5_cases(const Ranks& ranks, bool quick);
+// One collective write of doubles that are scattered over all ranks, each a piece of its own: without gaps and with.
+[[nodiscard]] std::vector<Case> piece_cases(const Ranks& ranks, bool quick);
 // No files at all: one copy of as many bytes past the caches, which is the least that any of the others can take when it is captured.
 [[nodiscard]] std::vector<Case> copy_cases(const Ranks& ranks, bool quick);
+
+// With so many bytes, on one rank.
+void make_file(const std::string& path, std::uint64_t bytes);
 
 }  // namespace glean::benchmarks

@@ -77,6 +77,12 @@ const char* name_of(Access access) {
   return "";
 }
 
+std::string size_name(std::uint64_t bytes) {
+  return bytes < MiB ? std::to_string(bytes / KiB) + " KiB" : std::to_string(bytes / MiB) + " MiB";
+}
+
+}  // namespace
+
 void make_file(const std::string& path, std::uint64_t bytes) {
   std::ofstream file(path, std::ios::binary);
   const std::vector<char> text(MiB, 'r');
@@ -86,12 +92,6 @@ void make_file(const std::string& path, std::uint64_t bytes) {
     left -= part;
   }
 }
-
-std::string size_name(std::uint64_t bytes) {
-  return bytes < MiB ? std::to_string(bytes / KiB) + " KiB" : std::to_string(bytes / MiB) + " MiB";
-}
-
-}  // namespace
 
 std::vector<Case> mpiio_cases(const Ranks& ranks, bool quick) {
   // 32 MiB of small transfers, 256 MiB of others.

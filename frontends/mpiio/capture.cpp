@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/log.hpp"
+#include "session/place_writer.hpp"
 #include "status.hpp"
 #include "type_cache.hpp"
 #include "typed_memory.hpp"
@@ -34,15 +35,18 @@ Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI
                                                          MPI_STATUS_IGNORE));
   }
   const Bytes begin = static_cast<Bytes>(at) * view_.etype_bytes;
-  const std::uint64_t writes = view_.places->places_for(begin, memory.bytes());
+  const FileView& view = *view_.places;
+  const std::uint64_t places = view.places_for(begin, memory.bytes());
+  const bool may_collect = view.ascends();   // else each place may be a write
+  const std::uint64_t writes =
+      may_collect ? session::PlaceWriter::writes_for(output(), memory.bytes(), places, view.extent_of(begin, memory.bytes()), 0) : places;
   const std::uint32_t collective_count = output().keep_pace(memory.bytes(), writes);
   locked([&] {
-    Bytes first = 0;
     target_->written = true;
-    view_.places->for_each_place(begin, memory.bytes(), [&](const mesh::Pattern& place) {
-      output().write(collective_count, place, first, [&](Bytes from, std::span<std::byte> target) { memory.copy_out(from, target); });
-      first += place.bytes();
-    });
+    const session::ByteOutput::CopyOut copy_out = [&](Bytes from, std::span<std::byte> target) { memory.copy_out(from, target); };
+    session::PlaceWriter writer(output(), collective_count, copy_out, places);
+    view.for_each_place(begin, memory.bytes(), [&](const mesh::Pattern& place) { writer.add(place); });
+    writer.finish();
   });
   captured_bytes_ += memory.bytes();
   settle();

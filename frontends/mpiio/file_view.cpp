@@ -54,6 +54,11 @@ std::vector<mesh::Pattern> FileView::place(Bytes first_byte, Bytes bytes) const 
   return patterns;
 }
 
+base::Extent FileView::extent_of(Bytes first_byte, Bytes bytes) const {
+  check(first_byte, bytes);
+  return {static_cast<Bytes>(tiles_.offset_of(first_byte)), static_cast<Bytes>(tiles_.offset_of(first_byte + bytes - 1)) + 1};
+}
+
 std::uint64_t FileView::places_for(Bytes first_byte, Bytes bytes) const {
   check(first_byte, bytes);
   if (bytes == 0) return 0;

@@ -83,6 +83,10 @@ class FileView {
   [[nodiscard]] std::vector<mesh::Pattern> place(Bytes first_byte, Bytes bytes) const;
   // How many patterns place() makes at most, without making them. An irregular filetype has up to one for each part.
   [[nodiscard]] std::uint64_t places_for(Bytes first_byte, Bytes bytes) const;
+  // Each byte of the view lies behind the one before.
+  [[nodiscard]] bool ascends() const { return tiles_.is_ascending(); }
+  // Of a view that ascends: from the first to after the last of these bytes, at least one, in the file. Throws as place().
+  [[nodiscard]] base::Extent extent_of(Bytes first_byte, Bytes bytes) const;
   // place() without keeping them: calls visit(mesh::Pattern&&).
   template <class Visit>
   void for_each_place(Bytes first_byte, Bytes bytes, Visit visit) const {

@@ -2,6 +2,7 @@
 #include "puts.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 #include "frontends/mpiio/call.hpp"
 #include "library.hpp"
 #include "session/agreement.hpp"
+#include "session/place_writer.hpp"
 #include "store/meaning.hpp"
 
 namespace glean::pnetcdf {
@@ -108,6 +110,23 @@ std::optional<Prepared> try_prepare(OpenFile& file, const Put& put) {
   }
 }
 
+// In how many writes they are captured at most.
+std::uint64_t writes_for(const session::ByteOutput& output, const Variable& variable, const std::vector<Slab>& slabs) {
+  if (slabs.size() == 1) return 1;
+  base::Extent extent{std::numeric_limits<Bytes>::max(), 0};
+  Bytes end = 0;
+  std::uint64_t descents = 0;
+  for (const Slab& slab : slabs) {
+    const mesh::Pattern place = pattern_of(variable, slab);
+    if (place.bytes() == 0) continue;
+    if (place.offset < end) ++descents;
+    end = place.end();
+    extent = {std::min(extent.begin, place.offset), std::max(extent.end, end)};
+  }
+  if (extent.empty()) return 0;
+  return session::PlaceWriter::writes_for(output, elements_of(slabs) * variable.element_bytes(), slabs.size(), extent, descents);
+}
+
 // Into the pool: `copy_out` as Memory's. Returns an error code.
 template <class CopyOut>
 int capture(OpenFile& file, int varid, const Variable& variable, const std::vector<Slab>& slabs, CopyOut copy_out) {
@@ -118,17 +137,17 @@ int capture(OpenFile& file, int varid, const Variable& variable, const std::vect
   const std::uint32_t name = store::Meaning::Name{file.definitions_ended(), static_cast<std::uint32_t>(varid)}.word();
   std::unique_lock lock(session->one_at_a_time(), std::defer_lock);
   const auto error = session::caught([&] {
-    const auto collective_count = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), slabs.size());
+    const std::uint64_t writes = writes_for(*target->output, variable, slabs);
+    const auto collective_count = target->output->keep_pace(elements_of(slabs) * variable.element_bytes(), writes);
     lock.lock();
     target->written = true;
-    Bytes first = 0;
-    auto write = [&](mesh::Pattern&& place) {
-      target->output->write(collective_count, place, first, copy_out, name);
-      first += place.bytes();
-    };
+    const session::ByteOutput::CopyOut copy = copy_out;
+    session::PlaceWriter writer(*target->output, collective_count, copy, slabs.size(), name);
+    auto write = [&](const mesh::Pattern& place) { writer.add(place); };
     mpiio::JoinedRuns joined(write);
     for (const Slab& slab : slabs) joined.add(pattern_of(variable, slab));
     joined.finish();
+    writer.finish();
     if (!target->output->has_others()) return;   // or else they find it in the file when this call returns
     lock.unlock();
     const auto up_to = target->output->wait_for_ranks();

@@ -2,6 +2,7 @@
 #include "capture/full_pool_policy.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "pool/lamport_clock.hpp"
@@ -130,6 +131,23 @@ void FullPoolPolicy::write(const Write& write, const CopyOut& copy_out) {
   };
   take({write.output, 0, write.variable, mesh::Type::uint8, write.words, 0, write.place->bytes()}, write.full, 1,
        Stream{*this, write, copy_out});
+}
+
+bool FullPoolPolicy::write_list(const Write& write, const mesh::RunListBuilder& list, const CopyOut& copy_out) {
+  const Bytes table = mesh::RecordedRunList::table_offset(list.bytes()), bytes = table + list.runs().size_bytes();
+  auto room = recorder_.try_reserve(bytes, bytes);
+  if (!room) {
+    if (write.full == base::WhenFull::synchronous || write.full == base::WhenFull::spill) return false;
+    ++figures_.waits;
+    room = recorder_.reserve(bytes, bytes);
+  }
+  copy_out(0, list.bytes(), room->data);
+  std::memcpy(room->data + table, list.runs().data(), list.runs().size_bytes());
+  RecordedPut put{write.output, 0, write.variable, mesh::Type::uint8, write.words, 0, list.bytes()};
+  put.step = recorder_.take_number(write.output, write.words->count.size(), write.collective_count).word();
+  pool::raise(pool_.slot(write.output.slot).writes.size, list.end());
+  recorder_.commit_put(*room, bytes, put);
+  return true;
 }
 
 }  // namespace glean::capture

@@ -206,13 +206,33 @@ void Consumers::complete(const DrainedOutput& output, std::uint64_t step) {
     if (collected.fate == Fate::is_not_in_memory) complete.left_out = "a part of it was not in memory any more";
     std::stable_sort(collected.pieces.begin(), collected.pieces.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [stamp, piece] : collected.pieces) {
-      if (output.description.is_bytes) mean(piece, meaning);
-      complete.pieces.push_back(std::move(piece));
+      if (output.description.is_bytes) add_bytes(complete.pieces, std::move(piece), meaning);
+      else complete.pieces.push_back(std::move(piece));
     }
     consumer.held[complete.number] = {output.key, std::move(collected.chunks)};
     consumer.waiting.push_back(std::move(complete));
   }
   is_complete_.notify_all();
+}
+
+// Of a list of runs each is a piece for itself.
+void Consumers::add_bytes(std::vector<StepPiece>& pieces, StepPiece&& piece, const std::optional<store::Meaning>& meaning) {
+  const auto recorded = mesh::RecordedRunList::decode(piece.put.box.start);
+  if (!recorded) {
+    mean(piece, meaning);
+    pieces.push_back(std::move(piece));
+    return;
+  }
+  const std::span<const std::byte> payload(piece.bytes.data(), recorded->payload_bytes(piece.bytes.size()));
+  const mesh::RunList list = recorded->in(payload, piece.bytes.size());
+  list.for_each_run(list.file_extent(), [&](const mesh::Pattern::Run& run) {
+    StepPiece one = piece;
+    one.put.box.start = mesh::Pattern{.offset = run.file_offset, .block_bytes = run.bytes, .levels = {}}.encode();
+    one.pool_offset += run.source;
+    one.bytes = piece.bytes.subspan(run.source, run.bytes);
+    mean(one, meaning);
+    pieces.push_back(std::move(one));
+  });
 }
 
 void Consumers::mean(StepPiece& piece, const std::optional<store::Meaning>& meaning) {

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "drain/output.hpp"
+#include "mesh/run_list.hpp"
 #include "store/meaning.hpp"
 
 namespace glean::drain {
@@ -124,6 +125,7 @@ class Consumers {
 
   [[nodiscard]] StepPiece piece_of(const DrainedOutput& output, const TakenRecord& taken) const;
   // Which elements of which variable the bytes of a raw output's piece are.
+  static void add_bytes(std::vector<StepPiece>& pieces, StepPiece&& piece, const std::optional<store::Meaning>& meaning);
   static void mean(StepPiece& piece, const std::optional<store::Meaning>& meaning);
   [[nodiscard]] static bool is_dead(const Consumer& consumer);
   [[nodiscard]] bool pin(Consumer& consumer, std::uint32_t chunk);

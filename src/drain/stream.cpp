@@ -29,6 +29,26 @@ const store::VariableLayout& byte_variable() {
   return variable;
 }
 
+// Where the bytes of a record go in the file; nothing when it is damaged.
+std::optional<store::Piece> piece_of(const pool::Pool& pool, const pool::Record& record) try {
+  const std::span<const std::uint64_t> words(record.box(), 2 * std::size_t{record.dimensions});
+  if (const auto list = mesh::RecordedRunList::decode(words); list && record.place == pool::PayloadPlace::pool) {
+    return store::Piece(list->in({pool.at(record.payload_offset), record.payload_bytes}, record.elements));
+  }
+  auto pattern = mesh::Pattern::decode(words);
+  if (!pattern || record.payload_bytes < record.elements) return std::nullopt;
+  return store::Piece(mesh::PatternPart(*std::move(pattern), record.first_element, record.elements));
+} catch (const base::Error&) {
+  return std::nullopt;
+}
+
+// Of bytes that are in the file already, if any.
+bool has_place(const pool::Record& record) {
+  const auto pattern = mesh::Pattern::decode({record.box(), 2 * std::size_t{record.dimensions}});
+  const Bytes bytes = pattern ? pattern->bytes() : 0;
+  return record.elements <= bytes && record.first_element <= bytes - record.elements;
+}
+
 }  // namespace
 
 Stream::Stream(DrainedOutput& output, OutputWork& work, OutputLife& life, OutputFile& file)
@@ -70,12 +90,10 @@ void Stream::on_put(const TakenRecord& taken) {
   const pool::Record& record = *taken.record;
   const auto stamp = pool::WriteStamp::of(record.step);
   if (stamp.number < next_write_) return output_.retire(taken);
-  const auto pattern = mesh::Pattern::decode({record.box(), 2 * std::size_t{record.dimensions}});
   const bool in_file = record.place == pool::PayloadPlace::file;
-  const Bytes bytes = pattern ? pattern->bytes() : 0;
-  const bool is_of_pattern = record.elements <= bytes && record.first_element <= bytes - record.elements;
-  if (!is_of_pattern || record.memory_type != static_cast<std::uint8_t>(mesh::Type::uint8) || record.state != pool::RecordState::live ||
-      (!in_file && record.payload_bytes < record.elements)) {
+  auto piece = in_file ? std::nullopt : piece_of(output_.pool, record);
+  const bool is_sound = record.memory_type == static_cast<std::uint8_t>(mesh::Type::uint8) && record.state == pool::RecordState::live;
+  if (!is_sound || (in_file ? !has_place(record) : !piece)) {
     throw base::Error(base::Errc::io, "damaged journal record of '" + output_.trace.path + "'");
   }
   if (clock_) clock_->took(stamp);
@@ -89,8 +107,7 @@ void Stream::on_put(const TakenRecord& taken) {
     return settle();
   }
   auto pending = std::make_unique<PendingPiece>(PendingPiece{
-      {store::Piece(mesh::PatternPart(*pattern, record.first_element, record.elements)), &byte_variable(),
-       store::converter(mesh::Type::uint8, mesh::Type::uint8),
+      {*std::move(piece), &byte_variable(), store::converter(mesh::Type::uint8, mesh::Type::uint8),
        record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr, 1},
       taken, output_.pool.job_rank(record, taken.journal->rank()), 0, record.elements});
   unwritten_.emplace(record.step, pending.get());

@@ -198,58 +198,15 @@ ByteOutput::~ByteOutput() {
   if (!closed_ && core_->has_pool()) leave(pool::rank_closed | pool::rank_abandoned);
 }
 
-// What the journal has of it: offset and block, then count and stride of each level, in this order.
-void ByteOutput::set_box(const mesh::Pattern& place) {
-  box_.start.assign({place.offset, place.block_bytes});
-  for (const auto& level : place.levels) box_.start.insert(box_.start.end(), {level.count, level.stride});
-  const auto middle = box_.start.begin() + static_cast<std::ptrdiff_t>(box_.start.size() / 2);
-  box_.count.assign(middle, box_.start.end());
-  box_.start.erase(middle, box_.start.end());
-}
-
-// Before it is captured: what the drain cannot write spoils all of a new file.
-void ByteOutput::check_reach(base::Bytes end) {
-  if (end > longest_) longest_ = std::min(store::longest_of_process(), store::longest_of_file_system(working_path()));
-  if (end > longest_) throw base::system_error(EFBIG, fmt::format("cannot write it up to byte {}", end));
-}
-
-void ByteOutput::write(std::uint32_t collective_count, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out,
-                       std::uint32_t variable) {
-  const base::Bytes bytes = place.bytes();
-  if (bytes == 0) return;
-  check_reach(place.end());
-  begin_change(By::capture);
-  const auto wait_until_written = [this](const pool::WriteStamp& stamp) {
-    const auto is_written = [&] {
-      if (!may_change_file()) return false;
-      if (slot_.writes.written_before.load(std::memory_order_acquire) >= stamp.word()) return true;
-      pool::raise(slot_.writes.write_up_to, pool::writes_begun(slot_));   // each time: later ones may be of an earlier count
-      core_->recorder().ring_the_drain();
-      return slot_.writes.written_before.load(std::memory_order_acquire) >= stamp.word();
-    };
-    wait_for_drain(is_written, "' as far as this write");
-  };
-  const capture::CopyOut copy = [&](base::Bytes begin, base::Bytes count, std::byte* target) { copy_out(first + begin, {target, count}); };
-  const auto error = caught([&] {
-    set_box(place);
-    core_->full_pool_policy().write({key_, full_, collective_count, &place, &box_, wait_until_written, variable}, copy);
-  });
-  if (error) {
-    // It must not be published without these bytes. One in place is there anyway, and gets all that was captured.
-    if (!is_in_place_ && !has_others()) {
-      slot_.told.store(1);   // the program is, by this call
-      pool::fail(slot_, static_cast<std::uint32_t>(error->code()), fmt::format("rank {}: {}", core_->rank(), error->what()), error->hint());
-    }
+void ByteOutput::wait_until_written(const pool::WriteStamp& stamp) {
+  const auto is_written = [&] {
+    if (!may_change_file()) return false;
+    if (slot_.writes.written_before.load(std::memory_order_acquire) >= stamp.word()) return true;
+    pool::raise(slot_.writes.write_up_to, pool::writes_begun(slot_));   // each time: later ones may be of an earlier count
     core_->recorder().ring_the_drain();
-    throw base::Error(*error);
-  }
-  core_->figures().captured_bytes += bytes;
-  ++core_->figures().puts;
-  unannounced_bytes_ += bytes;
-  if (unannounced_bytes_ < core_->pool().header().request_bytes) return;
-  unannounced_bytes_ = 0;
-  core_->keep_draining();
-  core_->recorder().ring_the_drain();
+    return slot_.writes.written_before.load(std::memory_order_acquire) >= stamp.word();
+  };
+  wait_for_drain(is_written, "' as far as this write");
 }
 
 bool ByteOutput::claim_meaning(std::uint32_t count) { return pool::claim_meaning(core_->pool(), key_, count); }

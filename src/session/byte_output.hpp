@@ -17,6 +17,7 @@
 #include "base/error.hpp"
 #include "mesh/box.hpp"
 #include "mesh/pattern.hpp"
+#include "mesh/run_list.hpp"
 #include "pool/collective_count.hpp"
 #include "pool/journal.hpp"
 #include "pool/other_handles.hpp"
@@ -125,6 +126,11 @@ class ByteOutput {
   // known.
   void write(std::uint32_t collective_count, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out,
              std::uint32_t variable = 0);
+  // Likewise the bytes of a list of runs, together, in one write: what many small irregular pieces cost least in.
+  void write(std::uint32_t collective_count, const mesh::RunListBuilder& list, base::Bytes first, const CopyOut& copy_out,
+             std::uint32_t variable = 0);
+  // Bytes and table of a list take at most so many; 0: this output takes none. Local.
+  [[nodiscard]] base::Bytes most_of_list() const;
   // Whether this rank is to say what the variables are, for the `count`th time since it was opened: one of each node is. And it says so
   // (store::Meaning::encode). Local, do not wait.
   [[nodiscard]] bool claim_meaning(std::uint32_t count);
@@ -209,7 +215,9 @@ class ByteOutput {
  private:
   ByteOutput(std::shared_ptr<Core> core, pool::OutputKey key, std::string path, std::string working_path, bool is_in_place);
   void check_reach(base::Bytes end);
-  void set_box(const mesh::Pattern& place);
+  void set_box(const std::vector<std::uint64_t>& words);
+  template <class Capture> bool take(base::Bytes end, base::Bytes bytes, Capture capture);
+  void wait_until_written(const pool::WriteStamp& stamp);
   void synchronize_at_stagers();
   void leave(std::uint32_t flags);
   [[nodiscard]] std::uint32_t collective_count() const;

@@ -37,6 +37,8 @@ Piece::Piece(const VariableLayout& variable, std::uint64_t record, const mesh::B
 
 Piece::Piece(mesh::PatternPart bytes) : pattern_(std::move(bytes)), elements_(pattern_->file_bytes()) {}
 
+Piece::Piece(const mesh::RunList& bytes) : list_(bytes), elements_(bytes.file_bytes()) {}
+
 Piece::Run Piece::run_of_row(std::uint64_t row) const {
   const std::uint64_t begins = row * rows_.row_elements();
   const std::uint64_t from = std::max(begins, first_);
@@ -46,6 +48,7 @@ Piece::Run Piece::run_of_row(std::uint64_t row) const {
 
 Extent Piece::file_extent() const {
   if (pattern_) return pattern_->file_extent();
+  if (list_) return list_->file_extent();
   const Run last = run_of_row(last_row_);
   return {run_of_row(first_row_).file_offset, last.file_offset + last.elements * element_bytes_};
 }
@@ -57,6 +60,7 @@ std::uint64_t Piece::first_row_touching(Bytes file_offset) const {
 
 Bytes Piece::bytes_before(Bytes file_offset) const {
   if (pattern_) return pattern_->bytes_before(file_offset);
+  if (list_) return list_->bytes_before(file_offset);
   const std::uint64_t row = first_row_touching(file_offset);
   if (row > last_row_) return file_bytes();
   const Run run = run_of_row(row);
@@ -67,6 +71,7 @@ Bytes Piece::bytes_before(Bytes file_offset) const {
 
 std::optional<Bytes> Piece::next_byte(Bytes file_offset) const {
   if (pattern_) return pattern_->next_byte(file_offset);
+  if (list_) return list_->next_byte(file_offset);
   for (std::uint64_t row = first_row_touching(file_offset); row <= last_row_; ++row) {
     const Run run = run_of_row(row);
     if (run.file_offset + run.elements * element_bytes_ > file_offset) return std::max(run.file_offset, file_offset);

@@ -9,6 +9,7 @@
 
 #include "mesh/box.hpp"
 #include "mesh/pattern.hpp"
+#include "mesh/run_list.hpp"
 #include "store/convert.hpp"
 #include "store/layout.hpp"
 
@@ -27,6 +28,8 @@ class Piece {
         std::uint64_t elements);
   // Bytes of a file that is nothing but bytes: each is an element.
   explicit Piece(mesh::PatternPart bytes);
+  // Likewise. Refers to the table of the list.
+  explicit Piece(const mesh::RunList& bytes);
 
   [[nodiscard]] Bytes file_bytes() const { return elements_ * element_bytes_; }
   // From the first to after the last byte of the piece in the file.
@@ -46,9 +49,9 @@ class Piece {
   // of a run may lie in the window only partly.
   template <class Visit>
   void for_each_run(Extent window, Visit visit) const {
-    if (pattern_) {
-      return pattern_->for_each_run(window, [&](mesh::Pattern::Run run) { visit(Run{run.source, run.bytes, run.file_offset}); });
-    }
+    const auto visit_bytes = [&](const mesh::Pattern::Run& run) { visit(Run{run.source, run.bytes, run.file_offset}); };
+    if (pattern_) return pattern_->for_each_run(window, visit_bytes);
+    if (list_) return list_->for_each_run(window, visit_bytes);
     std::uint64_t row = first_row_touching(window.begin);
     for (; row <= last_row_; ++row) {
       Run run = run_of_row(row);
@@ -70,7 +73,8 @@ class Piece {
   [[nodiscard]] std::uint64_t first_row_touching(Bytes file_offset) const;
   [[nodiscard]] Run run_of_row(std::uint64_t row) const;   // clipped to the piece
 
-  std::optional<mesh::PatternPart> pattern_;   // and then nothing of what follows but `elements_`
+  std::optional<mesh::PatternPart> pattern_;   // either of these, and then nothing of what follows but `elements_`
+  std::optional<mesh::RunList> list_;
   mesh::Rows rows_;
   Bytes record_begin_ = 0;
   std::size_t element_bytes_ = 1;

@@ -37,7 +37,7 @@ class Assembly {
       assembled_.runs.assign(1, {first_, last_});
     } else {
       auto& runs = assembled_.runs;
-      std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+      sort_runs();
       std::size_t kept = 0;
       for (std::size_t i = 1; i < runs.size(); ++i) {
         if (runs[i].begin <= runs[kept].end) runs[kept].end = std::max(runs[kept].end, runs[i].end);
@@ -49,6 +49,23 @@ class Assembly {
   }
 
  private:
+  // Merges the sequences that ascend, one from each part of many runs, pairwise.
+  void sort_runs() {
+    auto& runs = assembled_.runs;
+    const auto is_before = [](const Extent& a, const Extent& b) { return a.begin < b.begin; };
+    const auto at = [&](std::size_t index) { return runs.begin() + static_cast<std::ptrdiff_t>(index); };
+    descents_.push_back(runs.size());
+    while (descents_.size() > 1) {   // where the sequences end
+      std::size_t kept = 0, begin = 0;
+      for (std::size_t i = 0; i + 1 < descents_.size(); i += 2) {
+        std::inplace_merge(at(begin), at(descents_[i]), at(descents_[i + 1]), is_before);
+        begin = descents_[kept++] = descents_[i + 1];
+      }
+      if (descents_.size() % 2 == 1) descents_[kept++] = descents_.back();
+      descents_.resize(kept);
+    }
+  }
+
   void add_run(const TypedPiece& typed, Piece::Run run) {
     const std::size_t size = mesh::size_of(typed.variable->external);
     cover({std::max(run.file_offset, window_.extent.begin),
@@ -98,14 +115,19 @@ class Assembly {
     first_ = std::min(first_, extent.begin);
     last_ = std::max(last_, extent.end);
     total_ += extent.size();
-    if (!runs.empty() && runs.back().end == extent.begin) runs.back().end = extent.end;
-    else runs.push_back(extent);
+    if (!runs.empty() && runs.back().end == extent.begin) {
+      runs.back().end = extent.end;
+      return;
+    }
+    if (!runs.empty() && extent.begin < runs.back().begin) descents_.push_back(runs.size());
+    runs.push_back(extent);
   }
 
   const Window& window_;
   std::byte* buffer_;
   const std::byte* payload_ = nullptr;   // of the piece that is added
   Assembled assembled_;
+  std::vector<std::size_t> descents_;   // which runs begin before the one that was added before them
   Bytes first_ = 0, last_ = 0, total_ = 0;
 };
 

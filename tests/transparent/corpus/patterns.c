@@ -144,3 +144,38 @@ CASE(patterns_overwritten_by_itself, "a rank overwrites its own bytes: the last 
   }
   close_file(&file);
 }
+
+static unsigned owner_of(unsigned element) { return (element * 2654435761u >> 16) % (unsigned)(ranks + 1); }
+
+CASE(patterns_irregular, "a collective write of many single elements at random places, with gaps, and a second one over some of them") {
+  enum { elements = 200000 };
+  int* places = malloc(elements * sizeof *places);
+  double* numbers = malloc(elements * sizeof *numbers);
+  int mine = 0;
+  for (int i = 0; i < elements; ++i) {
+    if (owner_of((unsigned)i) != (unsigned)rank) continue;   // the last owner is no rank
+    places[mine] = i;
+    numbers[mine++] = i + rank / 16.0;
+  }
+  MPI_Datatype type;
+  MPI_Type_create_indexed_block(mine, 1, places, MPI_DOUBLE, &type);
+  MPI_Type_commit(&type);
+  MPI_File file = open_new("data");
+  double* before = calloc(elements + 5, sizeof *before);   // of what is never written, ROMIO makes anything
+  if (rank == 0) CALL(MPI_File_write_at(file, 0, before, elements + 5, MPI_DOUBLE, MPI_STATUS_IGNORE));
+  sync_all(file);
+  CALL(MPI_File_set_view(file, 40, MPI_DOUBLE, type, "native", MPI_INFO_NULL));
+  CALL(MPI_File_write_at_all(file, 0, numbers, mine, MPI_DOUBLE, MPI_STATUS_IGNORE));
+  for (int i = 0; i < mine; ++i) numbers[i] = -numbers[i];
+  CALL(MPI_File_write_at_all(file, mine / 3, numbers + mine / 3, mine / 3, MPI_DOUBLE, MPI_STATUS_IGNORE));
+  CALL(MPI_File_sync(file));
+  CALL(MPI_File_read_at_all(file, 5, numbers, mine - 5, MPI_DOUBLE, MPI_STATUS_IGNORE));
+  double sum = 0;
+  for (int i = 0; i < mine - 5; ++i) sum += numbers[i];
+  say("sum %.3f", sum);
+  close_file(&file);
+  MPI_Type_free(&type);
+  free(places);
+  free(numbers);
+  free(before);
+}
