@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/checked_configuration.hpp"
 #include "cli/verbs.hpp"
 
 namespace glean::cli {
@@ -76,7 +77,7 @@ void add_config(CLI::App& app, int& exit_code) {
     if (options->keys) {
       print_keys(options->json);
     } else {
-      print_values(base::load_configuration({}, base::process_environment()), options->json);
+      print_values(checked_configuration(), options->json);
     }
     exit_code = success;
   });

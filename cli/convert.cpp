@@ -11,9 +11,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/operators.hpp"
 #include "base/units.hpp"
 #include "cli/verbs.hpp"
 #if GLEAN_WITH_CONVERT
@@ -28,6 +31,9 @@ struct ConvertOptions {
   std::string to = "hdf5";
   std::string semantics = "auto";
   std::vector<std::string> variables;
+  std::vector<std::string> run, region, slice, subsample, threshold, points, expressions;   // operators
+  std::string precision;
+  std::string digits, bits, tolerance, deflate;
   std::string output;
   bool single = false;
   bool image = false;
@@ -40,9 +46,33 @@ struct ConvertOptions {
 
 using nlohmann::ordered_json;
 
+// Those of --run as they are, then the others: what is taken, what is computed and left out, and how exactly it is kept.
+std::vector<std::string> operators_of(const ConvertOptions& given) {
+  std::vector<std::string> operators;
+  for (const std::string& text : given.run) {
+    for (std::string& one : base::split_operators(text)) operators.push_back(std::move(one));
+  }
+  const auto add = [&](const char* name, const std::vector<std::string>& what) {
+    for (const std::string& one : what) operators.push_back(fmt::format("{} {}", name, one));
+  };
+  add("region", given.region);
+  add("slice", given.slice);
+  add("subsample", given.subsample);
+  add("expression", given.expressions);
+  add("threshold", given.threshold);
+  add("points", given.points);
+  for (const auto& [name, what] :
+       {std::pair("precision", given.precision), std::pair("digits", given.digits), std::pair("bits", given.bits),
+        std::pair("tolerance", given.tolerance), std::pair("deflate", given.deflate)}) {
+    if (!what.empty()) operators.push_back(fmt::format("{} {}", name, what));
+  }
+  return operators;
+}
+
 convert::Options options_of(const ConvertOptions& given) {
   convert::Options options;
-  options.to = given.to == "hdf5" ? base::CopyFormat::hdf5 : base::CopyFormat::vtkhdf;
+  options.to = given.to == "hdf5" ? base::CopyFormat::hdf5 : given.to == "vtkhdf" ? base::CopyFormat::vtkhdf : base::CopyFormat::netcdf;
+  options.operators = operators_of(given);
   options.semantics = given.semantics == "none"    ? base::Semantics::none
                       : given.semantics == "flash" ? base::Semantics::flash
                                                    : base::Semantics::automatic;
@@ -59,11 +89,24 @@ convert::Options options_of(const ConvertOptions& given) {
 void check(const ConvertOptions& given, const convert::Options& options) {
   std::vector<std::string> wrong;
   if (!given.output.empty() && given.files.size() > 1) wrong.emplace_back("-o is the name of one file, and there are several");
+  const bool is_reduced = !options.operators.empty() || options.to == base::CopyFormat::netcdf;
+  for (const std::string& text : options.operators) {
+    try {
+      const base::Operator how = base::parse_operator(text);
+      const bool compresses = how.kind == base::Operator::Kind::tolerance || how.kind == base::Operator::Kind::deflate;
+      if (compresses && given.to != "hdf5") wrong.push_back(fmt::format("'{}' is for --to hdf5", text));
+      if (how.kind == base::Operator::Kind::points && given.to == "vtkhdf")
+        wrong.push_back(fmt::format("'{}' is not for --to vtkhdf", text));
+    } catch (const base::Error& error) {
+      wrong.emplace_back(error.what());
+    }
+  }
+  if (is_reduced && given.single) wrong.emplace_back("--single goes without operators; with them it is --precision float32");
   if (given.image && given.to != "vtkhdf") wrong.emplace_back("--image is for --to vtkhdf");
   std::map<std::string, std::string> made_of;
   for (const std::string& file : given.files) {
     if (!given.output.empty()) break;
-    const std::string path = convert::output_path(file, options.to);
+    const std::string path = convert::output_path(file, options.to, is_reduced);
     const auto [first, is_new] = made_of.emplace(path, file);
     if (!is_new) wrong.push_back(fmt::format("'{}' and '{}' would both become '{}'", first->second, file, path));
   }
@@ -127,14 +170,36 @@ int convert_files(const ConvertOptions&) {
 
 #endif
 
+void add_operators(CLI::App& verb, ConvertOptions& options) {
+  constexpr char group[] = "Operators (docs/analysis.md), in this order";
+  verb.add_option("--run", options.run, "Any of them, as in an [[analysis]] table: \"slice z=12; digits 4\"")
+      ->group(group)
+      ->allow_extra_args(false);
+  const auto add = [&](const char* name, auto& value, const char* what) {
+    CLI::Option* const option = verb.add_option(name, value, what)->group(group);
+    if constexpr (!std::is_same_v<std::remove_reference_t<decltype(value)>, std::string>) option->allow_extra_args(false);
+  };
+  add("--region", options.region, "A box: x=10:20 by indices, x@0.25:0.75 by coordinates");
+  add("--slice", options.slice, "One index, z=12, or coordinate, z@0.5: the dimension goes");
+  add("--subsample", options.subsample, "Every second value along each dimension: 2; or along some: \"x=2 y=4\"");
+  add("--expression", options.expressions, "A new variable: \"speed = sqrt(velx^2 + vely^2)\"");
+  add("--threshold", options.threshold, "What is outside of dens=0.1:1 becomes the fill value");
+  add("--points", options.points, "Places and values of what is in dens=0.5: only");
+  add("--precision", options.precision, "float32: what is float64 becomes that");
+  add("--digits", options.digits, "Significant decimal digits that are kept");
+  add("--bits", options.bits, "Significant bits that are kept");
+  add("--tolerance", options.tolerance, "Compression with zfp: the largest error (--to hdf5)");
+  add("--deflate", options.deflate, "Compression without loss: 1 to 9 (--to hdf5)");
+}
+
 }  // namespace
 
 void add_convert(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<ConvertOptions>();
-  CLI::App* verb = app.add_subcommand("convert", "Make HDF5 or VTKHDF files of NetCDF files");
+  CLI::App* verb = app.add_subcommand("convert", "Make HDF5, VTKHDF or smaller NetCDF files of NetCDF files");
   verb->add_option("FILE", options->files, "NetCDF files (CDF-1, CDF-2, CDF-5) that are complete")->required();
-  verb->add_option("--to", options->to, "The format: HDF5 (of blocks with refinement in FLASH's layout), or VTKHDF")
-      ->check(CLI::IsMember({"hdf5", "vtkhdf"}))
+  verb->add_option("--to", options->to, "The format: HDF5 (of blocks with refinement in FLASH's layout), VTKHDF, or NetCDF")
+      ->check(CLI::IsMember({"hdf5", "vtkhdf", "netcdf"}))
       ->capture_default_str();
   verb->add_option("--semantics", options->semantics, "What the files mean: what is found, arrays, or blocks by FLASH's names")
       ->check(CLI::IsMember({"auto", "none", "flash"}))
@@ -142,7 +207,8 @@ void add_convert(CLI::App& app, int& exit_code) {
   verb->add_option("--variables", options->variables, "Only these, with commas between them; the mesh comes along")->delimiter(',');
   verb->add_flag("--single", options->single, "Variables in double precision become such in single precision");
   verb->add_flag("--image", options->image, "A uniform grid becomes ImageData, which ParaView 5.11 cannot read");
-  verb->add_option("-o,--output", options->output, "The file to write, of one FILE; otherwise FILE with .h5 or .vtkhdf");
+  verb->add_option("-o,--output", options->output, "The file to write, of one FILE; otherwise FILE with .h5 or .vtkhdf, or FILE_reduced");
+  add_operators(*verb, *options);
   verb->add_flag("--json", options->json, "Print JSON");
   verb->add_flag("--complete", options->complete, "Refuse to leave anything out, and to make several files of one");
   verb->add_option("--drain", options->drain)->group("");   // for drains: it ends with that process

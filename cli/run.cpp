@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "base/config.hpp"
 #include "base/error.hpp"
 #include "base/run_notes.hpp"
+#include "cli/checked_configuration.hpp"
 #include "cli/executable.hpp"
 #include "cli/private_stagers.hpp"
 #include "cli/rank_files.hpp"
@@ -198,7 +198,7 @@ int run(const RunOptions& options) {
   const std::string library = find_library();
   check_can_be_preloaded(library);
   set_environment(options, library);
-  static_cast<void>(base::load_configuration({}, base::process_environment()));   // wrong settings are found now, once
+  static_cast<void>(checked_configuration());   // wrong settings are found now, once
   const Executable examined = examine_library(library);
   const auto programs = programs_of(options.command);
   const auto known = examine_programs(programs, examined);

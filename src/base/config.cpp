@@ -12,6 +12,7 @@
 #include <sstream>
 #include <toml++/toml.h>
 
+#include "base/analysis_table.hpp"
 #include "base/error.hpp"
 #include "base/keys.hpp"
 #include "base/name_pattern.hpp"
@@ -54,6 +55,7 @@ class Reader {
   void read_table(const toml::table& table, const std::string& parent, const std::string& path);
   void read_rules(const toml::node& node, const std::string& path);
   void read_rule(const toml::table& table, const std::string& path);
+  void read_analyses(const toml::node& node, const std::string& path);
   void add_rule(const std::vector<Entry>& values, const std::string& origin);
   void set(const std::string& name, std::string_view text, const std::string& origin);
   void refuse_value(const Key& key, std::string_view text, const std::string& origin);
@@ -67,7 +69,7 @@ std::string place(const std::string& path, const toml::node& node) {
 }
 
 // The text that the environment would have for a value of the file; nullopt for what no key takes.
-std::optional<std::string> text_of(const toml::node& node) {
+std::optional<std::string> text_of(const toml::node& node, std::string_view between = ",") {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
   if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
@@ -84,7 +86,7 @@ std::optional<std::string> text_of(const toml::node& node) {
       if (!part) return std::nullopt;
       parts.push_back(*part);
     }
-    return fmt::format("{}", fmt::join(parts, ","));
+    return fmt::format("{}", fmt::join(parts, between));
   }
   return std::nullopt;
 }
@@ -130,6 +132,8 @@ void Reader::read_table(const toml::table& table, const std::string& parent, con
     const std::string origin = fmt::format("{}:{}", path, key.source().begin.line);
     if (name == "rule") {
       read_rules(node, path);
+    } else if (name == "analysis") {
+      read_analyses(node, path);
     } else if (const auto* inner = node.as_table(); inner && !find_key(name)) {
       read_table(*inner, name, path);
     } else if (const auto text = text_of(node)) {
@@ -203,6 +207,20 @@ void Reader::add_rule(const std::vector<Entry>& values, const std::string& origi
   configuration_.settings.rules.push_back(std::move(rule));
 }
 
+void Reader::read_analyses(const toml::node& node, const std::string& path) {
+  const auto* list = node.as_array();
+  if (!list || !list->is_array_of_tables()) return problem(place(path, node), "an analysis is written as [[analysis]]");
+  for (const toml::node& one : *list) {
+    std::vector<Entry> values;
+    for (const auto& [key, value] : *one.as_table()) {
+      const bool has_operators = key.str() == "run";   // in which there are commas
+      values.push_back({std::string(key.str()), text_of(value, has_operators ? "; " : ",").value_or(""),
+                        fmt::format("{}:{}", path, key.source().begin.line)});
+    }
+    add_analysis_table(values, place(path, one), configuration_, problems_);
+  }
+}
+
 void Reader::read_environment(const Environment& environment) {
   std::map<std::string, std::string> key_of;
   std::vector<std::string> variables = {std::string(file_variable), std::string(machines_variable), std::string(stage_key_variable)};
@@ -222,15 +240,21 @@ void Reader::read_environment(const Environment& environment) {
 }
 
 void Reader::read_program(const std::map<std::string, std::string>& program) {
-  std::map<unsigned long, std::vector<Entry>> rules;   // by their numbers
+  std::map<unsigned long, std::vector<Entry>> rules, analyses;   // by their numbers
   for (const auto& [name, value] : program) {
-    constexpr std::string_view before = "rule[";
-    char* end = nullptr;
-    const unsigned long number = name.starts_with(before) ? std::strtoul(name.c_str() + before.size(), &end, 10) : 0;
-    if (end != nullptr && std::string_view(end).starts_with("].")) rules[number].push_back({end + 2, value, "program"});
-    else set(name, value, "program");
+    const auto is_of = [&](std::string_view before, auto& tables) {
+      char* end = nullptr;
+      const unsigned long number = name.starts_with(before) ? std::strtoul(name.c_str() + before.size(), &end, 10) : 0;
+      if (end == nullptr || !std::string_view(end).starts_with("].")) return false;
+      tables[number].push_back({end + 2, value, "program"});
+      return true;
+    };
+    if (!is_of("rule[", rules) && !is_of("analysis[", analyses)) set(name, value, "program");
   }
   for (const auto& [number, values] : rules) add_rule(values, fmt::format("program, rule[{}]", number));
+  for (const auto& [number, values] : analyses) {
+    add_analysis_table(values, fmt::format("program, analysis[{}]", number), configuration_, problems_);
+  }
 }
 
 Configuration Reader::finish() {

@@ -322,6 +322,37 @@ TEST_F(Config, ARuleThatIsNoListOfTablesIsRefused) {
   EXPECT_NE(refusal().find("a rule is written as [[rule]]"), std::string::npos);
 }
 
+TEST_F(Config, AnalysesAreTablesOfTheFileOrOfTheProgram) {
+  write_file(
+      "[[analysis]]\noutput = \"*_plt_*\"\nvariables = [\"dens\", \"temp\"]\n"
+      "run = [\"slice z=12\", \"precision float32 dens,temp\"]\nformat = \"hdf5\"\nsuffix = \"middle\"\n");
+
+  const Configuration made = load({{"analysis[0].output", "*.nc"}, {"analysis[0].run", "subsample 2; digits 4"}});
+
+  ASSERT_EQ(made.settings.analyses.size(), 2U);
+  EXPECT_EQ(made.settings.analyses[0],
+            (AnalysisTable{"*_plt_*", {"dens", "temp"}, {"slice z=12", "precision float32 dens,temp"}, CopyFormat::hdf5, "middle"}));
+  EXPECT_EQ(made.settings.analyses[1], (AnalysisTable{"*.nc", {}, {"subsample 2", "digits 4"}, CopyFormat::netcdf, "reduced"}));
+  EXPECT_EQ(made.settings.results_of_output("run/sedov_plt_1.nc").size(), 2U);
+  EXPECT_EQ(made.settings.results_of_output("run/sedov_chk_1").size(), 0U);
+  EXPECT_EQ(entry(made, "analysis[0].run").value, "slice z=12; precision float32 dens,temp");
+}
+
+TEST_F(Config, AllThatIsWrongWithAnalysesIsSaidAtOnce) {
+  write_file(
+      "[[analysis]]\nvariables = \"a,,b\"\nrun = [\"regoin x=1:2\", \"tolerance 1e-3\"]\nformat = \"csv\"\nsuffxi = \"a\"\n"
+      "[[analysis]]\noutput = \"*\"\n[[analysis]]\noutput = \"*\"\nrun = [\"deflate\"]\n");
+
+  const std::string said = refusal();
+
+  for (const char* part :
+       {"glean.toml:2: variables = 'a,,b'", "glean.toml:3: run: 'regoin x=1:2': there is no operator 'regoin' (nearest: 'region')",
+        "format = 'csv' cannot be", "unknown key 'suffxi' of an analysis; did you mean 'suffix'?", "needs the files that it is of",
+        "'tolerance 1e-3' needs format = \"hdf5\"", "needs what it does", "their results would have one name"}) {
+    EXPECT_NE(said.find(part), std::string::npos) << part << ": " << said;
+  }
+}
+
 TEST(ConfigurationKeys, HaveTheirVariableAndASentence) {
   for (const KeyDescription& key : configuration_keys()) {
     EXPECT_TRUE(key.environment.starts_with("GLEAN_")) << key.name;

@@ -53,6 +53,7 @@ constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
                                           {"error", LogLevel::error},
                                           {"off", LogLevel::off}}};
 constexpr Names<Reduction, 2> reduction_names{{{"statistics", Reduction::statistics}, {"histogram", Reduction::histogram}}};
+constexpr Names<bool, 2> precision_names{{{"as-defined", false}, {"float32", true}}};
 constexpr Names<CopyFormat, 2> copy_names{{{"hdf5", CopyFormat::hdf5}, {"vtkhdf", CopyFormat::vtkhdf}}};
 constexpr Names<Semantics, 3> semantics_names{{{"auto", Semantics::automatic}, {"none", Semantics::none}, {"flash", Semantics::flash}}};
 constexpr Names<bool, 2> bool_names{{{"true", true}, {"false", false}}};
@@ -279,6 +280,14 @@ constexpr auto table = std::to_array<Key>({
      "Bins of a histogram, at most: they are as wide as a power of two.",
      [](Settings& s, std::string_view text) { return assign_int(s.analysis.bins, text, 2, 65536); },
      [](const Settings& s) { return std::to_string(s.analysis.bins); }},
+    {"precision", Scope::output, "as-defined or float32",
+     "Variables that a program defines in double precision are written in single precision: native outputs only.",
+     [](Settings& s, std::string_view text) { return assign_name(precision_names, s.precision.single, text); },
+     [](const Settings& s) { return print_name(precision_names, s.precision.single); }},
+    {"reduce_variables", Scope::output, "names such as dens,pres; empty: all",
+     "Which variables `precision` is for.",
+     [](Settings& s, std::string_view text) { return assign_list(s.precision.variables, text); },
+     [](const Settings& s) { return fmt::format("{}", fmt::join(s.precision.variables, ",")); }},
     {"striping_factor", Scope::output, "auto, or 1 to 1000000",
      "Targets over which a new file is striped, where the file system has stripes; auto: as the program or its directory says.",
      [](Settings& s, std::string_view text) {

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/keys.hpp"
 
@@ -11,17 +12,21 @@ namespace glean::base {
 
 namespace {
 
-Settings with_rules(const Settings& settings, std::string_view path) {
+// The whole path, or the name of the file.
+bool matches(const std::string& pattern, std::string_view path) {
   const std::string whole(path);
   const std::string file_name = whole.substr(whole.rfind('/') + 1);
+  return fnmatch(pattern.c_str(), whole.c_str(), 0) == 0 || fnmatch(pattern.c_str(), file_name.c_str(), 0) == 0;
+}
+
+Settings with_rules(const Settings& settings, std::string_view path) {
   Settings changed;
   changed.output = settings.output;
   changed.copies = settings.copies;
   changed.analysis = settings.analysis;
+  changed.precision = settings.precision;
   for (const Rule& rule : settings.rules) {
-    const bool matches = fnmatch(rule.pattern.c_str(), whole.c_str(), 0) == 0 ||
-                         fnmatch(rule.pattern.c_str(), file_name.c_str(), 0) == 0;
-    if (!matches) continue;
+    if (!matches(rule.pattern, path)) continue;
     for (const auto& [name, value] : rule.values) {
       if (const Key* key = find_key(name)) key->assign(changed, value);
     }
@@ -48,6 +53,18 @@ OutputSettings Settings::for_output(std::string_view path) const { return with_r
 CopySettings Settings::copies_of_output(std::string_view path) const { return with_rules(*this, path).copies; }
 
 AnalysisSettings Settings::analysis_of_output(std::string_view path) const { return with_rules(*this, path).analysis; }
+
+PrecisionSettings Settings::precision_of_output(std::string_view path) const { return with_rules(*this, path).precision; }
+
+std::vector<AnalysisTable> Settings::results_of_output(std::string_view path) const {
+  std::vector<AnalysisTable> found;
+  std::copy_if(analyses.begin(), analyses.end(), std::back_inserter(found), [&](const auto& table) { return matches(table.output, path); });
+  return found;
+}
+
+bool PrecisionSettings::narrows(std::string_view variable) const {
+  return single && (variables.empty() || std::find(variables.begin(), variables.end(), variable) != variables.end());
+}
 
 bool Settings::any_gathers() const {
   return std::any_of(rules.begin(), rules.end(), [](const Rule& rule) { return !rule.into().empty(); });

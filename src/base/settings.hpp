@@ -38,7 +38,7 @@ enum class LogLevel { debug, info, warning, error, off };
 
 // What the variables of a file mean. automatic: as their names say.
 enum class Semantics : std::uint8_t { automatic, none, flash };
-enum class CopyFormat : std::uint8_t { hdf5, vtkhdf };
+enum class CopyFormat : std::uint8_t { hdf5, vtkhdf, netcdf };   // netcdf: of results of analyses only
 
 // Files that are made of an output when it is complete; they can differ between files too.
 struct CopySettings {
@@ -57,6 +57,24 @@ struct AnalysisSettings {
   std::vector<std::string> variables;        // empty: all that have numbers
   int bins = 64;                             // of a histogram, at most
   friend bool operator==(const AnalysisSettings&, const AnalysisSettings&) = default;
+};
+
+// `[[analysis]]`: of outputs whose path or file name matches `output`, operators make a file of its own beside each.
+struct AnalysisTable {
+  std::string output;                        // a pattern, as of a rule
+  std::vector<std::string> variables;        // of the result; empty: all
+  std::vector<std::string> run;              // operators (base/operators.hpp), in order
+  CopyFormat format = CopyFormat::netcdf;
+  std::string suffix = "reduced";            // NAME_SUFFIX.nc of NAME.nc
+  friend bool operator==(const AnalysisTable&, const AnalysisTable&) = default;
+};
+
+// Variables in double precision that are written in single precision; it can differ between files too.
+struct PrecisionSettings {
+  bool single = false;
+  std::vector<std::string> variables;        // empty: all
+  [[nodiscard]] bool narrows(std::string_view variable) const;
+  friend bool operator==(const PrecisionSettings&, const PrecisionSettings&) = default;
 };
 
 // How a new file is laid out over the targets of a file system that has stripes, as MPI-IO's hints of these names say it.
@@ -146,6 +164,7 @@ struct Settings {
   OutputSettings output;
   CopySettings copies;    // keys `also`, `format`, `semantics`, `plot_variables`
   AnalysisSettings analysis;   // keys `analyse`, `analyse_variables`, `histogram_bins`
+  PrecisionSettings precision; // keys `precision`, `reduce_variables`
   std::string into;       // of a rule only: the container in which files of its pattern (base/name_pattern.hpp) are gathered
   PoolSettings pool;
   SpillSettings spill;
@@ -159,6 +178,7 @@ struct Settings {
   std::vector<std::string> markers;   // shell patterns: names of files by which the program says that what it has closed is there
   LogLevel log_level = LogLevel::warning;
   std::vector<Rule> rules;
+  std::vector<AnalysisTable> analyses;
 
   // An output may do so.
   [[nodiscard]] bool any_captures() const;
@@ -176,6 +196,9 @@ struct Settings {
   [[nodiscard]] OutputSettings for_output(std::string_view path) const;
   [[nodiscard]] CopySettings copies_of_output(std::string_view path) const;
   [[nodiscard]] AnalysisSettings analysis_of_output(std::string_view path) const;
+  [[nodiscard]] PrecisionSettings precision_of_output(std::string_view path) const;
+  // Tables that match, in order.
+  [[nodiscard]] std::vector<AnalysisTable> results_of_output(std::string_view path) const;
 };
 
 }  // namespace glean::base

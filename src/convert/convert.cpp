@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <set>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "convert/copy.hpp"
+#include "convert/reduction.hpp"
 #include "convert/target.hpp"
 #include "store/copies.hpp"
 #include "store/posix/file.hpp"
@@ -87,38 +89,92 @@ Copied write_target(store::SystemCalls& calls, Source& source, const Target& tar
   return copier.copied();
 }
 
-// Under a working name in the same directory, until it is complete and durable.
-Made publish(store::SystemCalls& calls, Source& source, Target target, const std::string& path, bool is_of_drain) {
-  const std::uint64_t begin_ns = base::now_ns();
-  require_other_file(source.path(), path);
-  // One drain makes a copy at a time, and ends with its converter: a working file that is there is what a kill has left.
-  const std::string unique = is_of_drain ? "copy" : fmt::format("{}-{}", getpid(), begin_ns);
-  const store::FileNames names = store::choose_names(path, base::Publish::rename, false, unique);
+// One drain makes a copy at a time, and ends with its converter: a working file that is there is what a kill has left.
+void create_working(store::SystemCalls& calls, const store::FileNames& names, bool is_of_drain) {
   if (is_of_drain) calls.unlink(names.working_path.c_str());
   const int descriptor = calls.open(names.working_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw base::system_error(-descriptor, fmt::format("cannot create '{}'", path));
+  if (descriptor < 0) throw base::system_error(-descriptor, fmt::format("cannot create '{}'", names.final_path));
   calls.close(descriptor);
+}
+
+// Under a working name in the same directory, until it is complete and durable. `write`: the file → what was made.
+Made publish(store::SystemCalls& calls, const Source& source, const std::string& path, bool is_of_drain,
+             const std::function<Made(store::File&)>& write) {
+  require_other_file(source.path(), path);
+  const std::string unique = is_of_drain ? "copy" : fmt::format("{}-{}", getpid(), base::now_ns());
+  const store::FileNames names = store::choose_names(path, base::Publish::rename, false, unique);
+  create_working(calls, names, is_of_drain);
   try {
     store::hand_on_permissions(names);
     store::File file(calls, names, base::DirectIo::automatic);
+    Made made = write(file);
+    store::remove_sidecar(calls, names.final_path);   // of the file that is replaced
+    file.publish();
+    return made;
+  } catch (...) {
+    calls.unlink(names.working_path.c_str());
+    throw;
+  }
+}
+
+Made publish(store::SystemCalls& calls, Source& source, Target target, const std::string& path, bool is_of_drain) {
+  const std::uint64_t begin_ns = base::now_ns();
+  Made made = publish(calls, source, path, is_of_drain, [&](store::File& file) {
     const Copied copied = write_target(calls, source, target, file);
     for (const auto& [variable, count] : copied.became_infinite) {
       target.notes.push_back(fmt::format("{} values of '{}' are too large for single precision, and became infinite", count,
                                          source.variable(variable).name));
     }
-    store::remove_sidecar(calls, names.final_path);   // of the file that is replaced
-    file.publish();
-  } catch (...) {
-    calls.unlink(names.working_path.c_str());
-    throw;
-  }
-  Made made;
-  made.path = path;
-  made.kind = std::move(target.kind);
-  made.bytes = target.bytes;
-  made.notes = std::move(target.notes);
+    Made written;
+    written.path = path;
+    written.kind = std::move(target.kind);
+    written.bytes = target.bytes;
+    written.notes = std::move(target.notes);
+    return written;
+  });
   made.seconds = base::seconds(base::now_ns() - begin_ns);
   return made;
+}
+
+// Of a file that is reduced first.
+std::vector<Made> convert_reduced(store::SystemCalls& calls, const std::string& path, const Options& options) {
+  const std::uint64_t begin_ns = base::now_ns();
+  Source source(calls, path, options.is_of_drain);
+  const std::string output = options.output.empty() ? output_path(path, options.to, true) : options.output;
+  if (options.to != base::CopyFormat::vtkhdf) {
+    Made made = publish(calls, source, output, options.is_of_drain, [&](store::File& file) {
+      Reduced reduced = reduce_to(source, options, file);
+      return Made{output, std::move(reduced.kind), reduced.fields, 0, 0, {}, reduced.bytes, 0, std::move(reduced.notes)};
+    });
+    made.seconds = base::seconds(base::now_ns() - begin_ns);
+    return {std::move(made)};
+  }
+  // By way of a NetCDF file that is never seen.
+  const std::string unique = options.is_of_drain ? "reduced" : fmt::format("{}-{}-reduced", getpid(), begin_ns);
+  const store::FileNames between{store::choose_names(output, base::Publish::rename, false, unique).working_path, output};
+  Options first = options, second = options;
+  first.to = base::CopyFormat::netcdf;
+  second.operators.clear();
+  second.variables.clear();
+  second.output = output;
+  second.is_of_drain = true;   // its length is right
+  try {
+    create_working(calls, between, options.is_of_drain);
+    std::vector<std::string> notes;
+    {
+      store::File file(calls, between, base::DirectIo::automatic);
+      notes = reduce_to(source, first, file).notes;
+    }
+    std::vector<Made> all = convert(calls, between.working_path, second);
+    calls.unlink(between.working_path.c_str());
+    all.front().notes.insert(all.front().notes.begin(), notes.begin(), notes.end());
+    return all;
+  } catch (const base::Error& error) {
+    calls.unlink(between.working_path.c_str());
+    std::string what = error.what();
+    if (const std::size_t at = what.find(between.working_path); at != what.npos) what.replace(at, between.working_path.size(), path);
+    throw base::Error(error.code(), what, error.hint());
+  }
 }
 
 // Without blocks an HDF5 file has the arrays of its source, all of them, whether they are on a grid or not.
@@ -164,9 +220,12 @@ void describe(Made& made, const Source& source, const Semantics& semantics, cons
 
 }  // namespace
 
-std::string output_path(const std::string& source, base::CopyFormat to) { return store::Copy{to, {}}.path(source); }
+std::string output_path(const std::string& source, base::CopyFormat to, bool is_reduced) {
+  return store::Copy{to, {}, is_reduced ? "reduced" : "", {}}.path(source);
+}
 
 std::vector<Made> convert(store::SystemCalls& calls, const std::string& path, const Options& options) {
+  if (!options.operators.empty() || options.to == base::CopyFormat::netcdf) return convert_reduced(calls, path, options);
   Source source(calls, path, options.is_of_drain);
   const Semantics semantics = semantics_for(source, options);
   const Selection selection{chosen_fields(source, semantics, options.variables), options.single};

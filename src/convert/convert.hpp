@@ -20,12 +20,13 @@ struct Options {
   bool image = false;                   // VTKHDF of a uniform grid is ImageData, which ParaView 5.11 cannot read
   bool leaves_out_nothing = false;      // an error where the file cannot hold all that the source has, as one file
   bool is_of_drain = false;             // which says that the source is complete; what an earlier try has left goes
+  std::vector<std::string> operators;   // that are run on the variables (base/operators.hpp), in order
   std::string output;                   // empty: beside the source
 };
 
 struct Made {
   std::string path;
-  std::string kind;   // "HDF5", "FLASH HDF5", "VTKHDF OverlappingAMR", "VTKHDF ImageData"
+  std::string kind;   // "HDF5", "FLASH HDF5", "VTKHDF OverlappingAMR", "VTKHDF ImageData", "NetCDF"
   std::size_t fields = 0;
   std::uint64_t blocks = 0;     // of a mesh that has some
   int levels = 0;               // on which there are blocks
@@ -35,8 +36,8 @@ struct Made {
   std::vector<std::string> notes;
 };
 
-// The name without its extension, if it has one that is not a number, and with that of the format.
-[[nodiscard]] std::string output_path(const std::string& source, base::CopyFormat to);
+// The name without its extension, if it has one that is not a number, and with that of the format. `is_reduced`: by operators.
+[[nodiscard]] std::string output_path(const std::string& source, base::CopyFormat to, bool is_reduced = false);
 
 // Makes the file, or of several records one for each: stem_0000.vtkhdf, …; HDF5 without blocks holds all. A file appears under its name
 // when it is complete and durable, and takes the place of one that is there; when it throws, the files of earlier records are there.

@@ -165,7 +165,7 @@ store::OutputDescription description_of(Core& core, const std::string& path) {
   description.display_path = path;
   description.is_bytes = true;
   description.checksums = core.settings().for_output(path).checksums;
-  description.copies = store::Copies::of(core.settings().copies_of_output(path));
+  description.copies = store::Copies::of(core.settings().copies_of_output(path), core.settings().results_of_output(path));
   description.analysis = analysis::Request::of(core.settings().analysis_of_output(path));
   description.direct_io = core.settings().drain.direct_io;
   const pool::PoolHeader& header = core.pool().header();

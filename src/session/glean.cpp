@@ -18,6 +18,7 @@
 #include "session/input.hpp"
 #include "session/mesh_values.hpp"
 #include "session/output_impl.hpp"
+#include "session/precision.hpp"
 #include "session/restart.hpp"
 #include "session/task_file.hpp"
 #include "session/translated.hpp"
@@ -209,6 +210,7 @@ class Session::Impl {
     if (parts.count > 1) opening.path = store::part_path(opening.path, parts.self, parts.count);
     struct Decision {
       base::OutputSettings settings;
+      bool is_narrowed = false;      // variables may be written in single precision
       pid_t root = 0;                // with the time: told from outputs of other sessions and of other machines that
       std::uint64_t opened_ns = 0;   // share the directory
       [[nodiscard]] std::string unique() const { return std::to_string(root) + "-" + std::to_string(opened_ns); }
@@ -220,9 +222,12 @@ class Session::Impl {
       value.failed_before = core_->has_pool() ? core_->outputs().failed_unnoticed() : 0;
       if (value.failed_before != 0) return;
       value.settings = core_->settings().for_output(path);
+      value.is_narrowed = core_->settings().precision_of_output(path).single;
       core_->restrict_to_what_several_nodes_can(value.settings, opening.path);
-      if (!base::captures(value.settings.mode) && !store::Copies::of(core_->settings().copies_of_output(path)).each.empty()) {
-        core_->warn_once("the modes passthrough and collective make no copies: also, format and plot_variables have no effect");
+      const bool makes_copies = core_->settings().copies_of_output(path).any() || !core_->settings().results_of_output(path).empty();
+      if (!base::captures(value.settings.mode) && makes_copies) {
+        core_->warn_once(
+            "the modes passthrough and collective make no copies: also, format, plot_variables and [[analysis]] have no effect");
       }
       value.root = getpid();
       value.opened_ns = base::now_ns();
@@ -255,11 +260,12 @@ class Session::Impl {
       known_names = session::names_at_stagers(opening.path, decision.settings.publish, decision.unique());
     }
     opening.name = session::OutputName(opening.path, decision.settings.publish, decision.unique(), known_names);
+    auto precision = session::precision_of_output(*core_, path, decision.is_narrowed);
     auto backend = base::captures(opening.settings.mode)
                        ? session::make_threaded_backend(core_, opening)
                        : session::make_passthrough_backend(core_, opening);
     return Output(std::make_unique<Output::Impl>(core_, opening.path, *opening.format, session::convention_of(format),
-                                                 std::move(backend)));
+                                                 std::move(backend), std::move(precision)));
   }
 
   void wait(Level level, double seconds) {

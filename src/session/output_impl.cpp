@@ -6,6 +6,7 @@
 
 #include "session/agreement.hpp"
 #include "session/grid_totals.hpp"
+#include "session/precision.hpp"
 #include "store/convert.hpp"
 
 namespace glean {
@@ -51,9 +52,10 @@ bool is_in_pieces(const mesh::Box& box, const std::vector<std::uint64_t>& shape)
 }  // namespace
 
 Output::Impl::Impl(std::shared_ptr<session::Core> core, std::string path, const store::Format& format,
-                   std::unique_ptr<session::Convention> convention, std::unique_ptr<session::Backend> backend)
+                   std::unique_ptr<session::Convention> convention, std::unique_ptr<session::Backend> backend,
+                   base::PrecisionSettings precision)
     : core_(std::move(core)), path_(std::move(path)), backend_(std::move(backend)), format_(format), convention_(std::move(convention)),
-      program_(core_->rank(), path_) {}
+      program_(core_->rank(), path_), precision_(std::move(precision)) {}
 
 Output::Impl::~Impl() {
   const bool open = phase_ == Phase::between_steps || phase_ == Phase::in_step;
@@ -135,7 +137,7 @@ Grid Output::Impl::define_grid(mesh::Mesh grid, std::vector<std::string> dimensi
 Variable Output::Impl::define_variable(std::string_view name, Type external, Grid grid, VariableOptions options) {
   require(Phase::defining, "define_variable");
   check_variable_name(name);
-  return {program_.define_grid_variable(name, internal(external), grid.id, internal(options))};
+  return {program_.define_grid_variable(name, session::narrowed(precision_, name, internal(external)), grid.id, internal(options))};
 }
 
 Variable Output::Impl::define_variable(std::string_view name, Type external, std::span<const Dimension> dimensions,
@@ -150,7 +152,8 @@ Variable Output::Impl::define_variable(std::string_view name, Type external, std
     refuse(base::Errc::invalid_argument, "variable '" + std::string(name) + "' has a centring or components, and is on no grid",
            "give it a dimension for its components");
   }
-  return {program_.define_variable(name, internal(external), ids, std::move(boxes), internal(options))};
+  return {program_.define_variable(name, session::narrowed(precision_, name, internal(external)), ids, std::move(boxes),
+                                   internal(options))};
 }
 
 void Output::Impl::check_variable_name(std::string_view name) const {
@@ -164,6 +167,12 @@ void Output::Impl::define_attribute(Variable variable, std::string_view name, Ty
   require(Phase::defining, "define_attribute");
   check_name(format_, "attribute", name);
   if (variable.id != -1) static_cast<void>(info(variable, "define_attribute"));
+  const bool is_fill = variable.id != -1 && name == "_FillValue" && type == Type::float64;
+  if (is_fill && program_.definitions().variables[static_cast<std::size_t>(variable.id)].external == mesh::Type::float32 &&
+      precision_.narrows(this->name(variable))) {
+    const auto* first = static_cast<const std::byte*>(values);
+    return program_.define_attribute(variable.id, name, mesh::Type::float32, session::narrowed({first, count * sizeof(double)}));
+  }
   program_.define_attribute(variable.id, name, internal(type),
                             {static_cast<const std::byte*>(values), count * mesh::size_of(internal(type))});
 }

@@ -16,7 +16,7 @@ namespace glean {
 class Output::Impl {
  public:
   Impl(std::shared_ptr<session::Core> core, std::string path, const store::Format& format,
-       std::unique_ptr<session::Convention> convention, std::unique_ptr<session::Backend> backend);
+       std::unique_ptr<session::Convention> convention, std::unique_ptr<session::Backend> backend, base::PrecisionSettings precision);
   ~Impl();
 
   Dimension define_dimension(std::string_view name, std::uint64_t length, bool unlimited);
@@ -74,6 +74,7 @@ class Output::Impl {
   double time_ = 0;
   Phase phase_ = Phase::defining;
   std::uint64_t steps_ = 0;   // ended
+  base::PrecisionSettings precision_;   // of variables, whatever the program defines
   std::optional<base::Error> early_error_;   // of a definition of this rank, before there is a file to poison
   std::string creation_error_;               // why there is no file
 };

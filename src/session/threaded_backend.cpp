@@ -278,9 +278,12 @@ class ThreadedBackend final : public Backend {
   // Of one of several files none is made: what they mean together is in none of them.
   [[nodiscard]] store::Copies copies() const {
     const base::CopySettings asked = core_->settings().copies_of_output(opening_.path);
-    if (!asked.any() || !is_part()) return store::Copies::of(asked);
-    base::log(base::LogLevel::warning, "'{}': no copies in other formats are made of an output of several files; `glean convert` makes "
-              "them of what `glean join` makes", opening_.path);
+    const auto results = core_->settings().results_of_output(opening_.path);
+    if ((!asked.any() && results.empty()) || !is_part()) return store::Copies::of(asked, results);
+    base::log(base::LogLevel::warning,
+              "'{}': no copies in other formats and no results of analyses are made of an output of several files; `glean convert` makes "
+              "them of what `glean join` makes",
+              opening_.path);
     return {};
   }
 

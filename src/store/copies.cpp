@@ -6,12 +6,27 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace glean::store {
 namespace {
 
-const char* name_of(base::CopyFormat format) { return format == base::CopyFormat::hdf5 ? "hdf5" : "vtkhdf"; }
+const char* name_of(base::CopyFormat format) {
+  return format == base::CopyFormat::hdf5 ? "hdf5" : format == base::CopyFormat::vtkhdf ? "vtkhdf" : "netcdf";
+}
+
+const char* extension_of(base::CopyFormat format) {
+  return format == base::CopyFormat::hdf5 ? ".h5" : format == base::CopyFormat::vtkhdf ? ".vtkhdf" : ".nc";
+}
+
+// Of several results of one name the second is called _2.
+void make_unlike(Copy& copy, const std::vector<Copy>& others) {
+  const std::string suffix = copy.suffix;
+  const auto is_taken = [&](const Copy& other) { return other.suffix == copy.suffix && other.format == copy.format; };
+  for (int number = 2; std::any_of(others.begin(), others.end(), is_taken); ++number) copy.suffix = fmt::format("{}_{}", suffix, number);
+}
 
 const char* name_of(base::Semantics semantics) {
   return semantics == base::Semantics::flash ? "flash" : semantics == base::Semantics::none ? "none" : "auto";
@@ -28,28 +43,36 @@ std::string Copy::path(const std::string& final_path) const {
     name.resize(name.size() - extension.size());
     break;
   }
-  if (!variables.empty()) name += "_plot";
-  return final_path.substr(0, name_begin) + name + (format == base::CopyFormat::hdf5 ? ".h5" : ".vtkhdf");
+  if (!suffix.empty()) name += "_" + suffix;
+  else if (!variables.empty()) name += "_plot";
+  return final_path.substr(0, name_begin) + name + extension_of(format);
 }
 
-Copies Copies::of(const base::CopySettings& settings) {
+Copies Copies::of(const base::CopySettings& settings, const std::vector<base::AnalysisTable>& analyses) {
   Copies copies;
-  if (!settings.any()) return copies;
+  if (!settings.any() && analyses.empty()) return copies;
   copies.semantics = settings.semantics;
   copies.instead = settings.format.has_value();
-  if (settings.format) copies.each.push_back({*settings.format, {}});
+  if (settings.format) copies.each.push_back({*settings.format, {}, {}, {}});
   for (const base::CopyFormat format : settings.also) {
-    if (format != settings.format) copies.each.push_back({format, {}});
+    if (format != settings.format) copies.each.push_back({format, {}, {}, {}});
   }
-  if (!settings.plot_variables.empty()) copies.each.push_back({base::CopyFormat::hdf5, settings.plot_variables});
+  if (!settings.plot_variables.empty()) copies.each.push_back({base::CopyFormat::hdf5, settings.plot_variables, {}, {}});
+  for (const base::AnalysisTable& table : analyses) {
+    Copy copy{table.format, table.variables, table.suffix, table.run};
+    make_unlike(copy, copies.each);
+    copies.each.push_back(std::move(copy));
+  }
   return copies;
 }
 
 std::vector<std::string> Copies::words(const Copy& copy, const std::string& source, const std::string& path) const {
   std::vector<std::string> words = {"glean", "convert", "--to", name_of(copy.format), "--semantics", name_of(semantics)};
   if (!copy.variables.empty()) {
-    words.insert(words.end(), {"--single", "--variables", fmt::format("{}", fmt::join(copy.variables, ","))});
+    if (copy.suffix.empty()) words.emplace_back("--single");
+    words.insert(words.end(), {"--variables", fmt::format("{}", fmt::join(copy.variables, ","))});
   }
+  for (const std::string& how : copy.operators) words.insert(words.end(), {"--run", how});
   if (instead && &copy == &each.front()) words.emplace_back("--complete");
   words.insert(words.end(), {"--drain", std::to_string(getpid()), "-o", path, source});
   return words;
@@ -63,6 +86,9 @@ void Copies::encode(base::Encoder& out) const {
     out.byte(static_cast<std::uint8_t>(copy.format));
     out.number(copy.variables.size());
     for (const std::string& name : copy.variables) out.text(name);
+    out.text(copy.suffix);
+    out.number(copy.operators.size());
+    for (const std::string& how : copy.operators) out.text(how);
   }
 }
 
@@ -70,11 +96,14 @@ Copies Copies::decode(base::Decoder& in) {
   Copies copies;
   copies.semantics = in.choice<base::Semantics>(3, "semantics");
   copies.instead = in.choice<std::uint8_t>(2, "place of a copy") == 1;
-  copies.each.resize(in.count(1 + 8, "copies"));
+  copies.each.resize(in.count(1 + 8 + 8 + 8, "copies"));
   for (Copy& copy : copies.each) {
-    copy.format = in.choice<base::CopyFormat>(2, "format of a copy");
+    copy.format = in.choice<base::CopyFormat>(3, "format of a copy");
     copy.variables.resize(in.count(8, "variables of a copy"));
     for (std::string& name : copy.variables) name = in.text();
+    copy.suffix = in.text();
+    copy.operators.resize(in.count(8, "operators of a copy"));
+    for (std::string& how : copy.operators) how = in.text();
   }
   return copies;
 }

@@ -39,11 +39,26 @@ TEST(Copies, AreThoseThatTheSettingsAskFor) {
   const base::CopySettings settings{
       .also = {CopyFormat::vtkhdf, CopyFormat::hdf5}, .format = CopyFormat::hdf5, .plot_variables = {"dens", "pres"}};
 
-  const Copies copies = Copies::of(settings);
+  const Copies copies = Copies::of(settings, {});
 
   EXPECT_TRUE(copies.instead);
   EXPECT_EQ(copies.each, (std::vector<Copy>{{CopyFormat::hdf5, {}}, {CopyFormat::vtkhdf, {}}, {CopyFormat::hdf5, {"dens", "pres"}}}));
-  EXPECT_TRUE(Copies::of({}).each.empty());
+  EXPECT_TRUE(Copies::of({}, {}).each.empty());
+}
+
+TEST(Copies, AreResultsOfAnalysesTooEachUnderANameOfItsOwn) {
+  const std::vector<base::AnalysisTable> tables = {{"*", {"dens"}, {"slice z=1", "digits 4"}, CopyFormat::netcdf, "middle"},
+                                                   {"a*", {}, {"subsample 2"}, CopyFormat::netcdf, "middle"}};
+
+  const Copies copies = Copies::of({}, tables);
+
+  ASSERT_EQ(copies.each.size(), 2U);
+  EXPECT_FALSE(copies.instead);
+  EXPECT_EQ(copies.each[0].path("/run/a.nc"), "/run/a_middle.nc");
+  EXPECT_EQ(copies.each[1].path("/run/a.nc"), "/run/a_middle_2.nc");
+  EXPECT_EQ(copies.words(copies.each[0], "/run/.a.part", "/run/a_middle.nc"),
+            (Words{"glean", "convert", "--to", "netcdf", "--semantics", "auto", "--variables", "dens", "--run", "slice z=1", "--run",
+                   "digits 4", "--drain", std::to_string(getpid()), "-o", "/run/a_middle.nc", "/run/.a.part"}));
 }
 
 TEST(Copies, AreAskedForInTheWordsOfGleanConvert) {

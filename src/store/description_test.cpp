@@ -15,7 +15,10 @@ OutputDescription example() {
   description.layout.variables.push_back({"dens", mesh::Type::float32, {4, 16, 16, 16}, 512, 0, false, {}});
   description.layout.variables.push_back({"time", mesh::Type::float64, {}, 66048, 8, true, {}});
   description.metadata = {{0, std::vector<std::byte>(512, std::byte{'h'})}};
-  description.copies = {base::Semantics::flash, true, {{base::CopyFormat::vtkhdf, {}}, {base::CopyFormat::hdf5, {"dens", "pres"}}}};
+  description.copies = {
+      base::Semantics::flash,
+      true,
+      {{base::CopyFormat::vtkhdf, {}}, {base::CopyFormat::hdf5, {"dens", "pres"}}, {base::CopyFormat::netcdf, {}, "slice", {"slice z=1"}}}};
   description.definitions.emplace().dimensions = {{"x", 16, false}};
   description.share = {.machine = plan::plain_machine(3), .nodes = 3, .window_bytes = 16384, .request_bytes = 8192};
   return description;

@@ -18,7 +18,8 @@ RECIPE = ROOT / "packaging/spack/spack_repo/glean/packages/glean/package.py"
 PACKAGES = {"PkgConfig": "pkgconfig", "Threads": None, "fmt": "fmt", "spdlog": "spdlog", "tomlplusplus": "tomlplusplus",
             "nlohmann_json": "nlohmann-json", "xxhash": "xxhash", "sodium": "libsodium", "ASIO_INCLUDE_DIR": "asio", "MPI": "mpi",
             "hdf5_serial": "hdf5", "HDF5_HL_LIBRARY": "hdf5", "PnetCDF": "parallel-netcdf", "CLI11": "cli11", "Python": "python",
-            "nanobind": "py-nanobind", "liburing": "liburing", "hwloc": "hwloc"}
+            "nanobind": "py-nanobind", "liburing": "liburing", "muparser": "muparser", "zfp": "zfp",
+            "hwloc": "hwloc"}
 ONLY_TESTS = {"GTest", "Python3", "hdf5"}
 
 
@@ -101,6 +102,7 @@ class Spack(unittest.TestCase):
 
     def test_a_dependency_of_a_variant_is_there_only_with_it(self):
         for variant, package in (("hdf5", "hdf5"), ("pnetcdf", "parallel-netcdf"), ("uring", "liburing"), ("hwloc", "hwloc"),
+                                 ("zfp", "zfp"), ("muparser", "muparser"),
                                  ("python", "py-nanobind"), ("fortran", "fortran")):
             self.assertEqual([when for _, when in self.recipe.dependencies[package]], [f"+{variant}"], package)
         self.assertEqual(self.recipe.dependencies["mpi"], [("mpi", "")])

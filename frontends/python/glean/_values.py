@@ -175,7 +175,8 @@ def boxes_of(blocks: Iterable[Block], shape: Sequence[int], what: str) -> tuple[
 
 
 def settings_of(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    """Keys and values as the configuration file has them; a mapping is a section, and a list of them is a list of rules."""
+    """Keys and values as the configuration file has them; a mapping is a section, and a list of them is a list of rules, or
+    of analyses, whose operators have semicolons between them."""
     flat: dict[str, str] = {}
     for key, value in settings.items():
         if isinstance(value, Mapping):
@@ -186,7 +187,7 @@ def settings_of(settings: Mapping[str, Any], before: str = "") -> dict[str, str]
         elif isinstance(value, bool):
             flat[before + key] = "true" if value else "false"
         elif isinstance(value, (list, tuple)):
-            flat[before + key] = ",".join(map(str, value))
+            flat[before + key] = ("; " if key == "run" else ",").join(map(str, value))
         else:
             flat[before + key] = str(value)
     return flat

@@ -21,6 +21,8 @@ class Glean(CMakePackage):
     variant("fortran", default=True, description="The Fortran module")
     variant("python", default=False, description="The Python package")
     variant("uring", default=True, description="Write with io_uring")
+    variant("muparser", default=True, description="Compute expressions over variables")
+    variant("zfp", default=True, description="Compress within a tolerance")
     variant("hwloc", default=True, description="Ask hwloc for cores and NUMA nodes")
 
     conflicts("+fortran", when="~pnetcdf", msg="the Fortran module is of the library, which needs PnetCDF")
@@ -47,6 +49,8 @@ class Glean(CMakePackage):
     depends_on("parallel-netcdf@1.12:", when="+pnetcdf")
     depends_on("hdf5@1.10.5: +hl", when="+hdf5")
     depends_on("liburing@2.3:", when="+uring")
+    depends_on("muparser@2.3:", when="+muparser")
+    depends_on("zfp@1.0:", when="+zfp")
     depends_on("hwloc@2.9:", when="+hwloc")
 
     with when("+python"):
@@ -63,6 +67,8 @@ class Glean(CMakePackage):
             self.define_from_variant("GLEAN_WITH_FORTRAN", "fortran"),
             self.define_from_variant("GLEAN_WITH_PYTHON", "python"),
             self.define_from_variant("GLEAN_WITH_LIBURING", "uring"),
+            self.define_from_variant("GLEAN_WITH_MUPARSER", "muparser"),
+            self.define_from_variant("GLEAN_WITH_ZFP", "zfp"),
             self.define_from_variant("GLEAN_WITH_HWLOC", "hwloc"),
             self.define("GLEAN_BUILD_TESTS", False),
         ]
