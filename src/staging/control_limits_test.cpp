@@ -136,6 +136,21 @@ TEST(ControlLimits, CountAnswersThatAreNotTaken) {
   EXPECT_TRUE(comes_true([&] { return server.counts().answer_bytes == 0; }));
 }
 
+TEST(ControlLimits, SendAwayAClientThatTakesNothingOfItsAnswers) {
+  auto options = options_at();
+  options.untaken_seconds = 0.5;
+  constexpr std::size_t large = 1'000'000;
+  ControlServer server(options, [](const nlohmann::json& request, const Peer&) { return Answer(request, std::vector<std::byte>(large)); });
+  RawClient lazy(server.addresses().front(), options.key);
+  lazy.say_next();
+  ASSERT_TRUE(lazy.hears([](const wire::Channel& channel) { return channel.has_output(); }));
+  lazy.say_next();
+  ASSERT_TRUE(lazy.hears([](const wire::Channel& channel) { return channel.is_open(); }));
+  for (std::uint64_t i = 0; i < 30; ++i) lazy.ask(encode_control(ControlMessage::Kind::request, i, "1"));
+  EXPECT_TRUE(comes_true([&] { return server.counts().answer_bytes >= large; }));
+  EXPECT_TRUE(comes_true([&] { return server.counts().connections == 0 && server.counts().answer_bytes == 0; }));
+}
+
 TEST(ControlLimits, RefuseMessagesThatAreCutOrOfNoKind) {
   const std::string bytes = "some bytes";
   const auto message = encode_control(ControlMessage::Kind::answer_with_bytes, 7, "{}", std::as_bytes(std::span(bytes)));

@@ -80,6 +80,7 @@ struct ControlConnection {
   int answered = 0;                // of these: in the output
   std::size_t answer_bytes = 0;    // of these: counted by the server
   bool waits_to_read = false, waits_to_write = false;
+  Clock::time_point took_at{};     // while it waits to write: when the client has taken something, or it has begun to wait
 };
 
 // All members but those of stop() and counts() belong to the thread of the loop.
@@ -100,6 +101,7 @@ class ControlServer::Service {
   void accept_from(ControlListener& listener);
   void admit(int socket, bool is_unix, const std::string& from);
   void watch_strangers();
+  void watch_untaken();
   void wait_to_read(const ConnectionPtr& connection);
   void read(const ConnectionPtr& connection);
   void take(const ConnectionPtr& connection, std::span<const std::byte> bytes);
@@ -122,8 +124,8 @@ class ControlServer::Service {
   std::vector<std::string> addresses_;
   std::map<std::uint64_t, ConnectionPtr> connections_;
   std::map<std::uint64_t, Clock::time_point> strangers_;   // numbers grow with time: the first is the oldest
-  asio::steady_timer stranger_timer_{loop_}, last_words_timer_{loop_};
-  bool watches_strangers_ = false, is_stopping_ = false;
+  asio::steady_timer stranger_timer_{loop_}, untaken_timer_{loop_}, last_words_timer_{loop_};
+  bool watches_strangers_ = false, watches_untaken_ = false, is_stopping_ = false;
   std::uint64_t last_number_ = 0;
   std::array<std::byte, read_bytes> buffer_{};   // of whichever connection is read
   std::atomic<std::size_t> connection_count_{0}, unproved_count_{0}, answer_bytes_{0};
@@ -207,6 +209,25 @@ void ControlServer::Service::watch_strangers() {
       drop(*connections_.at(strangers_.begin()->first), "it has not proved in time that it has the key");
     }
     watch_strangers();
+  });
+}
+
+// A client that is stopped must not keep the memory that others read through. What it asked for it can ask again.
+void ControlServer::Service::watch_untaken() {
+  if (std::exchange(watches_untaken_, true)) return;
+  const auto patience = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.untaken_seconds));
+  untaken_timer_.expires_after(patience / 4);
+  untaken_timer_.async_wait([this, patience](const asio::error_code& error) {
+    watches_untaken_ = false;
+    if (error || is_stopping_) return;
+    bool any_waits = false;
+    for (auto next = connections_.begin(); next != connections_.end();) {
+      const ConnectionPtr connection = (next++)->second;   // dropping it takes it out
+      if (!connection->waits_to_write) continue;
+      if (connection->took_at + patience < Clock::now()) drop(*connection, "it does not take its answers");
+      else any_waits = true;
+    }
+    if (any_waits) watch_untaken();
   });
 }
 
@@ -309,8 +330,11 @@ void ControlServer::Service::write(const ConnectionPtr& connection) {
     const ssize_t result = ::send(connection->descriptor.native_handle(), rest.data(), rest.size(), MSG_NOSIGNAL);
     if (result >= 0) {
       connection->sent += static_cast<std::size_t>(result);
+      connection->took_at = Clock::now();
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (std::exchange(connection->waits_to_write, true)) return;
+      if (connection->sent == 0) connection->took_at = Clock::now();
+      watch_untaken();
       const auto writable = asio::posix::stream_descriptor::wait_write;
       return connection->descriptor.async_wait(writable, [this, connection](const asio::error_code& error) {
         connection->waits_to_write = false;
@@ -366,6 +390,7 @@ void ControlServer::Service::close_doors() {
     listener.descriptor.close(ignored);
   }
   stranger_timer_.cancel();
+  untaken_timer_.cancel();
   while (!strangers_.empty()) make_room();
 }
 

@@ -36,6 +36,7 @@ class ControlServer {
     double proof_seconds = 10;         // until a client must have done so
     std::size_t message_bytes_max = default_message_bytes_max;
     int requests_max = 16;             // of one connection at once; more wait in its socket
+    double untaken_seconds = 60;       // in which a client must have taken something of its answers: then it is sent away, and they with it
     // A connection is gone. It must not block, throw or call the server. Handlers may still run for it: it is called again after each.
     std::function<void(std::uint64_t connection)> gone = [](std::uint64_t) {};
   };
