@@ -24,6 +24,10 @@ WAYS = {
     "netcdf and flash": {"GLEAN_ALSO": "hdf5", "GLEAN_SEMANTICS": "flash"},
     "netcdf and vtkhdf": {"GLEAN_ALSO": "vtkhdf", "GLEAN_SEMANTICS": "flash"},
     "netcdf and plot file": {"GLEAN_PLOT_VARIABLES": "dens,pres,temp", "GLEAN_SEMANTICS": "flash"},
+    # Tables of a configuration: a slice and a field that is computed; all in half the bytes; all, compressed within a tolerance.
+    "netcdf and slice": {"tables": """run = ["slice nzb=8", "expression ratio = pres / dens"]\nvariables = ["dens"]"""},
+    "netcdf and float32": {"tables": """run = ["precision float32"]"""},
+    "netcdf and zfp": {"tables": """run = ["tolerance 1e-3"]\nformat = "hdf5" """},
     "hdf5 instead": {"GLEAN_FORMAT": "hdf5", "GLEAN_SEMANTICS": "none"},
 }
 
@@ -32,6 +36,10 @@ def measure(build, files, blocks, variables):
     directory = pathlib.Path(tempfile.mkdtemp(dir=files))
     report = directory / "report.json"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
+    variables = dict(variables)
+    if tables := variables.pop("tables", None):
+        (directory / "glean.toml").write_text(f'[[analysis]]\noutput = "*"\n{tables}\n')
+        variables["GLEAN_CONFIG"] = str(directory / "glean.toml")
     command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n", RANKS,
                build / "bin" / "sedov", "--blocks", blocks, "--steps", 1, "--plot-every", 1000, "--checkpoint-every", 1000,
                "--directory", directory]

@@ -67,7 +67,8 @@ void CompressedFile::create(std::size_t variable, const mesh::Shape& shape, cons
   const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, what), links(H5Pcreate(H5P_LINK_CREATE), H5Pclose, what);
   check(H5Pset_create_intermediate_group(links.id(), 1), what);
   check(H5Pset_obj_track_times(list.id(), false), what);
-  if (!chunk.empty() && (zfp_ || deflate_ > 0)) {
+  const bool has_elements = std::find(chunk.begin(), chunk.end(), 0U) == chunk.end();
+  if (!chunk.empty() && has_elements && (zfp_ || deflate_ > 0)) {
     check(H5Pset_chunk(list.id(), static_cast<int>(chunk.size()), sizes(chunk).data()), what);
     if (zfp_) {
       has_zfp_ = true;

@@ -15,6 +15,7 @@
 #include "convert/flash_parameters.hpp"
 #include "store/format/cdf/test_header.hpp"
 #include "store/posix/fault_plan.hpp"
+#include "store/posix/file.hpp"
 #include "store/posix/temporary_directory.hpp"
 
 namespace glean::convert {
@@ -71,18 +72,27 @@ Options to(base::CopyFormat format) {
   return options;
 }
 
+Options reduced(base::CopyFormat format) {
+  Options options = to(format);
+  options.operators = {"threshold dens=3:", "digits 2"};
+  return options;
+}
+
 TEST(Convert, LeavesTheOldFileOrTheNewOneWhicheverCallFails) {
   for (const char* call : {"open", "pread", "write", "allocate", "fsync", "rename"}) {
-    for (const base::CopyFormat format : {base::CopyFormat::hdf5, base::CopyFormat::vtkhdf}) {
+    for (const Options& options : {to(base::CopyFormat::hdf5), to(base::CopyFormat::vtkhdf), reduced(base::CopyFormat::hdf5),
+                                   reduced(base::CopyFormat::vtkhdf), reduced(base::CopyFormat::netcdf)}) {
       const store::TemporaryDirectory directory;
       write_two_blocks(directory / "a.nc");
-      const std::string target = output_path(directory / "a.nc", format), name = std::filesystem::path(target).filename().string();
+      const std::string target = output_path(directory / "a.nc", options.to, !options.operators.empty());
+      const std::string name = std::filesystem::path(target).filename().string();
+      const std::string magic = options.to == base::CopyFormat::netcdf ? "CDF" : "\211HDF";
       std::size_t failed = 0;
       for (std::size_t k = 0;; ++k) {
         store::write_text(target, "old");
         store::FaultyCalls calls({store::on(call).number(k).fails(EIO)});
         try {
-          static_cast<void>(convert(calls, directory / "a.nc", to(format)));
+          static_cast<void>(convert(calls, directory / "a.nc", options));
           if (calls.count(call) <= k) break;   // it was not made so often; direct I/O that is refused is done without
         } catch (const base::Error& error) {
           EXPECT_EQ(error.code(), base::Errc::io) << call << ' ' << k << ": " << error.what();
@@ -90,11 +100,29 @@ TEST(Convert, LeavesTheOldFileOrTheNewOneWhicheverCallFails) {
         }
         EXPECT_EQ(names_in(directory.string()), (std::set<std::string>{"a.nc", name})) << call << ' ' << k;
         const std::string found = store::read_text(target);
-        EXPECT_TRUE(found == "old" || found.starts_with("\211HDF")) << call << ' ' << k;
+        EXPECT_TRUE(found == "old" || found.starts_with(magic)) << call << ' ' << k;
       }
       EXPECT_GT(failed, 0U) << call;
-      EXPECT_TRUE(store::read_text(target).starts_with("\211HDF")) << call;
+      EXPECT_TRUE(store::read_text(target).starts_with(magic)) << call;
     }
+  }
+}
+
+TEST(Convert, OfADrainTakesTheWorkingFilesOfAKilledOne) {
+  const store::TemporaryDirectory directory;
+  write_two_blocks(directory / "a.nc");
+  store::SystemCalls calls;
+  for (Options options : {reduced(base::CopyFormat::vtkhdf), reduced(base::CopyFormat::netcdf), reduced(base::CopyFormat::hdf5)}) {
+    options.is_of_drain = true;
+    options.operators.emplace_back("subsample cells=1");
+    const std::string target = output_path(directory / "a.nc", options.to, true);
+    for (const char* left : {"copy", "reduced"}) store::write_text(store::working_path(target, base::Publish::rename, left), "left");
+
+    EXPECT_EQ(convert(calls, directory / "a.nc", options).at(0).path, target);
+
+    if (options.to != base::CopyFormat::vtkhdf) calls.unlink(store::working_path(target, base::Publish::rename, "reduced").c_str());
+    calls.unlink(target.c_str());
+    EXPECT_EQ(names_in(directory.string()), std::set<std::string>{"a.nc"});
   }
 }
 

@@ -164,7 +164,8 @@ class Reduction {
         write_points(variable.field, image.layout.variables[v], image.layout.variables[v + 1], file);
     }
     // Once more where attributes say what has been found out.
-    const bool says_more = std::any_of(plan_.fields.begin(), plan_.fields.end(), [](const Field& field) { return field.loses(); });
+    const auto tells = [](const Field& field) { return field.loses() || field.formula; };
+    const bool says_more = std::any_of(plan_.fields.begin(), plan_.fields.end(), tells);
     const Image again = says_more ? image_of(define().definitions, plan_.records, options_.to, store::CdfVersion::cdf1) : image;
     for (const store::Patch& patch : again.metadata) file.write(patch.bytes, patch.offset);
     for (const store::Patch& patch : again.at_end) file.write(patch.bytes, patch.offset);

@@ -129,7 +129,10 @@ class Defining {
     }
     std::vector<mesh::Attribute>& attributes = made_.definitions.attributes;
     if (field.names_fill && !has_fill) attributes.push_back({variable, "_FillValue", field.type, as_bytes(field.type, field.fill)});
-    if (field.formula) attributes.push_back(text(variable, "expression", field.formula->text()));
+    if (field.formula) {
+      attributes.push_back(text(variable, "expression", field.formula->text()));
+      attributes.push_back({variable, "glean_not_finite", mesh::Type::float64, bytes_of(static_cast<double>(loss.not_finite))});
+    }
     if (field.tolerance > 0) attributes.push_back({variable, "glean_tolerance", mesh::Type::float64, bytes_of(field.tolerance)});
     if (field.loses()) attributes.push_back({variable, "glean_maximum_error", mesh::Type::float64, bytes_of(loss.error_most)});
   }
