@@ -83,6 +83,8 @@ figures: setup
 	@cmake --build build -j $(JOBS) --target glean_command
 	@python3 -B benchmarks/figures/simulated.py compare --glean build/bin/glean --machines machines --published docs/figures/published.csv \
 	  --markdown docs/published-vs-simulated.md --csv docs/figures/simulated.csv
+	@python3 -B benchmarks/figures/plots.py --glean build/bin/glean --machines machines --published docs/figures/published.csv \
+	  --directory docs/figures/plots --cost
 
 soak: setup
 	@$(MAKE) --no-print-directory build

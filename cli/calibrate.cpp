@@ -18,6 +18,7 @@
 #include "calibrate/machine_file.hpp"
 #include "calibrate/memory.hpp"
 #include "calibrate/scratch.hpp"
+#include "calibrate/seconds_now.hpp"
 #include "calibrate/storage.hpp"
 #include "cli/calibration_network.hpp"
 #include "cli/companions.hpp"
@@ -55,6 +56,22 @@ class Progress {
 
  private:
   bool tells_;
+};
+
+// A machine that is busy or slow takes longer for each measurement than it should: those that come late are left out.
+class Deadline {
+ public:
+  Deadline(calibrate::Team& team, double seconds) : team_(team), end_(calibrate::seconds_now() + seconds) {}
+  // The first process says it for all. Collective.
+  [[nodiscard]] bool leaves_out(calibrate::Figure& figure) const {
+    const bool is_over = calibrate::numbers_of_all(team_, calibrate::seconds_now() > end_ ? 1 : 0).front() > 0;
+    if (is_over) figure.how = "left out: the measurements before have taken three times as long as they should";
+    return is_over;
+  }
+
+ private:
+  calibrate::Team& team_;
+  double end_;
 };
 
 // Where each process is, by the order in which hosts come.
@@ -104,8 +121,25 @@ std::unique_ptr<calibrate::Scratch> scratch_of(calibrate::Team& team, const std:
   return scratch;
 }
 
-void measure_rates(calibrate::Team& team, calibrate::Scratch& scratch, const Places& places, double seconds, const Progress& progress,
-                   Calibration& calibration) {
+// All processes copy at once, or as many threads of the only one as it has cores.
+void measure_memory(calibrate::Team& team, const Places& places, double seconds, Calibration& calibration) {
+  if (team.self() == 0) calibration.copy_rate = calibrate::copy_rate(seconds / 2);   // the others wait
+  calibration.copy_rate.how = "one core, 64 MiB whose pages are there";
+  const int threads = team.count() == 1 ? places.cores : 1;
+  constexpr int samples = 3;
+  for (int i = 0; i < samples; ++i) {
+    static_cast<void>(team.from_all(""));
+    const std::vector<double> rates = calibrate::numbers_of_all(team, calibrate::copied_per_second(threads, seconds / 2 / samples));
+    double of_host = 0;
+    for (std::size_t each = 0; each < rates.size(); ++each) of_host += places.host_of[each] == 0 ? rates[each] : 0;
+    calibration.memory_rate.samples.push_back(of_host);
+  }
+  const auto copying = std::count(places.host_of.begin(), places.host_of.end(), 0) * threads;
+  calibration.memory_rate.how = fmt::format("{} copy at once on this host", copying);
+}
+
+void measure_rates(calibrate::Team& team, calibrate::Scratch& scratch, const Places& places, double seconds, const Deadline& deadline,
+                   const Progress& progress, Calibration& calibration) {
   using calibrate::Writing;
   const bool is_alone = team.count() == 1;
   const base::Bytes free = std::filesystem::space(scratch.directory()).available;
@@ -123,15 +157,18 @@ void measure_rates(calibrate::Team& team, calibrate::Scratch& scratch, const Pla
   progress.show("files, the writers of one host");
   const bool is_on_first = places.host_of[static_cast<std::size_t>(team.self())] == 0;
   const auto on_first = std::count(places.host_of.begin(), places.host_of.end(), 0);
-  calibration.node_writers = calibrate::write_rate(team, scratch, is_on_first, writing);
-  calibration.node_writers.how = fmt::format("{} writers on 1 host, a file each, the same way", on_first * threads);
-  if (places.hosts > 1) {
+  if (!deadline.leaves_out(calibration.node_writers)) {
+    calibration.node_writers = calibrate::write_rate(team, scratch, is_on_first, writing);
+    calibration.node_writers.how = fmt::format("{} writers on 1 host, a file each, the same way", on_first * threads);
+  }
+  if (places.hosts > 1 && !deadline.leaves_out(calibration.all_writers)) {
     progress.show("files, all writers");
     calibration.all_writers = calibrate::write_rate(team, scratch, true, writing);
     calibration.all_writers.how = fmt::format("{} writers on {} hosts, a file each, the same way", team.count(), places.hosts);
-  } else {
+  } else if (places.hosts == 1) {
     calibration.all_writers.how = "the same: one host";
   }
+  if (deadline.leaves_out(calibration.page_cache)) return;
   progress.show("files, through the page cache");
   writing.how = Writing::How::through_page_cache;
   writing.threads = 1;
@@ -140,11 +177,10 @@ void measure_rates(calibrate::Team& team, calibrate::Scratch& scratch, const Pla
   calibration.page_cache.how = "1 writer";
 }
 
-void measure_times(calibrate::Team& team, calibrate::Scratch& scratch, const Places& places, double seconds, const Progress& progress,
-                   Calibration& calibration) {
+void measure_times(calibrate::Team& team, calibrate::Scratch& scratch, const Places& places, double seconds, const Deadline& deadline,
+                   const Progress& progress, Calibration& calibration) {
   progress.show("requests");
-  static_cast<void>(team.from_all(""));
-  if (team.self() == 0) {
+  if (!deadline.leaves_out(calibration.request_time) && team.self() == 0) {
     calibration.request_time = calibrate::write_seconds(scratch, 4096, seconds * 0.4);
     for (double& each : calibration.request_time.samples) {
       each = calibrate::request_seconds(each, 4096, calibration.one_writer.median());
@@ -153,19 +189,21 @@ void measure_times(calibrate::Team& team, calibrate::Scratch& scratch, const Pla
   }
   static_cast<void>(team.from_all(""));
   progress.show("creating files");
-  calibration.create_time = calibrate::create_seconds(team, scratch, seconds * 0.2);
-  calibration.create_time.how = "1 client, one file after the other";
-  if (team.count() > 1) {
+  if (!deadline.leaves_out(calibration.create_time)) {
+    calibration.create_time = calibrate::create_seconds(team, scratch, seconds * 0.2);
+    calibration.create_time.how = "1 client, one file after the other";
+  }
+  if (team.count() > 1 && !deadline.leaves_out(calibration.directory_create_time)) {
     calibration.directory_create_time = calibrate::create_seconds_together(team, scratch, seconds * 0.2);
     calibration.directory_create_time.how = fmt::format("{} clients in one directory", team.count());
-  } else {
+  } else if (team.count() == 1) {
     calibration.directory_create_time.how = "one process: start several with mpirun";
   }
-  if (places.hosts > 1) {
+  if (places.hosts > 1 && !deadline.leaves_out(calibration.lock_time)) {
     progress.show("locks of a shared file");
     calibration.lock_time = calibrate::lock_seconds(team, scratch, seconds * 0.2);
     calibration.lock_time.how = fmt::format("requests of 64 KiB by turns of {} clients, less the same in files of their own", team.count());
-  } else {
+  } else if (places.hosts == 1) {
     calibration.lock_time.how = "one host: clients of a file system do not meet there";
   }
 }
@@ -210,13 +248,13 @@ int run_calibration(const CalibrateOptions& options, service::Companions& compan
   describe(options, found, places, calibration);
   {
     const Progress progress(team->self() == 0);
+    const Deadline deadline(*team, seconds * 3);
     progress.show("memory");
-    if (team->self() == 0) calibration.copy_rate = calibrate::copy_rate(seconds * 0.05);   // the others wait with the network
-    calibration.copy_rate.how = "one core, 64 MiB whose pages are there";
+    measure_memory(*team, places, seconds * 0.08, calibration);
     progress.show("network");
     measure_network(*team, places.host_of, seconds * 0.15, calibration);
-    measure_rates(*team, *scratch, places, seconds * 0.55, progress, calibration);
-    measure_times(*team, *scratch, places, seconds * 0.25, progress, calibration);
+    measure_rates(*team, *scratch, places, seconds * 0.52, deadline, progress, calibration);
+    measure_times(*team, *scratch, places, seconds * 0.25, deadline, progress, calibration);
   }
   const std::time_t when = std::time(nullptr);
   if (team->self() == 0) put_out(options, to_toml(calibration, fmt::format("{:%Y-%m-%d %H:%M UTC}", fmt::gmtime(when))));

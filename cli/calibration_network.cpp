@@ -65,7 +65,7 @@ Figure back_and_forth(int other, bool leads, int bytes, int rounds, double secon
 
 // All others send as fast as it goes; process 0 says after each batch whether there is another.
 Figure take_in(calibrate::Team& team, double seconds) {
-  constexpr int batch = 16;
+  constexpr int batch = 4;
   Figure figure;
   std::vector<char> data(taken_in_bytes, 'x');
   const double end = calibrate::seconds_now() + seconds;

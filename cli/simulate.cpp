@@ -98,6 +98,7 @@ simulate::Scenario scenario_of(const SimulateOptions& options) {
   scenario.limits.request_bytes = bytes_of(options.request, "--request");
   if (options.pool != "auto") scenario.pool_bytes = bytes_of(options.pool, "--pool");
   scenario.to_io_nodes = options.to == "io-nodes";
+  scenario.to_stagers = options.to == "stagers";
   scenario.files = number_of(options.files, "--files", 0);
   scenario.ranks_per_file = number_of(options.ranks_per_file, "--ranks-per-file", 1);
   scenario.stagers = number_of(options.stagers, "--stagers", 0);
@@ -201,10 +202,12 @@ void add_simulate(CLI::App& app, int& exit_code) {
   verb->add_option("--variables", options->variables, "That a step consists of; default: as the pattern says")->check(WholeNumber(1));
   verb->add_option("--strategy", options->strategies, "all, or some of those that --list shows")->delimiter(',')->capture_default_str();
   verb->add_flag("--list", *list, "Show the strategies");
-  verb->add_option("--to", options->to, "Where the data end")->check(CLI::IsMember({"storage", "io-nodes"}))->capture_default_str();
+  verb->add_option("--to", options->to, "Where the data end")
+      ->check(CLI::IsMember({"storage", "io-nodes", "stagers"}))
+      ->capture_default_str();
   verb->add_option("--files", options->files, "That a step becomes; default: as the strategy has them");
   verb->add_option("--ranks-per-file", options->ranks_per_file, "Of coio and rbio")->capture_default_str();
-  verb->add_option("--stagers", options->stagers, "Default: the machine's staging nodes");
+  verb->add_option("--stagers", options->stagers, "Default: the machine's staging nodes; with --from the fewest that are enough");
   verb->add_option("--aggregators", options->aggregators, "Of an I/O group; default: as the plan chooses");
   verb->add_option("--memory", options->memory, "Of an aggregator, for what it gathers; auto: a sixteenth of its node's")
       ->capture_default_str();
@@ -232,7 +235,8 @@ void add_simulate(CLI::App& app, int& exit_code) {
       }
       if (options->machine.empty()) throw wrong("on which machine?", "--machine intrepid, or a file that glean calibrate has written");
       simulate_from({.report = options->from, .machine = options->machine, .ranks = options->ranks,
-                     .ranks_per_node = options->ranks_per_node, .interval = options->interval, .format = options->format});
+                     .ranks_per_node = options->ranks_per_node,
+                     .stagers = number_of(options->stagers, "--stagers", 0), .interval = options->interval, .format = options->format});
     } else {
       const bool sweeps_ranks = options->sweep.starts_with("ranks=");
       if (options->machine.empty()) throw wrong("on which machine?", "--machine intrepid, or the path of a machine file");

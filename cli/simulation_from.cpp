@@ -64,7 +64,7 @@ ordered_json of_forecast(const foresight::Forecast& forecast) {
 void simulate_from(const FromOptions& options) {
   const foresight::RecordedRun run = foresight::load_run(options.report);
   const topology::Machine machine = topology::load_machine(options.machine);
-  foresight::Wanted wanted{.ranks_per_node = options.ranks_per_node};
+  foresight::Wanted wanted{.ranks_per_node = options.ranks_per_node, .stagers = options.stagers};
   if (!options.ranks.empty()) {
     const bool is_number = CLI::detail::lexical_cast(options.ranks, wanted.ranks);
     if (!is_number || wanted.ranks < 1 || wanted.ranks > (std::int64_t{1} << 30)) {

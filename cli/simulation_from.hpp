@@ -3,6 +3,7 @@
 // glean simulate --from: a run that was reported, on another machine or with more ranks.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace glean::cli {
@@ -12,6 +13,7 @@ struct FromOptions {
   std::string machine;
   std::string ranks;             // empty: as in the run
   int ranks_per_node = 0;        // 0: as in the run
+  std::int64_t stagers = 0;      // 0: the fewest that are enough
   std::string interval;          // empty: as in the run
   std::string format = "text";   // or json
 };

@@ -43,6 +43,7 @@ std::string title_of(const SimulatedPoint& point) {
                                   plan::name_of(scenario.request.pattern), scenario.request.variables,
                                   scenario.request.variables == 1 ? "" : "s");
   if (scenario.to_io_nodes) title += ", to the I/O nodes";
+  if (scenario.to_stagers) title += ", to the stagers";
   if (!point.varied.empty()) title += fmt::format("; {} = {}", point.varied, point.value);
   return title;
 }
@@ -129,7 +130,7 @@ ordered_json to_json(const std::vector<SimulatedPoint>& points) {
                     {"step_bytes", scenario.step_bytes()},
                     {"pattern", plan::name_of(scenario.request.pattern)},
                     {"variables", scenario.request.variables},
-                    {"to", scenario.to_io_nodes ? "io-nodes" : "storage"},
+                    {"to", scenario.to_io_nodes ? "io-nodes" : scenario.to_stagers ? "stagers" : "storage"},
                     {"steps", scenario.steps},
                     {"compute_seconds", scenario.compute_seconds},
                     {"varied", point.varied.empty() ? ordered_json() : ordered_json(point.varied)},

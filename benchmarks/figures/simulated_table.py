@@ -3,6 +3,7 @@
 
 import csv
 import io
+import pathlib
 
 import simulated_rows as rows
 
@@ -61,12 +62,36 @@ def to_csv(lines):
     return text.getvalue()
 
 
+def orders(lines):
+    """Those that are right, and all that are wrong, in words."""
+    known = {line["id"]: line for line in lines}
+    right, wrong = 0, []
+    for one, other in rows.ORDERS:
+        pair = known[one], known[other]
+        published, simulated = ([float(line[key]) for line in pair] for key in ("value", "simulated"))
+        if (published[0] > published[1]) == (simulated[0] > simulated[1]):
+            right += 1
+        else:
+            wrong.append(f"{one} and {other}: {pair[0]['strategy']} and {pair[1]['strategy']} ({pair[0]['machine']}, {pair[0]['other']}, "
+                         f"{pair[0]['ranks']} ranks) have {pair[0]['value']} and {pair[1]['value']} {pair[0]['unit']}, simulated "
+                         f"{pair[0]['simulated']} and {pair[1]['simulated']}")
+    for line in lines:
+        if line["role"] != "predicted" or "over" not in line["strategy"]:
+            continue
+        is_share = line["unit"] == "%"
+        if float(line["simulated"]) > (0 if is_share else 1):
+            right += 1
+        else:
+            wrong.append(f"{line['id']}: {line['strategy']} ({line['machine']}, {line['workload']}) {line['value']} {line['unit']}, "
+                         f"simulated {line['simulated']}")
+    return right, wrong
+
+
 def counts(lines):
     ratios = [float(line["ratio"]) for line in lines if line["role"] == "predicted" and line["ratio"]]
     near = {width: sum(1 / (1 + width) <= ratio <= 1 + width for ratio in ratios) for width in (0.2, 0.5, 1)}
     bounds = [line["holds"] == "yes" for line in lines if line["holds"]]
-    faster = [line for line in lines if line["role"] == "predicted" and "over" in line["strategy"]]
-    ordered = sum(float(line["simulated"]) > 1 for line in faster)
+    right, wrong = orders(lines)
     roles = {role: sum(line["role"] == role for line in lines) for role in ("fitted", "predicted", "left out")}
     return f"""
 | | rows |
@@ -80,8 +105,8 @@ def counts(lines):
 | within 50 % | {near[0.5]} |
 | within a factor of 2 | {near[1]} |
 | bounds ("more than", "less than") that hold | {sum(bounds)} of {len(bounds)} |
-| "so many times faster than": the same strategy is the faster one | {ordered} of {len(faster)} |
-"""
+| orders of two strategies, and "so many times faster than": the same one is the faster | {right} of {right + len(wrong)} |
+""" + ("\nOrders that are wrong:\n\n" + "".join(f"- {each}\n" for each in wrong) if wrong else "")
 
 
 def to_markdown(lines):
@@ -94,6 +119,7 @@ def to_markdown(lines):
         ratio = line["ratio"] or {"yes": "holds", "no": "does not hold"}[line["holds"]]
         text += (f"| {line['id']} | {line['machine']} | {line['workload']}, {line['other']} | {line['ranks']} | {line['strategy']} | "
                  f"{line['quantity']} | {line['value']} {line['unit']} | {line['simulated']} | {ratio} | {line['role']} |\n")
+    text += "\n" + (pathlib.Path(__file__).parent / "tried.md").read_text(encoding="utf-8")
     text += "\n## Left out\n\n| row | what | strategy | quantity | why |\n|---|---|---|---|---|\n"
     for line in lines:
         if line["role"] == "left out":

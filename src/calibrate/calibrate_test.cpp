@@ -117,6 +117,7 @@ TEST(Measuring, FindsWhatMemoryAndTheLoopbackInterfaceDo) {
   const Loopback loopback = measure_loopback(0.2);
 
   EXPECT_GT(copy_rate(0.05).median(), 0);
+  EXPECT_GT(copied_per_second(2, 0.05), 0);
   EXPECT_GT(loopback.link_rate.median(), 0);
   EXPECT_GT(loopback.receive_rate.median(), 0);
   EXPECT_GT(loopback.message_time.median(), 0);

@@ -41,6 +41,7 @@ struct Comment {
 std::vector<Comment> comments_of(const Calibration& calibration) {
   return {{"message_time", &calibration.message_time, Unit::seconds},
           {"node.copy_rate", &calibration.copy_rate, Unit::bytes_per_second},
+          {"node.memory_rate", &calibration.memory_rate, Unit::bytes_per_second},
           {"node.receive_rate", &calibration.receive_rate, Unit::bytes_per_second},
           {"network.level.link_rate", &calibration.link_rate, Unit::bytes_per_second},
           {"way_out.gateway_rate", &calibration.node_writers, Unit::bytes_per_second},
@@ -57,6 +58,7 @@ topology::Machine machine_of(const Calibration& calibration) {
   topology::Machine machine = calibration.discovered;
   machine.message_seconds = rounded_seconds(calibration.message_time.median());
   machine.node.copy_bytes_per_second = rounded_rate(calibration.copy_rate.median());
+  machine.node.memory_bytes_per_second = rounded_rate(calibration.memory_rate.median());
   machine.node.receive_bytes_per_second = rounded_rate(calibration.receive_rate.median());
   if (auto* tree = std::get_if<topology::FatTree>(&machine.network); tree != nullptr && calibration.link_rate.is_known()) {
     // The links above carry what the nodes below them send, as discovery has it.

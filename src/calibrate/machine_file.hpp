@@ -13,7 +13,7 @@ namespace glean::calibrate {
 struct Calibration {
   topology::Machine discovered;          // sizes and counts; its rates are put in here
   int hosts = 1, processes = 1;
-  Figure copy_rate, receive_rate, link_rate, message_time;
+  Figure copy_rate, memory_rate, receive_rate, link_rate, message_time;
   Figure one_writer, node_writers, all_writers, page_cache;
   Figure request_time, create_time, directory_create_time, lock_time;
 };

@@ -137,6 +137,28 @@ Figure copy_rate(double seconds) {
   return figure;
 }
 
+double copied_per_second(int threads, double seconds) {
+  std::atomic<double> sum{0};
+  std::vector<std::thread> others;
+  const auto copy = [&] {
+    constexpr std::size_t bytes = 32 * base::MiB;
+    const std::vector<char> from(bytes, 'x');
+    std::vector<char> to(bytes, 'y');
+    const double begin = seconds_now();
+    double copied = 0;
+    do {
+      std::memcpy(to.data(), from.data(), bytes);
+      asm volatile("" : : "r"(to.data()) : "memory");
+      copied += bytes;
+    } while (seconds_now() - begin < seconds);
+    sum += copied / (seconds_now() - begin);
+  };
+  for (int i = 1; i < threads; ++i) others.emplace_back(copy);
+  copy();
+  for (std::thread& each : others) each.join();
+  return sum;
+}
+
 Loopback measure_loopback(double seconds) {
   return {.link_rate = rate_of(1, seconds * 0.4), .receive_rate = rate_of(4, seconds * 0.4), .message_time = message_time(seconds * 0.2)};
 }

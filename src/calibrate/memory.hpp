@@ -10,6 +10,9 @@ namespace glean::calibrate {
 // Bytes per second that one core copies from memory to memory; the pages are there. Local.
 [[nodiscard]] Figure copy_rate(double seconds);
 
+// Bytes per second that so many threads copy at once, all together. Local.
+[[nodiscard]] double copied_per_second(int threads, double seconds);
+
 struct Loopback {
   Figure link_rate;        // one connection
   Figure receive_rate;     // one thread takes in what four send

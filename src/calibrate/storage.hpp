@@ -25,7 +25,7 @@ struct Writing {
 };
 
 // Each sample: the processes of which `writes` is true write new files at the same time until the time or the bytes are used up, and
-// fdatasync them. Bytes of all by the seconds of the slowest. Collective.
+// fdatasync them. Bytes of all by the seconds of the slowest. Fewer samples where they take twice as long as they should. Collective.
 [[nodiscard]] Figure write_rate(Team& team, Scratch& scratch, bool writes, const Writing& writing);
 
 // Seconds of a write of `bytes` into an allocated file, one after the other by one writer, past the page cache where that works; each

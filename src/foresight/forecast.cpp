@@ -18,8 +18,8 @@ struct ModeOfStrategy {
   const char* strategy;
 };
 constexpr ModeOfStrategy modes[] = {{"passthrough", "collective"},
-                                    {"collective", "coio"},
-                                    {"dedicated", "threaded-rbio"},
+                                    {"collective", "collective-planned"},
+                                    {"dedicated", "glean"},
                                     {"threaded", "glean"},
                                     {"staged", "glean-staged"}};
 
@@ -87,11 +87,25 @@ void compare_modes(Forecast& forecast) {
   if (collective == forecast.modes.end() || !collective->outcome) return;
   for (ModeForecast& each : forecast.modes) {
     if (!each.outcome || !(each.outcome->blocked_seconds + interval > 0)) continue;
-    // What drains in ranks takes their processors; stagers and dedicated writers have their own.
-    const double overhead = each.mode == "threaded" ? forecast.drain_overhead : 0;
+    // What drains in ranks takes their processors; of dedicated writers the others do the part. Stagers have their own.
+    const int of_node = forecast.scenario.placement.ranks_per_node;
+    double overhead = each.mode == "threaded" ? forecast.drain_overhead : 0;
+    if (each.mode == "dedicated") overhead = 1.0 / std::max(1, of_node - 1);
     const double of_collective = collective->outcome->blocked_seconds + interval;
     each.production_speedup = of_collective / (each.outcome->blocked_seconds + interval) / (1 + overhead);
   }
+}
+
+}  // namespace
+
+namespace {
+
+// A machine without staging nodes lends some of its own: their ports take in what comes. Of one that is a single node the file says what
+// its own interface carries.
+double port_of(const topology::Machine& machine) {
+  if (machine.nodes() > 1) return plan::node_bytes_per_second(machine, 0);
+  const auto* tree = std::get_if<topology::FatTree>(&machine.network);
+  return tree != nullptr && !tree->levels.empty() ? tree->levels.front().link_bytes_per_second : 0;
 }
 
 }  // namespace
@@ -102,8 +116,7 @@ simulate::Scenario scenario_of(const RecordedRun& run, const topology::Machine& 
   scenario.placement.ranks_per_node = wanted.ranks_per_node > 0 ? wanted.ranks_per_node : run.ranks_per_node();
   scenario.machine = topology::partition(machine, scenario.placement.nodes());
   topology::Staging& staging = scenario.machine.staging;
-  // A machine without staging nodes lends some of its own: their ports take in what comes.
-  if (staging.bytes_per_second == 0) staging.bytes_per_second = plan::node_bytes_per_second(scenario.machine, 0);
+  if (staging.bytes_per_second == 0) staging.bytes_per_second = port_of(machine);
   scenario.request.bytes_per_rank = static_cast<Bytes>(std::max(1.0, std::round(run.step_bytes() / static_cast<double>(run.ranks))));
   scenario.request.pattern = run.pattern();
   scenario.request.variables = static_cast<int>(run.variables());
@@ -129,7 +142,9 @@ Forecast forecast(const RecordedRun& run, const topology::Machine& machine, cons
   for (const ModeOfStrategy& each : modes) {
     ModeForecast mode{.mode = each.mode, .strategy = each.strategy};
     simulate::Scenario scenario = forecast.scenario;
-    if (mode.mode == "staged" && scenario.machine.staging.nodes == 0) {
+    if (mode.mode == "staged" && wanted.stagers > 0) {
+      scenario.stagers = wanted.stagers;
+    } else if (mode.mode == "staged" && scenario.machine.staging.nodes == 0) {
       scenario.stagers = forecast.best_stagers > 0 ? forecast.best_stagers : std::max<std::int64_t>(1, scenario.placement.nodes() / 4);
     }
     try {

@@ -17,6 +17,7 @@ namespace glean::foresight {
 struct Wanted {
   std::int64_t ranks = 0;                      // 0: as in the run
   int ranks_per_node = 0;                      // 0: as in the run
+  std::int64_t stagers = 0;                    // of mode `staged`; 0: the fewest that are enough
   std::optional<double> interval_seconds{};    // between the ends of steps; none: as in the run
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // GLEAN: ranks copy what they put into the pool, aggregators gather inside the I/O group as the plan says, and the rest is in the
-// background. With stagers, aggregators forward what they have, and the stagers write.
+// background. With stagers, aggregators forward what they have, and the stagers write. A session writes of a step when it has all of it
+// (src/drain).
 #include <algorithm>
 #include <cmath>
 
@@ -48,34 +49,43 @@ class Background : public Strategy {
     return static_cast<std::int64_t>(pool / most);
   }
 
-  [[nodiscard]] StepEnds add_step(Site& site, const std::vector<ActivityId>& ready,
-                                  const std::vector<ActivityId>& drained) const override {
+  [[nodiscard]] StepEnds add_step(Site& site, const std::vector<ActivityId>& ready, const StepEnds* last) const override {
     const ActivityId captured = site.add("capture", {}, 0, copy_seconds(site), ready);
     if (stagers_ == Stagers::one_for_group && site.crowds().front().groups_of_stager == 0) site.send_groups_to_stagers();
     const ActivityId gathered = gather(site, captured);
-    std::vector<ActivityId> before = drained;
-    before.push_back(captured);
-    if (needs_stagers()) return stage(site, gathered, before);
-    if (!site.scenario().to_io_nodes) before = {site.add("create", {}, 0, files(site) * create_seconds(site), before)};
+    if (needs_stagers()) return stage(site, captured, gathered, last);
+    std::vector<ActivityId> before = {captured};
+    if (last != nullptr) before.push_back(last->durable);
+    if (!site.scenario().to_io_nodes) {
+      before.push_back(gathered);
+      before = {site.add("create", {}, 0, files(site) * create_seconds(site), before)};
+    }
     std::vector<ActivityId> ends = forward(site, before);
     ends.push_back(gathered);
     const ActivityId durable = site.milestone("durable", std::move(ends));
-    return {release_ == Release::captured && steps_on_the_way(site) > 0 ? gathered : durable, durable, durable};
+    return {released(site, captured, durable), durable, durable};
   }
 
  private:
+  [[nodiscard]] ActivityId released(const Site& site, ActivityId captured, ActivityId durable) const {
+    return release_ == Release::durable || steps_on_the_way(site) == 0 ? durable : captured;
+  }
+
   [[nodiscard]] static double create_seconds(const Site& site) { return site.machine().file_system.create_seconds; }
 
-  // Of the rank that has most: each copies with its own core.
+  // Of the node, and of the rank, that has most: each rank copies with its own core, and all of a node share its memory.
   [[nodiscard]] static double copy_seconds(const Site& site) {
-    const double rate = site.machine().node.copy_bytes_per_second;
-    double most = 0;
+    const topology::NodeKind& node = site.machine().node;
+    double of_rank = 0, of_node = 0;
     for (const Crowd& crowd : site.crowds()) {
       for (const auto& member : crowd.shape->members) {
-        if (member.bytes > 0) most = std::max(most, static_cast<double>(member.bytes) / site.ranks_at(crowd, member.position));
+        if (member.bytes == 0) continue;
+        of_rank = std::max(of_rank, static_cast<double>(member.bytes) / site.ranks_at(crowd, member.position));
+        of_node = std::max(of_node, static_cast<double>(member.bytes));
       }
     }
-    return rate > 0 ? most / rate : 0;
+    return std::max(node.copy_bytes_per_second > 0 ? of_rank / node.copy_bytes_per_second : 0,
+                    node.memory_bytes_per_second > 0 ? of_node / node.memory_bytes_per_second : 0);
   }
 
   // Inside the groups; then what belongs to aggregators of others, in the planner's closed form.
@@ -106,14 +116,15 @@ class Background : public Strategy {
     return exchange > 0 ? site.add("exchange", {}, 0, exchange, {gathered}) : gathered;
   }
 
-  // Piece by piece, while the next ones are gathered: only the first piece has to be there.
+  // To stagers and I/O nodes piece by piece, while the next ones are gathered: only the first piece has to be there.
   [[nodiscard]] std::vector<ActivityId> forward(Site& site, const std::vector<ActivityId>& before) const {
     const plan::Alternative& chosen = site.plan().choice.best();
     const bool to_storage = site.plan().files > 0;
     const double bytes = static_cast<double>(site.plan().bytes);
     const double clients = std::min(site.clients(), site.groups() * chosen.aggregators);
     const Files shared{.count = files(site), .clients_of_one = clients / files(site), .bytes = bytes};
-    const double first_piece = chosen.cost.gather() / std::max(1.0, pieces(site, static_cast<double>(chosen.bytes_per_aggregator)));
+    const double gathered_in = std::max(1.0, pieces(site, static_cast<double>(chosen.bytes_per_aggregator)));
+    const double first_piece = to_storage ? 0 : chosen.cost.gather() / gathered_in;
     std::vector<ActivityId> ends;
     for (std::size_t crowd = 0; crowd < site.crowds().size(); ++crowd) {
       const Crowd& its = site.crowds()[crowd];
@@ -133,22 +144,36 @@ class Background : public Strategy {
     return ends;
   }
 
-  // Stagers write what has come while more comes: the file is never ahead of what is staged.
-  [[nodiscard]] StepEnds stage(Site& site, ActivityId gathered, const std::vector<ActivityId>& before) const {
+  // With those of seed 000 ranks have no pool: they wait until the stagers have all. These write what has come while more comes.
+  [[nodiscard]] StepEnds stage(Site& site, ActivityId captured, ActivityId gathered, const StepEnds* last) const {
+    std::vector<ActivityId> before = {captured};
+    if (last != nullptr) before.push_back(last->staged);
     std::vector<ActivityId> ends = forward(site, before);
     ends.push_back(gathered);
     const ActivityId staged = site.milestone("staged", std::move(ends));
+    const ActivityId durable = site.scenario().to_stagers ? staged : write_staged(site, staged, std::move(before), last);
+    if (release_ == Release::captured && stagers_ == Stagers::one_for_group) return {staged, staged, durable};
+    return {released(site, captured, durable), staged, durable};
+  }
+
+  // What stagers write goes over the network that brings it to them (seed 000, figure 1: one switch complex).
+  [[nodiscard]] ActivityId write_staged(Site& site, ActivityId staged, std::vector<ActivityId> before, const StepEnds* last) const {
     const double stagers = static_cast<double>(site.stagers()), bytes = static_cast<double>(site.plan().bytes);
-    const ActivityId created = site.add("create", {}, 0, files(site) * create_seconds(site), before);
+    if (last != nullptr) before.push_back(last->durable);
+    const ActivityId created = site.add("create", {}, 0, files(site) * create_seconds(site), std::move(before));
     std::vector<ActivityId> written = {staged, created};
     if (bytes > 0) {
-      Path path{.alike = stagers, .message_bytes = std::min(bytes / stagers, static_cast<double>(site.scenario().limits.request_bytes))};
-      if (const double port = site.machine().staging.bytes_per_second; port > 0) path.bytes_per_second_max = port;
-      site.into_files(path, stagers, {.count = files(site), .clients_of_one = stagers / files(site), .bytes = bytes});
-      written.push_back(site.add("write", path, bytes / stagers, 0, {created}));
+      // To all servers at once, a connection each: so many flows share a network with those that come in.
+      const double flows = stagers * site.targets_of(files(site));
+      Path path{.alike = flows, .message_bytes = std::min(bytes / stagers, static_cast<double>(site.scenario().limits.request_bytes))};
+      if (const double port = site.machine().staging.bytes_per_second; port > 0) path.bytes_per_second_max = port * stagers / flows;
+      site.out_of_stagers(path);
+      site.into_files(path, flows, {.count = files(site), .clients_of_one = stagers / files(site), .bytes = bytes});
+      std::vector<ActivityId> begin = {created};
+      if (stagers_ == Stagers::all_alike) begin.push_back(staged);
+      written.push_back(site.add("write", path, bytes / flows, 0, std::move(begin)));
     }
-    const ActivityId durable = site.milestone("durable", std::move(written));
-    return {release_ == Release::captured && steps_on_the_way(site) > 0 ? gathered : durable, staged, durable};
+    return site.milestone("durable", std::move(written));
   }
 
   [[nodiscard]] static double pieces(const Site& site, double bytes) {
@@ -164,7 +189,7 @@ class Background : public Strategy {
 }  // namespace
 
 const Strategy& background() {
-  static const Background strategy("glean", "captured into memory, gathered in the I/O groups, written in the background", Stagers::none,
+  static const Background strategy("glean", "captured into memory; gathered in the I/O groups and written in the background", Stagers::none,
                                    Release::captured);
   return strategy;
 }
@@ -176,7 +201,8 @@ const Strategy& staged() {
 }
 
 const Strategy& staged_by_group() {
-  static const Background strategy("glean-staged-by-group", "the same, and all of an I/O group goes to one stager (seed 000, 5.2)",
+  static const Background strategy("glean-staged-by-group",
+                                   "without a pool: the program waits until stagers have it, one for an I/O group (seed 000)",
                                    Stagers::one_for_group, Release::captured);
   return strategy;
 }

@@ -25,16 +25,15 @@ class DedicatedWriters : public Strategy {
     return std::max(1.0, std::floor(static_cast<double>(scenario.ranks()) / static_cast<double>(scenario.ranks_per_file)));
   }
 
-  [[nodiscard]] StepEnds add_step(Site& site, const std::vector<ActivityId>& ready,
-                                  const std::vector<ActivityId>& drained) const override {
+  [[nodiscard]] StepEnds add_step(Site& site, const std::vector<ActivityId>& ready, const StepEnds* last) const override {
     const Scenario& scenario = site.scenario();
     const double writers = files(site), ranks = static_cast<double>(scenario.ranks());
     const double of_writer = static_cast<double>(scenario.step_bytes()) / writers;
     const double sent = of_writer * (1 - writers / ranks);   // its own is there
     const ActivityId gather = site.add("gather", into_writer(site), sent, messages_seconds(site, ranks / writers), ready);
     // To create is the writers' business, and so in the background.
-    std::vector<ActivityId> before = drained;
-    before.push_back(gather);
+    std::vector<ActivityId> before = {gather};
+    if (last != nullptr) before.push_back(last->durable);
     if (!scenario.to_io_nodes) before = {site.add("create", {}, 0, writers * site.machine().file_system.create_seconds, before)};
     const Files own{.count = writers, .clients_of_one = 1, .bytes = static_cast<double>(scenario.step_bytes())};
     std::vector<ActivityId> written = before;

@@ -22,8 +22,7 @@ class Independent : public Strategy {
     return static_cast<double>(std::max<std::int64_t>(1, site.scenario().files));
   }
 
-  [[nodiscard]] StepEnds add_step(Site& site, const std::vector<ActivityId>& ready,
-                                  const std::vector<ActivityId>& /*drained*/) const override {
+  [[nodiscard]] StepEnds add_step(Site& site, const std::vector<ActivityId>& ready, const StepEnds* /*last*/) const override {
     const Scenario& scenario = site.scenario();
     const double bytes = static_cast<double>(scenario.step_bytes());
     const Files files{.count = this->files(site), .clients_of_one = clients_of_one(site), .bytes = bytes};

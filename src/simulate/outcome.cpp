@@ -20,6 +20,9 @@ void verify(const Strategy& strategy, const Scenario& scenario) {
   if (strategy.needs_stagers() && scenario.to_io_nodes) {
     problems.push_back(fmt::format("{} goes on to stagers, and the data are to end at the I/O nodes", strategy.name()));
   }
+  if (!strategy.needs_stagers() && scenario.to_stagers) {
+    problems.push_back(fmt::format("{} sends nothing to stagers, where the data are to end", strategy.name()));
+  }
   if (strategy.needs_stagers() && scenario.machine.staging.nodes == 0 && scenario.stagers == 0) {
     problems.push_back(fmt::format("{} needs stagers, and {} says nothing of staging nodes", strategy.name(), scenario.machine.name));
   }
@@ -37,16 +40,13 @@ std::vector<Step> add_steps(const Strategy& strategy, Site& site) {
   std::vector<Step> steps;
   const auto on_the_way = static_cast<std::size_t>(strategy.steps_on_the_way(site));
   for (int i = 0; i < site.scenario().steps; ++i) {
-    std::vector<ActivityId> released, drained;
-    if (i > 0) {
-      released.push_back(steps.back().ends.released);
-      drained.push_back(steps.back().ends.durable);
-    }
+    std::vector<ActivityId> released;
+    if (i > 0) released.push_back(steps.back().ends.released);
     Step step;
     step.computed = site.add("compute", {}, 0, site.scenario().compute_seconds, released);
     std::vector<ActivityId> ready = {step.computed};
     if (on_the_way > 0 && steps.size() >= on_the_way) ready.push_back(steps[steps.size() - on_the_way].ends.durable);
-    step.ends = strategy.add_step(site, ready, drained);
+    step.ends = strategy.add_step(site, ready, i > 0 ? &steps.back().ends : nullptr);
     steps.push_back(step);
   }
   return steps;
@@ -111,7 +111,7 @@ Outcome simulate(const Strategy& strategy, const Scenario& scenario, Executor ex
   const Timeline timeline = executor == Executor::fluid ? run_fluid(work) : run_bound(work);
 
   Outcome outcome{.strategy = std::string(strategy.name()), .bytes = plan.bytes};
-  outcome.files = scenario.to_io_nodes ? 0 : strategy.files(site);
+  outcome.files = scenario.to_io_nodes || scenario.to_stagers ? 0 : strategy.files(site);
   for (const Step& step : steps) {
     const double begin = timeline.spans[step.computed].end;
     outcome.blocked_seconds += (timeline.spans[step.ends.released].end - begin) / scenario.steps;

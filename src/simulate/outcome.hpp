@@ -31,7 +31,7 @@ struct Limit {
 struct Outcome {
   std::string strategy;
   Bytes bytes = 0;                   // of a step
-  double files = 0;                  // of a step; 0: the data end at the I/O nodes
+  double files = 0;                  // of a step; 0: the data end before
   int aggregators = 0;               // of an I/O group; 0: it has none that the plan names
   // Of a step, the average of all; from its begin on.
   double blocked_seconds = 0;        // until the program goes on

@@ -20,6 +20,7 @@ struct Scenario {
   topology::Placement placement;
   plan::Request request;               // of a step; `files` and `sink` are those of the strategy
   plan::Limits limits;
+  bool to_stagers = false;             // the data end there, and nothing is written
   bool to_io_nodes = false;            // the data end there ("/dev/null on the I/O nodes", seed 000, 3)
   std::int64_t files = 0;              // that a step becomes; 0: as the strategy has them
   std::int64_t ranks_per_file = 64;    // of strategies with a file for so many ranks: np : nf of seed 001, 4.2

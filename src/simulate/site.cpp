@@ -113,13 +113,22 @@ void Site::into_all_stagers(Path& path, std::size_t crowd) {
   use(path, {Kind::network, 0, 0, 0}, "network to the stagers", machine().staging.network_bytes_per_second, flows);
 }
 
+double Site::targets_of(double files) const {
+  const topology::FileSystem& system = machine().file_system;
+  const double striped = system.stripe_count > 0 ? files * system.stripe_count : system.targets;
+  return std::max(1.0, std::min<double>(system.targets, striped));
+}
+
+void Site::out_of_stagers(Path& path) {
+  use(path, {Kind::network, 0, 0, 0}, "network to the stagers", machine().staging.network_bytes_per_second, path.alike);
+}
+
 void Site::into_files(Path& path, double flows, const Files& files) {
   const topology::FileSystem& system = machine().file_system;
   // As the planner counts: a file ends with a block that is not whole, and is on so many targets.
   const double block = static_cast<double>(plan::unit_bytes(system)), of_one = files.bytes / files.count;
   const double blocks = of_one > 0 ? std::ceil(of_one / block) * block / of_one : 1;
-  const double striped = system.stripe_count > 0 ? files.count * system.stripe_count : system.targets;
-  const double targets = std::max(1.0, std::min<double>(system.targets, striped));
+  const double targets = targets_of(files.count);
   const double request = flows / path.message_bytes;   // a second for each byte
   use(path, {Kind::rate, 0, 0, 0}, "file system", slower_of(system.bytes_per_second, system.sustained_bytes_per_second), flows * blocks);
   use(path, {Kind::targets, 0, 0, 0}, "storage targets", targets * system.target_bytes_per_second, flows * blocks);

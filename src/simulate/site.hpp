@@ -55,6 +55,7 @@ class Site {
   [[nodiscard]] std::int64_t stagers() const;
   // Nodes and I/O nodes that a file system sees: the way out of a group is one client, without one every node is.
   [[nodiscard]] double clients() const;
+  [[nodiscard]] double targets_of(double files) const;   // that hold blocks of so many files
   [[nodiscard]] double ranks_at(const Crowd& crowd, NodeId position) const;
 
   // Groups stay together, and each stager gets as many as the others, or one more: crowds are split in two where it does not come out even.
@@ -66,6 +67,7 @@ class Site {
   void out_of_group(Path& path, std::size_t crowd, NodeId position, NodeId gateway);   // -1: no gateway
   void into_stager_of_group(Path& path, std::size_t crowd);
   void into_all_stagers(Path& path, std::size_t crowd);
+  void out_of_stagers(Path& path);   // to the file system
   void into_files(Path& path, double flows, const Files& files);   // `flows`: in all groups or stagers
 
   // The gateway that a node has by default, by its position; -1: none.

@@ -20,8 +20,9 @@ plan::Plan Strategy::plan(const Scenario& scenario) const {
 
 const std::vector<const Strategy*>& strategies() {
   static const std::vector<const Strategy*> all = {
-      &shared_file(),      &file_per_process(), &container(), &collective(), &grouped_collective(), &dedicated_writers(),
-      &threaded_writers(), &background(),       &staged(),    &staged_by_group(), &staged_synchronously()};
+      &shared_file(),        &file_per_process(),     &container(), &reassigned(),        &reassigned_and_coalesced(),
+      &collective(),         &grouped_collective(),   &planned_collective(), &one_sided_collective(), &dedicated_writers(),
+      &threaded_writers(),   &background(),           &staged(),    &staged_by_group(),   &staged_synchronously()};
   return all;
 }
 

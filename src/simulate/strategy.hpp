@@ -32,9 +32,8 @@ class Strategy {
   // Steps that may be on their way while the program goes on: a step begins when the one so many before is durable. 0: the program
   // goes on when a step is durable.
   [[nodiscard]] virtual std::int64_t steps_on_the_way(const Site& /*site*/) const { return 0; }
-  // What is written begins after `ready`; what is in the background also after `drained`, the end of the step before.
-  [[nodiscard]] virtual StepEnds add_step(Site& site, const std::vector<ActivityId>& ready,
-                                          const std::vector<ActivityId>& drained) const = 0;
+  // What is written begins after `ready`; what is in the background also after the same of the step before, if there is one.
+  [[nodiscard]] virtual StepEnds add_step(Site& site, const std::vector<ActivityId>& ready, const StepEnds* last) const = 0;
 };
 
 // All of them, in the order in which they are shown.

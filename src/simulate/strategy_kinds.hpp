@@ -14,6 +14,11 @@ namespace glean::simulate {
 // collective.cpp
 [[nodiscard]] const Strategy& collective();
 [[nodiscard]] const Strategy& grouped_collective(); // "coio"
+[[nodiscard]] const Strategy& planned_collective();
+[[nodiscard]] const Strategy& one_sided_collective();
+// reassigned.cpp
+[[nodiscard]] const Strategy& reassigned();
+[[nodiscard]] const Strategy& reassigned_and_coalesced();
 // dedicated.cpp
 [[nodiscard]] const Strategy& dedicated_writers();  // "rbio"
 [[nodiscard]] const Strategy& threaded_writers();   // "threaded-rbio"

@@ -106,7 +106,8 @@ std::vector<std::string> problems_of_rates(const Machine& machine) {
   const FileSystem& file_system = machine.file_system;
   for (const double number : {way_out.gateway_bytes_per_second, way_out.tree_bytes_per_second, way_out.group_bytes_per_second,
                               file_system.bytes_per_second, file_system.target_bytes_per_second, file_system.sustained_bytes_per_second,
-                              machine.node.copy_bytes_per_second, machine.node.receive_bytes_per_second, machine.staging.bytes_per_second,
+                              machine.node.copy_bytes_per_second, machine.node.memory_bytes_per_second,
+                              machine.node.receive_bytes_per_second, machine.staging.bytes_per_second,
                               machine.staging.network_bytes_per_second}) {
     expect(number, "a rate");
   }

@@ -122,7 +122,7 @@ struct FileSystem {
 struct Staging {
   NodeId nodes = 0;
   double bytes_per_second = 0;           // that each receives; the same to the file system at the same time
-  double network_bytes_per_second = 0;   // of the network to them, all together; 0: no limit
+  double network_bytes_per_second = 0;   // of the network to them and on to the file system; 0: no limit
   friend bool operator==(const Staging&, const Staging&) = default;
 };
 
@@ -132,6 +132,7 @@ struct NodeKind {
   int numa_nodes = 1;
   Bytes memory_bytes = 0;
   double copy_bytes_per_second = 0;      // one core, memory to memory
+  double memory_bytes_per_second = 0;    // all that copy at once, together; 0: each has what one has
   double receive_bytes_per_second = 0;   // what one rank takes in of the messages of many others; 0: as it copies
   friend bool operator==(const NodeKind&, const NodeKind&) = default;
 };

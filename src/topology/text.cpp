@@ -25,6 +25,7 @@ void describe(Fields& fields, NodeKind& node) {
   fields.number("numa_nodes", node.numa_nodes);
   fields.bytes("memory", node.memory_bytes);
   fields.rate("copy_rate", node.copy_bytes_per_second);
+  fields.rate("memory_rate", node.memory_bytes_per_second);
   fields.rate("receive_rate", node.receive_bytes_per_second);
 }
 

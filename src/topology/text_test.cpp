@@ -12,7 +12,7 @@ Machine everything() {
   return {.name = "all \"quoted\" and\nmore",
           .description = "every field has a value",
           .node = {.cores = 4, .numa_nodes = 2, .memory_bytes = 2 * base::GiB, .copy_bytes_per_second = 1e9 / 3,
-                   .receive_bytes_per_second = 135e6},
+                   .memory_bytes_per_second = 3e9, .receive_bytes_per_second = 135e6},
           .network = Torus{.extents = {4, 2},
                            .wraps = {true, false},
                            .route_order = {1, 0},

@@ -15,7 +15,7 @@ class Calibrate(CommandTest):
         return [path.name for path in self.directory.iterdir() if path.name.startswith("glean-calibrate")]
 
     def test_writes_a_machine_file_that_simulate_reads(self):
-        run = self.glean("calibrate", ".", "--duration", "2s", "--name", "here", "--nodes", "64", "--output", "here.toml")
+        run = self.glean("calibrate", ".", "--duration", "4s", "--name", "here", "--nodes", "64", "--output", "here.toml")
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
         self.assertEqual(self.left(), [])
         text = (self.directory / "here.toml").read_text()
@@ -26,7 +26,7 @@ class Calibrate(CommandTest):
         self.assertEqual((simulation.returncode, simulation.stderr), (0, ""))
 
     def test_processes_of_a_launcher_measure_together(self):
-        run = subprocess.run([*shlex.split(os.environ["MPIRUN"]), "2", COMMAND, "calibrate", ".", "--duration", "2s"], cwd=self.directory,
+        run = subprocess.run([*shlex.split(os.environ["MPIRUN"]), "2", COMMAND, "calibrate", ".", "--duration", "4s"], cwd=self.directory,
                              capture_output=True, text=True, timeout=100, check=False)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(self.left(), [])
