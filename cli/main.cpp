@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
              "              glean.toml(5), glean-machine(5)");
 
   int exit_code = glean::cli::success;
+  glean::cli::add_analysis_host(app, exit_code);
   glean::cli::add_calibrate(app, exit_code);
   glean::cli::add_config(app, exit_code);
   glean::cli::add_container(app, exit_code);

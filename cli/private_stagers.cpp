@@ -89,7 +89,7 @@ PrivateStagers::PrivateStagers(int stagers, const std::string& directory) {
   setenv("GLEAN_MODE", "staged", 1);
   setenv("GLEAN_STAGING_ADDRESS", address_file.c_str(), 1);
   setenv("GLEAN_STAGING_KEY", key_file.c_str(), 1);
-  words_ = {"glean", "stage", "--directory", "/", "--address-file", address_file, "--key", key_file,
+  words_ = {"glean", "stage", "--directory", "/", "--programs", "--address-file", address_file, "--key", key_file,
             "--job-memory", "256MiB", "--grace", grace_seconds};
   environment_ = environment_of_stagers(stagers);
   while (static_cast<int>(processes_.size()) < stagers) processes_.push_back(start(words_, environment_));

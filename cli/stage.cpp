@@ -124,6 +124,7 @@ StagingService::Options service_options(const StageOptions& options) {
   }
   made.job_memory_bytes = options.job_memory.empty() ? std::min(base::GiB, made.memory_bytes) : bytes(options.job_memory);
   made.drain_threads = options.threads;
+  made.runs_programs = options.programs;
   made.tell = say_line;
   return made;
 }
@@ -230,6 +231,7 @@ void add_stage(CLI::App& app, int& exit_code) {
   verb->add_option("--threads", options->threads, "That write, of each job (default: 1)")->check(CLI::Range(1, 64));
   verb->add_option("--grace", options->grace, "How long jobs may go on when it is told to end (default: 30s)")
       ->check([](const std::string& text) { return base::parse_seconds(text) ? "" : "'" + text + "' is no duration like 30s"; });
+  verb->add_flag("--programs", options->programs, "Start what jobs ask for with analyse_with and trigger_run, as this user");
   verb->add_flag("--once", options->once, "End when the first job is over");
   auto* json = status->add_flag("--json", options->json, "Print JSON");
   status->add_flag("--watch", options->watch, "Print it again every 2 s")->excludes(json);

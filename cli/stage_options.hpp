@@ -16,6 +16,7 @@ struct StageOptions {
   int threads = 1;
   std::string grace = "30s";
   bool once = false;
+  bool programs = false;                          // of jobs are started
   // -- of status
   bool json = false, watch = false;
 };

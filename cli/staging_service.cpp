@@ -233,10 +233,11 @@ void StagingService::run_connected(Job& job, Ended& ended) {
                                                 .not_waited_for = job.gone});
   auto left = std::exchange(job.left, std::nullopt);
   if (left) ended.left_pool = left->name();   // if it cannot go on
-  auto staged = left ? std::make_unique<service::StagedJob>(std::move(*left), options_.directories, std::move(messages))
+  auto staged = left ? std::make_unique<service::StagedJob>(std::move(*left), options_.directories, options_.runs_programs,
+                                                                   std::move(messages))
                      : std::make_unique<service::StagedJob>(
                            service::StagedJob::Options{session, job.asked.label, job.plan, options_.directories, place, job.asked.keeps,
-                                                       !job.taken_door.empty()},
+                                                       !job.taken_door.empty(), options_.runs_programs},
                            std::move(messages));
   service::StagedJob& running = *staged;
   {

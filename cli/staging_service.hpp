@@ -42,6 +42,7 @@ class StagingService {
     Bytes memory_bytes = 0;                 // of the pools of all jobs
     Bytes job_memory_bytes = 0;             // of one, at most; the smallest is smallest_job_memory
     int drain_threads = 1;                  // of each job
+    bool runs_programs = false;             // analyses and triggers that jobs ask for
     double begin_seconds = 60;              // after which a join without a begin is forgotten
     double connect_seconds = 30;            // that a job has to connect all of its nodes
     std::function<void(const std::string& line, Tone tone)> tell = [](const std::string&, Tone) {};   // what becomes of jobs. Any thread.

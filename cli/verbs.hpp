@@ -35,6 +35,7 @@ struct WholeNumber : CLI::Validator {
   }
 };
 
+void add_analysis_host(CLI::App& app, int& exit_code);
 void add_calibrate(CLI::App& app, int& exit_code);
 void add_config(CLI::App& app, int& exit_code);
 // ls, cat, extract, pack, map and verify.

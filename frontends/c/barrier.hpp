@@ -37,6 +37,7 @@ struct glean_session {
   MPI_Comm given;   // that the session was made of
   bool has_asked = false;
   std::vector<glean::OutputStatus> outputs;  // as glean_session_outputs has seen them
+  std::vector<glean::Message> messages;      // as glean_poll_messages has got them
   std::string message;
 };
 

@@ -129,6 +129,28 @@ glean_status glean_session_output(glean_session* session, size_t index, glean_ou
   });
 }
 
+glean_status glean_poll_messages(glean_session* session, size_t* count) {
+  return glean::c::call(session, [&] {
+    glean::c::required(count, "count");
+    session->messages = session->session.poll_messages();
+    *count = session->messages.size();
+  });
+}
+
+glean_status glean_polled_message(glean_session* session, size_t index, glean_message* message) {
+  return glean::c::call(session, [&] {
+    if (index >= session->messages.size()) {
+      throw glean::Error(glean::Errc::not_found, "no message has the number " + std::to_string(index));
+    }
+    const glean::Message& seen = session->messages[index];
+    glean::c::fill_sized(message, "message", [&](glean_message& known) {
+      known.text = seen.text.c_str();
+      known.output = seen.output.c_str();
+      known.step = seen.step;
+    });
+  });
+}
+
 const char* glean_session_message(const glean_session* session) {
   return session == nullptr ? "" : session->message.c_str();
 }

@@ -6,6 +6,7 @@ module glean
   use glean_values
   use glean_handles, only: glean_session, glean_output, glean_input, glean_task_file, glean_container, glean_task_input
   use glean_sessions
+  use glean_messages
   use glean_definitions
   use glean_grids
   use glean_meshes

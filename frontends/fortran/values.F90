@@ -101,6 +101,12 @@ module glean_values
     integer(int64) :: steps_ended = 0, steps_staged = 0, steps_written = 0, steps_durable = 0, steps_dropped = 0
   end type glean_output_status
 
+  ! What a trigger, or an analysis of the user's own, tells the program. The members are those of C.
+  type :: glean_message
+    character(len=:), allocatable :: text, output
+    integer(int64) :: step = 0
+  end type glean_message
+
   ! Characters of a dimension's name. NetCDF has no longer ones; what is longer is cut.
   integer, parameter :: GLEAN_NAME_LENGTH = 256
 

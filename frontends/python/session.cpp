@@ -44,6 +44,15 @@ nb::list statuses(SessionHandle& self) {
   return all;
 }
 
+// In the order of the fields of glean.Message.
+nb::list messages(SessionHandle& self) {
+  nb::list all;
+  for (const Message& each : self.call([](Session& session) { return session.poll_messages(); })) {
+    all.append(nb::make_tuple(each.text, each.output, each.step));
+  }
+  return all;
+}
+
 // In the order of the fields of glean.Statistics.
 nb::tuple statistics(SessionHandle& self) {
   const Statistics seen = self.call([](Session& session) { return session.statistics(); });
@@ -65,6 +74,7 @@ void bind_session(nb::module_& module) {
       .def("is_writer", [](SessionHandle& self) { return self.call([](Session& session) { return session.is_writer(); }); })
       .def("application_comm", application_comm)
       .def("outputs", statuses)
+      .def("poll_messages", messages)
       .def("statistics", statistics)
       .def("wait",
            [](SessionHandle& self, int level, double seconds) {

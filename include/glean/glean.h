@@ -174,6 +174,14 @@ typedef struct glean_output_status {
   uint64_t steps_dropped;   /* begun by this rank, and left out because the pool was full */
 } glean_output_status;
 
+/* What a trigger, or an analysis of the user's own, tells the program (docs/analysis.md). */
+typedef struct glean_message {
+  size_t size;              /* sizeof(glean_message), set by the caller */
+  const char *text;
+  const char *output;       /* as the program named it */
+  uint64_t step;
+} glean_message;
+
 /* --- library --------------------------------------------------------------------------------- */
 
 /* "1.2.3"; never freed. Local. */
@@ -223,6 +231,14 @@ GLEAN_CHECKED glean_status glean_session_outputs(glean_session *session, size_t 
 /* Fills as much of `status` as its size says with output `index` of those that glean_session_outputs has looked
  * at. The texts live until it looks again. GLEAN_NOT_FOUND when there are not so many. Local. */
 GLEAN_CHECKED glean_status glean_session_output(glean_session *session, size_t index, glean_output_status *status);
+
+/* What has been told since this rank asked last, in that order: of what the drain of its node has seen, so other nodes may hear something
+ * else. None in the modes that have no drain on the node, nor from stagers. `count`: how many there are for glean_polled_message. Local. */
+GLEAN_CHECKED glean_status glean_poll_messages(glean_session *session, size_t *count);
+
+/* Fills as much of `message` as its size says with message `index` of those. The texts live until it asks again. GLEAN_NOT_FOUND when there
+ * are not so many. Local. */
+GLEAN_CHECKED glean_status glean_polled_message(glean_session *session, size_t index, glean_message *message);
 
 /* What the last failed call with this session said; "" when there was none. Valid until the next call with
  * this handle. Local. */

@@ -152,6 +152,13 @@ struct OutputStatus {
   std::uint64_t steps_dropped = 0;  // begun by this rank, and left out because the pool was full; not in the counts above
 };
 
+// What a trigger, or an analysis of the user's own, tells the program (docs/analysis.md).
+struct Message {
+  std::string text;
+  std::string output;               // as the program named it
+  std::uint64_t step = 0;
+};
+
 class Output {
  public:
   Output(Output&&) noexcept;
@@ -323,6 +330,10 @@ class Session {
   // that failed before others), then those that are not. As this rank sees it now: of a failure it may know before
   // others do. Also after close(). Local.
   [[nodiscard]] std::vector<OutputStatus> outputs() const;
+
+  // What has been told since this rank asked last, in that order: of what the drain of its node has seen, so other nodes may hear something
+  // else. None in the modes that have no drain on the node, nor from stagers. Local.
+  [[nodiscard]] std::vector<Message> poll_messages();
 
   // Waits until everything put so far into any output is at `level`. Collective, blocks.
   void wait(Level level, double seconds = -1);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -93,6 +94,48 @@ VariableResult VariableResult::decode(base::Decoder& in) {
   return result;
 }
 
+// --- what a program has found
+
+void ProgramResult::add(const std::string& name, std::uint64_t node, const Value& value) {
+  values.insert_or_assign({name, value.join == Join::none ? node : all_nodes}, value);
+}
+
+void ProgramResult::merge(const ProgramResult& other) {
+  for (const auto& [key, theirs] : other.values) {
+    const auto [there, is_new] = values.try_emplace(key, theirs);
+    if (is_new) continue;
+    Value& mine = there->second;
+    if (mine.join == Join::sum) mine.value += theirs.value;
+    else if (std::isnan(theirs.value)) mine.value = theirs.value;   // is told, not lost
+    else if (mine.join == Join::least) mine.value = std::min(theirs.value, mine.value);
+    else if (mine.join == Join::greatest) mine.value = std::max(theirs.value, mine.value);
+  }
+  if (left_out.empty()) left_out = other.left_out;
+}
+
+void ProgramResult::encode(base::Encoder& out) const {
+  out.text(left_out);
+  out.number(values.size());
+  for (const auto& [key, value] : values) {
+    out.text(key.first);
+    out.number(key.second);
+    out.byte(static_cast<std::uint8_t>(value.join));
+    out.real(value.value);
+  }
+}
+
+ProgramResult ProgramResult::decode(base::Decoder& in) {
+  ProgramResult result;
+  result.left_out = in.text();
+  for (std::size_t values = in.count(25, "numbers"); values > 0; --values) {
+    std::string name = in.text();
+    const std::uint64_t node = in.number();
+    const auto join = in.choice<Join>(4, "way to join numbers");
+    result.values[{std::move(name), node}] = {join, in.real()};
+  }
+  return result;
+}
+
 // --- an output
 
 void OutputResults::add(std::uint64_t step, StepResult result) {
@@ -101,6 +144,10 @@ void OutputResults::add(std::uint64_t step, StepResult result) {
   for (auto& [name, variable] : result.variables) {
     const auto [known, is_first] = there->second.variables.try_emplace(name, variable);
     if (!is_first) known->second.merge(variable);
+  }
+  for (const auto& [name, program] : result.programs) {
+    const auto [known, is_first] = there->second.programs.try_emplace(name, program);
+    if (!is_first) known->second.merge(program);
   }
   if (there->second.left_out.empty()) there->second.left_out = std::move(result.left_out);
 }
@@ -117,6 +164,10 @@ base::Bytes OutputResults::bytes() const {
     for (const auto& [name, variable] : result.variables) {
       bytes += sizeof(VariableResult) + name.size();
       if (variable.histogram()) bytes += variable.histogram()->counts().size() * sizeof(std::uint64_t);
+    }
+    for (const auto& [name, program] : result.programs) {
+      bytes += sizeof(ProgramResult) + name.size() + program.left_out.size();
+      for (const auto& [key, value] : program.values) bytes += sizeof key + sizeof value + key.first.size();
     }
   }
   return bytes;
@@ -154,6 +205,19 @@ std::string OutputResults::histogram_table() const {
   return table;
 }
 
+std::string OutputResults::program_table(const std::string& name) const {
+  std::string table = "step,name,node,value\n";
+  for (const auto& [step, result] : steps_) {
+    const auto found = result.programs.find(name);
+    if (found == result.programs.end() || !found->second.left_out.empty()) continue;
+    for (const auto& [key, value] : found->second.values) {
+      const std::string node = key.second == ProgramResult::all_nodes ? std::string() : std::to_string(key.second);
+      table += fmt::format("{},{},{},{}\n", step, quoted(key.first), node, value.value);
+    }
+  }
+  return table;
+}
+
 void OutputResults::encode(base::Encoder& out) const {
   out.text(lost_);
   out.number(steps_.size());
@@ -165,6 +229,11 @@ void OutputResults::encode(base::Encoder& out) const {
       out.text(name);
       variable.encode(out);
     }
+    out.number(result.programs.size());
+    for (const auto& [name, program] : result.programs) {
+      out.text(name);
+      program.encode(out);
+    }
   }
 }
 
@@ -172,13 +241,17 @@ OutputResults OutputResults::decode(std::span<const std::byte> bytes) {
   base::Decoder in(bytes, "what another node has found out of an output");
   OutputResults results;
   results.lost_ = in.text();
-  for (std::size_t steps = in.count(24, "steps"); steps > 0; --steps) {
+  for (std::size_t steps = in.count(32, "steps"); steps > 0; --steps) {
     const std::uint64_t step = in.number();
     StepResult& result = results.steps_[step];
     result.left_out = in.text();
     for (std::size_t variables = in.count(8, "variables"); variables > 0; --variables) {
       std::string name = in.text();
       result.variables.insert_or_assign(std::move(name), VariableResult::decode(in));
+    }
+    for (std::size_t programs = in.count(24, "programs"); programs > 0; --programs) {
+      std::string name = in.text();
+      result.programs.insert_or_assign(std::move(name), ProgramResult::decode(in));
     }
   }
   in.expect_end();

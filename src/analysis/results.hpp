@@ -53,9 +53,32 @@ class VariableResult {
   std::optional<Histogram> histogram_;
 };
 
+// What a program of the user's has found out of a step: numbers with names.
+struct ProgramResult {
+  // How those of several nodes become one. none: they do not.
+  enum class Join : std::uint8_t { none, sum, least, greatest };
+  struct Value {
+    Join join = Join::none;
+    double value = 0;
+    friend bool operator==(const Value&, const Value&) = default;
+  };
+  static constexpr std::uint64_t all_nodes = ~std::uint64_t{0};
+  std::map<std::pair<std::string, std::uint64_t>, Value> values{};   // by name and node
+  std::string left_out{};   // why a node's part of the step was not looked at; empty: all of it was
+
+  // A number that a node has found. One of its name that is there is replaced.
+  void add(const std::string& name, std::uint64_t node, const Value& value);
+  void merge(const ProgramResult& other);
+  void encode(base::Encoder& out) const;
+  // Throws io when the bytes are not what encode() made.
+  [[nodiscard]] static ProgramResult decode(base::Decoder& in);
+  friend bool operator==(const ProgramResult&, const ProgramResult&) = default;
+};
+
 struct StepResult {
-  std::map<std::string, VariableResult> variables;
-  std::string left_out;   // why nothing was found out of it, or not all; empty: all was
+  std::map<std::string, VariableResult> variables{};
+  std::string left_out{};   // why nothing was found out of it, or not all; empty: all was
+  std::map<std::string, ProgramResult> programs{};   // by the names of their tables
   friend bool operator==(const StepResult&, const StepResult&) = default;
 };
 
@@ -76,6 +99,8 @@ class OutputResults {
   // found out there is none.
   [[nodiscard]] std::string statistics_table() const;
   [[nodiscard]] std::string histogram_table() const;
+  // The same of a program: a line for each number of each step, and for each node where they are not joined.
+  [[nodiscard]] std::string program_table(const std::string& name) const;
 
   void encode(base::Encoder& out) const;
   // Throws io when the bytes are not what encode() made.

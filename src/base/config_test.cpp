@@ -316,6 +316,16 @@ TEST_F(Config, FilesThatCannotBeGatheredAreRefused) {
   EXPECT_NE(text.find(":5: a rule with into has nothing else"), std::string::npos) << text;
 }
 
+TEST_F(Config, ProgramsOfTheSameNameAndConditionsThatAreNoneAreRefused) {
+  write_file("analyse_with = ['a/mine.py', 'libmine.so']\ntrigger = 'dens > 0'\nanalyse_wait = '2h'\nanalyse_memory = '1KiB'\n");
+
+  const std::string text = refusal();
+
+  for (const char* key : {":1: analyse_with =", ":2: trigger =", ":3: analyse_wait =", ":4: analyse_memory ="}) {
+    EXPECT_NE(text.find(key), std::string::npos) << text;
+  }
+}
+
 TEST_F(Config, ARuleThatIsNoListOfTablesIsRefused) {
   write_file("rule = 3\n");
 

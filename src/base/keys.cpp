@@ -9,7 +9,9 @@
 #include <charconv>
 #include <cctype>
 #include <utility>
+#include <vector>
 
+#include "base/program_keys.hpp"
 #include "base/units.hpp"
 
 namespace glean::base {
@@ -416,11 +418,19 @@ constexpr auto table = std::to_array<Key>({
 
 }  // namespace
 
-std::span<const Key> key_table() { return table; }
+std::span<const Key> key_table() {
+  static const auto* all = [] {   // never destroyed: what ends late reads settings too
+    auto* keys = new std::vector<Key>(table.begin(), table.end());
+    keys->insert(keys->end(), program_key_table().begin(), program_key_table().end());
+    return keys;
+  }();
+  return *all;
+}
 
 const Key* find_key(std::string_view name) {
-  const auto found = std::find_if(table.begin(), table.end(), [&](const Key& key) { return key.name == name; });
-  return found == table.end() ? nullptr : &*found;
+  const auto keys = key_table();
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.name == name; });
+  return found == keys.end() ? nullptr : &*found;
 }
 
 std::string environment_name(std::string_view key) {

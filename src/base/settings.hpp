@@ -52,10 +52,33 @@ struct CopySettings {
 
 // What is found out of each step of an output while it moves; it can differ between files too.
 enum class Reduction : std::uint8_t { statistics, histogram };
+// The user's own analyses: programs that look at each step (docs/analysis.md).
+struct ProgramSettings {
+  std::vector<std::string> files;            // .py and .so
+  std::string python = "python3";            // what runs the .py
+  Bytes budget_bytes = 0;                    // of the pool, that waits for each; 0: an eighth
+  double wait_seconds = 0;                   // of the drain for one whose budget is used up
+  double deadline_seconds = 60;              // for a step
+  Bytes memory_bytes = GiB;                  // of its process; 0: unlimited
+  int restarts = 3;
+  friend bool operator==(const ProgramSettings&, const ProgramSettings&) = default;
+};
+// What is done when a condition on a step holds (base/condition.hpp).
+struct TriggerSettings {
+  std::string condition;   // empty: there is none
+  std::string run;         // a command
+  std::string mark;        // a file with a line
+  std::string tell;        // a message to the program
+  friend bool operator==(const TriggerSettings&, const TriggerSettings&) = default;
+};
+// "dir/libmine.so" and "mine.py" are "mine".
+[[nodiscard]] std::string name_of_program(std::string_view file);
 struct AnalysisSettings {
   std::vector<Reduction> reductions;
   std::vector<std::string> variables;        // empty: all that have numbers
   int bins = 64;                             // of a histogram, at most
+  ProgramSettings programs{};                // keys `analyse_with` and the rest of base/program_keys.hpp
+  TriggerSettings trigger{};
   friend bool operator==(const AnalysisSettings&, const AnalysisSettings&) = default;
 };
 

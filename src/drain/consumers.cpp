@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "drain/node_share.hpp"
@@ -27,6 +28,9 @@ std::optional<store::Meaning> meaning_of(const DrainedOutput& output) {
   }
   return std::nullopt;
 }
+
+constexpr double asked_seconds = 1;   // a rank that waits for room asks more often
+constexpr char lacks_budget_words[] = "it does not fit into what may wait in the pool";
 
 struct Elements { std::uint64_t first = 0, count = 0; };
 
@@ -112,6 +116,7 @@ void Consumers::release(Id consumer, std::uint64_t number) {
   if (found == consumers_.end()) return;
   const auto held = found->second.held.extract(number);
   if (held) unpin(found->second, held.mapped().chunks);
+  found->second.waited_since_ns = 0;   // it goes on
 }
 
 Consumers::Figures Consumers::figures(Id consumer) const {
@@ -201,8 +206,9 @@ void Consumers::complete(const DrainedOutput& output, std::uint64_t step) {
     if (collected.fate == Fate::lacks_budget) ++consumer.figures.skipped_for_budget;
     if (collected.fate == Fate::is_not_in_memory) ++consumer.figures.skipped_not_in_memory;
     if (collected.fate != Fate::is_collected && !consumer.terms.tells_left_out) continue;
-    CompleteStep complete{next_number_++, output.key, output.description.display_path, definitions, step, {}};
-    if (collected.fate == Fate::lacks_budget) complete.left_out = "it does not fit into what may wait in the pool";
+    CompleteStep complete{next_number_++, output.key, output.description.display_path, output.description.names.final_path,
+                          definitions, step, {}};
+    if (collected.fate == Fate::lacks_budget) complete.left_out = lacks_budget_words;
     if (collected.fate == Fate::is_not_in_memory) complete.left_out = "a part of it was not in memory any more";
     std::stable_sort(collected.pieces.begin(), collected.pieces.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [stamp, piece] : collected.pieces) {
@@ -262,10 +268,15 @@ void Consumers::ended(const DrainedOutput& output) {
   }
 }
 
-void Consumers::drop_dead() {
+void Consumers::make_room() {
   const std::lock_guard lock(mutex_);
+  const std::uint64_t now = base::now_ns();
   for (auto& [id, consumer] : consumers_) {
     if (is_dead(consumer)) let_go(consumer);
+    if (consumer.figures.pinned_bytes <= consumer.terms.budget) continue;
+    const bool have_waited = base::seconds(now - std::exchange(consumer.asked_ns, now)) < asked_seconds;
+    if (!have_waited || consumer.waited_since_ns == 0) consumer.waited_since_ns = now;
+    else if (base::seconds(now - consumer.waited_since_ns) > consumer.terms.wait_seconds) let_go_of_waiting(consumer);
   }
   is_complete_.notify_all();
 }
@@ -285,7 +296,7 @@ bool Consumers::pin(Consumer& consumer, std::uint32_t chunk) {
     return true;
   }
   const Bytes bytes = pool_.header().chunk_bytes;
-  if (consumer.figures.pinned_bytes + bytes > consumer.terms.budget) return false;
+  if (consumer.figures.pinned_bytes + bytes > consumer.terms.budget && consumer.terms.wait_seconds <= 0) return false;
   pool_.add_reference(chunk);
   consumer.pins.emplace(chunk, 1);
   consumer.figures.pinned_bytes += bytes;
@@ -309,6 +320,25 @@ void Consumers::give_up(Consumer& consumer, Collected& collected, Fate fate) {
   unpin(consumer, std::exchange(collected.chunks, {}));
   collected.pieces.clear();
   collected.fate = fate;
+}
+
+// What it looks at just now stays. Of the others it is told that there was no room for them.
+void Consumers::let_go_of_waiting(Consumer& consumer) {
+  for (CompleteStep& step : consumer.waiting) {
+    if (!step.left_out.empty()) continue;
+    step.left_out = lacks_budget_words;
+    step.pieces.clear();
+    unpin(consumer, std::exchange(consumer.held[step.number].chunks, {}));
+    ++consumer.figures.skipped_for_budget;
+  }
+  for (auto& [key, collected] : consumer.collecting) {
+    if (collected.fate == Fate::is_collected) give_up(consumer, collected, Fate::lacks_budget);
+  }
+  if (!consumer.terms.tells_left_out) {
+    for (const CompleteStep& step : consumer.waiting) consumer.held.erase(step.number);
+    consumer.waiting.clear();
+  }
+  consumer.waited_since_ns = 0;
 }
 
 void Consumers::let_go(Consumer& consumer) {

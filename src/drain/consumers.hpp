@@ -5,7 +5,7 @@
 // A consumer reads the pool and nothing else, in this process or in one of its own that maps the pool for reading. Until it releases a
 // step, or dies, the chunks with the step's bytes are pinned: each has one more reference, so that the drain may write and forget the
 // records meanwhile. Pins are bounded by the consumer's budget. A step that does not fit, or of which a part is not in memory (spilled,
-// written by the rank itself, or written by a drain before this one), is skipped as a whole.
+// written by the rank itself, or written by a drain before this one), is skipped as a whole, if the drain does not wait for the consumer.
 //
 // A consumer sees what ranks of this node have put; on a node without ranks what has come from others, and each element on one node only.
 // Of a raw output the one step is closing it, and its pieces are in the order in which they take effect. It sees outputs that are opened
@@ -50,6 +50,7 @@ struct CompleteStep {
   std::uint64_t number = 0;   // for release()
   pool::OutputKey output;
   std::string path;           // as the program has named the output
+  std::string file;           // that it becomes
   std::shared_ptr<const mesh::Definitions> definitions;   // null: of a raw output of which nothing is known
   std::uint64_t step = 0;
   std::vector<StepPiece> pieces;
@@ -64,6 +65,8 @@ class Consumers {
     int process = 0;       // that consumes, whose death ends it; 0: this one
     std::function<bool(const DrainedOutput&)> wants{};   // of which outputs it gets the steps; none: of all
     bool tells_left_out = false;   // it gets steps that are skipped, without their pieces
+    // Beyond its budget steps are kept all the same, until ranks have waited for room for so long and it has released none.
+    double wait_seconds = 0;
   };
   struct Figures {
     std::uint64_t steps = 0;                       // that it was given
@@ -97,8 +100,9 @@ class Consumers {
   void complete(const DrainedOutput& output, std::uint64_t step);
   // Its steps that are not complete will not be.
   void ended(const DrainedOutput& output);
-  // Those of processes that have died give back what they have pinned. Ranks wait for room.
-  void drop_dead();
+  // Those of processes that have died give back what they have pinned, and those that have been waited for what they have not begun to look
+  // at. Ranks wait for room.
+  void make_room();
 
  private:
   using StepKey = std::pair<pool::OutputKey, std::uint64_t>;
@@ -121,6 +125,8 @@ class Consumers {
     std::map<std::uint64_t, Held> held;                         // by the number of a step
     std::map<std::uint32_t, std::uint32_t> pins;                // by chunk: how often
     Figures figures;
+    // Ranks wait for room, while it has more than its budget: since when, 0: they do not; when they have last asked.
+    std::uint64_t waited_since_ns = 0, asked_ns = 0;
   };
 
   [[nodiscard]] StepPiece piece_of(const DrainedOutput& output, const TakenRecord& taken) const;
@@ -132,6 +138,7 @@ class Consumers {
   void unpin(Consumer& consumer, const std::vector<std::uint32_t>& chunks);
   void give_up(Consumer& consumer, Collected& collected, Fate fate);
   void let_go(Consumer& consumer);   // of everything
+  void let_go_of_waiting(Consumer& consumer);
 
   pool::Pool& pool_;
   mutable std::mutex mutex_;

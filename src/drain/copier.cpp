@@ -45,12 +45,6 @@ std::string& program_of_session() {
   return *program;
 }
 
-std::string program() {
-  if (std::string own = own_program(); !own.empty()) return own;
-  const std::lock_guard lock(program_mutex);
-  return program_of_session();
-}
-
 // The file was made since then, by the clock of the file system.
 bool is_new(const std::string& path, timespec since) {
   struct stat status {};
@@ -180,6 +174,12 @@ std::string failure_of(Command& command, const std::string& path, timespec begin
 void Copier::set_program(std::string program) {
   const std::lock_guard lock(program_mutex);
   program_of_session() = std::move(program);
+}
+
+std::string Copier::program() {
+  if (std::string own = own_program(); !own.empty()) return own;
+  const std::lock_guard lock(program_mutex);
+  return program_of_session();
 }
 
 bool Copier::give(const Job& job, const store::Copies& copies, const store::FileNames& names) {

@@ -33,6 +33,8 @@ class Copier {
 
   // The program `glean`, for all copiers of this process, where this process is not itself that. What a pool says is never started.
   static void set_program(std::string program);
+  // That; empty where it is not known.
+  [[nodiscard]] static std::string program();
   // `names`: where the complete file is and will be. `done` is called of it once. False: it was stopped. Any thread; does not wait.
   [[nodiscard]] bool give(const Job& job, const store::Copies& copies, const store::FileNames& names);
   // Ends the command that runs. `done` is called of all that was given, and nothing more can be made. Blocks.

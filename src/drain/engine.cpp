@@ -323,7 +323,7 @@ void Engine::relieve_if_full() {
     kept_in_the_way_since_ns_ = 0;
     return;
   }
-  consumers_.drop_dead();
+  consumers_.make_room();
   // Whole windows first; when there are none, and none on their way, whatever can be written.
   for (const auto relief : {Relief::full_windows, Relief::everything}) {
     if (!jobs_.empty() || (relief == Relief::everything && windows_in_flight_ != 0)) return;

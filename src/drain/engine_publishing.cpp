@@ -188,6 +188,10 @@ void Engine::publish_tables(const Job& job) {
   const analysis::OutputResults results = analyst_.results(about.key);
   for (const auto& [step, result] : results.steps()) {
     if (!result.left_out.empty()) base::log(base::LogLevel::warning, "'{}': step {} is not analysed: {}", path, step, result.left_out);
+    for (const auto& [name, program] : result.programs) {
+      if (program.left_out.empty()) continue;
+      base::log(base::LogLevel::warning, "'{}': step {} is not analysed by '{}': {}", path, step, name, program.left_out);
+    }
   }
   const bool has_any = results.lost().empty() && !results.steps().empty();
   if (!has_any) {
@@ -205,6 +209,9 @@ void Engine::publish_tables(const Job& job) {
   };
   publish(request.statistics, "statistics", [&] { return results.statistics_table(); });
   publish(request.histogram, "histogram", [&] { return results.histogram_table(); });
+  for (const analysis::Program& each : request.programs) {
+    publish(true, each.name().c_str(), [&] { return results.program_table(each.name()); });
+  }
 }
 
 void Engine::have_copies(Job job, std::vector<CopyTrace> made) {

@@ -17,6 +17,7 @@
 #include "base/error.hpp"
 #include "pool/futex.hpp"
 #include "pool/huge_pages.hpp"
+#include "pool/message_log.hpp"
 #include "pool/name_log.hpp"
 #include "pool/spill.hpp"
 
@@ -228,6 +229,7 @@ void Pool::remove() noexcept {
   if (base_ != nullptr) remove_spill_files(*this);
   shm_unlink(name_.c_str());
   NameLog::remove(name_);
+  remove_messages(name_);
 }
 
 int Pool::process_using(const std::string& name) {

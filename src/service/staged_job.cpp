@@ -35,7 +35,7 @@ StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages
     if (!pool_.claim_drain()) {
       throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
     }
-    begin(options.plan, options.directories, std::move(messages));
+    begin(options.plan, options.directories, options.runs_programs, std::move(messages));
     if (options.is_anew) node_->exchange().begin_anew();
   } catch (...) {
     pool_.remove();
@@ -43,13 +43,14 @@ StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages
   }
 }
 
-StagedJob::StagedJob(pool::Pool left, const std::vector<std::string>& directories, std::unique_ptr<transport::Messages> messages)
+StagedJob::StagedJob(pool::Pool left, const std::vector<std::string>& directories, bool runs_programs,
+                     std::unique_ptr<transport::Messages> messages)
     : pool_(std::move(left)) {
   try {
     pool_.fault_in(0, 1);
     take_place(pool_);
     const std::set<int> left_clients = nodes::Exchange::clients_that_have_left(pool_);
-    begin(pool_.plan(), directories, std::move(messages));
+    begin(pool_.plan(), directories, runs_programs, std::move(messages));
     node_->exchange().do_without(left_clients);
     node_->exchange().go_on();
   } catch (...) {
@@ -58,10 +59,11 @@ StagedJob::StagedJob(pool::Pool left, const std::vector<std::string>& directorie
   }
 }
 
-void StagedJob::begin(const plan::NodePlan& plan, const std::vector<std::string>& directories,
+void StagedJob::begin(const plan::NodePlan& plan, const std::vector<std::string>& directories, bool runs_programs,
                       std::unique_ptr<transport::Messages> messages) {
   engine_ = std::make_unique<drain::Engine>(pool_, plan, calls_);
-  outputs_ = std::make_unique<StagedOutputs>(pool_, *engine_, directories);
+  outputs_ = std::make_unique<StagedOutputs>(pool_, *engine_, directories, nullptr,
+                                            runs_programs ? StagedOutputs::Programs::any : StagedOutputs::Programs::none);
   node_ = std::make_unique<Node>(pool_, *engine_, std::move(messages));
   node_->exchange().serve(*outputs_);
 }

@@ -30,11 +30,13 @@ class StagedJob {
     StagerPlace place;
     bool keeps = false;                     // the nodes of the job: what is not on the storage
     bool is_anew = false;                   // in the place of a stager that is lost, with its pool
+    bool runs_programs = false;             // analyses and triggers of the job
   };
   // Makes the pool. The messages are connected: their tree has the stagers, and this one's place in it. Throws base::Error.
   StagedJob(const Options& options, std::unique_ptr<transport::Messages> messages);
   // Goes on where a process has ended that had this pool (service/stager_place.hpp).
-  StagedJob(pool::Pool left, const std::vector<std::string>& directories, std::unique_ptr<transport::Messages> messages);
+  StagedJob(pool::Pool left, const std::vector<std::string>& directories, bool runs_programs,
+            std::unique_ptr<transport::Messages> messages);
   ~StagedJob();
   StagedJob(const StagedJob&) = delete;
   StagedJob& operator=(const StagedJob&) = delete;
@@ -60,7 +62,8 @@ class StagedJob {
   [[nodiscard]] std::vector<std::string> draining_paths() const;
 
  private:
-  void begin(const plan::NodePlan& plan, const std::vector<std::string>& directories, std::unique_ptr<transport::Messages> messages);
+  void begin(const plan::NodePlan& plan, const std::vector<std::string>& directories, bool runs_programs,
+             std::unique_ptr<transport::Messages> messages);
   [[nodiscard]] std::string what_is_kept() const;
 
   pool::Pool pool_;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "drain/checksums.hpp"
 #include "pool/description.hpp"
 #include "pool/published.hpp"
@@ -28,8 +29,20 @@ std::optional<pool::OutputKey> StagedOutputs::claim_slot() {
   return claimed;
 }
 
+// A client may write below the directories of this stager; to run something here is more than that.
+void StagedOutputs::leave_out_programs(store::OutputDescription& description) const {
+  analysis::Request& asked = description.analysis;
+  const bool would_start = !asked.programs.empty() || !asked.trigger.run.empty() || !asked.trigger.mark.empty();
+  if (programs_ == Programs::any || !would_start || description.is_bytes) return;
+  base::log(base::LogLevel::warning, "'{}': its analyses and triggers are left out: this stager starts no programs of jobs; "
+            "`glean stage --programs` does", description.display_path);
+  asked.programs.clear();
+  asked.trigger = {};
+}
+
 std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder& recorder) {
   auto description = store::OutputDescription::decode(asked.description);
+  leave_out_programs(description);
   std::optional<base::Error> refused;   // the first stager has it open, so the others do not throw
   if (description.is_bytes) {   // a client has made it, and publishes it
     try {

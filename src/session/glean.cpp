@@ -8,11 +8,14 @@
 #include <cmath>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/log.hpp"
 #include "drain/checksums.hpp"
+#include "pool/message_log.hpp"
 #include "session/agreement.hpp"
 #include "session/formats.hpp"
 #include "session/input.hpp"
@@ -268,6 +271,14 @@ class Session::Impl {
                                                  std::move(backend), std::move(precision)));
   }
 
+  std::vector<Message> poll_messages() {
+    if (!core_->has_pool()) return {};
+    if (!messages_) messages_.emplace(core_->pool().name());
+    std::vector<Message> messages;
+    for (pool::Message& each : messages_->poll()) messages.push_back({std::move(each.text), std::move(each.output), each.step});
+    return messages;
+  }
+
   void wait(Level level, double seconds) {
     session::check_wait(level, seconds);
     core_->require_usable("wait");
@@ -328,6 +339,7 @@ class Session::Impl {
   }
 
   std::shared_ptr<session::Core> core_;
+  std::optional<pool::MessageReader> messages_;   // from the first question on
   session::Containers containers_;
   int exceptions_ = std::uncaught_exceptions();
 };
@@ -385,6 +397,10 @@ ContainerInput Session::open_container(std::string_view path) {
 
 std::vector<OutputStatus> Session::outputs() const {
   return session_call(impl_.get(), [](Impl& impl) { return session::list_outputs(impl.core()); });
+}
+
+std::vector<Message> Session::poll_messages() {
+  return session_call(impl_.get(), [](Impl& impl) { return impl.poll_messages(); });
 }
 
 void Session::wait(Level level, double seconds) {

@@ -138,6 +138,17 @@ static void a_question_that_is_refused_harms_nothing(glean_session *session, con
   glean_output_free(out);
 }
 
+static void no_message_comes_without_a_trigger(glean_session *session) {
+  size_t count = 1;
+  glean_message message;
+  memset(&message, 0, sizeof message);
+  message.size = sizeof message;
+  EXPECT(glean_poll_messages(session, &count) == GLEAN_OK && count == 0);
+  EXPECT(glean_polled_message(session, 0, &message) == GLEAN_NOT_FOUND);
+  EXPECT(strstr(glean_session_message(session), "no message") != NULL);
+  EXPECT(glean_poll_messages(session, NULL) == GLEAN_INVALID_ARGUMENT);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -167,6 +178,7 @@ int main(int argc, char **argv) {
   a_definition_is_refused(session, path, what_the_program_refuses, "the field has not converged");
   a_put_is_refused(session, path, what_the_program_refuses, "the field has not converged");
   a_question_that_is_refused_harms_nothing(session, path);
+  no_message_comes_without_a_trigger(session);
   if (glean_session_close(session) != GLEAN_OK) {
     ++failures;
     fprintf(stderr, "rank %d: %s\n", rank, glean_session_message(session));

@@ -15,6 +15,7 @@ program wrong_calls
   call what_is_not_open_is_said()
   call glean_session_open(MPI_COMM_WORLD, session, stat=stat, errmsg=errmsg)
   call ok('open a session')
+  call nothing_is_told_without_a_trigger()
   call outputs_that_cannot_be_opened()
   call definitions_that_cannot_be()
   call shapes_and_ranks_that_do_not_fit()
@@ -33,6 +34,16 @@ contains
     character(len=:), allocatable :: path
     path = trim(directory)//'/wrong_'//name//'.nc'
   end function file
+
+  subroutine nothing_is_told_without_a_trigger()
+    type(glean_message) :: message
+    integer :: count
+    call glean_poll_messages(session, count, stat, errmsg)
+    call ok('ask for messages')
+    call expect(count == 0, 'there is no message')
+    call glean_polled_message(session, 1, message, stat, errmsg)
+    call failed(GLEAN_NOT_FOUND, 'no message', 'a message that is not there')
+  end subroutine nothing_is_told_without_a_trigger
 
   subroutine what_is_not_open_is_said()
     type(glean_session) :: never

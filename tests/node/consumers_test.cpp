@@ -247,7 +247,7 @@ TEST(ConsumersOfSteps, GiveTheirPinsBackWhenTheirProcessIsKilled) {
   EXPECT_NE(node.made.pool.used_bytes(), 0u);
   kill(process, SIGKILL);
   waitpid(process, nullptr, 0);
-  consumers.drop_dead();
+  consumers.make_room();
   EXPECT_TRUE(consumers.figures(id).is_gone);
   EXPECT_FALSE(consumers.next(id, 0));
   EXPECT_EQ(node.made.pool.used_bytes(), 0u);

@@ -41,6 +41,29 @@ class UnmodifiedProgram(unittest.TestCase):
                     counts = [int(line["count"]) for line in csv.DictReader(table) if line["variable"] == "pressure"]
                 self.assertEqual(sum(counts), np.asarray(file["pressure"]).size)
 
+    def test_an_analysis_of_the_users_own_sees_what_is_in_them(self):
+        with tempfile.TemporaryDirectory() as directory:
+            program = pathlib.Path(directory, "mine.py")
+            program.write_text("""
+join = {"pressure": "sum", "values": "sum"}
+def analyse(step):
+    arrays = [piece.array for piece in step["pressure"].pieces]
+    return {"pressure": sum(float(each.astype("f8").sum()) for each in arrays), "values": sum(each.size for each in arrays)}
+""")
+            command = [os.environ["GLEAN"], "run", "--", *os.environ["MPIRUN"].split(), "2", os.environ["S3D_IO"], "--output", "pnetcdf",
+                       "--block", "8,6,5", "--dumps", "2", "--steps", "1", "--directory", directory]
+            done = subprocess.run(command, env={**os.environ, "GLEAN_ANALYSE_WITH": str(program), "GLEAN_ANALYSE_PYTHON": sys.executable},
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            files = sorted(pathlib.Path(directory).glob("*.nc"))
+            self.assertGreaterEqual(len(files), 2, done.stdout)
+            for path in files:
+                with open(f"{path}.mine.csv", newline="") as table:
+                    found = {line["name"]: float(line["value"]) for line in csv.DictReader(table)}
+                values = np.asarray(cdf.File(path)["pressure"], dtype="f8")
+                self.assertEqual(found["values"], values.size)
+                np.testing.assert_allclose(found["pressure"], values.sum(), rtol=1e-12)
+
 
 if __name__ == "__main__":
     unittest.main()

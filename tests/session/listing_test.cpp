@@ -23,6 +23,26 @@ class Listing : public Ranks {
   }
 };
 
+TEST_F(Listing, TellsEachRankOfItsNodeWhatATriggerHasToSay) {
+  Session session(MPI_COMM_WORLD, with({{"trigger", "record.values > 0"}, {"trigger_tell", "look"}}));
+  EXPECT_TRUE(session.poll_messages().empty());
+  Simple file(session, path("a.nc"));
+  file.out.end_definitions();
+  file.whole_step(1);
+  file.whole_step(2);
+  file.out.close();
+  session.wait(Level::durable);
+
+  const std::vector<Message> messages = session.poll_messages();
+
+  ASSERT_EQ(messages.size(), 2U);
+  EXPECT_EQ(messages[1].text, "look");
+  EXPECT_EQ(messages[1].output, path("a.nc"));
+  EXPECT_EQ(messages[1].step, 1U);
+  EXPECT_TRUE(session.poll_messages().empty());
+  session.close();
+}
+
 TEST_F(Listing, FollowsAnOutputToItsEnd) {
   Session session(MPI_COMM_WORLD, with({}));
   Simple file(session, path("a.nc"));

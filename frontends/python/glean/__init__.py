@@ -19,13 +19,14 @@ from ._glean import lagrange_hexahedron_point, version
 from ._grids import AmrGrid, CellType, CurvilinearGrid, RectilinearGrid, UniformGrid, UnstructuredMesh
 from ._input import Input, InputVariable
 from ._output import Attributes, Dimension, Grid, Output, Step, Variable
-from ._session import OutputStatus, Session, Statistics
+from ._session import Message, OutputStatus, Session, Statistics
 from ._values import Box, Centring, Existing, Format, Level, OutputState, Reading
 
 __version__ = version()
 
 __all__ = ["AmrGrid", "Attributes", "Box", "CellType", "Centring", "ContainerFile", "ContainerInput", "ContainerTask", "CurvilinearGrid",
            "Dimension", "Error", "Existing", "Exists", "Format", "Grid", "Input", "InputVariable", "InvalidArgument", "InvalidConfig",
-           "InvalidIndex", "InvalidState", "Io", "Level", "NoSpace", "NotFound", "OutOfRange", "Output", "OutputState", "OutputStatus",
-           "Overlap", "Permission", "Reading", "RectilinearGrid", "Session", "Statistics", "Step", "TaskFile", "TaskInput", "Timeout",
+           "InvalidIndex", "InvalidState", "Io", "Level", "Message", "NoSpace", "NotFound", "OutOfRange", "Output", "OutputState",
+           "OutputStatus", "Overlap", "Permission", "Reading", "RectilinearGrid", "Session", "Statistics", "Step", "TaskFile", "TaskInput",
+           "Timeout",
            "UniformGrid", "UnstructuredMesh", "Unsupported", "Variable", "lagrange_hexahedron_point", "open_container", "version"]

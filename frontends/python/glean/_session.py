@@ -35,6 +35,14 @@ class Statistics(NamedTuple):
     synchronous_bytes: int          # written by this rank itself
 
 
+class Message(NamedTuple):
+    """What a trigger, or an analysis of the user's own, tells the program."""
+
+    text: str
+    output: str              # as the program named it
+    step: int
+
+
 class OutputStatus(NamedTuple):
     """What has become of an output."""
 
@@ -127,6 +135,11 @@ class Session:
         """The outputs whose definitions have ended, oldest first, as this rank sees them now. Also after close(). Local."""
         states = get_args(OutputState)
         return [OutputStatus(path, states[state], *rest) for path, state, *rest in self._handle.outputs()]
+
+    def poll_messages(self) -> list[Message]:
+        """What has been told since this rank asked last, in that order: of what the drain of its node has seen, so other nodes may hear
+        something else. None in the modes that have no drain on the node, nor from stagers. Local."""
+        return [Message(*message) for message in self._handle.poll_messages()]
 
     def statistics(self) -> Statistics:
         """What this rank has seen since the session began. Also after close(). Local."""
