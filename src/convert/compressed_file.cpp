@@ -38,6 +38,9 @@ Handle space_of(const mesh::Shape& shape) {
 
 }   // namespace
 
+// What it could not write, as on a full disk, HDF5 1.10 would try again at the end of the process, and crash. Before any other call of it.
+CompressedFile::WithoutExit::WithoutExit() { H5dont_atexit(); }
+
 CompressedFile::CompressedFile(const std::string& path, const mesh::Definitions& definitions, std::uint64_t /*records*/, int deflate)
     : definitions_(definitions), deflate_(deflate), file_(create_file(path)) {}
 
@@ -52,10 +55,11 @@ mesh::Shape CompressedFile::of_kept(const mesh::Shape& all) const {
 void CompressedFile::begin(std::size_t variable, const mesh::Shape& shape, const std::vector<bool>& kept, bool one_record,
                            double tolerance) {
   kept_ = kept;
-  create(variable, of_kept(shape), of_kept(window_shape(shape, window_elements(), one_record)), tolerance);
+  create(variable, of_kept(shape), of_kept(window_shape(shape, window_elements(), one_record)), true, tolerance);
 }
 
-void CompressedFile::create(std::size_t variable, const mesh::Shape& shape, const mesh::Shape& chunk, double tolerance) {
+void CompressedFile::create(std::size_t variable, const mesh::Shape& shape, const mesh::Shape& chunk, bool has_whole_chunks,
+                            double tolerance) {
   const mesh::VariableDefinition& definition = definitions_.variables[variable];
   const std::string what = "cannot define variable '" + definition.name + "'";
   dataset_.reset();
@@ -81,8 +85,11 @@ void CompressedFile::create(std::size_t variable, const mesh::Shape& shape, cons
       check(H5Pset_deflate(list.id(), static_cast<unsigned>(deflate_)), what);
     }
   }
+  // Nothing is kept, and what cannot be written is told at once.
+  const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, what);
+  if (has_whole_chunks) check(H5Pset_chunk_cache(access.id(), 0, 0, H5D_CHUNK_CACHE_W0_DEFAULT), what);
   const Handle type = store::hdf5_element_type(definition.external, what), space = space_of(shape);
-  dataset_.emplace(H5Dcreate2(file_.id(), definition.name.c_str(), type.id(), space.id(), links.id(), list.id(), H5P_DEFAULT), H5Dclose,
+  dataset_.emplace(H5Dcreate2(file_.id(), definition.name.c_str(), type.id(), space.id(), links.id(), list.id(), access.id()), H5Dclose,
                    what);
 }
 
@@ -132,7 +139,7 @@ void CompressedFile::write_as_in_source(const mesh::Box& window, std::span<const
 void CompressedFile::write_list(std::size_t variable, std::uint64_t begin, std::span<const double> values) {
   const mesh::Shape shape = definitions_.shape(static_cast<int>(variable));
   if (begin == 0) {
-    create(variable, shape, {std::min(shape[0], window_elements())}, 0);
+    create(variable, shape, {std::min(shape[0], window_elements())}, false, 0);
   } else {
     variable_ = variable;
     dataset_.emplace(H5Dopen2(file_.id(), definitions_.variables[variable].name.c_str(), H5P_DEFAULT), H5Dclose, writing);

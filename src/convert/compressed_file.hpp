@@ -39,13 +39,16 @@ class CompressedFile {
   [[nodiscard]] bool has_zfp() const { return has_zfp_; }
 
  private:
-  void create(std::size_t variable, const mesh::Shape& shape, const mesh::Shape& chunk, double tolerance);
+  void create(std::size_t variable, const mesh::Shape& shape, const mesh::Shape& chunk, bool has_whole_chunks, double tolerance);
   void write_box(const mesh::Box& box, hid_t memory_type, const void* values);
   [[nodiscard]] mesh::Shape of_kept(const mesh::Shape& all) const;
 
   mesh::Definitions definitions_;
   int deflate_;
   bool has_zfp_ = false;
+  struct WithoutExit {
+    WithoutExit();
+  } without_exit_;
   store::QuietErrors quiet_;
   store::Handle file_;
   std::optional<store::Handle> dataset_;   // that is written
