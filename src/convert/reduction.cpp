@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 
@@ -77,6 +78,16 @@ void store_values(std::span<const double> values, const store::VariableLayout& l
   }
 }
 
+// HDF5's words, of the file as users know it.
+base::Error of_final_name(const base::Error& error, const store::FileNames& names) {
+  std::string what = error.what();
+  if (what.find(fmt::format("errno = {},", ENOSPC)) != what.npos)
+    return base::system_error(ENOSPC, fmt::format("cannot write '{}'", names.final_path));
+  if (const std::size_t at = what.find(names.working_path); at != what.npos) what.replace(at, names.working_path.size(), names.final_path);
+  std::replace(what.begin(), what.end(), '\n', ' ');
+  return {error.code(), fmt::format("'{}': {}", names.final_path, what), error.hint()};
+}
+
 class Reduction {
  public:
   Reduction(Source& source, const Options& options)
@@ -91,7 +102,11 @@ class Reduction {
     Reduced made;
     made.fields = plan_.fields.size();
     if (plan_.compresses()) {
-      made.kind = write_compressed(file);
+      try {
+        made.kind = write_compressed(file);
+      } catch (const base::Error& error) {
+        throw of_final_name(error, file.names());
+      }
     } else {
       write_image(file);
       made.kind = options_.to == base::CopyFormat::netcdf ? "NetCDF" : "HDF5";
@@ -317,8 +332,6 @@ class Reduction {
 
 }   // namespace
 
-Reduced reduce_to(Source& source, const Options& options, store::File& file) {
-  return Reduction(source, options).write(file);
-}
+Reduced reduce_to(Source& source, const Options& options, store::File& file) { return Reduction(source, options).write(file); }
 
 }   // namespace glean::convert

@@ -96,6 +96,20 @@ class Results(unittest.TestCase):
         self.run_sedov(GLEAN_TOPOLOGY_RANKS_PER_NODE="1", GLEAN_DRAIN_PLACE="process")
         self.expect_results()
 
+    def test_a_result_is_a_mesh_again_where_it_is_one(self):
+        self.run_sedov(tables='[[analysis]]\noutput = "*_chk_*"\nvariables = ["dens"]\nformat = "vtkhdf"\nsuffix = "mesh"\n'
+                              'run = ["expression ratio = pres / dens", "precision float32"]\n')
+
+        stems = [stem for stem in FILES if "_chk_" in stem]
+        self.assertEqual(self.written(), sorted([f"{stem}.nc" for stem in FILES] + [f"{stem}_mesh.vtkhdf" for stem in stems]))
+        whole = cdf.File(self.out / f"{stems[1]}.nc")
+        with h5py.File(self.out / f"{stems[1]}_mesh.vtkhdf") as mesh:
+            found = {}
+            mesh.visititems(lambda name, node: found.update({name.rpartition("/")[2]: node}) if isinstance(node, h5py.Dataset) else None)
+            for name, array in (("dens", whole["dens"]), ("ratio", numpy.asarray(whole["pres"], "f8") / whole["dens"])):
+                self.assertEqual(found[name].dtype, numpy.dtype("f4"))
+                numpy.testing.assert_array_equal(numpy.sort(found[name][()], axis=None), numpy.sort(array.astype("f4"), axis=None))
+
     def test_modes_without_a_drain_say_once_that_they_make_none(self):
         said = self.run_sedov(GLEAN_MODE="passthrough")
         self.assertEqual(said.count("[[analysis]] have no effect"), 1, said)

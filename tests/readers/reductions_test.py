@@ -6,6 +6,8 @@ import json
 import os
 import pathlib
 import random
+import resource
+import signal
 import subprocess
 import sys
 import unittest
@@ -292,6 +294,20 @@ class Reductions(PlaceTest):
                 self.assertLessEqual(error, 1e-3)
                 self.assertEqual(found[name + "_error"], error)
             numpy.testing.assert_array_equal(found["mask"], values["mask"])
+
+    def test_storage_that_takes_no_more_leaves_nothing_of_a_result(self):
+        def take_little():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+        source = grid(random.Random(SEED), (40, 40, 40))[0].write(self.place / "a.nc")
+        for option in (("--deflate", "1"), ("--tolerance", "1e-9"), ("--digits", "3"), ("--to", "vtkhdf", "--subsample", "x=2")):
+            run = subprocess.run([COMMAND, "convert", *option, source], check=False, capture_output=True, text=True, preexec_fn=take_little)
+
+            self.assertEqual(run.returncode, 1, run.stderr)
+            self.assertIn("a_reduced.", run.stderr)
+            self.assertNotIn(".part", run.stderr)
+            self.assertEqual([path.name for path in self.place.iterdir()], ["a.nc"])
 
     def test_sizes_shrink(self):
         file, _ = grid(random.Random(SEED), (40, 40, 40))
