@@ -41,7 +41,7 @@ Handle space_of(const mesh::Shape& shape) {
 // What it could not write, as on a full disk, HDF5 1.10 would try again at the end of the process, and crash. Before any other call of it.
 CompressedFile::WithoutExit::WithoutExit() { H5dont_atexit(); }
 
-CompressedFile::CompressedFile(const std::string& path, const mesh::Definitions& definitions, std::uint64_t /*records*/, int deflate)
+CompressedFile::CompressedFile(const std::string& path, const mesh::Definitions& definitions, int deflate)
     : definitions_(definitions), deflate_(deflate), file_(create_file(path)) {}
 
 mesh::Shape CompressedFile::of_kept(const mesh::Shape& all) const {

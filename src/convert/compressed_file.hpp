@@ -21,7 +21,7 @@ namespace glean::convert {
 class CompressedFile {
  public:
   // `path`: a file, whose content goes. `deflate`: level of all datasets without a tolerance; 0: they are as they are.
-  CompressedFile(const std::string& path, const mesh::Definitions& definitions, std::uint64_t records, int deflate);
+  CompressedFile(const std::string& path, const mesh::Definitions& definitions, int deflate);
 
   // How many elements a window has at most: it becomes a chunk.
   [[nodiscard]] static std::uint64_t window_elements() { return 64 * 1024; }

@@ -25,6 +25,7 @@ namespace {
 using reduce::Field;
 using reduce::ResultVariable;
 
+constexpr std::uint64_t coordinates_most = 1 << 24;
 constexpr std::uint64_t window_elements = 256 * base::KiB;
 
 // Metadata, and where the elements are.
@@ -131,9 +132,14 @@ class Reduction {
     }
     subject.coordinates = [this](int variable) {
       const bool per_step = source_.definitions().per_step(variable);
+      const std::uint64_t length = per_step ? source_.records() : source_.layout(variable).shape.at(0);
+      if (length > coordinates_most) {
+        throw base::Error(base::Errc::unsupported, fmt::format("'{}' has {} coordinates, and {} are the most that are looked at",
+                                                               source_.variable(variable).name, length, coordinates_most));
+      }
       std::vector<double> all;
       for (std::uint64_t r = 0; per_step && r < source_.records(); ++r) all.push_back(source_.reals(variable, r, 0, 1).front());
-      return per_step ? all : source_.reals(variable, 0, 0, source_.layout(variable).shape.at(0));
+      return per_step ? all : source_.reals(variable, 0, 0, length);
     };
     try {
       return reduce::make_plan(subject, {options_.variables, options_.operators, options_.to == base::CopyFormat::hdf5});
@@ -268,7 +274,7 @@ class Reduction {
 
   std::string write_compressed(store::File& file) {
     const reduce::Result result = define();
-    CompressedFile compressed(file.names().working_path, result.definitions, plan_.records, plan_.deflate);
+    CompressedFile compressed(file.names().working_path, result.definitions, plan_.deflate);
     for (std::size_t v = 0; v < result.variables.size(); ++v) {
       const ResultVariable& variable = result.variables[v];
       const Field& field = plan_.fields[variable.field];
