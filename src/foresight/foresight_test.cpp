@@ -86,12 +86,14 @@ TEST(AReport, ThatCannotBeUsedIsRefusedWithTheReason) {
 }
 
 TEST(AReport, OfNumbersThatNoRunHasIsRefused) {
-  json ranks = report(), steps = report(), bytes = report();
+  json ranks = report(), steps = report(), bytes = report(), nodes = report();
+  nodes["nodes"] = nodes["ranks"] = 2 << 20;
   ranks["ranks"] = std::int64_t{1} << 50;
   steps["outputs"][0]["steps"] = -5;
   bytes["captured_bytes"] = 1e300;
 
   EXPECT_NE(refusal_of(ranks.dump()).find("1125899906842624 ranks"), std::string::npos) << refusal_of(ranks.dump());
+  EXPECT_NE(refusal_of(nodes.dump()).find("2097152 nodes, of 1048576 at most"), std::string::npos) << refusal_of(nodes.dump());
   EXPECT_NE(refusal_of(steps.dump()).find("has -5 steps"), std::string::npos) << refusal_of(steps.dump());
   EXPECT_NE(refusal_of(bytes.dump()).find("1e+300 bytes"), std::string::npos) << refusal_of(bytes.dump());
 }

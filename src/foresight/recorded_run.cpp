@@ -84,6 +84,8 @@ std::vector<std::string> problems_of(const RecordedRun& run) {
   constexpr double bytes_most = 1e18;
   std::vector<std::string> problems;
   if (run.ranks > ranks_most) problems.push_back(fmt::format("{} ranks, of {} at most", run.ranks, ranks_most));
+  constexpr int nodes_most = 1 << 20;   // its own machine is simulated node by node
+  if (run.nodes > nodes_most) problems.push_back(fmt::format("{} nodes, of {} at most", run.nodes, nodes_most));
   for (const RecordedRun::Output& each : run.outputs) {
     if (each.steps >= 0 && each.steps <= steps_most && each.bytes >= 0 && each.bytes <= bytes_most) continue;
     problems.push_back(fmt::format("'{}' has {} steps of {} bytes together", each.path, each.steps, each.bytes));
@@ -167,7 +169,10 @@ RecordedRun run_from_report(std::string_view text, const std::string& origin) {
 
 RecordedRun load_run(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw base::system_error(errno == 0 ? ENOENT : errno, "cannot read the report '" + path + "'");
+  if (!file) {
+    const base::Error why = base::system_error(errno == 0 ? ENOENT : errno, "cannot read the report '" + path + "'");
+    throw base::Error(why.code(), why.what(), "a session writes one where report.file, or GLEAN_REPORT_FILE, says");
+  }
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   return run_from_report(text, path);
 }

@@ -166,7 +166,7 @@ class Background : public Strategy {
       // To all servers at once, a connection each: so many flows share a network with those that come in.
       const double flows = stagers * site.targets_of(files(site));
       Path path{.alike = flows, .message_bytes = std::min(bytes / stagers, static_cast<double>(site.scenario().limits.request_bytes))};
-      if (const double port = site.machine().staging.bytes_per_second; port > 0) path.bytes_per_second_max = port * stagers / flows;
+      if (const double port = site.stager_out_bytes_per_second(); port > 0) path.bytes_per_second_max = port * stagers / flows;
       site.out_of_stagers(path);
       site.into_files(path, flows, {.count = files(site), .clients_of_one = stagers / files(site), .bytes = bytes});
       std::vector<ActivityId> begin = {created};

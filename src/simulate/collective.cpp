@@ -97,7 +97,7 @@ class Collective : public Strategy {
   // Of all variables: what the aggregators take in, and what the network can carry. On Blue Gene/P it is the collective network, of
   // which each group has its tree, that the data pass to the aggregators (seed 000, 3).
   [[nodiscard]] double exchange_seconds(const Site& site) const {
-    if (kind_ == Kind::planned) return site.plan().choice.best().cost.gather();
+    if (kind_ == Kind::planned && has_a_variable_at_a_time(site)) return site.plan().choice.best().cost.gather();
     const double bytes = static_cast<double>(site.scenario().step_bytes());
     const double nodes = static_cast<double>(site.plan().nodes());
     const double network = plan::all_to_all_seconds(site.machine(), bytes / nodes, nodes);
@@ -111,6 +111,12 @@ class Collective : public Strategy {
     }
     const double tree = site.machine().way_out.tree_bytes_per_second;
     return std::max({network, in, tree > 0 ? bytes / site.groups() / tree : 0});
+  }
+
+  // A session writes variables together until each aggregator has a request of them: then each aggregator writes what all ranks have put.
+  [[nodiscard]] static bool has_a_variable_at_a_time(const Site& site) {
+    const double batch = static_cast<double>(site.plan().aggregators()) * static_cast<double>(site.scenario().limits.request_bytes);
+    return static_cast<double>(site.scenario().step_bytes()) / site.scenario().request.variables >= batch;
   }
 
   std::string_view name_, summary_;

@@ -184,7 +184,7 @@ TEST(Simulation, OfARackOfFlashTakesAsLongAsBefore) {
       {"coio", {2970.5962, 2970.5962}},
       {"rbio", {103.6264, 2006.0474}},
       {"threaded-rbio", {103.6264, 2006.0474}},
-      {"collective-planned", {2402.2107, 2402.2107}},
+      {"collective-planned", {3393.3336, 3393.3336}},
       {"collective-one-sided", {2915.3063, 2915.3063}},
       {"glean", {1.5729, 1989.4961}},
       {"glean-staged", {1.5729, 2524.5767}},

@@ -8,6 +8,8 @@ namespace glean::simulate {
 std::vector<std::string> problems_of(const Scenario& scenario) {
   std::vector<std::string> problems;
   if (scenario.steps < 1) problems.push_back(fmt::format("{} steps: there is at least one", scenario.steps));
+  constexpr int steps_most = 10'000;   // one is as the other long before
+  if (scenario.steps > steps_most) problems.push_back(fmt::format("{} steps, of {} at most", scenario.steps, steps_most));
   if (!(scenario.compute_seconds >= 0)) problems.emplace_back("computing cannot take less than no time");
   if (scenario.files < 0) problems.push_back(fmt::format("{} files", scenario.files));
   if (scenario.files > scenario.ranks()) {

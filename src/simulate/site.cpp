@@ -113,6 +113,12 @@ void Site::into_all_stagers(Path& path, std::size_t crowd) {
   use(path, {Kind::network, 0, 0, 0}, "network to the stagers", machine().staging.network_bytes_per_second, flows);
 }
 
+double Site::stager_out_bytes_per_second() const {
+  const topology::WayOut& out = machine().way_out;
+  const bool is_lent = machine().staging.nodes == 0 && has_own_ports(out) && out.gateway_bytes_per_second > 0;
+  return is_lent ? out.gateway_bytes_per_second : machine().staging.bytes_per_second;
+}
+
 double Site::targets_of(double files) const {
   const topology::FileSystem& system = machine().file_system;
   const double striped = system.stripe_count > 0 ? files * system.stripe_count : system.targets;

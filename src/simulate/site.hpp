@@ -55,6 +55,8 @@ class Site {
   [[nodiscard]] std::int64_t stagers() const;
   // Nodes and I/O nodes that a file system sees: the way out of a group is one client, without one every node is.
   [[nodiscard]] double clients() const;
+  // What a stager gets to the file system. One that the machine lends is a node, whose way out may not be its network.
+  [[nodiscard]] double stager_out_bytes_per_second() const;
   [[nodiscard]] double targets_of(double files) const;   // that hold blocks of so many files
   [[nodiscard]] double ranks_at(const Crowd& crowd, NodeId position) const;
 

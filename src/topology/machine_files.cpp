@@ -21,7 +21,10 @@ namespace {
 Machine read_machine(const std::string& path) {
   std::ifstream file(path);
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad()) throw base::system_error(errno, fmt::format("cannot read machine file '{}'", path));
+  if (!file.is_open() || file.bad()) {
+    const base::Error why = base::system_error(errno, fmt::format("cannot read machine file '{}'", path));
+    throw base::Error(why.code(), why.what(), "glean calibrate writes one of the machine that it runs on");
+  }
   return machine_from_toml(text, path);
 }
 

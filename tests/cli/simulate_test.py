@@ -116,6 +116,7 @@ class Simulate(CommandTest):
         self.assertIn("did you mean 'posix'?", self.refusal(*RACK, "--strategy", "posx"))
         self.assertIn("--sweep takes what is varied", self.refusal(*RACK, "--sweep", "cores=1,2"))
         self.assertIn("cannot go from 8 to 4", self.refusal(*RACK, "--sweep", "stagers=8:4"))
+        self.assertIn("100000000 steps, of 10000 at most", self.refusal(*RACK, "--strategy", "glean", "--steps", "100000000"))
         self.assertIn("101 stagers: intrepid has 100", self.refusal(*RACK, "--strategy", "glean-staged", "--stagers", "101"))
 
 
