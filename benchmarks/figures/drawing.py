@@ -84,11 +84,12 @@ def picture(panel, lines):
         at_legend += 18
 
     for name, line in lines.items():
+        stroke = 'stroke-width="2"' + (' stroke-dasharray="6 3"' if len(colours) >= len(COLOURS) else "")
         colour = colours[name] = COLOURS[len(colours) % len(COLOURS)]
         way = " ".join(f"{x_axis.at(x):.1f},{y_axis.at(y):.1f}" for x, y in line if y > 0 or not panel.log_y)
-        svg += f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2"/>\n'
+        svg += f'<polyline points="{way}" fill="none" stroke="{colour}" {stroke}/>\n'
         ends = f'x1="{WIDTH - RIGHT + 18}" x2="{WIDTH - RIGHT + 34}"'
-        legend(f'<line {ends} y1="{{y}}" y2="{{y}}" stroke="{colour}" stroke-width="2"/>\n', name)
+        legend(f'<line {ends} y1="{{y}}" y2="{{y}}" stroke="{colour}" {stroke}/>\n', name)
     if points:
         at_legend += 8
     told = set()

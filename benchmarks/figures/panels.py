@@ -53,7 +53,7 @@ def to_io_nodes(published):
                     [(name, size, value[key], "") for key, size, name in
                      zip(ids, (4, 64, 4, 64), (COLLECTIVE, COLLECTIVE, POSIX, POSIX))])
     yield Panel("000-6", of, "Figure 6: aggregators of a pset, 1,024 cores", "KiB of a rank", "GiB/s",
-                [(f"GLEAN, {count} aggregators", SIZES, io_node_rate("glean", 1024, "--aggregators", count))
+                [(f"GLEAN, {count} aggregator{'s' if count > 1 else ''}", SIZES, io_node_rate("glean", 1024, "--aggregators", count))
                  for count in (1, 2, 4, 8, 16)] +
                 [(POSIX, SIZES, io_node_rate("posix", 1024)), (COLLECTIVE, SIZES, io_node_rate("collective", 1024))], [],
                 note="The paper says that four are best (row G10), and no number.")

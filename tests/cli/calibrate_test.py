@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """glean calibrate, alone and with others: a machine file that simulations read, and nothing left behind."""
 import os
+import pathlib
 import shlex
 import signal
 import subprocess
@@ -8,6 +9,8 @@ import time
 import unittest
 
 from command import COMMAND, CommandTest
+
+SLOWSTORE = pathlib.Path(__file__).resolve().parents[2] / "tools" / "slowstore"
 
 
 class Calibrate(CommandTest):
@@ -62,6 +65,15 @@ class Calibrate(CommandTest):
         self.assertEqual(run.returncode, 2)
         self.assertIn("cannot write 'missing/here.toml'", run.stderr)
         self.assertIn("[file_system]", run.stdout)
+
+    @unittest.skipUnless(subprocess.run([SLOWSTORE, "check"], capture_output=True, check=False).returncode == 0, "no slow store here")
+    def test_leaves_out_what_a_slow_store_has_no_time_for(self):
+        store = self.directory / "store"
+        run = subprocess.run([SLOWSTORE, "with", store, "2", "256M", COMMAND, "calibrate", store, "--duration", "1s"], cwd=self.directory,
+                             capture_output=True, text=True, timeout=110, env=os.environ | {"TMPDIR": str(self.directory)}, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stdout, r"one writer: .*, fdatasync at the end")
+        self.assertIn("left out: the measurements before have taken three times as long as they should", run.stdout)
 
     def test_says_what_is_wrong(self):
         for arguments, text in ((("--duration", "0.5s"), "takes a time from 1s to 1h"), (("nowhere",), "nowhere"),
