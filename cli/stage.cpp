@@ -86,12 +86,18 @@ wire::Key find_or_make_key(const std::string& path) {
   return find();
 }
 
-std::string canonical_directory(const std::string& path) {
+std::string canonical_directory(const std::string& path, const char* purpose = "write below") {
   std::error_code error;
   const fs::path directory = fs::canonical(path, error);
-  if (error) throw base::system_error(error.value(), fmt::format("cannot write below '{}'", path));
+  if (error) throw base::system_error(error.value(), fmt::format("cannot {} '{}'", purpose, path));
   if (!fs::is_directory(directory)) throw base::Error(base::Errc::invalid_argument, fmt::format("'{}' is no directory", path));
   return directory.string();
+}
+
+std::string spill_directory(const std::string& path) {
+  const std::string directory = canonical_directory(path, "spill to");
+  if (::access(directory.c_str(), W_OK | X_OK) != 0) throw base::system_error(errno, fmt::format("cannot spill to '{}'", path));
+  return directory;
 }
 
 // Its socket takes IPv4, too; a node may have no IPv6.
@@ -123,6 +129,10 @@ StagingService::Options service_options(const StageOptions& options) {
     made.memory_bytes = bytes(options.memory);
   }
   made.job_memory_bytes = options.job_memory.empty() ? std::min(base::GiB, made.memory_bytes) : bytes(options.job_memory);
+  if (!options.spill.empty()) {
+    made.spill_directory = spill_directory(options.spill);
+    made.spill_budget_bytes = bytes(options.spill_budget);
+  }
   made.drain_threads = options.threads;
   made.runs_programs = options.programs;
   made.tell = say_line;
@@ -132,6 +142,9 @@ StagingService::Options service_options(const StageOptions& options) {
 void say_start(const StagingService& service, const StagingService::Options& made, const std::string& address_file) {
   for (const std::string& address : service.addresses()) say_line("listens at " + address);
   say_line(fmt::format("address file {}", address_file));
+  if (!made.spill_directory.empty()) {
+    say_line(fmt::format("spills to {}, {} for a job", made.spill_directory, base::readable_bytes(made.spill_budget_bytes)));
+  }
   say_line(fmt::format("writes below {}; memory {}, {} of it for a job", fmt::join(made.directories, ", "),
                        base::readable_bytes(made.memory_bytes), base::readable_bytes(made.job_memory_bytes)));
 }
@@ -200,6 +213,11 @@ int stage(const StageOptions& options) {
 
 std::string check_bytes(const std::string& text) { return base::parse_bytes(text) ? "" : "'" + text + "' is no number of bytes like 4GiB"; }
 
+std::string check_spill(const std::string& text) {
+  const auto bytes = base::parse_bytes(text);
+  return bytes && *bytes >= base::MiB ? "" : "'" + text + "' is no number of bytes from 1MiB, like 200GiB";
+}
+
 }  // namespace
 
 std::string key_file_of(const StageOptions& options) {
@@ -228,6 +246,9 @@ void add_stage(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   verb->add_option("--memory", options->memory, "Shared memory for all jobs (default: half of what is free)")->check(check_bytes);
   verb->add_option("--job-memory", options->job_memory, "For one job at most (default: 1GiB, or all if that is less)")->check(check_bytes);
+  auto* spill = verb->add_option("--spill", options->spill,
+                                 "Directory on storage of this node where a job goes on whose memory is nearly full (default: none)");
+  spill->needs(verb->add_option("--spill-budget", options->spill_budget, "Bytes there, for each job")->check(check_spill)->needs(spill));
   verb->add_option("--threads", options->threads, "That write, of each job (default: 1)")->check(CLI::Range(1, 64));
   verb->add_option("--grace", options->grace, "How long jobs may go on when it is told to end (default: 30s)")
       ->check([](const std::string& text) { return base::parse_seconds(text) ? "" : "'" + text + "' is no duration like 30s"; });

@@ -105,6 +105,8 @@ Row row_of(const json& job) {
   std::string of_files = fmt::format("{} done, {} open", number_in(files, "published"), number_in(files, "open"));
   if (number_in(files, "failed") != 0) of_files += fmt::format(", {} failed", number_in(files, "failed"));
   if (number_in(files, "kept") != 0) of_files += fmt::format(", {} kept", number_in(files, "kept"));
+  std::string of_pool = fmt::format("{} of {}", bytes_in(job, "pool_used_bytes"), bytes_in(job, "pool_bytes"));
+  if (job.value("spilled_bytes", base::Bytes{0}) != 0) of_pool += fmt::format(", {} spilled", bytes_in(job, "spilled_bytes"));
   return {printable(job.at("label").get<std::string>()),
           job.at("state").get<std::string>(),
           time_text(job.at("seconds").get<double>()),
@@ -112,7 +114,7 @@ Row row_of(const json& job) {
           std::to_string(number_in(job, "clients")),
           of_files,
           bytes_in(job, "written_bytes"),
-          fmt::format("{} of {}", bytes_in(job, "pool_used_bytes"), bytes_in(job, "pool_bytes"))};
+          of_pool};
 }
 
 void print_jobs(const json& jobs) {

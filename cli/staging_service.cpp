@@ -21,6 +21,7 @@ namespace {
 
 constexpr Bytes useful_job_memory = 16 * base::MiB;   // a job does not get less of a service that gives more
 constexpr Bytes request_max = base::GiB, request_unit = 4 * base::KiB;   // as the setting drain.request has it
+constexpr Bytes journal_of_spilled_chunk = base::KiB;      // a few records
 constexpr std::size_t last_jobs_max = 8;
 constexpr int control_threads = 8;   // some of them wait for the file system, for clients that read
 
@@ -134,6 +135,10 @@ plan::NodePlan StagingService::plan_for(const staging::JoinRequest& request, con
   settings.drain.threads = options_.drain_threads;
   settings.drain.request_bytes = request.request_bytes;
   plan::NodePlan plan = plan::plan_node(node, {.ranks_on_node = 1}, settings);
+  // What is spilled has its records in memory.
+  const Bytes records = base::align_up(options_.spill_budget_bytes / plan.chunk_bytes * journal_of_spilled_chunk, node.page_bytes);
+  const Bytes journal_max = base::align_down(plan.pool_bytes / 4, node.page_bytes);
+  plan.journal_bytes_per_rank = std::max(plan.journal_bytes_per_rank, std::min(records, journal_max));
   // The buffers of writes are not above what the job has for its data.
   while (plan.depth > 1 && plan.drain_buffer_bytes() > plan.pool_bytes) --plan.depth;
   return plan;
@@ -237,7 +242,8 @@ void StagingService::run_connected(Job& job, Ended& ended) {
                                                                    std::move(messages))
                      : std::make_unique<service::StagedJob>(
                            service::StagedJob::Options{session, job.asked.label, job.plan, options_.directories, place, job.asked.keeps,
-                                                       !job.taken_door.empty(), options_.runs_programs},
+                                                       !job.taken_door.empty(), options_.runs_programs, options_.spill_directory,
+                                                       options_.spill_budget_bytes},
                            std::move(messages));
   service::StagedJob& running = *staged;
   {
@@ -265,6 +271,7 @@ void StagingService::has_ended(Job& job, Ended ended) {
     pool = staged->pool().name();
     ended.files = files_of(staged->trace());
     ended.written_bytes = staged->pool().header().written_bytes.load();
+    ended.spilled_bytes = staged->pool().header().spill_high_water_bytes.load();
     staged.reset();
   }
   if (!pool.empty() && is_in_memory(pool)) ended.left_pool = pool;
@@ -273,6 +280,7 @@ void StagingService::has_ended(Job& job, Ended ended) {
   std::string line = fmt::format("{} {}: {} published, {} written, {:.1f} s", job.name(),
                                  ended.problem.empty() ? "is over" : "did not end well", files(ended.files.published),
                                  base::readable_bytes(ended.written_bytes), ended.seconds);
+  if (ended.spilled_bytes != 0) line += fmt::format("; {} spilled at most", base::readable_bytes(ended.spilled_bytes));
   if (ended.files.failed != 0) line += fmt::format("; {} failed", files(ended.files.failed));
   if (ended.files.kept != 0) line += fmt::format("; {} kept", files(ended.files.kept));
   if (!ended.problem.empty()) line += "; " + ended.problem;

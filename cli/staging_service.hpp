@@ -43,6 +43,8 @@ class StagingService {
     Bytes job_memory_bytes = 0;             // of one, at most; the smallest is smallest_job_memory
     int drain_threads = 1;                  // of each job
     bool runs_programs = false;             // analyses and triggers that jobs ask for
+    std::string spill_directory;            // where jobs go on when their pool is nearly full: absolute; empty: nowhere
+    Bytes spill_budget_bytes = 0;           // of each job
     double begin_seconds = 60;              // after which a join without a begin is forgotten
     double connect_seconds = 30;            // that a job has to connect all of its nodes
     std::function<void(const std::string& line, Tone tone)> tell = [](const std::string&, Tone) {};   // what becomes of jobs. Any thread.
@@ -107,6 +109,7 @@ class StagingService {
     double seconds = 0;
     Files files;
     Bytes written_bytes = 0;
+    Bytes spilled_bytes = 0;   // at a time, at most
     std::string problem;     // empty: all is done
     std::string left_pool;   // with what could not be completed; empty: nothing is left
     bool only_lacks_storage = false;   // what is there
@@ -125,6 +128,8 @@ class StagingService {
   nlohmann::json take(const staging::TakeRequest& request);
   [[nodiscard]] service::StagerPlace::KeyMark mark_of(const std::string& session) const;
   [[nodiscard]] std::unique_ptr<Job> job_of(pool::Pool left) const;
+  [[nodiscard]] static int index_of(const pool::Pool& pool);   // of a stager, in its job
+  void leave(const std::string& pool, const std::string& why);
   [[nodiscard]] static std::map<int, std::string> neighbours_of(const Job& job, const std::map<int, std::string>& doors);
   void start(Job& job);
   void run(Job& job);

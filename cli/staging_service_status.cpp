@@ -22,7 +22,8 @@ nlohmann::json StagingService::to_json(const Job& job) const {
           {"files", {{"published", files.published}, {"open", files.open}, {"failed", files.failed}, {"kept", files.kept}}},
           {"written_bytes", job.staged ? job.staged->pool().header().written_bytes.load() : 0},
           {"pool_bytes", job.plan.pool_bytes},
-          {"pool_used_bytes", job.staged ? job.staged->pool().used_bytes() : 0}};
+          {"pool_used_bytes", job.staged ? job.staged->pool().used_bytes() : 0},
+          {"spilled_bytes", job.staged ? job.staged->pool().header().spilled_bytes.load() : 0}};
 }
 
 nlohmann::json StagingService::to_json(const Ended& ended) const {
@@ -31,6 +32,7 @@ nlohmann::json StagingService::to_json(const Ended& ended) const {
           {"seconds", ended.seconds},
           {"files", {{"published", ended.files.published}, {"failed", ended.files.failed}, {"kept", ended.files.kept}}},
           {"written_bytes", ended.written_bytes},
+          {"spilled_bytes", ended.spilled_bytes},
           {"problem", ended.problem},
           {"left_pool", ended.left_pool}};
 }
@@ -57,6 +59,7 @@ nlohmann::json StagingService::status() {
           {"uptime_seconds", seconds_since(started_)},
           {"state", refuses_ ? "ending" : "running"},
           {"directories", options_.directories},
+          {"spill", {{"directory", options_.spill_directory}, {"job_bytes", options_.spill_budget_bytes}}},
           {"memory",
            {{"budget_bytes", options_.memory_bytes},
             {"job_bytes", options_.job_memory_bytes},

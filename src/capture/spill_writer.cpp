@@ -2,6 +2,8 @@
 #include "capture/spill_writer.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <cerrno>
@@ -18,8 +20,20 @@ SpillWriter::~SpillWriter() {
 
 void SpillWriter::give_up(int error) {
   given_up_ = true;
-  base::log(base::LogLevel::warning, "rank {} spills no more, its puts wait instead: '{}': {}", rank_, path_,
-            base::system_error(error, "cannot write").what());
+  const std::string why = base::system_error(error, "cannot write").what();
+  if (pool_.is_stager()) base::log(base::LogLevel::warning, "the stager spills no more, its clients wait instead: '{}': {}", path_, why);
+  else base::log(base::LogLevel::warning, "rank {} spills no more, its puts wait instead: '{}': {}", rank_, path_, why);
+}
+
+// 0 or errno. A process before this one, with the same pool, may have made it: a stager is started again.
+int SpillWriter::open_existing() {
+  descriptor_ = calls_.open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+  if (descriptor_ < 0) return -descriptor_;
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) return EEXIST;   // what that process has written is not there
+  end_ = base::align_up(static_cast<Bytes>(status.st_size), pool::spill_alignment);
+  return 0;
 }
 
 bool SpillWriter::open() {
@@ -32,6 +46,11 @@ bool SpillWriter::open() {
   descriptor_ = calls_.open(path_.c_str(), flags | O_EXCL | O_DIRECT, 0600);
   direct_ = descriptor_ >= 0;
   if (descriptor_ == -EINVAL) descriptor_ = calls_.open(path_.c_str(), flags, 0600);   // it may have been made all the same
+  if (descriptor_ == -EEXIST) {
+    pool::return_spill_budget(pool_.header(), pool::spill_alignment);   // that process has taken it
+    if (const int error = open_existing(); error != 0) return give_up(error), false;
+    if (end_ != 0) return true;
+  }
   if (descriptor_ < 0) return give_up(-descriptor_), false;
 
   pool::SpillFileHeader header{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Writing spill files, on the side of a rank (docs/formats/spill.md).
+// Writing spill files, on the side of a rank or a stager (docs/formats/spill.md).
 #pragma once
 
 #include <cstdlib>
@@ -17,7 +17,8 @@ namespace glean::capture {
 
 using base::Bytes;
 
-// The spill file of one rank. Takes a chunk of memory from the first write on.
+// The spill file of one rank, or of a stager, which is number 0. What an earlier process has made with the same pool it goes on with.
+// Takes a chunk of memory from the first write on.
 class SpillWriter {
  public:
   // `pool` and `calls` must live as long.
@@ -35,6 +36,7 @@ class SpillWriter {
 
  private:
   [[nodiscard]] bool open();
+  [[nodiscard]] int open_existing();
   [[nodiscard]] int store(Bytes bytes, Bytes offset);   // of the buffer; 0 or errno
   void give_up(int error);
 

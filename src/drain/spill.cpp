@@ -19,7 +19,7 @@ DamagedSpill lost_payload(const DamagedSpill& error, const std::string& variable
 }
 
 SpillFiles::SpillFiles(pool::Pool& pool, store::SystemCalls& calls)
-    : pool_(pool), calls_(calls), descriptors_(pool.header().ranks, -1) {}
+    : pool_(pool), calls_(calls), descriptors_(pool.header().journals, -1) {}
 
 SpillFiles::~SpillFiles() {
   for (const int descriptor : descriptors_) {

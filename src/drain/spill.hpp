@@ -25,7 +25,7 @@ struct DamagedSpill : base::Error {
 [[nodiscard]] DamagedSpill lost_payload(const DamagedSpill& error, const std::string& variable, const std::string& path,
                                         std::uint64_t step);
 
-// The spill files of all ranks. Any thread.
+// The spill files of all ranks, or of a stager. Any thread.
 class SpillFiles {
  public:
   SpillFiles(pool::Pool& pool, store::SystemCalls& calls);

@@ -327,11 +327,10 @@ void Exchange::commit(const Receiving& received) {
     const mesh::Box box = box_of(head, received.incoming.head);
     const bool is_raw = pool_.slot(output->key.slot).is_bytes.load(std::memory_order_relaxed) != 0;
     const std::uint64_t step = is_raw ? recorder_.number_arrival(output->key, pool::WriteStamp::of(head.step).order).word() : head.step;
-    recorder_.commit_held(*received.held,
-                          {output->key, step, head.variable, static_cast<mesh::Type>(head.memory_type), &box,
-                           head.first_element, head.elements,
-                           head.first != 0 ? pool::Origin::node_first : pool::Origin::node,
-                           static_cast<int>(head.job_rank)});
+    const pool::Recorder::Put put{output->key, step, head.variable, static_cast<mesh::Type>(head.memory_type), &box,
+                                  head.first_element, head.elements, head.first != 0 ? pool::Origin::node_first : pool::Origin::node,
+                                  static_cast<int>(head.job_rank)};
+    if (!spills(*received.held, put)) recorder_.commit_held(*received.held, put);
     recorder_.ring_the_drain();
   } else if (received.held) {
     recorder_.drop_held(*received.held);

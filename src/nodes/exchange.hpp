@@ -28,6 +28,7 @@ namespace glean::nodes {
 using base::Bytes;
 
 class Openings;
+class Spill;
 
 // Thread-safe: one thread calls progress(), and another one may call move_blocks().
 class Exchange {
@@ -53,8 +54,9 @@ class Exchange {
   // MPI may still read from the pool or write to it, or will when room is made. Local.
   [[nodiscard]] bool is_moving() const;
   // -- exchange_staging.cpp; where there are stagers
-  // This node is one: outputs of its clients are opened so. Before anything comes; `openings` must outlive the exchange.
-  void serve(Openings& openings);
+  // This node is one: outputs of its clients are opened so, and what comes when the pool is nearly full goes there, if anywhere. Before
+  // anything comes; both must outlive the exchange.
+  void serve(Openings& openings, Spill* spill = nullptr);
   // On a client an output that takes part is opened at the stagers when its slot asks for that (pool::AtStagers). If it cannot be, it fails
   // on all nodes.
   // The stagers have all that this client has captured of outputs that were closed, and know it. Local.
@@ -174,6 +176,8 @@ class Exchange {
   void tell_end(int peer, const ProgressHead& said);
   // -- exchange_taken_over.cpp
   void begins_anew();
+  [[nodiscard]] PlaceHead own_place() const;
+  void tell_place_again(int peer);
   void look_for_places();
   void on_lost(int peer);
   void hold(int stager);
@@ -209,6 +213,7 @@ class Exchange {
   [[nodiscard]] bool is_to_come(std::uint64_t job_output);
   [[nodiscard]] bool wants(std::uint64_t job_output);
   void note_closed(pool::OutputSlot& slot, const NodeProgress& of_all) const;
+  [[nodiscard]] bool spills(const pool::Recorder::Held& held, const pool::Recorder::Put& put);
   void wait_for_space(bool wait);
 
   pool::Pool& pool_;
@@ -230,6 +235,7 @@ class Exchange {
   std::map<std::uint64_t, drain::ExchangeBlock> on_their_way_;   // by number
   std::map<std::uint64_t, SumsOnTheirWay> sums_on_their_way_;   // by number
   Openings* openings_ = nullptr;                   // of a stager
+  Spill* spill_ = nullptr;                         // of one that spills
   std::deque<std::pair<OpeningHead, std::vector<std::byte>>> to_open_;   // that wait for room
   std::map<std::uint64_t, Opening> opening_;       // by job_output
   std::map<std::uint64_t, Description> openings_on_their_way_;   // by token
@@ -242,6 +248,8 @@ class Exchange {
   std::set<int> held_;                             // of a client: lost stagers, to which nothing goes before it is known what they have
   std::uint64_t begun_anew_ = 0;                   // of a stager that has
   std::set<int> not_heard_;                        // then: clients that have not said that they send again
+  bool has_place_of_another_ = false;              // of a stager: its neighbours hear of it
+  std::map<int, std::uint64_t> sent_again_;        // of a client: by stager that has begun anew, when that was
   std::uint64_t tokens_ = 0;
   bool waits_for_space_ = false;
 };

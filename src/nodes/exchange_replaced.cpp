@@ -32,6 +32,7 @@ void Exchange::on_replaced(int peer) {
   if (keeps_) on_lost(peer);
   if (stopped_) return;
   for (SharedOutput& output : outputs_) tell_again(output, peer);
+  tell_place_again(peer);
   if (parent_ == peer) {
     ask_again();
     if (has_told_parent_ || leaves_) all_.messages.send(peer, bytes_of(FarewellHead{.kind = MessageKind::leaves}));
@@ -51,8 +52,9 @@ void Exchange::go_on() {
     }
   }
   if (!keeps_) return;
-  if (pool_.header().is_made_anew != 0) begins_anew();   // not all clients may have sent again what the process before lacked
-  else tell_neighbours(bytes_of(PlaceHead{.node = static_cast<std::uint32_t>(self_)}), -1);
+  if (pool_.header().is_made_anew != 0) return begins_anew();   // not all clients may have sent again what the process before lacked
+  has_place_of_another_ = true;
+  tell_neighbours(bytes_of(own_place()), -1);
 }
 
 void Exchange::forget_what_came_from(int peer) {

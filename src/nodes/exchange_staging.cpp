@@ -6,6 +6,7 @@
 
 #include "nodes/exchange.hpp"
 #include "nodes/openings.hpp"
+#include "nodes/spill.hpp"
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
 
@@ -17,9 +18,19 @@ constexpr Bytes bytes_in_head_max = 32 * base::KiB;   // a body has to be asked 
 
 }  // namespace
 
-void Exchange::serve(Openings& openings) {
+void Exchange::serve(Openings& openings, Spill* spill) {
   const std::lock_guard lock(mutex_);
   openings_ = &openings;
+  spill_ = spill;
+}
+
+// What comes last, so that the drain has in memory what it writes next, and what comes after that finds room. True: it is recorded.
+bool Exchange::spills(const pool::Recorder::Held& held, const pool::Recorder::Put& put) {
+  const pool::PoolHeader& header = pool_.header();
+  if (spill_ == nullptr || header.used_chunks.load(std::memory_order_relaxed) < header.chunk_count - header.chunk_count / 4) return false;
+  const auto offset = spill_->write(put, {held.room.data, held.room.bytes});
+  if (offset) recorder_.commit_spilled(held, *offset, put);
+  return offset.has_value();
 }
 
 // --- of a client

@@ -67,7 +67,18 @@ void Exchange::begin_anew() {
 void Exchange::begins_anew() {
   begun_anew_ = realtime_ns();
   for (int client = 0; client < tree_.clients(); ++client) not_heard_.insert(client);
-  tell_neighbours(bytes_of(PlaceHead{.node = static_cast<std::uint32_t>(self_), .begun_anew = begun_anew_}), -1);
+  has_place_of_another_ = true;
+  tell_neighbours(bytes_of(own_place()), -1);
+}
+
+PlaceHead Exchange::own_place() const {
+  return {.node = static_cast<std::uint32_t>(self_), .begun_anew = not_heard_.empty() ? 0 : begun_anew_};
+}
+
+// What this stager has said of itself may have been on its way through that one, and so may what clients have answered.
+void Exchange::tell_place_again(int peer) {
+  const bool is_neighbour = parent_ == peer || std::find(children_.begin(), children_.end(), peer) != children_.end();
+  if (has_place_of_another_ && is_neighbour) all_.messages.send(peer, bytes_of(own_place()));
 }
 
 void Exchange::tell_neighbours(std::span<const std::byte> message, int except) {
@@ -93,9 +104,10 @@ void Exchange::on_place(int from, const PlaceHead& head) {
   engine_.hold_kept(!held_.empty());
 }
 
-// The answer comes after what is true now: what was sent is not, any more.
+// The answer comes after what is true now: what was sent is not, any more. It may be asked for again.
 void Exchange::send_again(const PlaceHead& head) {
-  engine_.send_again(static_cast<int>(head.node));
+  const auto node = static_cast<int>(head.node);
+  if (std::exchange(sent_again_[node], head.begun_anew) != head.begun_anew) engine_.send_again(node);
   for (SharedOutput& output : outputs_) {
     const auto failure = failure_of(pool_.slot(output.key.slot));
     if (failure > output.told_of_failure) tell_of_failure(output, failure, -1);

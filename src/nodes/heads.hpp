@@ -129,8 +129,8 @@ struct LostHead {
   MessageKind kind = MessageKind::lost;
   std::uint32_t node = 0;
 };
-// In the same way, after that: another process has the place of a stager. With `begun_anew` it has nothing of what the one before had, and
-// hears of each client that it sends that again.
+// In the same way, after that, and once more to a neighbour that is replaced: another process has the place of a stager. With
+// `begun_anew` it has nothing of what the one before had, and hears of each client that it sends that again.
 struct PlaceHead {
   MessageKind kind = MessageKind::place;
   std::uint32_t node = 0;

@@ -190,6 +190,15 @@ void Recorder::commit_held(const Held& held, const Put& put) {
   append(record_of(put, PayloadPlace::pool, held.room.offset, held.room.bytes), put);
 }
 
+void Recorder::commit_spilled(const Held& held, Bytes offset, const Put& put) {
+  append(record_of(put, PayloadPlace::spill, offset, held.room.bytes), put);
+  drop_held(held);
+  // What comes next may lie there: else what stays, such as a description, would keep one chunk after the other.
+  const Bytes begin = (held.room.offset - pool_.header().chunks_offset) % pool_.header().chunk_bytes;
+  const bool is_last = has_chunk_ && chunk_ == pool_.chunk_at(held.room.offset);
+  if (is_last && chunk_used_ == base::align_up(begin + held.room.bytes, payload_alignment)) chunk_used_ = begin;
+}
+
 void Recorder::drop_held(const Held& held) {
   promised_bytes_ -= held.promised_bytes;
   pool_.drop_reference(pool_.chunk_at(held.room.offset));
@@ -319,7 +328,7 @@ bool JournalReader::is_sound(const Record& record, Bytes left) const {
          record.checksum == checksum_of(record) && record.slot < output_slots && record.kind == RecordKind::put &&
          is_state(record.state) && record.place <= PayloadPlace::file &&
          record.origin <= Origin::node_first &&
-         (record.place != PayloadPlace::spill || node_rank_ < static_cast<int>(pool_.header().ranks)) &&   // no other process spills
+         (record.place != PayloadPlace::spill || node_rank_ < static_cast<int>(pool_.header().ranks) || pool_.is_stager()) &&
          (record.place != PayloadPlace::pool || pool_.is_payload(record.payload_offset, record.payload_bytes));
 }
 

@@ -82,6 +82,8 @@ class Recorder {
   };
   [[nodiscard]] std::optional<Held> try_hold(Bytes payload_bytes, std::size_t dimensions);
   void commit_held(const Held& held, const Put& put);
+  // What was held lies at `offset` of the spill file, and its room is free again.
+  void commit_spilled(const Held& held, Bytes offset, const Put& put);
   void drop_held(const Held& held);
   // Commits a put with a payload that is not in the pool. The record stays as it is, but for its state, until this rank appends another.
   const Record& commit_elsewhere(PayloadPlace place, Bytes offset, Bytes payload_bytes, const Put& put);

@@ -328,7 +328,7 @@ enum class RecordState : std::uint32_t {
 // Where the payload of a record is.
 enum class PayloadPlace : std::uint8_t {
   pool,
-  spill,   // in the rank's spill file
+  spill,   // in the spill file of the rank, or of the stager
   file,    // the rank has written it itself, or does so before it ends the step; of bytes: before it has recorded it
 };
 

@@ -36,7 +36,7 @@ std::string spill_path(const Pool& pool, int rank) {
 
 std::vector<SpillFile> spill_files(const Pool& pool) {
   std::vector<SpillFile> files;
-  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+  for (int rank = 0; rank < static_cast<int>(pool.header().journals); ++rank) {
     const std::string path = spill_path(pool, rank);
     struct stat status {};
     if (path.empty() || stat(path.c_str(), &status) != 0) continue;
@@ -47,7 +47,7 @@ std::vector<SpillFile> spill_files(const Pool& pool) {
 
 void remove_spill_files(const Pool& pool) noexcept {
   try {
-    for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+    for (int rank = 0; rank < static_cast<int>(pool.header().journals); ++rank) {
       if (const std::string path = spill_path(pool, rank); !path.empty()) unlink(path.c_str());
     }
   } catch (const std::exception&) {   // no memory for a path: they stay

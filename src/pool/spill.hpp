@@ -19,7 +19,7 @@ inline constexpr Bytes spill_alignment = 4096;   // of blocks
 struct SpillFileHeader {
   std::array<char, 8> magic;
   std::uint32_t version;
-  std::uint32_t rank;               // of the node
+  std::uint32_t rank;               // of the node; a stager has no ranks, and its number is 0
   std::array<char, 128> pool;       // whose it is
   std::uint64_t checksum;           // XXH3 of all before
 };
@@ -55,7 +55,7 @@ static_assert(sizeof(SpillBlock) == 128);
 [[nodiscard]] bool take_spill_budget(PoolHeader& header, Bytes bytes);
 void return_spill_budget(PoolHeader& header, Bytes bytes);
 
-// The path of a rank's spill file, whether it is there or not; empty: the pool has nowhere to spill.
+// The path of a rank's spill file, or of that of a stager (0), whether it is there or not; empty: the pool has nowhere to spill.
 [[nodiscard]] std::string spill_path(const Pool& pool, int rank);
 
 struct SpillFile {

@@ -25,12 +25,14 @@ std::string new_pool_name() {
 
 StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages> messages)
     : pool_(pool::Pool::create(new_pool_name(), options.plan, 0,
-                               {options.session, messages->peers(), messages->self(), messages->tree().stagers()})) {
+                               {options.session, messages->peers(), messages->self(), messages->tree().stagers()})),
+      spill_(pool_, calls_) {
   note(pool_, options.place);
   pool_.header().keeps_until_durable = options.keeps ? 1 : 0;
   pool_.header().is_made_anew = options.is_anew ? 1 : 0;
   options.label.copy(pool_.header().job.data(), pool_.header().job.size() - 1);
   try {
+    if (!options.spill_directory.empty()) spill_to(pool_, options.spill_directory, options.spill_budget_bytes);
     pool_.fault_in(0, 1);   // other jobs are in this process: memory that is not there is an error of this one, not a signal
     if (!pool_.claim_drain()) {
       throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
@@ -45,7 +47,7 @@ StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages
 
 StagedJob::StagedJob(pool::Pool left, const std::vector<std::string>& directories, bool runs_programs,
                      std::unique_ptr<transport::Messages> messages)
-    : pool_(std::move(left)) {
+    : pool_(std::move(left)), spill_(pool_, calls_) {
   try {
     pool_.fault_in(0, 1);
     take_place(pool_);
@@ -65,7 +67,7 @@ void StagedJob::begin(const plan::NodePlan& plan, const std::vector<std::string>
   outputs_ = std::make_unique<StagedOutputs>(pool_, *engine_, directories, nullptr,
                                             runs_programs ? StagedOutputs::Programs::any : StagedOutputs::Programs::none);
   node_ = std::make_unique<Node>(pool_, *engine_, std::move(messages));
-  node_->exchange().serve(*outputs_);
+  node_->exchange().serve(*outputs_, &spill_);
 }
 
 StagedJob::~StagedJob() = default;

@@ -15,10 +15,13 @@
 #include "service/node.hpp"
 #include "service/staged_outputs.hpp"
 #include "service/stager_place.hpp"
+#include "service/stager_spill.hpp"
 #include "store/posix/system_calls.hpp"
 #include "transport/messages.hpp"
 
 namespace glean::service {
+
+using base::Bytes;
 
 class StagedJob {
  public:
@@ -31,6 +34,8 @@ class StagedJob {
     bool keeps = false;                     // the nodes of the job: what is not on the storage
     bool is_anew = false;                   // in the place of a stager that is lost, with its pool
     bool runs_programs = false;             // analyses and triggers of the job
+    std::string spill_directory{};          // absolute; empty: nothing is spilled
+    Bytes spill_budget_bytes = 0;
   };
   // Makes the pool. The messages are connected: their tree has the stagers, and this one's place in it. Throws base::Error.
   StagedJob(const Options& options, std::unique_ptr<transport::Messages> messages);
@@ -70,6 +75,7 @@ class StagedJob {
   store::SystemCalls calls_;
   std::unique_ptr<drain::Engine> engine_;
   std::unique_ptr<StagedOutputs> outputs_;
+  StagerSpill spill_;
   std::unique_ptr<Node> node_;
   std::atomic<bool> ends_soon_{false};
   std::string problem_;

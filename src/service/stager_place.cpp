@@ -46,9 +46,10 @@ std::vector<pool::Pool> claim_left_stagers(const MarkOf& mark_of) {
       pool::Pool pool = pool::Pool::attach(name);
       const pool::PoolHeader& header = pool.header();
       const std::string session(header.session.data(), strnlen(header.session.data(), header.session.size()));
-      const bool is_left = pool.is_stager() && header.place.port != 0 && header.place.key_mark == mark_of(session);
-      if (is_left && !sessions.contains(session) && pool.claim_all()) {
-        sessions.insert(session);
+      const bool is_taken = header.is_made_anew != 0;
+      const bool is_left = pool.is_stager() && header.place.port != 0 && header.place.key_mark == mark_of(session, pool);
+      if (is_left && (is_taken || !sessions.contains(session)) && pool.claim_all()) {
+        if (!is_taken) sessions.insert(session);
         claimed.push_back(std::move(pool));
       }
     } catch (const base::Error&) {

@@ -31,9 +31,9 @@ void note(pool::Pool& pool, const StagerPlace& place);
 [[nodiscard]] StagerPlace place_in(const pool::Pool& pool);
 // The stager ends as it should: none takes its place. Local.
 void give_up_place(pool::Pool& pool);
-// Pools on this host of stagers that were killed, and whose places this process has claimed: one of each job. `mark_of`: none for a job
-// that is not to be looked for. Local.
-using MarkOf = std::function<std::optional<StagerPlace::KeyMark>(const std::string& session)>;
+// Pools on this host of stagers that were killed, and whose places this process has claimed: one of each job, and those that the process
+// before had taken besides, of stagers that were lost. `mark_of`: none for what is not to be looked for. Local.
+using MarkOf = std::function<std::optional<StagerPlace::KeyMark>(const std::string& session, const pool::Pool& left)>;
 [[nodiscard]] std::vector<pool::Pool> claim_left_stagers(const MarkOf& mark_of);
 // After that, before a drain begins: what the process before was just at is undone or forgotten. Outputs that were just being opened fail;
 // their clients ask for them again. Local.

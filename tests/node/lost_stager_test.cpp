@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "nodes/exchange.hpp"
+#include "nodes/openings.hpp"
 #include "pool/futex.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "transport/local_messages.hpp"
@@ -154,6 +155,25 @@ TEST_F(LostStager, AClientWithoutAConnectionToItGivesBackNothingBeforeItsPlaceIs
   node(stager).messages.send(root, nodes::bytes_of(place));
   EXPECT_TRUE(comes(30, gives_back));   // ranks wait for a step that is not ended
   EXPECT_TRUE(client.messages.has_sent_to(stager));
+}
+
+// The root has heard of it, and is killed before it passes that on.
+TEST_F(LostStager, TheProcessInItsPlaceSaysSoAgainWhereAStagerOnTheWayIsReplaced) {
+  struct NoMore final : nodes::Openings {
+    std::optional<pool::OutputKey> open(Asked&, pool::Recorder&) override { return std::nullopt; }
+  } no_more;
+  for (int number = root; number <= stager; ++number) node(number).exchange.serve(no_more);
+  node(stager).exchange.begin_anew();
+  while (node(root).messages.arrival()) continue;
+  for (int client = 0; client < clients; ++client) {
+    put(node(client));
+    close(node(client));
+  }
+  const auto knows_all = [&] { return node(root).slot().nodes.job_closed != 0; };
+  EXPECT_FALSE(comes(1, knows_all));
+
+  node(stager).messages.lose(root);
+  EXPECT_TRUE(comes(30, knows_all));
 }
 
 // None of its clients are left, so it says at once that they have left. The others have not heard of its part by that.

@@ -3,11 +3,13 @@
 
 import os
 import pathlib
+import re
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from service import Service, StageTest
@@ -19,6 +21,7 @@ PACED, MPIRUN = os.environ["PACED"], shlex.split(os.environ["MPIRUN"])
 SHARED_MEMORY = pathlib.Path("/dev/shm")
 FILES = ["chk_0.nc", "chk_2.nc", "chk_4.nc", "filled.nc", "series.nc"]
 END, END_OF_SESSION = 6, 7
+SILENCE = 30   # transport::TcpPatience::silence_seconds
 
 
 def pools_of(process):
@@ -137,6 +140,41 @@ class Lost(StageTest):
         self.take_over(2, 0, 4, END_OF_SESSION)
         self.take_over(2, 1, END, END_OF_SESSION)
         self.take_over(2, 0, None, "filled.nc")
+
+    def test_a_stager_that_is_started_again_goes_on_in_both_of_its_places(self):
+        for lost in (0, 1):
+            with self.subTest(lost=lost):
+                self.setUp()
+                stagers = self.start(2)
+                job = self.job(GLEAN_STAGING_RESTART="3s")
+                self.come_to(job, 2)
+                self.lose(stagers[lost])
+                left = stagers[1 - lost]
+                wait_for(lambda: self.run_stage("status").stdout.count("  running  ") >= 3, "both places")   # and the service
+                left.kill()
+                again = Service(self, "--job-memory", "8MiB", "--directory", self.data, OMPI_COMM_WORLD_SIZE="2")
+                self.go()
+                self.assertEqual(job.wait(60), 0, self.said())
+                said, status = again.end()
+                self.assertEqual(status, 0, said)
+                self.assertEqual(len(re.findall(r"goes on here as stager \d of 2: the process before was killed", said)), 2, said)
+                self.assert_whole()
+                self.assertEqual(self.pools(), [])
+                self.doCleanups()
+
+    def test_a_stager_that_is_stopped_keeps_its_place(self):
+        (stager,) = self.start(1)
+        job = self.job(GLEAN_STAGING_RESTART="1s")
+        self.stop_at(job, 3)
+        self.come_to(job, END)
+        time.sleep(SILENCE + 5)
+        stager.process.send_signal(signal.SIGCONT)
+        self.go()
+        self.assertEqual(job.wait(60), 0, self.said())
+        said, status = stager.end()
+        self.assertEqual(status, 0, said)
+        self.assert_whole()
+        self.assertEqual(self.pools(), [])
 
     def test_a_service_that_is_started_elsewhere_takes_the_place_of_the_only_stager(self):
         self.take_over(1, 0, 3, END, spare=True)

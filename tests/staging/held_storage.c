@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Preloaded into a stager: as long as the file HELD is there, its storage takes half a second for each request of data that goes below the
+// directory HELD_BELOW, but not for headers, with which files are opened.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { header_bytes_max = 32768 };
+
+static int is_below(int file) {
+  char link[64], path[4096];
+  const char* directory = getenv("HELD_BELOW");
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  const ssize_t bytes = readlink(link, path, sizeof path - 1);
+  if (bytes < 0 || directory == NULL) return 0;
+  path[bytes] = '\0';
+  return strncmp(path, directory, strlen(directory)) == 0;
+}
+
+__attribute__((visibility("default"))) ssize_t pwrite64(int file, const void* data, size_t bytes, off64_t offset) {
+  static ssize_t (*next)(int, const void*, size_t, off64_t) = NULL;
+  if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "pwrite64");
+  const char* held = getenv("HELD");
+  if (held != NULL && bytes > header_bytes_max && is_below(file) && access(held, F_OK) == 0) usleep(500000);
+  return next(file, data, bytes, offset);
+}
+
+__attribute__((visibility("default"))) ssize_t pwrite(int file, const void* data, size_t bytes, off_t offset) {
+  return pwrite64(file, data, bytes, offset);
+}
+
+// Writes go through the calls above.
+__attribute__((visibility("default"))) int io_uring_queue_init(unsigned entries, void* ring, unsigned flags) {
+  (void)entries, (void)ring, (void)flags;
+  return -38;   // ENOSYS
+}
