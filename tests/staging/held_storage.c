@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Preloaded into a stager: as long as the file HELD is there, its storage takes half a second for each request of data that goes below the
+// Preloaded into a stager: as long as the file HELD is there, its storage takes a second for each request of data that goes below the
 // directory HELD_BELOW, but not for headers, with which files are opened.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ __attribute__((visibility("default"))) ssize_t pwrite64(int file, const void* da
   static ssize_t (*next)(int, const void*, size_t, off64_t) = NULL;
   if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "pwrite64");
   const char* held = getenv("HELD");
-  if (held != NULL && bytes > header_bytes_max && is_below(file) && access(held, F_OK) == 0) usleep(500000);
+  if (held != NULL && bytes > header_bytes_max && is_below(file) && access(held, F_OK) == 0) sleep(1);
   return next(file, data, bytes, offset);
 }
 

@@ -119,8 +119,9 @@ class Spill(StageTest):
                 self.setUp()
                 (stager,) = self.start(budget=budget)
                 job = self.job()
-                most, end = 0, time.monotonic() + 4
-                while time.monotonic() < end:
+                wait_for((self.data / "at.6").exists, "the end of all steps")
+                most, end = 0, time.monotonic() + 2
+                while time.monotonic() < end or (budget and most == 0 and job.poll() is None):
                     most = max(most, self.spilled())
                     time.sleep(0.01)
                 self.assertLessEqual(most, 1 << 20)
