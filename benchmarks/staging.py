@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Staging beside what it competes with, each in turns in one run.
 
-  staging.py BUILD_DIR [--only loopback,disk,hosts,connections,stopped,sst] [--repetitions N] [--quick] [--json FILE]
+  staging.py BUILD_DIR [--only loopback,disk,hosts,connections,stopped,spill,sst] [--repetitions N] [--quick] [--json FILE]
 
 loopback     from a job's pool to the pools of 1 and 2 stagers, which write to memory, beside iperf3 with as many streams
 disk         bytes until they are durable on a store of 200 MB/s and on the plain disk, staged beside threaded; what the ranks wait for
 hosts        1, 2 and 4 compute hosts and two stagers on hosts of their own, which alone see the files, over limited links
 connections  5,120 connections to one `glean stage`: its memory and processor time, and how long questions take beside them
 stopped      a stager that is stopped for a minute under a job that computes
+spill        a stager with little memory before a store of 50 MB/s, with and without a file on its node to go on in
 sst          ADIOS2's SST, one writer and one reader, if its Python module is there
 
-`disk` needs tools/slowstore for its slow store, `hosts` tools/hosts; elsewhere they are left out, with a message.
+`disk` and `spill` need tools/slowstore for their slow store, `hosts` tools/hosts; elsewhere they are left out, with a message.
 """
 import argparse
 import contextlib
@@ -30,7 +31,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SLOWSTORE, HOSTS = HERE.parent / "tools" / "slowstore", HERE.parent / "tools" / "hosts"
-KINDS = ("loopback", "disk", "hosts", "connections", "stopped", "sst")
+KINDS = ("loopback", "disk", "hosts", "connections", "stopped", "spill", "sst")
 SECONDS_MAX = 600
 COMPUTE_HOSTS, STAGING_HOSTS = 4, 2
 # Of seed 000, section 5.2 and table 1: an I/O node sends 420 MiB/s, a staging node takes 680.
@@ -73,11 +74,11 @@ class Bench:
         return kept | {"GLEAN_STAGING_ADDRESS": str(self.file("stage.json")), "GLEAN_STAGING_KEY": str(self.key)} | more
 
     @contextlib.contextmanager
-    def stagers(self, number, directory, job_mib, launch=lambda index: [], memory_mib=None):
+    def stagers(self, number, directory, job_mib, launch=lambda index: [], memory_mib=None, more=()):
         """So many processes of `glean stage` that write there; each is ended, and must have done all."""
         address_file = self.file("stage.json")
         stage = [self.build / "bin" / "glean", "stage", "--directory", directory, "--address-file", address_file, "--key", self.key,
-                 "--memory", f"{memory_mib or 2 * job_mib}MiB", "--job-memory", f"{job_mib}MiB"]
+                 "--memory", f"{memory_mib or 2 * job_mib}MiB", "--job-memory", f"{job_mib}MiB", *more]
         with open(self.file("stage.log"), "a", encoding="utf-8") as log:
             running = [subprocess.Popen([*map(str, [*launch(index), *stage])], env=self.environment(OMPI_COMM_WORLD_SIZE=str(number)),
                                         stdout=log, stderr=log) for index in range(number)]
@@ -268,6 +269,28 @@ class Bench:
         of = {case: {key: spread([one[key] for one in each]) for key in ("blocked_seconds", "longest_step_seconds", "staged_seconds")}
               | {"said": sorted({one["said"] for one in each})} for case, each in results.items()}
         return {"stopped_seconds": seconds, "steps": steps, "identical_files": True} | of
+
+    def spill(self):
+        """Eight steps of 64 MiB without a pause, pools of 128 MiB on the node and at the stager."""
+        if not self.can(SLOWSTORE):
+            return {"left_out": "tools/slowstore cannot work here"}
+        results = {"without": [], "with --spill": []}
+        mount, spill = self.file("slow"), self.file("spill")
+        mount.mkdir()
+        spill.mkdir()
+        subprocess.run([SLOWSTORE, "up", mount, "50", "4G"], env=os.environ | {"TMPDIR": str(self.place)}, check=True)
+        try:
+            for _ in range(1 if self.quick else min(3, self.repetitions)):
+                for case, each in results.items():
+                    more = ["--spill", spill, "--spill-budget", "1GiB"] if case != "without" else []
+                    with self.stagers(1, mount, 128, more=more):
+                        out = self.write(mount / f"{case.split()[0]}.nc", ranks=2, step_mib=32, steps=8, budget_mib=128)
+                    each.append({key: out[key] for key in ("blocked_seconds", "staged_seconds", "durable_seconds")})
+                self.same(mount / "without.nc", mount / "with.nc")
+                os.sync()
+        finally:
+            subprocess.run([SLOWSTORE, "down", mount], check=False)
+        return {case: {key: spread([one[key] for one in each]) for key in each[0]} for case, each in results.items()}
 
     @staticmethod
     def stop(process, files, seconds):
