@@ -44,6 +44,16 @@ glean_status glean_output_open(glean_session* session, const char* path, glean_f
   });
 }
 
+glean_status glean_output_append(glean_session* session, const char* path, glean_output** output) {
+  return call(session, [&] {
+    const std::string known = glean::c::agreed_in_session(session->agreement(), [&]() -> std::string {
+      required(output, "output");
+      return required(path, "path");
+    });
+    *output = new glean_output{session->agreement(), session->session.append(known), {}, -1};
+  });
+}
+
 const char* glean_output_message(const glean_output* output) {
   return output == nullptr ? "" : output->message.c_str();
 }

@@ -9,7 +9,6 @@ module glean_c_calls
   type, bind(C) :: c_setting
     type(c_ptr) :: key = c_null_ptr, value = c_null_ptr
   end type c_setting
-
   ! A dimension, variable or grid.
   type, bind(C) :: c_id
     integer(c_int) :: id = -1
@@ -183,6 +182,12 @@ module glean_c_calls
       character(kind=c_char), intent(in) :: path(*)
       integer(c_int), value :: format
       type(c_output_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: output
+    end function
+    integer(c_int) function c_output_append(session, path, output) bind(C, name='glean_output_append')
+      import
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: path(*)
       type(c_ptr), intent(inout) :: output
     end function
     type(c_ptr) function c_output_message(output) bind(C, name='glean_output_message')

@@ -9,8 +9,8 @@ module glean_outputs
   use glean_c_calls
   implicit none
   private
-  public :: glean_output_open, glean_output_message, glean_output_end_definitions, glean_output_begin_step, glean_output_end_step
-  public :: glean_output_fail
+  public :: glean_output_open, glean_output_append, glean_output_message, glean_output_end_definitions, glean_output_begin_step
+  public :: glean_output_end_step, glean_output_fail
   public :: glean_output_find_variable, glean_output_wait, glean_output_reached, glean_output_close, glean_output_close_at
   public :: glean_output_free
 
@@ -40,6 +40,27 @@ contains
     output%inside => state
     call finish_opening(state, 'glean_output_open', status, stat, errmsg)
   end subroutine glean_output_open
+
+  ! Adds steps to a NetCDF file that is there, behind the last one. glean_output_find_variable finds what glean_output_put_box takes: any
+  ! part of a record. A reader sees the old file or one with more whole steps. Collective. Blocks.
+  subroutine glean_output_append(session, path, output, stat, errmsg)
+    type(glean_session), intent(in) :: session
+    character(len=*), intent(in) :: path
+    type(glean_output), intent(inout) :: output
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(handle_state), pointer :: state
+    integer(c_int) :: status
+
+    if (.not. associated(session%inside)) then
+      call finish(session%inside, 'glean_output_append', GLEAN_INVALID_ARGUMENT, stat, errmsg)
+      return
+    end if
+    state => new_state(OF_OUTPUT, session%inside)
+    status = c_output_append(session%inside%handle, c_text(path), state%handle)
+    output%inside => state
+    call finish_opening(state, 'glean_output_append', status, stat, errmsg)
+  end subroutine glean_output_append
 
   ! What the last failed call with this output said; '' when there was none. Local.
   function glean_output_message(output) result(message)

@@ -24,6 +24,10 @@ OutputHandle open_output(SessionHandle& self, const std::string& path, int forma
           })};
 }
 
+OutputHandle append(SessionHandle& self, const std::string& path) {
+  return {"output", self.turn(), self.call([&](Session& session) { return session.append(path); })};
+}
+
 InputHandle open_input(SessionHandle& self, const std::string& path, int reading, double seconds) {
   return {"input", self.turn(), self.call([&](Session& session) {
             return session.open_input(path, {static_cast<Reading>(reading), seconds});
@@ -69,6 +73,7 @@ int application_comm(SessionHandle& self) {
 void bind_session(nb::module_& module) {
   nb::class_<SessionHandle>(module, "Session")
       .def("open", open_output, nb::arg("path"), nb::arg("format"), nb::arg("refuses"))
+      .def("append", append, nb::arg("path"))
       .def("open_input", open_input, nb::arg("path"), nb::arg("reading"), nb::arg("seconds"))
       .def("restart", restart, nb::arg("pattern"), nb::arg("seconds"))
       .def("is_writer", [](SessionHandle& self) { return self.call([](Session& session) { return session.is_writer(); }); })

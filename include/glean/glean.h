@@ -251,6 +251,14 @@ GLEAN_API const char *glean_session_message(const glean_session *session);
 GLEAN_CHECKED glean_status glean_output_open(glean_session *session, const char *path, glean_format format,
     const glean_output_options *options, glean_output **output);
 
+/* Adds steps to a NetCDF file (CDF-1, CDF-2, CDF-5) that is there. Its definitions are the file's: glean_output_find_variable() finds
+ * what glean_output_put_box() takes, of which each rank may put any box of a record, and glean_output_begin_step() begins the record
+ * behind the last one. A reader sees the old file or one with more whole steps; a kill, or an output that fails, leaves the old one, or
+ * those steps for which glean_output_wait() for GLEAN_DURABLE has returned. What is not per step does not change. GLEAN_NOT_FOUND where
+ * there is no such file, GLEAN_UNSUPPORTED for other formats and in the modes passthrough, collective and staged. A failure leaves its
+ * message in the session. Collective. Blocks. */
+GLEAN_CHECKED glean_status glean_output_append(glean_session *session, const char *path, glean_output **output);
+
 /* What the last failed call with this output said; "" when there was none. Valid until the next call with
  * this handle. Local. */
 GLEAN_API const char *glean_output_message(const glean_output *output);

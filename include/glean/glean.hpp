@@ -301,6 +301,15 @@ class Session {
   // Opens a new output. The file appears under `path` when it is complete. Of a session 64 outputs can be open at once. Collective.
   Output open(std::string_view path, Format format, OutputOptions options = {});
 
+  // Adds steps to a NetCDF file (CDF-1, CDF-2, CDF-5) that is there, whatever program has written it. Its definitions are the file's:
+  // find_variable() finds what put() takes, each rank may put any box of a record, and begin_step() begins the record behind the last
+  // one. The header counts the new records when they are on the storage, so that a reader sees the old file or one with more whole steps;
+  // a kill, or an output that fails, leaves the old one, or those steps for which wait(Level::durable) has returned. What is not per step
+  // does not change. An output of this session of that name is waited for. Throws not_found where there is no such file; io if it is not
+  // complete; invalid_argument without an unlimited dimension; invalid_state while another job adds to it, or steps of a killed one wait
+  // for `glean recover`; unsupported for other formats, and in the modes passthrough, collective and staged. Collective, blocks.
+  Output append(std::string_view path);
+
   // Opens a file for reading on this rank. If it is an output of this session, waits for what `options.reading` asks
   // for, so that nothing older is ever read than what this rank has put. Local, blocks.
   //   published: throws invalid_state while this rank has not closed the output.

@@ -72,10 +72,16 @@ bool Engine::complete_records(const Job& job, const WrittenSoFar& written) {
   store::File& file = *job.output->file().get();
   const bool goes_on = job.kind == Job::Kind::synchronize;
   const auto finished = store::Formats::to_finish().find(description.layout.format)
-                            .finish(description.image(), {written.records, written.end, goes_on});
+                            .finish(description.image(), {written.records, written.end, goes_on, description.earlier});
   // Before the format's own bytes go behind the data.
   if (!goes_on && written.end > description.layout.header_bytes && file.current_size() < written.end) {
     throw base::Error(base::Errc::not_found, "it is shorter than what was written to it");
+  }
+  // Others read a file that is added to: its header must not count what a power cut could take, nor what other nodes have not written yet.
+  if (description.adds_to_file()) {
+    if (!goes_on) file.resize(finished.size);
+    file.synchronize();
+    if (goes_on && pool_.is_shared()) return true;
   }
   if (about.publishes()) {
     for (const store::Patch& patch : finished.patches) file.write(patch.bytes, patch.offset);

@@ -13,6 +13,7 @@
 #include "pool/name_log.hpp"
 #include "pool/other_handles.hpp"
 #include "pool/published.hpp"
+#include "store/format/cdf/header.hpp"
 #include "store/format/new_file.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/posix/unclosed.hpp"
@@ -87,12 +88,12 @@ void OutputFile::tell_slot() {
   if (output_.nodes != nullptr || !output_.description.is_bytes) pool::futex_signal(output_.pool.header().progress);
 }
 
-// A raw output is made by the rank that opens it.
+// A raw output is made by the rank that opens it, and one that is added to was there before.
 bool OutputFile::is_to_be_made(std::uint64_t publishing_inode) const {
   const pool::OutputSlot& slot = output_.slot;
   const bool is_untouched = slot.working_inode.load(std::memory_order_acquire) == 0 && publishing_inode == 0 &&
                             output_.steps.written == 0 && slot.steps.highest_end.load(std::memory_order_acquire) == 0;
-  return is_untouched && output_.publishes() && !output_.description.is_bytes;
+  return is_untouched && output_.publishes() && !output_.description.is_bytes && !output_.description.adds_to_file();
 }
 
 bool OutputFile::is_in_place() const {
@@ -135,8 +136,24 @@ bool OutputFile::keep() noexcept {
   return true;
 }
 
+// Of a file that was added to: behind what its header counts.
+void OutputFile::cut_additions() noexcept {
+  try {
+    const store::InputFile input(output_.calls, output_.description.names.final_path);
+    const store::CdfHeader header = store::read_cdf_header(input);
+    const Bytes counted = store::bytes_of_records(header, header.records);
+    if (input.bytes() > counted && file_->is_trusted()) file_->resize(counted);
+  } catch (const std::exception& error) {
+    base::log(base::LogLevel::debug, "'{}' keeps what no reader sees: {}", output_.trace.path, error.what());
+  }
+}
+
 void OutputFile::discard(bool was_promised) noexcept {
   if (output_.is_elsewhere()) return;
+  if (output_.description.adds_to_file()) {
+    if (file_) cut_additions();
+    return;
+  }
   if (was_promised && keep()) return;
   const store::OutputDescription& description = output_.description;
   const store::FileNames& names = description.names;

@@ -62,6 +62,7 @@ class OutputFile {
 
  private:
   [[nodiscard]] bool keep() noexcept;
+  void cut_additions() noexcept;
   void tell_slot();
   [[nodiscard]] bool is_to_be_made(std::uint64_t publishing_inode) const;
   void tell_of_unclosed(const std::optional<std::string>& path);

@@ -18,6 +18,14 @@
 
 namespace glean::session {
 
+// A file that gets more steps, as it is when it is opened.
+struct Addition {
+  mesh::Definitions definitions;
+  store::FileLayout layout;            // of the records to come: the first of them is record 0
+  store::Earlier earlier;
+  std::shared_ptr<const void> lock;    // on rank 0: other jobs see that it is written; until the output in the pool has it
+};
+
 // What was decided about an output when it was opened.
 struct Opening {
   std::string path;                // as the application calls it
@@ -26,6 +34,7 @@ struct Opening {
   OutputName name;                 // on all ranks
   const store::Format* format = nullptr;
   bool refuses_existing = false;   // a file of that name is an error
+  std::shared_ptr<Addition> addition{};   // none: the file is new
 };
 
 // The fingerprint of what must be the same on all ranks.

@@ -17,6 +17,7 @@
 #include "drain/checksums.hpp"
 #include "pool/message_log.hpp"
 #include "session/agreement.hpp"
+#include "session/append.hpp"
 #include "session/formats.hpp"
 #include "session/input.hpp"
 #include "session/mesh_values.hpp"
@@ -279,6 +280,8 @@ class Session::Impl {
     return messages;
   }
 
+  Output append(std::string_view path) { return Output(session::append(core_, std::string(path))); }
+
   void wait(Level level, double seconds) {
     session::check_wait(level, seconds);
     core_->require_usable("wait");
@@ -364,6 +367,13 @@ Output Session::open(std::string_view path, Format format, OutputOptions options
   return session_call(impl_.get(), [&](Impl& impl) {
     const session::Blocked blocked(impl.core());
     return impl.open(path, format, options);
+  });
+}
+
+Output Session::append(std::string_view path) {
+  return session_call(impl_.get(), [&](Impl& impl) {
+    const session::Blocked blocked(impl.core());
+    return impl.append(path);
   });
 }
 

@@ -177,6 +177,23 @@ void Output::Impl::define_attribute(Variable variable, std::string_view name, Ty
                             {static_cast<const std::byte*>(values), count * mesh::size_of(internal(type))});
 }
 
+void Output::Impl::take_definitions(const mesh::Definitions& definitions) {
+  adds_to_file_ = true;
+  for (const auto& dimension : definitions.dimensions) program_.define_dimension(dimension.name, dimension.length, dimension.unlimited);
+  for (std::size_t v = 0; v < definitions.variables.size(); ++v) {
+    const auto& variable = definitions.variables[v];
+    const mesh::Box whole = mesh::whole(definitions.shape(static_cast<int>(v)));
+    program_.define_variable(variable.name, variable.external, variable.dimensions, {whole}, {});
+  }
+  program_.definitions().attributes = definitions.attributes;
+}
+
+void Output::Impl::require_changeable(Variable variable) const {
+  if (!adds_to_file_ || program_.definitions().per_step(variable.id)) return;
+  refuse(base::Errc::unsupported, "put of '" + name(variable) + "': '" + path_ + "' is appended to, and what is in it does not change",
+         "only variables with the unlimited dimension get values in a new step");
+}
+
 void Output::Impl::set_time(double time, std::string_view unit) {
   require_open("set_time");
   if (unit.find('\0') != unit.npos) refuse(base::Errc::invalid_argument, "set_time of '" + path_ + "': the unit has a zero byte");
@@ -317,6 +334,7 @@ void Output::Impl::check_conversion(Variable variable, Type memory) const {
 void Output::Impl::put_all(Variable variable, Type memory, const void* data, std::size_t elements) {
   require(Phase::in_step, "put");
   const VariableInfo& info = this->info(variable, "put");
+  require_changeable(variable);
   check_conversion(variable, memory);
   std::uint64_t expected = 0;
   for (const auto& block : info.blocks) expected += block.elements();
@@ -340,6 +358,7 @@ void Output::Impl::put_box(Variable variable, std::span<const std::uint64_t> sta
                            const void* first, std::span<const std::ptrdiff_t> strides) {
   require(Phase::in_step, "put");
   const VariableInfo& info = this->info(variable, "put");
+  require_changeable(variable);
   check_conversion(variable, memory);
   mesh::Box& inner = box_;
   inner.start.assign(start.begin(), start.end());

@@ -26,6 +26,8 @@ class Output::Impl {
                            std::vector<Box> blocks, VariableOptions options);
   void define_attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count);
   void set_time(double time, std::string_view unit);
+  // Of a file that is added to, in place of all define_… calls: every rank may put any part of a record.
+  void take_definitions(const mesh::Definitions& definitions);
   void end_definitions();
   void begin_step();
   void put_all(Variable variable, Type memory, const void* data, std::size_t elements);
@@ -59,6 +61,7 @@ class Output::Impl {
   void require_open(const char* call) const;
   [[nodiscard]] const VariableInfo& info(Variable variable, const char* call) const;
   [[nodiscard]] const std::string& name(Variable variable) const;
+  void require_changeable(Variable variable) const;
   void check_conversion(Variable variable, Type memory) const;
 
   std::shared_ptr<session::Core> core_;
@@ -75,6 +78,7 @@ class Output::Impl {
   Phase phase_ = Phase::defining;
   std::uint64_t steps_ = 0;   // ended
   base::PrecisionSettings precision_;   // of variables, whatever the program defines
+  bool adds_to_file_ = false;
   std::optional<base::Error> early_error_;   // of a definition of this rank, before there is a file to poison
   std::string creation_error_;               // why there is no file
 };

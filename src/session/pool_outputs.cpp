@@ -137,6 +137,7 @@ void PoolOutputs::forget_finished() {
     if (!is_over(*output)) return false;
     past_.add(output->name, status(*output), output->all_dropped ? dropped_error(*output) : output->failure);
     if (rank_ == 0) release_slot(output->key);
+    output->lock.reset();   // the program may keep the output
     return true;
   });
 }

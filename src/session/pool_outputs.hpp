@@ -37,6 +37,7 @@ struct PoolOutput {
   std::uint64_t steps_dropped = 0;      // of those that this rank has begun
   std::optional<base::Error> failure;   // what all ranks have been told
   std::string told{};                   // by its close, of what makes it fail: this rank
+  std::shared_ptr<const void> lock{};   // that others see as long as it is written
 };
 
 class PoolOutputs {

@@ -177,6 +177,7 @@ class ThreadedBackend final : public Backend {
     if (several) broadcast(core_->nodes().comm(), 0, &word, sizeof word);
     else word = outcome.root_word;
     if (word != Proposal::no_word) output_ = core_->outputs().add(as_key(word), as_key(outcome.root_word).slot, opening_.name);
+    if (output_ && opening_.addition) output_->lock = std::exchange(opening_.addition->lock, nullptr);
     if (several) core_->outputs().forget_finished();
   }
   [[noreturn]] void fail_with(const base::Error& error) {
@@ -242,10 +243,16 @@ class ThreadedBackend final : public Backend {
                                            copies(), analysis()};
       // Before there can be a file: recovery knows what to remove.
       core_->recorder().describe(key, description.encode_names(), pool::Recorder::More::follow);
-      make_striped();
-      store::FileImage image = opening_.format->image(definitions, opening_.settings.range);
-      description.layout = std::move(image.layout);
-      description.metadata = std::move(image.metadata);
+      if (opening_.addition) {
+        description.layout = opening_.addition->layout;
+        description.layout.range = opening_.settings.range;
+        description.earlier = opening_.addition->earlier;
+      } else {
+        make_striped();
+        store::FileImage image = opening_.format->image(definitions, opening_.settings.range);
+        description.layout = std::move(image.layout);
+        description.metadata = std::move(image.metadata);
+      }
       description.definitions = definitions;
       description.share = core_->share_of(opening_.path, description.layout);
       index_.part = core_->parts().self;
@@ -289,8 +296,9 @@ class ThreadedBackend final : public Backend {
 
   [[nodiscard]] analysis::Request analysis() const {
     const auto asked = analysis::Request::of(core_->settings().analysis_of_output(opening_.path));
-    if (!asked.any() || !is_part()) return asked;
-    base::log(base::LogLevel::warning, "'{}': an output of several files is not analysed", opening_.path);
+    if (!asked.any() || (!is_part() && !opening_.addition)) return asked;
+    base::log(base::LogLevel::warning, "'{}': {} is not analysed", opening_.path,
+              is_part() ? "an output of several files" : "a file that is appended to");
     return {};
   }
 

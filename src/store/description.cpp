@@ -173,6 +173,8 @@ std::vector<std::byte> OutputDescription::encode_layout() const {
   rest.bytes(image().encode());
   copies.encode(rest);
   analysis.encode(rest);
+  rest.number(earlier.records);
+  rest.number(earlier.bytes);
   rest.bytes(definitions ? definitions->encode() : std::vector<std::byte>());
   const auto encoded_rest = rest.take();
   encoded.insert(encoded.end(), encoded_rest.begin(), encoded_rest.end());
@@ -194,6 +196,8 @@ OutputDescription OutputDescription::decode(std::span<const std::byte> bytes) {
   description.metadata = std::move(image.metadata);
   description.copies = Copies::decode(rest);
   description.analysis = analysis::Request::decode(rest);
+  description.earlier.records = rest.number();
+  description.earlier.bytes = rest.number();
   const auto definitions = rest.bytes();
   rest.expect_end();
   if (!definitions.empty()) description.definitions = mesh::Definitions::decode(definitions);

@@ -13,7 +13,7 @@
 #include "mesh/definitions.hpp"
 #include "plan/file_share.hpp"
 #include "store/copies.hpp"
-#include "store/format/file_image.hpp"
+#include "store/format/format.hpp"
 #include "store/posix/file.hpp"
 
 namespace glean::store {
@@ -31,6 +31,7 @@ struct OutputDescription {
   std::vector<Patch> metadata{};   // of the file, beside `layout`: what is in it before anything is put
   Copies copies{};                 // that are made of it when it is complete
   analysis::Request analysis{};    // what is found out of its steps while they move
+  Earlier earlier{};               // with bytes: the file is there, and gets records behind these; `layout` says where
   std::optional<mesh::Definitions> definitions{};   // what the program has said of it; of a raw output nothing
 
   // In two parts: what is known before there is a file, so that the process that comes after a killed one knows what to remove,
@@ -42,6 +43,7 @@ struct OutputDescription {
   // Throws io when `bytes` is not what encode_names() and encode_layout() made.
   [[nodiscard]] static OutputDescription decode(std::span<const std::byte> bytes);
   [[nodiscard]] FileImage image() const { return {layout, metadata}; }
+  [[nodiscard]] bool adds_to_file() const { return earlier.bytes != 0; }
   // Which node writes which request of it, where several do: not of a raw output, of which each node writes what it has.
   [[nodiscard]] plan::FileWriters writers() const;
   friend bool operator==(const OutputDescription&, const OutputDescription&) = default;

@@ -51,16 +51,54 @@ static void all_read(glean_input *in, double expected) {
   EXPECT(glean_input_read_all(in, v, 0, mine, one, GLEAN_FLOAT64, &value, 1) == GLEAN_OK && value == expected);
 }
 
+/* Records of a file, each rank its number in each. */
+static void records_are_added(const char *path) {
+  glean_output *out = NULL;
+  EXPECT(glean_output_append(session, path, &out) == GLEAN_NOT_FOUND && strstr(glean_session_message(session), "no such file") != NULL);
+  EXPECT(out == NULL && glean_output_append(session, path, NULL) == GLEAN_INVALID_ARGUMENT);
+  const uint64_t mine[1] = {(uint64_t)rank}, one[1] = {1};
+  for (int record = 0; record < 2; ++record) {
+    glean_variable v = {-1};
+    const double value = 10 * record + rank;
+    if (record == 0) {
+      glean_dimension dimensions[2] = {{-1}, {-1}};
+      SESSION(glean_output_open(session, path, GLEAN_CDF2, NULL, &out));
+      OUT(glean_output_define_unlimited(out, "t", &dimensions[0]));
+      OUT(glean_output_define_dimension(out, "x", (uint64_t)ranks, &dimensions[1]));
+      OUT(glean_output_define_variable(out, "v", GLEAN_FLOAT64, dimensions, 2, mine, one, 1, NULL, &v));
+    } else {
+      SESSION(glean_output_append(session, path, &out));
+      OUT(glean_output_find_variable(out, "v", &v));
+    }
+    OUT(glean_output_begin_step(out));
+    OUT(glean_output_put_box(out, v, 1, mine, one, GLEAN_FLOAT64, &value, NULL));
+    OUT(glean_output_end_step(out));
+    OUT(glean_output_close(out));
+    glean_output_free(out);
+    out = NULL;
+  }
+  glean_input *in = NULL;
+  uint64_t steps = 0;
+  double value = 0;
+  const glean_variable v = {0};
+  SESSION(glean_input_open(session, path, NULL, &in));
+  EXPECT(glean_input_steps(in, &steps) == GLEAN_OK && steps == 2);
+  EXPECT(glean_input_read(in, v, 1, mine, one, GLEAN_FLOAT64, &value, 1) == GLEAN_OK && value == 10 + rank);
+  glean_input_free(in);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  char directory[600], pattern[700], first[700], second[700], message[500];
+  char directory[600], pattern[700], first[700], second[700], history[700], message[500];
   snprintf(directory, sizeof directory, "%s/c_restart_%d", argc > 1 ? argv[1] : ".", ranks);
   snprintf(pattern, sizeof pattern, "%s_chk_*.nc", directory);
   snprintf(first, sizeof first, "%s_chk_1.nc", directory);
   snprintf(second, sizeof second, "%s_chk_2.nc", directory);
+  snprintf(history, sizeof history, "%s_history.nc", directory);
   if (rank == 0) {
+    remove(history);
     remove(first);
     remove(second);
   }
@@ -92,6 +130,7 @@ int main(int argc, char **argv) {
   if (rank == 0) empty(first);
   if (rank == 0) empty(second);
   EXPECT(glean_session_restart(session, pattern, -1, &in) == GLEAN_IO && in == NULL);
+  records_are_added(history);
   SESSION(glean_session_close(session));
   glean_session_free(session);
   int all = 0;

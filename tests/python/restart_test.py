@@ -47,6 +47,24 @@ class Restarts(ranks.Ranks):
             with self.assertRaisesRegex(glean.Io, "none of 1 file"):
                 session.restart(self.path("chk_*.nc"))
 
+    def test_steps_are_added_to_a_file_that_is_there(self):
+        path = self.path("history.nc")
+        with self.session() as session:
+            with self.assertRaisesRegex(glean.NotFound, "no such file"):
+                session.append(path)
+            with session.open(path, "cdf2") as output:
+                output.dimension("t")
+                output.dimension("x", 4 * SIZE)
+                output.variable("v", "f8", ["t", "x"], blocks=[np.s_[4 * RANK:4 * RANK + 4]])
+                with output.step() as step:
+                    step.put("v", np.full(4, 1.0))
+            for number in (2, 3):
+                with session.append(path) as output:
+                    with output.step() as step:
+                        step.put("v", np.full(4, float(number)), start=[4 * RANK])
+            with session.open_input(path) as file:
+                self.assertEqual(file["v"][:].tolist(), [[float(number)] * 4 * SIZE for number in (1, 2, 3)])
+
 
 if __name__ == "__main__":
     ranks.main()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, TypeVar, Union
 
@@ -18,6 +18,7 @@ from ._values import (TYPES, Block, Box, Centring, Level, attribute_elements, bo
                       type_number, whole)
 
 if TYPE_CHECKING:
+    from ._input import InputVariable
     from ._session import Session
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -226,6 +227,11 @@ class Output:
         if fill is not False and fill is not True:
             variable.attrs["_FillValue"] = fill_value(fill, TYPES[number], f"variable {name!r}")
         return variable
+
+    def _take_definitions(self, file: Mapping[str, InputVariable]) -> None:
+        for name, variable in file.items():
+            shape = variable.shape[1:] if variable.per_step else variable.shape
+            self._variables[name] = _Defined(variable.id, variable.dtype, shape, (whole(shape),))
 
     def _dimension(self, named: Union[Dimension, str]) -> Dimension:
         if isinstance(named, Dimension):

@@ -88,6 +88,19 @@ class Session:
         self._outputs.add(output)
         return output
 
+    def append(self, path: Path) -> Output:
+        """Adds steps to a NetCDF file (CDF-1, CDF-2, CDF-5) that is there, behind the last one. Output.find_variable finds the variables
+        of the file, and each rank may put any part of a record. A reader sees the old file or one with more whole steps; a kill, or an
+        output that fails, leaves the old one, or those steps that Output.wait("durable") has waited for. What is not per step does not
+        change. Raises NotFound where there is no such file, Unsupported for other formats and in the modes passthrough, collective and
+        staged. Collective, blocks."""
+        handle = self._handle.append(os.fspath(path))
+        output = Output(self, os.fspath(path), handle)
+        self._outputs.add(output)
+        with self.open_input(path, "written") as file:
+            output._take_definitions(file)
+        return output
+
     def open_input(self, path: Path, reading: Reading = "published", timeout: Optional[float] = None) -> Input:
         """Opens a NetCDF or HDF5 file for reading on this rank: as it is, or if it is an output of this session when it is `published`, or
         the steps that this rank has ended are `written`. Local, blocks."""

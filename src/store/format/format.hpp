@@ -19,11 +19,19 @@
 
 namespace glean::store {
 
+// What was in a file that is added to.
+struct Earlier {
+  std::uint64_t records = 0;
+  Bytes bytes = 0;             // of the file; 0: it is new
+  friend bool operator==(const Earlier&, const Earlier&) = default;
+};
+
 // What is known of a file when all of it is written.
 struct Written {
   std::uint64_t records = 0;   // 1 + the last record of which something was put or filled
   Bytes highest_end = 0;       // of the last byte that was put or filled; 0 if none was
   bool goes_on = false;        // more will be put: the file is made readable as far as it is written
+  Earlier earlier{};           // what was in a file that is added to: `records` are behind that
 };
 
 struct Finished {

@@ -42,10 +42,11 @@ class CdfFormat final : public Format {
   }
 
   [[nodiscard]] Finished finish(const FileImage& image, const Written& written) const override {
-    Finished finished{{}, cdf_size(image.layout, written)};
+    Finished finished{{}, std::max(written.earlier.bytes, cdf_size(image.layout, written))};
+    const std::uint64_t records = written.earlier.records + written.records;
     Patch& patch = finished.patches.emplace_back(Patch{records_offset, std::vector<std::byte>(records_bytes())});
     for (std::size_t i = 0; i < patch.bytes.size(); ++i) {
-      patch.bytes[i] = static_cast<std::byte>(written.records >> (8 * (patch.bytes.size() - 1 - i)));
+      patch.bytes[i] = static_cast<std::byte>(records >> (8 * (patch.bytes.size() - 1 - i)));
     }
     return finished;
   }

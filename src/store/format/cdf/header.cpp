@@ -274,6 +274,18 @@ std::optional<CdfHeader> parse_cdf_header(std::span<const std::byte> begin, Byte
   }
 }
 
+Bytes bytes_of_records(const CdfHeader& header, std::uint64_t records) {
+  Bytes begin = 0, stride = 0;
+  for (const VariableLayout& variable : header.layout.variables) {
+    if (!variable.per_step()) continue;
+    begin = stride == 0 ? variable.begin_bytes : std::min(begin, variable.begin_bytes);
+    stride = variable.record_stride_bytes;
+  }
+  Bytes end = whole_size(header.layout, 0);
+  if (records != 0 && stride != 0) end = std::max({end, whole_size(header.layout, records), begin + records * stride});
+  return end;
+}
+
 CdfHeader read_cdf_header(const InputFile& file) {
   constexpr Bytes first_read = 64 * base::KiB;
   const Bytes file_bytes = file.bytes();

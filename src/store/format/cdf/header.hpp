@@ -34,6 +34,10 @@ inline constexpr Bytes cdf_header_most = 32 * base::MiB;
 // can be read. Pure.
 [[nodiscard]] std::optional<CdfHeader> parse_cdf_header(std::span<const std::byte> begin, Bytes file_bytes);
 
+// Where so many records end, with the padding behind the last one, and all that is not per step. A file may be shorter: what was not put is
+// not there, nor is the padding. Pure.
+[[nodiscard]] Bytes bytes_of_records(const CdfHeader& header, std::uint64_t records);
+
 // Throws io as above, and what the system says. Blocks.
 [[nodiscard]] CdfHeader read_cdf_header(const InputFile& file);
 
