@@ -71,6 +71,7 @@ TEST_F(Appends, ReadersSeeTheOldFileUntilTheNewStepsAreDurable) {
   add(out, 2);
   out.wait(Level::written);
   EXPECT_EQ(content("hist.nc").substr(0, 12), before);
+  MPI_Barrier(MPI_COMM_WORLD);
 
   out.wait(Level::durable);
   EXPECT_NE(content("hist.nc").substr(0, 12), before) << "on one node the header counts what is durable";
