@@ -207,7 +207,8 @@ std::unique_ptr<Output::Impl> append(const std::shared_ptr<Core>& core, const st
   opening.format = &formats().find(addition->layout.format);
   opening.addition = addition;
   auto convention = convention_of(format_named(addition->layout.format));
-  auto impl = std::make_unique<Output::Impl>(core, path, *opening.format, std::move(convention), make_threaded_backend(core, opening));
+  auto impl = std::make_unique<Output::Impl>(core, path, *opening.format, std::move(convention), make_threaded_backend(core, opening),
+                                             base::PrecisionSettings{});   // types are those of the file
   impl->take_definitions(addition->definitions);
   impl->end_definitions();
   return impl;
