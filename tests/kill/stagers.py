@@ -12,8 +12,8 @@ GRACE = "2s"   # for jobs that run when a stager is told to end
 
 
 class Stagers:
-    def __init__(self, count, directory, job_memory, restart="0"):
-        """`restart`: for how long the job waits for a stager that was killed."""
+    def __init__(self, count, directory, job_memory, restart="0", spill_directory=None):
+        """`restart`: for how long the job waits for a stager that was killed. `spill_directory`: none: they do not spill."""
         self.count = count
         beside = [directory.with_name(f"{directory.name}.{each}") for each in ("stage.json", "key", "stagers")]
         self.address_file, key, self.log_path = beside
@@ -21,6 +21,7 @@ class Stagers:
         key.write_text(os.urandom(32).hex() + "\n")
         self.command = [str(program("glean")), "stage", "--listen", "127.0.0.1:0", "--directory", str(directory), "--grace", GRACE,
                         "--address-file", str(self.address_file), "--key", str(key), "--memory", "256MiB", "--job-memory", job_memory]
+        self.command += ["--spill", str(spill_directory), "--spill-budget", "64MiB"] if spill_directory else []
         self.settings = {"GLEAN_MODE": "staged", "GLEAN_STAGING_ADDRESS": str(self.address_file), "GLEAN_STAGING_KEY": str(key),
                          "GLEAN_STAGING_RESTART": restart}
         # As under a launcher: they share the address file.

@@ -80,7 +80,9 @@ class Trial:
             settings["GLEAN_TOPOLOGY_RANKS_PER_NODE"] = draw.choice(("1", "2"))
         service = None
         if stagers != 0:
-            service = Stagers(stagers, directory, draw.choice(("8MiB", "16MiB", "64MiB")), restart)
+            spills = draw.random() < 0.5
+            job_memory = draw.choice(("4MiB", "4MiB", "8MiB") if spills else ("8MiB", "16MiB", "64MiB"))
+            service = Stagers(stagers, directory, job_memory, restart, spill_directory if spills else None)
             settings |= service.settings | {"GLEAN_POOL_DEADLINE": "20s" if restart == "0" else "60s"}
             self.services.append(service)
         self.tell(f"{which.ranks} ranks of {which.name} {which.seed}, drained by {place}, {stagers} stagers, on {storage}, {settings}")
