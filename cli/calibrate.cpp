@@ -22,6 +22,7 @@
 #include "calibrate/storage.hpp"
 #include "cli/calibration_network.hpp"
 #include "cli/companions.hpp"
+#include "cli/doing_line.hpp"
 #include "cli/text_file.hpp"
 #include "cli/verbs.hpp"
 #include "topology/discover/machine.hpp"
@@ -40,23 +41,6 @@ struct CalibrateOptions {
 };
 
 base::Error refusal(const std::string& what, const std::string& hint) { return {base::Errc::invalid_argument, what, hint}; }
-
-// What is measured at the moment, on a terminal.
-class Progress {
- public:
-  explicit Progress(bool tells) : tells_(tells && isatty(STDERR_FILENO) == 1) {}
-  ~Progress() {
-    if (tells_) std::cerr << "\r\x1b[K" << std::flush;
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  void show(const char* what) const {
-    if (tells_) std::cerr << "\r\x1b[Kglean calibrate: " << what << std::flush;
-  }
-
- private:
-  bool tells_;
-};
 
 // A machine that is busy or slow takes longer for each measurement than it should: those that come late are left out.
 class Deadline {
@@ -139,7 +123,7 @@ void measure_memory(calibrate::Team& team, const Places& places, double seconds,
 }
 
 void measure_rates(calibrate::Team& team, calibrate::Scratch& scratch, const Places& places, double seconds, const Deadline& deadline,
-                   const Progress& progress, Calibration& calibration) {
+                   const DoingLine& progress, Calibration& calibration) {
   using calibrate::Writing;
   const bool is_alone = team.count() == 1;
   const base::Bytes free = std::filesystem::space(scratch.directory()).available;
@@ -178,7 +162,7 @@ void measure_rates(calibrate::Team& team, calibrate::Scratch& scratch, const Pla
 }
 
 void measure_times(calibrate::Team& team, calibrate::Scratch& scratch, const Places& places, double seconds, const Deadline& deadline,
-                   const Progress& progress, Calibration& calibration) {
+                   const DoingLine& progress, Calibration& calibration) {
   progress.show("requests");
   if (!deadline.leaves_out(calibration.request_time) && team.self() == 0) {
     calibration.request_time = calibrate::write_seconds(scratch, 4096, seconds * 0.4);
@@ -247,7 +231,7 @@ int run_calibration(const CalibrateOptions& options, service::Companions& compan
   Calibration calibration;
   describe(options, found, places, calibration);
   {
-    const Progress progress(team->self() == 0);
+    const DoingLine progress("glean calibrate", team->self() == 0);
     const Deadline deadline(*team, seconds * 3);
     progress.show("memory");
     measure_memory(*team, places, seconds * 0.08, calibration);

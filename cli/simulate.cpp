@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/units.hpp"
+#include "cli/doing_line.hpp"
 #include "cli/simulation_from.hpp"
 #include "cli/simulation_output.hpp"
 #include "cli/simulation_plots.hpp"
@@ -151,12 +152,16 @@ void vary(SimulateOptions& options, const std::string& varied, const std::string
 }
 
 // "all" leaves out what the machine cannot do; what was named has to be possible.
-SimulatedPoint simulated(SimulateOptions options, const std::string& varied, const std::string& value) {
+SimulatedPoint simulated(SimulateOptions options, const std::string& varied, const std::string& value, const DoingLine& doing) {
   vary(options, varied, value);
+  const auto tell = [&](std::string_view strategy) {
+    doing.show(varied.empty() ? std::string(strategy) : fmt::format("{} {}: {}", varied, value, strategy));
+  };
   SimulatedPoint point{.varied = varied, .value = value, .scenario = scenario_of(options)};
   const auto executor = options.executor == "bound" ? simulate::Executor::bound : simulate::Executor::fluid;
   if (options.strategies == std::vector<std::string>{"all"}) {
     for (const simulate::Strategy* each : simulate::strategies()) {
+      tell(each->name());
       try {
         point.outcomes.push_back(simulate::simulate(*each, point.scenario, executor));
       } catch (const base::Error& error) {
@@ -167,6 +172,7 @@ SimulatedPoint simulated(SimulateOptions options, const std::string& varied, con
     return point;
   }
   for (const std::string& each : options.strategies) {
+    tell(each);
     point.outcomes.push_back(simulate::simulate(simulate::strategy_named(each), point.scenario, executor));
   }
   return point;
@@ -175,7 +181,10 @@ SimulatedPoint simulated(SimulateOptions options, const std::string& varied, con
 void run_simulation(const SimulateOptions& options) {
   const Sweep sweep = sweep_of(options.sweep);
   std::vector<SimulatedPoint> points;
-  for (const std::string& value : sweep.values) points.push_back(simulated(options, sweep.varied, value));
+  {
+    const DoingLine doing("glean simulate");
+    for (const std::string& value : sweep.values) points.push_back(simulated(options, sweep.varied, value, doing));
+  }
   if (!options.plot.empty()) write_picture(options.plot, plot_of(points));
   if (!options.timeline.empty()) write_picture(options.timeline, timeline_of(points));
   if (options.format == "json") std::cout << to_json(points).dump(2) << '\n';

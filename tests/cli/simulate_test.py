@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import os
+import pty
 import shutil
 import subprocess
 import unittest
@@ -77,6 +78,18 @@ class Simulate(CommandTest):
         self.assertEqual((staged["to"], outcome["files"]), ("stagers", 0))
         self.assertEqual(outcome["staged_seconds"], outcome["durable_seconds"])
         self.assertIn("posix sends nothing to stagers", self.refusal(*RACK, "--strategy", "posix", "--to", "stagers"))
+
+    def test_tells_a_terminal_what_it_is_about(self):
+        reader, terminal = pty.openpty()
+        run = subprocess.run([COMMAND, "simulate", "--machine", "intrepid", "--bytes-per-rank", "64KiB", "--strategy", "posix,glean",
+                              "--sweep", "ranks=4096:8192"], stdout=subprocess.PIPE, stderr=terminal, check=False)
+        os.close(terminal)
+        said = os.read(reader, 4096).decode()
+        os.close(reader)
+        self.assertEqual(run.returncode, 0)
+        for text in ("ranks 4096: posix", "ranks 4096: glean", "ranks 8192: posix", "ranks 8192: glean"):
+            self.assertIn("glean simulate: " + text, said)
+        self.assertTrue(said.endswith("\x1b[K"), "the line is taken away")
 
     def test_draws_what_is_swept_and_when_it_happens(self):
         self.simulate("--machine", "mira", "--bytes-per-rank", "2MiB", "--strategy", "glean,collective", "--sweep", "ranks=8192:32768",
