@@ -10,7 +10,7 @@ export PMIX_MCA_psec ?= ^munge
 # Where libpsm is installed, each rank would wait 0.2 seconds for hardware that only another way to send messages uses.
 export OMPI_MCA_pml ?= ob1
 
-.PHONY: all setup configure build test demo demo-staged bench figures soak install sanitize clean help
+.PHONY: all setup configure build test demo demo-staged demo-live bench figures soak install sanitize clean help
 
 all: build
 
@@ -21,6 +21,7 @@ help:
 	@echo 'make test MPI=mpich   the tests of the MPI-IO front end with MPICH, in build-mpich/'
 	@echo 'make demo        set up, build, run the Sedov blast wave with and without GLEAN; results in build/demo/'
 	@echo 'make demo-staged the same with stagers; results in build/demo-staged/'
+	@echo 'make demo-live   watch two runs while they write, in a browser and in ParaView; pictures in build/demo-live/'
 	@echo 'make bench       set up, build, run the benchmarks; results in build/bench/'
 	@echo 'make figures     build, compute the published figures anew: docs/figures/'
 	@echo 'make soak        the long form of tests that go on at random: kills, power cuts, schedules, fuzzing, programs; an hour'
@@ -71,6 +72,10 @@ demo: setup
 demo-staged: setup
 	@$(MAKE) --no-print-directory build
 	@examples/sedov/demo_staged build
+
+demo-live: setup
+	@$(MAKE) --no-print-directory build
+	@examples/sedov/demo_live build
 
 bench: setup
 	@$(MAKE) --no-print-directory build

@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "cli/verbs.hpp"
 #include "service/serve.hpp"
+#include "view/live/live_view.hpp"
 
 namespace glean::cli {
 namespace {
@@ -53,13 +54,16 @@ class Messages {
 };
 
 // In a process of its own, which no launcher waits for or ends together with the application.
-int drain_in_background(const std::string& pool) {
+int drain_in_background(const std::string& pool, const std::string& view) {
   const pid_t child = fork();
   if (child != 0) return child < 0 ? found_a_failure : success;
   setsid();
   const Messages messages("glean-drain." + pool.substr(pool.find('.') + 1) + ".log");
   try {
-    return service::serve(pool) == 0 ? success : found_a_failure;
+    const service::BesideDrain beside = [&view](drain::Engine& engine, pool::Pool& drained) {
+      return std::make_shared<view::LiveView>(engine, drained, view);
+    };
+    return service::serve(pool, {}, {}, {}, beside) == 0 ? success : found_a_failure;
   } catch (const std::exception& error) {
     base::log(base::LogLevel::error, "{}", error.what());
     return found_a_failure;
@@ -69,11 +73,12 @@ int drain_in_background(const std::string& pool) {
 }  // namespace
 
 void add_drain(CLI::App& app, int& exit_code) {
-  const auto pool = std::make_shared<std::string>();
+  const auto pool = std::make_shared<std::string>(), view = std::make_shared<std::string>();
   CLI::App* verb = app.add_subcommand("drain", "Drain a pool in the background (sessions call it)");
   verb->group("");   // not shown
   verb->add_option("POOL", *pool, "Name of the shared memory object")->required();
-  verb->callback([pool, &exit_code] { exit_code = drain_in_background(*pool); });
+  verb->add_option("--view", *view, "Where to serve a live view, as the setting `view` has it");
+  verb->callback([pool, view, &exit_code] { exit_code = drain_in_background(*pool, *view); });
 }
 
 }  // namespace glean::cli

@@ -95,9 +95,7 @@ int main(int argc, char** argv) {
   glean::cli::add_stage(app, exit_code);
   glean::cli::add_topology(app, exit_code);
   glean::cli::add_verify(app, exit_code);
-#ifdef GLEAN_WITH_VIEW
   glean::cli::add_view(app, exit_code);
-#endif
   try {
     require_verb(app, argc, argv);
     require_values(argc, argv);

@@ -54,7 +54,6 @@ void add_simulate(CLI::App& app, int& exit_code);
 void add_stage(CLI::App& app, int& exit_code);
 void add_topology(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
-// Only where the command was built with it.
 void add_view(CLI::App& app, int& exit_code);
 
 }  // namespace glean::cli

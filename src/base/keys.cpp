@@ -411,6 +411,13 @@ constexpr auto table = std::to_array<Key>({
      "Write what happened as JSON into this file when the session closes.",
      [](Settings& s, std::string_view text) { return s.report.file = text, true; },
      [](const Settings& s) { return s.report.file; }},
+    {"view", Scope::session, "HOST:PORT or auto; empty: none",
+     "The process that drains serves a live view of the steps in the pool; auto: at a free port that only this machine reaches.",
+     [](Settings& s, std::string_view text) {
+       const bool is_address = text.empty() || text == "auto" || text.find(':') != text.npos;
+       return is_address && (s.view = text, true);
+     },
+     [](const Settings& s) { return s.view; }},
     {"log.level", Scope::session, "debug, info, warning, error or off", "What is said on standard error.",
      [](Settings& s, std::string_view text) { return assign_name(level_names, s.log_level, text); },
      [](const Settings& s) { return print_name(level_names, s.log_level); }},

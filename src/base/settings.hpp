@@ -202,6 +202,7 @@ struct Settings {
   LogLevel log_level = LogLevel::warning;
   std::vector<Rule> rules;
   std::vector<AnalysisTable> analyses;
+  std::string view;   // where the process that drains serves a live view: HOST:PORT, or auto; empty: nowhere
 
   // An output may do so.
   [[nodiscard]] bool any_captures() const;

@@ -53,14 +53,19 @@ bool any_incomplete(const pool::Pool& pool) {
 
 bool any_rank_or_session(const pool::Pool& pool) { return !is_closed(pool) && any_rank_lives(pool); }
 
+std::shared_ptr<void> made_beside(const BesideDrain& beside, drain::Engine& engine, pool::Pool& pool) {
+  return beside ? beside(engine, pool) : nullptr;
+}
+
 int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void()>& started, OtherNodes others,
-                      const Meanwhile& meanwhile) {
+                      const Meanwhile& meanwhile, const BesideDrain& beside) {
   store::SystemCalls calls;
   bool is_left = false, is_moving = false;
   {
     drain::Engine engine(*pool, pool->plan(), calls);
     pool::futex_signal(pool->header().progress);
     if (started) started();
+    std::shared_ptr<void> aside = made_beside(beside, engine, *pool);
     Node node(*pool, engine, std::move(others.messages));
     const auto ends = [&] {
       if (meanwhile) meanwhile(*pool);
@@ -85,6 +90,7 @@ int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void
     if (closed) others.leave_together();
     is_left = (!closed || pool->header().lost_nodes != 0) && any_incomplete(*pool);
     is_moving = node.exchange().is_moving();
+    aside.reset();
     engine.stop(is_left ? drain::Engine::Unfinished::leave : drain::Engine::Unfinished::discard);
     if (closed) leave_trace(*pool, engine.trace());
   }
@@ -98,19 +104,21 @@ int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void
   return is_left ? 1 : 0;
 }
 
-int serve_alone(pool::Pool& pool, const std::function<void()>& started, const Meanwhile& meanwhile) {
+int serve_alone(pool::Pool& pool, const std::function<void()>& started, const Meanwhile& meanwhile, const BesideDrain& beside) {
   store::SystemCalls calls;
   bool closed = false;
   {
     drain::Engine engine(pool, pool.plan(), calls);
     pool::futex_signal(pool.header().progress);   // the process that has started this one waits for it
     if (started) started();
+    std::shared_ptr<void> aside = made_beside(beside, engine, pool);
     const auto ends = [&] {
       if (meanwhile) meanwhile(pool);
       return !any_rank_or_session(pool);
     };
     Node(pool, engine).run(ends, [](double) { return true; });
     closed = is_closed(pool);
+    aside.reset();
     engine.stop(closed ? drain::Engine::Unfinished::discard : drain::Engine::Unfinished::leave);
     if (closed && !try_what_is_kept(pool, calls)) return 1;
     if (closed) leave_trace(pool, engine.trace());
@@ -128,14 +136,14 @@ int serve_alone(pool::Pool& pool, const std::function<void()>& started, const Me
 }  // namespace
 
 int serve(const std::string& name, const std::function<void()>& started, OtherNodes others,
-          const std::function<void(pool::Pool&)>& meanwhile) {
+          const std::function<void(pool::Pool&)>& meanwhile, const BesideDrain& beside) {
   auto pool = std::make_unique<pool::Pool>(pool::Pool::attach(name));
   if (!pool->claim_drain()) {
     throw base::Error(base::Errc::invalid_state, "another process drains the pool '" + name + "'");
   }
-  if (!pool->is_shared()) return serve_alone(*pool, started, meanwhile);
+  if (!pool->is_shared()) return serve_alone(*pool, started, meanwhile, beside);
   if (!others.messages) throw base::Error(base::Errc::unsupported, "other nodes belong to the pool '" + name + "', and are not here");
-  return serve_with_others(std::move(pool), started, std::move(others), meanwhile);
+  return serve_with_others(std::move(pool), started, std::move(others), meanwhile, beside);
 }
 
 std::optional<drain::DrainTrace> trace_left_in(const pool::Pool& pool) {

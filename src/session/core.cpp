@@ -221,7 +221,7 @@ void Core::set_up_pool(bool stages) {
 
 void Core::start_drain() {
   if (!nodes_->is_aggregator()) return;
-  drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain, deadline_seconds_);
+  drain_ = std::make_unique<NodeDrain>(*pool_, plan_, settings().drain, deadline_seconds_, settings().view);
 }
 
 void Core::make_pool(const std::string& session) {

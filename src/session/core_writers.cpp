@@ -14,6 +14,7 @@
 #include "pool/futex.hpp"
 #include "pool/wait.hpp"
 #include "service/serve.hpp"
+#include "view/live/live_view.hpp"
 #include "session/agreement.hpp"
 #include "session/core.hpp"
 #include "transport/mpi/messages.hpp"
@@ -112,8 +113,11 @@ void Core::serve_as_writer(base::ExchangeOver exchange) {
     service::OtherNodes others{over_tcp ? connect_nodes(comm_, deadline_seconds_) : transport::make_mpi_messages(comm_),
                                deadline_seconds_, [this] { leave_together(); }};
     Questions questions(with_writers_->self(), deadline_seconds_);
+    const service::BesideDrain beside = [this](drain::Engine& engine, pool::Pool& drained) {
+      return std::make_shared<view::LiveView>(engine, drained, settings().view);
+    };
     const int status = service::serve(pool.text, [&] { tell(std::nullopt); }, std::move(others),
-                                    [&](pool::Pool& drained) { questions.look(drained); });
+                                    [&](pool::Pool& drained) { questions.look(drained); }, beside);
     if (status != 0) base::log(base::LogLevel::error, "not all that the ranks had captured could be completed");
   });
   if (!has_told) tell(failed);

@@ -24,6 +24,7 @@
 #include "pool/wait.hpp"
 #include "service/recovery.hpp"
 #include "service/serve.hpp"
+#include "view/live/live_view.hpp"
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 
@@ -62,7 +63,7 @@ std::string find_command(const std::string& command) {
 
 // The command makes a process of its own for the draining and ends itself, so that the application has no child that it
 // does not know of.
-void start_helper(const std::string& command, const std::string& pool, double seconds) {
+void start_helper(const std::string& command, const std::string& pool, const std::string& view, double seconds) {
   std::string looks_nowhere = std::string(pool::looking_variable) + "=";
   std::vector<char*> environment{looks_nowhere.data()};
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -71,7 +72,8 @@ void start_helper(const std::string& command, const std::string& pool, double se
   environment.push_back(nullptr);
   const std::string program = find_command(command);
   std::string verb = "drain", name = pool, zeroth = "glean";
-  char* arguments[] = {zeroth.data(), verb.data(), name.data(), nullptr};
+  std::string option = "--view=" + view;
+  char* arguments[] = {zeroth.data(), verb.data(), name.data(), view.empty() ? nullptr : option.data(), nullptr};
   const std::string what = "cannot start the helper process '" + program + " drain'";
   const std::string hint = "drain.command says where the command `glean` is; drain.place = \"threads\" does without";
   pid_t child = 0;
@@ -105,14 +107,15 @@ bool wait_for(pool::Pool& pool, double seconds, Condition holds) {
 
 }  // namespace
 
-NodeDrain::NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings, double deadline_seconds)
-    : pool_(pool), plan_(plan), command_(settings.command) {
+NodeDrain::NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings, double deadline_seconds,
+                     const std::string& view)
+    : pool_(pool), plan_(plan), command_(settings.command), view_(view) {
   if (settings.place == base::DrainPlace::threads) {
     start_threads();
     return;
   }
   const double seconds = std::min(start_seconds, deadline_seconds);
-  if (pool.drainer() == 0) start_helper(settings.command, pool.name(), seconds);
+  if (pool.drainer() == 0) start_helper(settings.command, pool.name(), view, seconds);
   bool was_there = false;
   const auto has_begun = [&] {   // it may be gone again: then the watch goes on in its place
     const bool is_there = pool.drainer() != 0;
@@ -131,6 +134,7 @@ void NodeDrain::start_threads() {
   try {
     drain::Engine::set_converter(find_command(command_));
     engine_ = std::make_unique<drain::Engine>(pool_, plan_, calls_);
+    live_view_ = std::make_unique<view::LiveView>(*engine_, pool_, view_);
   } catch (...) {
     pool_.leave_drain();
     throw;
@@ -154,6 +158,7 @@ void NodeDrain::end_without_ranks(const char* why) {
   if (is_anything_left) base::log(base::LogLevel::warning, "{}: completing what all ranks have captured", why);
   // What ends them ends all ranks: a step that they are about to end counts.
   const bool alone = wait_for(pool_, grace_seconds, [&] { return !others_live(); });
+  live_view_.reset();
   engine_->stop(drain::Engine::Unfinished::leave);
   // A rank that lives may be writing into a step that would be undone.
   if (alone) service::log(service::complete(pool_, calls_));
@@ -168,6 +173,7 @@ void NodeDrain::leave_unfinished(const char* why) {
     base::log(base::LogLevel::warning, "{}: `{}glean recover` completes what all ranks have captured", why,
               pool_.is_shared() ? "mpirun --map-by ppr:1:node " : "");
   }
+  live_view_.reset();
   engine_->stop(drain::Engine::Unfinished::leave);   // the storage may hang
 }
 
@@ -235,6 +241,7 @@ void NodeDrain::finish(drain::Engine::Unfinished unfinished) {
   const std::lock_guard lock(ending_);   // if the process is told to end just now, it ends in here
   pool_.header().session_state.store(pool::SessionState::closed, std::memory_order_release);
   if (engine_) {
+    live_view_.reset();
     engine_->stop(unfinished);
     keeps_some_ = pool_.is_shared() ? service::tell_what_is_kept(pool_) : !service::try_what_is_kept(pool_, calls_);
     return;

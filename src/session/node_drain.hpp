@@ -8,11 +8,16 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "base/settings.hpp"
 #include "drain/engine.hpp"
 #include "session/termination.hpp"
+
+namespace glean::view {
+class LiveView;
+}
 
 namespace glean::session {
 
@@ -21,7 +26,9 @@ class NodeDrain {
   // Starts it, and with DrainPlace::process waits until the helper drains; another process that does already is as good as a
   // helper. Throws when that fails; not if the helper is killed there, see keep_alive().
   // A helper that does not begin for so long, 30 s at most, is an error.
-  NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings, double deadline_seconds);
+  // `view`: the setting.
+  NodeDrain(pool::Pool& pool, const plan::NodePlan& plan, const base::DrainSettings& settings, double deadline_seconds,
+            const std::string& view = {});
   // Without finish(): threads are stopped and what is not finished is lost; a helper goes on, as long as it is needed.
   ~NodeDrain();
   NodeDrain(const NodeDrain&) = delete;
@@ -59,11 +66,13 @@ class NodeDrain {
   pool::Pool& pool_;
   plan::NodePlan plan_;
   std::string command_;   // setting drain.command
+  std::string view_;      // setting view
   store::SystemCalls calls_;
   std::mutex ending_;
   bool keeps_some_ = false;   // after finish(): outputs that the storage has refused
   std::atomic<bool> ended_without_ranks_ = false;
   std::unique_ptr<drain::Engine> engine_;   // nullptr: a helper drains
+  std::unique_ptr<view::LiveView> live_view_;   // while the engine drains
   drain::DrainTrace of_helper_;
 
   // Ranks may wait for the drain while this one is in a call of MPI, waiting for them: so a thread sees that the helper is

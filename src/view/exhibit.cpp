@@ -14,6 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr std::uint64_t summary_elements_max = 1 << 20;
+constexpr double volume_side_max = 256;
 constexpr std::string_view axis_names[] = {"z", "y", "x"};
 
 // --- requests: what is missing or of another type has its default
@@ -174,7 +175,8 @@ Answer Exhibit::block_slice(const BlockField& field, const Json& request, std::u
   append(answer.values, picture.values);
   const auto axis = [&](int which) {
     const auto a = static_cast<std::size_t>(which);
-    return Json{{"name", axis_names[a]}, {"length", blocks_->finest[a]}, {"lower", blocks_->lower[a]}, {"upper", blocks_->upper[a]}};
+    return Json{{"name", axis_names[a]}, {"length", blocks_->finest[a]}, {"lower", blocks_->lower[a]}, {"upper", blocks_->upper[a]},
+                {"are_edges", true}};
   };
   const auto column = static_cast<std::size_t>(picture.column_axis);
   answer.about = {{"kind", "blocks"}, {"width", picture.width}, {"height", picture.height}, {"boxes", picture.boxes},
@@ -200,6 +202,38 @@ Answer Exhibit::slice(const Json& request, std::uint64_t record) const {
   throw base::Error(base::Errc::not_found, "this step has no variable '" + name + "' of which there are slices");
 }
 
+// Plane after plane, so that no more is held than the result.
+Answer Exhibit::volume(const Json& request, std::uint64_t record) const {
+  const std::string name = text_in(request, "variable");
+  const auto known = std::find_if(fields_.begin(), fields_.end(), [&](const Json& each) { return each["name"] == name; });
+  if (known == fields_.end()) throw base::Error(base::Errc::not_found, "this step has no variable '" + name + "'");
+  if ((*known)["shape"].size() != 3) throw base::Error(base::Errc::unsupported, "'" + name + "' is no array of three dimensions");
+  const double side = std::clamp(number_in(request, "side", 128), 1.0, volume_side_max);
+  const auto planes = (*known)["shape"][0].get<std::uint64_t>();
+  const std::uint64_t step = (planes + static_cast<std::uint64_t>(side) - 1) / static_cast<std::uint64_t>(side);
+  Answer all;
+  std::uint64_t shown = 0;
+  Json first;
+  for (std::uint64_t plane = 0; plane < planes; plane += step, ++shown) {
+    const double at = (static_cast<double>(plane) + 0.5) / static_cast<double>(planes);
+    Answer each = slice({{"variable", name}, {"axis", 0}, {"at", {at, 0.5, 0.5}}, {"width", side}, {"height", side}}, record);
+    all.values.insert(all.values.end(), each.values.begin(), each.values.end());
+    if (shown == 0) first = std::move(each.about);
+  }
+  all.about = {{"kind", "volume"}, {"shape", {shown, first["height"], first["width"]}},
+               {"steps_of_axes", {step, first["row_step"], first["column_step"]}}, {"rows", first["rows"]},
+               {"columns", first["columns"]}, {"planes", planes_of(name, planes)}};
+  return all;
+}
+
+// The axis that a volume is cut across.
+Json Exhibit::planes_of(const std::string& name, std::uint64_t planes) const {
+  for (const ArrayField& field : arrays_) {
+    if (field.name == name) return axis_of(field.variable, 0);
+  }
+  return {{"name", axis_names[0]}, {"length", planes}, {"lower", blocks_->lower[0]}, {"upper", blocks_->upper[0]}, {"are_edges", true}};
+}
+
 Answer Exhibit::surface(const Json& request, std::uint64_t record) const {
   const std::string name = text_in(request, "variable");
   for (const UnstructuredGrid& grid : grids_) {
@@ -217,6 +251,10 @@ Answer Exhibit::surface(const Json& request, std::uint64_t record) const {
     }
   }
   throw base::Error(base::Errc::not_found, "this step has no variable '" + name + "' on a mesh");
+}
+
+Answer Exhibit::show(const std::string& what, const Json& request, std::uint64_t record) const {
+  return what == "surface" ? surface(request, record) : what == "volume" ? volume(request, record) : slice(request, record);
 }
 
 // --- statistics

@@ -28,8 +28,13 @@ class Exhibit {
 
   // `request`: variable; axis, at, width, height as SliceRequest has them. Throws not_found, and what reading throws. Blocks.
   [[nodiscard]] Answer slice(const nlohmann::json& request, std::uint64_t record) const;
+  // All of an array of three dimensions, or of blocks of three as one grid: `about` has shape and axes along z, y, x. At most `side`
+  // values along each, every n-th where there are more. Throws as above, and unsupported for others.
+  [[nodiscard]] Answer volume(const nlohmann::json& request, std::uint64_t record) const;
   // The values of the answer: positions (float32), values (float32), corners of triangles (uint32); `about` says how many.
   [[nodiscard]] Answer surface(const nlohmann::json& request, std::uint64_t record) const;
+  // "slice", "volume" or "surface".
+  [[nodiscard]] Answer show(const std::string& what, const nlohmann::json& request, std::uint64_t record) const;
   // Minimum, maximum, mean of a variable, and how many values are none; of large arrays of every n-th plane.
   [[nodiscard]] nlohmann::json summary(const std::string& variable, std::uint64_t record) const;
 
@@ -43,6 +48,7 @@ class Exhibit {
   };
   void find_arrays(const std::vector<int>& taken);
   [[nodiscard]] nlohmann::json axis_of(int variable, int dimension) const;
+  [[nodiscard]] nlohmann::json planes_of(const std::string& name, std::uint64_t planes) const;
   [[nodiscard]] Answer array_slice(const ArrayField& field, const nlohmann::json& request, std::uint64_t record) const;
   [[nodiscard]] Answer block_slice(const BlockField& field, const nlohmann::json& request, std::uint64_t record) const;
   [[nodiscard]] std::vector<int> variables_of(const std::string& name) const;

@@ -32,7 +32,7 @@ TEST_F(Meaning, ReachesTheDrainWithGridsAndAttributes) {
   opening.name = session::OutputName(opening.path, base::Publish::rename, "meaning",
                                      rank_ == 0 ? std::optional(opening.names) : std::nullopt);
   Output::Impl output(core, opening.path, *opening.format, session::convention_of(Format::cdf5),
-                      session::make_threaded_backend(core, opening));
+                      session::make_threaded_backend(core, opening), {});
   const auto ranks = static_cast<std::uint64_t>(size_);
   const UniformGrid mesh{.shape = {ranks, 4}, .origin = {-1, 2}, .spacing = {0.5, 0.25},
                          .blocks = {{{static_cast<std::uint64_t>(rank_), 0}, {1, 4}}}, .dimension_names = {}};

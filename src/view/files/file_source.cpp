@@ -140,7 +140,7 @@ FileSource::Step FileSource::step_of(const Json& request, std::uint64_t& count) 
 Answer FileSource::answer(const Json& request) {
   const std::string what = text_in(request, "what");
   if (what == "list") return list();
-  if (what == "slice" || what == "surface") return picture(request, what == "surface");
+  if (what == "slice" || what == "surface" || what == "volume") return picture(request, what);
   if (what == "history") return history(request);
   if (what == "reports") return reports();
   throw base::Error(base::Errc::invalid_argument, "'" + what + "' cannot be asked for");
@@ -167,11 +167,11 @@ Answer FileSource::list() {
   return {{{"series", all}, {"left_out", directory_.left_out}, {"live", false}, {"places", places_}}};
 }
 
-Answer FileSource::picture(const Json& request, bool is_surface) {
+Answer FileSource::picture(const Json& request, const std::string& what) {
   std::uint64_t count = 0;
   const Step step = step_of(request, count);
   const Open& file = open(step.file);
-  Answer answer = is_surface ? file.exhibit->surface(request, step.record) : file.exhibit->slice(request, step.record);
+  Answer answer = file.exhibit->show(what, request, step.record);
   answer.about["series"] = text_in(request, "series");
   answer.about["variable"] = text_in(request, "variable");
   answer.about["step"] = step.number;

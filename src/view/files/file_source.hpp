@@ -50,7 +50,7 @@ class FileSource : public Source {
   [[nodiscard]] std::vector<Step> steps_of(const Series& series);
   [[nodiscard]] Step step_of(const nlohmann::json& request, std::uint64_t& count);   // count: of the series
   [[nodiscard]] Answer list();
-  [[nodiscard]] Answer picture(const nlohmann::json& request, bool is_surface);
+  [[nodiscard]] Answer picture(const nlohmann::json& request, const std::string& what);
   [[nodiscard]] Answer history(const nlohmann::json& request);
   void take_tables(const Series& series);
   [[nodiscard]] Answer reports() const;

@@ -44,7 +44,7 @@ function readableBytes(bytes) {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let unit = 0;
   while (bytes >= 1024 && unit < units.length - 1) { bytes /= 1024; ++unit; }
-  return `${unit ? bytes.toPrecision(3) : bytes} ${units[unit]}`;
+  return `${unit && bytes < 100 ? bytes.toPrecision(3) : Math.round(bytes)} ${units[unit]}`;
 }
 
 // Of a run that goes on: how full the pool is. Returns a text.

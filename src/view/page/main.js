@@ -54,7 +54,7 @@ function takeFields() {
     if (field.kind === 'array' && field.shape.length > 2 && state.axis === field.shape.length - 1) state.at[state.axis] = 0;
   }
   showControls();
-  askForPicture();
+  if (isOther || !shown.frame || !state.follows) askForPicture();   // else one that is newer is asked for already
   askForHistory();
 }
 
@@ -174,6 +174,7 @@ function showStep(about, none) {
   $('step-text').textContent = `step ${state.step + 1} of ${state.steps}${time}`;
   $('follow').textContent = state.follows ? 'Following' : 'Paused';
   $('follow').setAttribute('aria-pressed', String(state.follows));
+  for (const id of ['back', 'forth', 'step']) $(id).disabled = Boolean(shown.isLive);
   $('what').textContent = `${about.file || state.series} · ${about.variable}`;
   for (const [id, value] of [['low', state.range[0]], ['high', state.range[1]]]) {
     $(id).disabled = !state.fixed;
@@ -190,7 +191,7 @@ function showStep(about, none) {
   if (about.boxes) facts.push(['blocks', `${about.boxes.length} cut`]);
   facts.push(['least', readable(rangeOf(shown.frame.values, false).range[0])], ['most', readable(rangeOf(shown.frame.values, false).range[1])]);
   if (none) facts.push(['no number', String(none)]);
-  if (about.latency_ms !== undefined) facts.push(['seen after', `${readable(about.latency_ms)} ms`]);
+  if (about.age_ms !== undefined) facts.push(['seen after', `${Math.round(about.age_ms)} ms`]);
   $('facts').replaceChildren(...facts.flatMap(([name, value]) => {
     const dt = document.createElement('dt'), dd = document.createElement('dd');
     dt.textContent = name;
@@ -244,6 +245,7 @@ function showReport() {
 // --- controls
 
 function goTo(step) {
+  if (shown.isLive) return follow(false);   // steps before are in files only
   state.follows = false;
   state.step = Math.max(0, Math.min(state.steps - 1, step));
   askForPicture();

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The plug-in for ParaView gets volumes and surfaces of a view, and follows it."""
+
+import json
+import shutil
+import subprocess
+import sys
+import unittest
+
+from pathlib import Path
+
+from serving import Served, write_blocks, write_field, write_mesh
+
+HERE = Path(__file__).resolve().parent
+PLUGIN = HERE.parents[1] / "share" / "paraview" / "glean_live.py"
+
+
+class ParaView(Served):
+    def look(self, steps, variable="", url=None):
+        process = subprocess.Popen(["pvpython", HERE / "paraview_script.py", PLUGIN, url or self.url, str(steps), variable],
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        return process
+
+    def answers(self, process, count):
+        found, said = [], []
+        while len(found) < count:
+            line = process.stdout.readline()
+            self.assertTrue(line, "".join(said))
+            said.append(line)
+            if line.startswith("{"):
+                found.append(json.loads(line))
+        return found
+
+    def test_gets_an_array_as_an_image_and_its_new_steps(self):
+        write_field(self.directory / "field.h5", steps=1)
+        self.serve()
+        process = self.look(2, "rho")
+        first = self.answers(process, 1)[0]
+        self.assertEqual((first["class"], first["points"], first["name"], first["step"]), ("vtkImageData", 8 * 16 * 24, "rho", 0))
+        self.assertEqual(first["bounds"], [0, 23, 0, 15, 0, 7])
+        write_field(self.directory / "field.h5", steps=2)
+        second = self.answers(process, 1)[0]
+        self.assertEqual(second["step"], 1)
+        self.assertAlmostEqual(second["range"][1], 1715.23, 2)
+
+    def test_gets_blocks_as_one_image_and_a_mesh_as_cells(self):
+        write_blocks(self.directory / "sedov_plt_0001.h5")
+        write_mesh(self.directory / "mesh.h5")
+        self.serve()
+        image = self.answers(self.look(1, "dens"), 1)[0]
+        self.assertEqual((image["class"], image["points"], image["range"]), ("vtkImageData", 16 ** 3, [1, 5]))
+        for value, expected in zip(image["bounds"], [1 / 32, 31 / 32] * 3):
+            self.assertAlmostEqual(value, expected)
+        grid = self.answers(self.look(1, "pressure"), 1)[0]
+        self.assertEqual((grid["class"], grid["cells"], grid["range"]), ("vtkUnstructuredGrid", 6, [5, 7]))
+
+    def test_says_that_the_token_is_wrong(self):
+        write_field(self.directory / "field.h5", steps=1)
+        self.serve()
+        process = self.look(1, "rho", self.url[:-1] + ("0" if self.url[-1] != "0" else "1"))
+        for line in process.stdout:
+            if "the view refuses" in line:
+                return
+        self.fail("it says nothing")
+
+
+if __name__ == "__main__":
+    if shutil.which("pvpython") is None:
+        print("skipped: there is no ParaView (pvpython)")
+        sys.exit(77)
+    unittest.main(verbosity=2)
