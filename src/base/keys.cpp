@@ -5,17 +5,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cctype>
-#include <utility>
 #include <vector>
 
+#include "base/key_words.hpp"
 #include "base/program_keys.hpp"
 #include "base/units.hpp"
 
 namespace glean::base {
 namespace {
+
+using namespace words;
 
 constexpr int cores_max = 4096;
 constexpr Bytes budget_min = MiB;
@@ -24,57 +25,7 @@ constexpr Bytes stripe_max = 4 * GiB - 64 * KiB;   // of Lustre
 constexpr int targets_max = 1'000'000;
 constexpr Bytes page = 4 * KiB;
 
-template <class Enum, std::size_t n>
-using Names = std::array<std::pair<std::string_view, Enum>, n>;
-
-constexpr Names<Mode, 5> mode_names{{{"threaded", Mode::threaded},
-                                     {"dedicated", Mode::dedicated},
-                                     {"staged", Mode::staged},
-                                     {"collective", Mode::collective},
-                                     {"passthrough", Mode::passthrough}}};
-constexpr Names<Publish, 2> publish_names{{{"rename", Publish::rename}, {"in-place", Publish::in_place}}};
-constexpr Names<Replace, 2> replace_names{{{"rename", Replace::rename}, {"in-place", Replace::in_place}}};
-constexpr Names<RangeRule, 2> range_names{{{"error", RangeRule::error}, {"fill", RangeRule::fill}}};
-constexpr Names<WhenFull, 4> full_names{{{"block", WhenFull::block},
-                                         {"spill", WhenFull::spill},
-                                         {"synchronous", WhenFull::synchronous},
-                                         {"drop", WhenFull::drop}}};
-constexpr Names<ReadBack, 2> read_back_names{{{"compare", ReadBack::compare}, {"capture", ReadBack::capture}}};
-constexpr Names<Close, 2> close_names{{{"captured", Close::captured}, {"durable", Close::durable}}};
-constexpr Names<DirectIo, 3> direct_names{
-    {{"auto", DirectIo::automatic}, {"on", DirectIo::on}, {"off", DirectIo::off}}};
-constexpr Names<DrainPlace, 2> place_names{{{"threads", DrainPlace::threads}, {"process", DrainPlace::process}}};
-constexpr Names<ExchangeOver, 3> exchange_names{
-    {{"auto", ExchangeOver::automatic}, {"tcp", ExchangeOver::tcp}, {"mpi", ExchangeOver::mpi}}};
 constexpr double staging_restart_max = 3600;
-constexpr Names<StagingEnd, 2> staging_end_names{{{"staged", StagingEnd::staged}, {"durable", StagingEnd::durable}}};
-constexpr Names<StagingKeep, 2> staging_keep_names{{{"staged", StagingKeep::staged}, {"durable", StagingKeep::durable}}};
-constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
-                                          {"info", LogLevel::info},
-                                          {"warning", LogLevel::warning},
-                                          {"error", LogLevel::error},
-                                          {"off", LogLevel::off}}};
-constexpr Names<Reduction, 2> reduction_names{{{"statistics", Reduction::statistics}, {"histogram", Reduction::histogram}}};
-constexpr Names<bool, 2> precision_names{{{"as-defined", false}, {"float32", true}}};
-constexpr Names<CopyFormat, 2> copy_names{{{"hdf5", CopyFormat::hdf5}, {"vtkhdf", CopyFormat::vtkhdf}}};
-constexpr Names<Semantics, 3> semantics_names{{{"auto", Semantics::automatic}, {"none", Semantics::none}, {"flash", Semantics::flash}}};
-constexpr Names<bool, 2> bool_names{{{"true", true}, {"false", false}}};
-
-template <class Enum, std::size_t n>
-bool assign_name(const Names<Enum, n>& names, Enum& value, std::string_view text) {
-  for (const auto& [name, meaning] : names) {
-    if (name == text) return value = meaning, true;
-  }
-  return false;
-}
-
-template <class Enum, std::size_t n>
-std::string print_name(const Names<Enum, n>& names, Enum value) {
-  for (const auto& [name, meaning] : names) {
-    if (meaning == value) return std::string(name);
-  }
-  return {};
-}
 
 bool assign_int(int& value, std::string_view text, int low, int high) {
   int number = 0;
