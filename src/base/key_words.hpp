@@ -45,7 +45,8 @@ inline constexpr Names<LogLevel, 5> level_names{{{"debug", LogLevel::debug},
 inline constexpr Names<Reduction, 2> reduction_names{{{"statistics", Reduction::statistics}, {"histogram", Reduction::histogram}}};
 inline constexpr Names<bool, 2> precision_names{{{"as-defined", false}, {"float32", true}}};
 inline constexpr Names<CopyFormat, 2> copy_names{{{"hdf5", CopyFormat::hdf5}, {"vtkhdf", CopyFormat::vtkhdf}}};
-inline constexpr Names<Semantics, 3> semantics_names{{{"auto", Semantics::automatic}, {"none", Semantics::none}, {"flash", Semantics::flash}}};
+inline constexpr Names<Semantics, 3> semantics_names{
+    {{"auto", Semantics::automatic}, {"none", Semantics::none}, {"flash", Semantics::flash}}};
 inline constexpr Names<bool, 2> bool_names{{{"true", true}, {"false", false}}};
 
 template <class Enum, std::size_t n>
