@@ -192,12 +192,20 @@ void Engine::publish_tables(const Job& job) {
   if (job.output->file().is_unclosed() || !file.has_its_name() || is_hidden(file.names().final_path)) return;
   const std::string& path = about.description.display_path;
   const analysis::OutputResults results = analyst_.results(about.key);
+  std::map<std::string, AnalysisTrace> analyses;
   for (const auto& [step, result] : results.steps()) {
     if (!result.left_out.empty()) base::log(base::LogLevel::warning, "'{}': step {} is not analysed: {}", path, step, result.left_out);
     for (const auto& [name, program] : result.programs) {
+      AnalysisTrace& trace = analyses.try_emplace(name, AnalysisTrace{name, 0, 0, {}}).first->second;
+      ++(program.left_out.empty() ? trace.steps : trace.steps_left_out);
       if (program.left_out.empty()) continue;
+      trace.why = program.left_out;
       base::log(base::LogLevel::warning, "'{}': step {} is not analysed by '{}': {}", path, step, name, program.left_out);
     }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [name, trace] : analyses) job.output->about().trace.analyses.push_back(std::move(trace));
   }
   const bool has_any = results.lost().empty() && !results.steps().empty();
   if (!has_any) {

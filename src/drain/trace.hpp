@@ -21,6 +21,14 @@ struct CopyTrace {
   std::string error;   // why there is none; empty: it was made
 };
 
+// What a program of the user's has made of an output's steps.
+struct AnalysisTrace {
+  std::string name;
+  std::uint64_t steps = 0;           // that it has looked at
+  std::uint64_t steps_left_out = 0;
+  std::string why;                   // of the last of these
+};
+
 // Times are CLOCK_MONOTONIC; 0: has not happened.
 struct OutputTrace {
   std::string path;
@@ -41,6 +49,7 @@ struct OutputTrace {
   std::uint64_t written_ns = 0;
   std::uint64_t durable_ns = 0;
   std::vector<CopyTrace> copies{};
+  std::vector<AnalysisTrace> analyses{};
   bool had_complete_steps = true;  // of recovery: a failed output without them has lost nothing
   // Files that the program had removed or replaced after it closed this one, which is not published: they have their names again, or
   // other files have these, and where they are then.

@@ -25,9 +25,10 @@ static void from_json(const nlohmann::json& json, Forecast& forecast) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CopyTrace, path, seconds, error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AnalysisTrace, name, steps, steps_left_out, why)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OutputTrace, path, state, note, unclosed_path, bytes, request_bytes, aggregators,
                                    steps, steps_dropped, checksums, range_errors,
-                                   first_capture_ns, last_capture_ns, written_ns, durable_ns, copies)
+                                   first_capture_ns, last_capture_ns, written_ns, durable_ns, copies, analyses)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EndOfJobTrace, end_realtime_ns, boosted_ns, added_threads, warnings, worst)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DrainTrace::Interval, begin_ns, end_ns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DrainTrace, threads, io_uring, busy_ns, cpu_ns, requests, request_sizes, intervals, outputs,

@@ -19,6 +19,7 @@ DrainTrace example() {
   trace.intervals = {{11, 12}, {13, 14}};
   trace.outputs.push_back({"a.nc", "published", "", "", 15, 31, 32, 16, 30, "recorded", 17, 18, 19, 20, 21});
   trace.outputs.push_back({"b \"quoted\".nc", "failed", "disk\nfull", "a.unclosed", 0, 0, 0, 0, 0, "off", 0, 0, 0, 0, 0});
+  trace.outputs[0].analyses = {{"mine", 3, 1, "it has crashed"}};
   trace.outputs[0].copies = {{"a.h5", 33.5, ""}, {"a.vtkhdf", 0.5, "no mesh"}};
   trace.end_of_job = {22, 23, 24, 25, {26, 27.5, 28, 29.5}};
   return trace;
@@ -52,6 +53,11 @@ TEST(TraceJson, ComesBackWhole) {
   EXPECT_EQ(output.last_capture_ns, 19U);
   EXPECT_EQ(output.written_ns, 20U);
   EXPECT_EQ(output.durable_ns, 21U);
+  ASSERT_EQ(output.analyses.size(), 1U);
+  EXPECT_EQ(output.analyses[0].name, "mine");
+  EXPECT_EQ(output.analyses[0].steps, 3U);
+  EXPECT_EQ(output.analyses[0].steps_left_out, 1U);
+  EXPECT_EQ(output.analyses[0].why, "it has crashed");
   ASSERT_EQ(output.copies.size(), 2U);
   EXPECT_EQ(output.copies[0].path, "a.h5");
   EXPECT_EQ(output.copies[0].seconds, 33.5);

@@ -148,7 +148,7 @@ class StepView {
  public:
   StepView(const SeenStep& seen, const Welcome& welcome, const std::byte* pool) : pool_(pool) {
     for (const SeenVariable& each : seen.variables) variables_.push_back(&add(each));
-    const auto attributes = add(seen.attributes);
+    const Attributes& attributes = add(seen.attributes);
     view_ = {sizeof view_, seen.output.c_str(), seen.file.c_str(), seen.step, welcome.node, welcome.nodes, variables_.size(),
              variables_.data(), attributes.size(), attributes.data()};
   }

@@ -42,6 +42,13 @@ ordered_json outputs_json(const Report& report) {
                         {"seconds", copy.seconds},
                         {"error", copy.error.empty() ? ordered_json() : ordered_json(copy.error)}});
     }
+    ordered_json analyses = ordered_json::array();
+    for (const auto& analysis : output.analyses) {
+      analyses.push_back({{"name", analysis.name},
+                          {"steps", analysis.steps},
+                          {"steps_left_out", analysis.steps_left_out},
+                          {"why", analysis.why.empty() ? ordered_json() : ordered_json(analysis.why)}});
+    }
     outputs.push_back({{"path", output.path},
                        {"state", output.state},
                        {"bytes", output.bytes},
@@ -51,6 +58,7 @@ ordered_json outputs_json(const Report& report) {
                        {"steps_dropped", output.steps_dropped},
                        {"checksums", output.checksums},
                        {"copies", copies},
+                       {"analyses", analyses},
                        {"range_errors", output.range_errors},
                        {"first_capture_s", time(output.first_capture_ns)},
                        {"last_capture_s", time(output.last_capture_ns)},

@@ -3,6 +3,7 @@
 hangs, allocates, prints or cannot be loaded."""
 
 import csv
+import json
 import os
 import pathlib
 import sys
@@ -40,7 +41,7 @@ class Programs(ranks.Ranks):
         COMM.barrier()
         return str(path)
 
-    def put_random(self, name, programs, steps=STEPS, columns=COLUMNS, **settings):
+    def put_random(self, name, programs, steps=STEPS, columns=COLUMNS, fault="", **settings):
         """All that was put: an array (steps, SIZE * ROWS, columns), the same on all ranks."""
         values = np.random.default_rng(7).normal(1e3, 2.5, (steps, SIZE * ROWS, columns))
         mine = np.s_[RANK * ROWS:(RANK + 1) * ROWS, :]
@@ -50,6 +51,7 @@ class Programs(ranks.Ranks):
             output.dimension("y", SIZE * ROWS)
             output.dimension("x", columns)
             output.attrs["run"] = "S"
+            output.attrs["fault"] = fault
             dens = output.variable("dens", "f8", ["time", "y", "x"], blocks=[mine])
             dens.attrs["units"] = "g/cm3"
             output.variable("note", "S1", ["x"], blocks=[np.s_[:]] if RANK == 0 else [])
@@ -194,6 +196,34 @@ class Programs(ranks.Ranks):
             for number, array in enumerate(values):
                 np.testing.assert_allclose(found[number, "mass"], array.sum(), rtol=1e-12)
                 self.assertEqual((found[number, "least"], found[number, "most"]), (array.min(), array.max()))
+
+    def test_what_a_plugin_does_costs_a_step_at_most(self):
+        plugin, good = os.environ["FAULTY_PLUGIN"], self.program("good.py", GOOD)
+        for fault in ("none", "crash", "write", "exit", "loop", "allocate", "fail", "print"):
+            with self.subTest(fault=fault):
+                name = f"{fault}.nc"
+                values = self.put_random(name, [plugin, good], fault=fault, analyse_deadline="5s", analyse_memory="256MiB")
+
+                self.expect_good(name, values)
+                found = self.values(name, "faulty_plugin")
+                left_out = [] if fault in ("none", "print") else [1]
+                self.assertEqual([number for number, _ in found], [number for number in range(STEPS) if number not in left_out])
+                for number, _ in found:
+                    np.testing.assert_allclose(found[number, "mass"], values[number].sum(), rtol=1e-12)
+
+    def test_the_report_has_what_became_of_it(self):
+        report = self.path("report.json")
+        program = self.program("half.py", """
+            def analyse(step):
+                return {"x": 1 / (step.number % 2)}
+        """)
+
+        self.put_random("a.nc", [program], report={"file": str(report)})
+
+        outputs = json.loads(report.read_text())["outputs"]
+        (half,) = outputs[0]["analyses"]
+        self.assertEqual((half["name"], half["steps"], half["steps_left_out"]), ("half", 2, 2))
+        self.assertIn("ZeroDivisionError", half["why"])
 
     def test_what_is_no_plugin_is_given_up(self):
         values = self.put_random("a.nc", [self.program("libbad.so", "no library"), self.program("good.py", GOOD)])
