@@ -254,6 +254,48 @@ TEST(ConsumersOfSteps, GiveTheirPinsBackWhenTheirProcessIsKilled) {
   for (const int end : {told[0], told[1], answer[0], answer[1]}) close(end);
 }
 
+TEST(ConsumersOfSteps, AreWaitedForBeyondTheirBudgetAsLongAsThereIsRoom) {
+  Node node;
+  Consumers& consumers = node.engine.consumers();
+  const auto id = consumers.add({.budget = node.plan.chunk_bytes, .tells_left_out = true, .wait_seconds = 60});
+  node.run();
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    const auto seen = consumers.next(id, 0);
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->left_out, "");
+    EXPECT_EQ(right_elements(*seen), elements);
+    consumers.release(id, seen->number);
+  }
+  EXPECT_TRUE(node.is_empty_soon());
+}
+
+TEST(ConsumersOfSteps, AreNotWaitedForLongerWhereRanksNeedTheRoom) {
+  plan::NodePlan plan = pool::small_plan();
+  plan.pool_bytes = 256 * base::KiB;
+  TemporaryDirectory directory;
+  pool::TestPool made(ranks, plan);
+  store::SystemCalls calls;
+  drain::Engine engine(made.pool, plan, calls);
+  Consumers& consumers = engine.consumers();
+  const auto id = consumers.add({.budget = plan.chunk_bytes, .tells_left_out = true, .wait_seconds = 0.1});
+  std::uint64_t all_steps = 0, left_out = 0;
+  for (int i = 0; i < 4; ++i) {   // more than the pool, and the consumer takes none of it
+    VirtualOutput output = thirds(directory / ("a" + std::to_string(i) + ".nc"));
+    VirtualRanks all(made);
+    EXPECT_EQ(all.run({output}), std::vector<std::string>{});
+    EXPECT_TRUE(wait_until_finished(made.pool, all.keys()));
+    EXPECT_EQ(bytes_of_file(output.description.names.final_path), output.file());
+  }
+  while (const auto seen = consumers.next(id, 0)) {
+    ++all_steps;
+    left_out += seen->left_out.empty() ? 0 : 1;
+    consumers.release(id, seen->number);
+  }
+  EXPECT_EQ(all_steps, 4 * steps);
+  EXPECT_GT(left_out, 0U);
+  EXPECT_EQ(consumers.figures(id).pinned_bytes, 0U);
+}
+
 TEST(ConsumersOfSteps, DoNotKeepRanksWaitingWhenTheyAreDead) {
   plan::NodePlan plan = pool::small_plan();
   plan.pool_bytes = 256 * base::KiB;   // less than the output
