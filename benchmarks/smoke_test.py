@@ -151,6 +151,8 @@ class Benchmarks(unittest.TestCase):
         self.assertTrue(result["stopped"]["identical_files"])
         for case in ("undisturbed", "stopped", "stopped, small pool"):
             self.assertGreater(result["stopped"][case]["staged_seconds"]["median"], 0)
+        self.assertTrue(result["liars"]["identical_files"])
+        self.assertGreater(min(result["liars"]["strangers"]), 0)
         for each in result["connections"]:
             self.assertEqual(each["connections"], 64)
             self.assertGreater(each["beside"]["connect_and_status"]["median_seconds"], 0)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Staging beside what it competes with, each in turns in one run.
 
-  staging.py BUILD_DIR [--only loopback,disk,hosts,connections,stopped,spill,sst] [--repetitions N] [--quick] [--json FILE]
+  staging.py BUILD_DIR [--only loopback,disk,hosts,connections,stopped,spill,liars,sst] [--repetitions N] [--quick] [--json FILE]
 
 loopback     from a job's pool to the pools of 1 and 2 stagers, which write to memory, beside iperf3 with as many streams
 disk         bytes until they are durable on a store of 200 MB/s and on the plain disk, staged beside threaded; what the ranks wait for
@@ -10,6 +10,7 @@ hosts        1, 2 and 4 compute hosts and two stagers on hosts of their own, whi
 connections  5,120 connections to one `glean stage`: its memory and processor time, and how long questions take beside them
 stopped      a stager that is stopped for a minute under a job that computes
 spill        a stager with little memory before a store of 50 MB/s, with and without a file on its node to go on in
+liars        strangers at all ports of a stager (liars.py), 200 in a second, beside a job
 sst          ADIOS2's SST, one writer and one reader, if its Python module is there
 
 `disk` and `spill` need tools/slowstore for their slow store, `hosts` tools/hosts; elsewhere they are left out, with a message.
@@ -31,7 +32,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SLOWSTORE, HOSTS = HERE.parent / "tools" / "slowstore", HERE.parent / "tools" / "hosts"
-KINDS = ("loopback", "disk", "hosts", "connections", "stopped", "spill", "sst")
+KINDS = ("loopback", "disk", "hosts", "connections", "stopped", "spill", "liars", "sst")
 SECONDS_MAX = 600
 COMPUTE_HOSTS, STAGING_HOSTS = 4, 2
 # Of seed 000, section 5.2 and table 1: an I/O node sends 420 MiB/s, a staging node takes 680.
@@ -291,6 +292,26 @@ class Bench:
         finally:
             subprocess.run([SLOWSTORE, "down", mount], check=False)
         return {case: {key: spread([one[key] for one in each]) for key in each[0]} for case, each in results.items()}
+
+    def liars(self):
+        """A job of steps with a pause between them, alone and beside strangers, in turns."""
+        results, strangers = {"alone": [], "beside liars": []}, []
+        with self.stagers(1, self.memory, 256) as (stager,):
+            for _ in range(1 if self.quick else self.repetitions):
+                for case, each in results.items():
+                    liars = case != "alone" and subprocess.Popen([sys.executable, HERE / "liars.py", str(stager.pid), "200"],
+                                                                 stdout=subprocess.PIPE, text=True)
+                    out = self.write(self.memory / f"{case}.nc", ranks=2, step_mib=8, steps=8, compute=0.5)
+                    each.append({key: out[key] for key in ("blocked_seconds", "staged_seconds")})
+                    if liars:
+                        liars.terminate()
+                        strangers.append(int(liars.communicate(timeout=30)[0].split()[0]))
+                self.same(self.memory / "alone.nc", self.memory / "beside liars.nc")
+                for case in results:
+                    (self.memory / f"{case}.nc").unlink()
+            status = pathlib.Path(f"/proc/{stager.pid}/status").read_text()
+        of = {case: {key: spread([one[key] for one in each]) for key in each[0]} for case, each in results.items()}
+        return of | {"strangers": strangers, "identical_files": True, "stager_threads": int(status.split("Threads:")[1].split()[0])}
 
     @staticmethod
     def stop(process, files, seconds):

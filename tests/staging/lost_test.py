@@ -176,6 +176,30 @@ class Lost(StageTest):
         self.assert_whole()
         self.assertEqual(self.pools(), [])
 
+    def test_a_job_that_takes_nothing_of_what_it_is_told_keeps_no_other_waiting(self):
+        (stager,) = self.start(1)
+        job = self.job()
+        self.come_to(job, 3)
+        stopped = [int(pid) for pid in subprocess.run(["pgrep", "-f", f"{PACED} {self.data}"], capture_output=True, text=True,
+                                                      check=True).stdout.split()]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        first, self.data = self.data, self.directory / "data" / "other"
+        self.data.mkdir()
+        self.go()
+        self.assertEqual(self.job().wait(60), 0, self.said())
+        self.assert_whole()
+        self.data.rename(self.directory / "other")
+        self.data = first
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+        self.go()
+        self.assertEqual(job.wait(60), 0)
+        said, status = stager.end()
+        self.assertEqual(status, 0, said)
+        self.assert_whole()
+        self.assertEqual(self.pools(), [])
+
     def test_a_service_that_is_started_elsewhere_takes_the_place_of_the_only_stager(self):
         self.take_over(1, 0, 3, END, spare=True)
 
