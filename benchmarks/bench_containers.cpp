@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// bench_containers WAY DIRECTORY TASKS BYTES: as many task-local files as TASKS says, of BYTES bytes each, shared out among the ranks.
+// bench_containers WAY DIRECTORY TASKS BYTES [TASKS_PER_WRITER]: as many task-local files as TASKS says, of BYTES bytes each, shared out
+// among the ranks.
 //   files      a file of its own for each
 //   shared     one file, each at its place
 //   container  one container of GLEAN's, in which each is a logical file
 //   gathered   as `files`, of which `glean run` makes a container by a rule with `into`: it is on the storage when MPI has ended
-// Prints, as JSON, what the slowest rank was in the calls, and when all was on the storage.
+// TASKS_PER_WRITER: the chunks of so many ranks share blocks of the container.
+// Prints, as JSON, what the slowest rank was in the calls, when all was on the storage, and how long it took to read what the next rank has
+// written, but for `gathered`.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,11 +29,12 @@ namespace {
 
 struct Work {
   std::string way, directory;
-  int tasks = 0, rank = 0, ranks = 1;
-  std::vector<char> data;
+  int tasks = 0, rank = 0, ranks = 1, tasks_per_writer = 1;
+  std::vector<char> data{};
 
-  [[nodiscard]] int begin() const { return static_cast<int>(static_cast<long>(tasks) * rank / ranks); }
-  [[nodiscard]] int end() const { return static_cast<int>(static_cast<long>(tasks) * (rank + 1) / ranks); }
+  [[nodiscard]] int begin() const { return begin_of(rank); }
+  [[nodiscard]] int end() const { return begin_of(rank + 1); }
+  [[nodiscard]] int begin_of(int of_rank) const { return static_cast<int>(static_cast<long>(tasks) * of_rank / ranks); }
   [[nodiscard]] static std::string name(int task) {
     char text[32];
     std::snprintf(text, sizeof text, "task.%06d", task);
@@ -80,7 +84,8 @@ void write_shared(const Work& work) {
 
 glean::TaskFile write_container(glean::Session& session, const Work& work) {
   const auto mine = static_cast<std::uint64_t>(work.end() - work.begin()) * work.data.size();
-  glean::TaskFile out = session.create_container(work.directory + "/container.sion", {.chunk_bytes = mine});
+  glean::TaskFile out = session.create_container(work.directory + "/container.sion",
+                                                   {.chunk_bytes = mine, .tasks_per_writer = work.tasks_per_writer});
   for (int task = work.begin(); task < work.end(); ++task) {
     out.begin_file(Work::name(task));
     out.write(std::span(work.data));
@@ -89,15 +94,48 @@ glean::TaskFile write_container(glean::Session& session, const Work& work) {
   return out;
 }
 
+void read_all(int file, std::span<char> into, off_t offset) {
+  for (std::size_t done = 0; done < into.size();) {
+    const ssize_t now = pread(file, into.data() + done, into.size() - done, offset + static_cast<off_t>(done));
+    if (now <= 0) throw std::runtime_error("cannot read what was written");
+    done += static_cast<std::size_t>(now);
+  }
+}
+
+// What the next rank has written.
+void read_back(const Work& work) {
+  const int next = (work.rank + 1) % work.ranks;
+  std::vector<char> into(work.data.size());
+  std::optional<glean::ContainerInput> container;
+  if (work.way == "container") container.emplace(glean::open_container(work.directory + "/container.sion"));
+  const int shared = work.way == "shared" ? opened(work.directory + "/shared", O_RDONLY) : -1;
+  for (int task = work.begin_of(next); task < work.begin_of(next + 1); ++task) {
+    if (container) {
+      glean::TaskInput in = container->open(Work::name(task));
+      if (in.read(std::span(into)) != into.size()) throw std::runtime_error("cannot read what was written");
+    } else if (shared >= 0) {
+      read_all(shared, into, static_cast<off_t>(into.size()) * task);
+    } else {
+      const int file = opened(work.directory + "/" + Work::name(task), O_RDONLY);
+      read_all(file, into, 0);
+      close(file);
+    }
+    if (into != work.data) throw std::runtime_error("what is read is not what was written");
+  }
+  if (shared >= 0) close(shared);
+}
+
 double slowest(double seconds) {
   double all = 0;
   MPI_Allreduce(&seconds, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return all;
 }
 
-void print(const Work& work, double blocked, double durable) {
+void print(const Work& work, double blocked, double durable, double reading) {
   const int creates = work.way == "files" ? work.tasks : 1;
-  if (work.rank == 0) std::printf("{\"creates\": %d, \"blocked_seconds\": %.6f, \"durable_seconds\": %.6f}\n", creates, blocked, durable);
+  if (work.rank != 0) return;
+  std::printf("{\"creates\": %d, \"blocked_seconds\": %.6f, \"durable_seconds\": %.6f, \"read_seconds\": %.6f}\n", creates, blocked,
+              durable, reading);
 }
 
 // Ends MPI, in which the files are gathered.
@@ -108,7 +146,7 @@ void run_gathered(const Work& work) {
   write_files(work);
   const double blocked = slowest(seconds());
   MPI_Finalize();
-  print(work, blocked, seconds());
+  print(work, blocked, seconds(), 0);
 }
 
 void run(const Work& work) {
@@ -125,16 +163,21 @@ void run(const Work& work) {
   else if (work.rank == 0) synchronize(work.directory);
   const double durable = slowest(MPI_Wtime() - begin);
   container.reset();
+  const double from = MPI_Wtime();
+  read_back(work);
+  const double reading = slowest(MPI_Wtime() - from);
   if (session) session->close();
-  print(work, blocked, durable);
+  print(work, blocked, durable, reading);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 5) return 2;
-  Work work{argv[1], argv[2], std::atoi(argv[3]), 0, 1, std::vector<char>(static_cast<std::size_t>(std::atol(argv[4])), 'x')};
+  if (argc != 5 && argc != 6) return 2;
+  Work work{argv[1], argv[2], std::atoi(argv[3])};
+  work.data.assign(static_cast<std::size_t>(std::atol(argv[4])), 'x');
+  if (argc == 6) work.tasks_per_writer = std::atoi(argv[5]);
   MPI_Comm_rank(MPI_COMM_WORLD, &work.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &work.ranks);
   try {

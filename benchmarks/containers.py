@@ -3,7 +3,7 @@
 """As many task-local files as a machine has ranks: each a file of its own, all in one shared file, all in one container, and files of an
 unmodified program that become one container under `glean run`; in turns.
 
-  containers.py BUILD_DIR [--tasks N] [--bytes N] [--ranks N] [--repetitions N] [--quick] [--no-slow] [--json FILE]
+  containers.py BUILD_DIR [--tasks N] [--bytes N] [--ranks N] [--tasks-per-writer N] [--repetitions N] [--quick] [--no-slow] [--json FILE]
 
 On the plain disk; on a store of 200 MB/s (tools/slowstore, which needs root); and where making a file takes 2 ms longer (slow_creates,
 which is built where libfuse 3 is). What cannot be had here is left out, with a message.
@@ -61,7 +61,7 @@ def measure(build, files, way, options):
     directory = pathlib.Path(tempfile.mkdtemp(dir=files))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
     command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "-n",
-               options.ranks, build / "bin" / "bench_containers", way, directory, options.tasks, options.bytes]
+               options.ranks, build / "bin" / "bench_containers", way, directory, options.tasks, options.bytes, options.tasks_per_writer]
     if way == "gathered":
         rules = directory / "glean.toml"
         rules.write_text(f'pool.budget = "{4 * options.tasks * max(options.bytes, 4096) + (64 << 20)}"\n'
@@ -84,6 +84,7 @@ def on_store(build, files, options):
     return [{"way": way, "creates": each[0]["creates"],
              "blocked_seconds": statistics.median(run["blocked_seconds"] for run in each),
              "durable_seconds": statistics.median(run["durable_seconds"] for run in each),
+             "read_seconds": statistics.median(run["read_seconds"] for run in each),
              "each_blocked_seconds": [run["blocked_seconds"] for run in each],
              "each_durable_seconds": [run["durable_seconds"] for run in each]} for way, each in runs.items()]
 
@@ -94,6 +95,7 @@ def main():
     parser.add_argument("--tasks", type=int, default=4096)
     parser.add_argument("--bytes", type=int, default=64 * 1024)
     parser.add_argument("--ranks", type=int, default=8)
+    parser.add_argument("--tasks-per-writer", type=int, default=1, help="ranks whose chunks share blocks of the container")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--no-slow", action="store_true")
@@ -116,12 +118,13 @@ def main():
                 results.append({"store": name, "results": on_store(build, there, options)})
     if options.json:
         options.json.write_text(json.dumps({"quick": options.quick, "tasks": options.tasks, "bytes": options.bytes, "ranks": options.ranks,
+                                            "tasks_per_writer": options.tasks_per_writer,
                                             "repetitions": options.repetitions, "stores": results}, indent=2) + "\n")
     for store in results:
         print(f"{store['store']}: {options.tasks} tasks of {options.bytes} B on {options.ranks} ranks")
         for one in store["results"]:
             print(f"    {one['way']:10} {one['creates']:5} creates, in the calls {one['blocked_seconds']:8.3f} s, durable after "
-                  f"{one['durable_seconds']:8.3f} s")
+                  f"{one['durable_seconds']:8.3f} s" + (f", read in {one['read_seconds']:8.3f} s" if one["read_seconds"] else ""))
 
 
 if __name__ == "__main__":
