@@ -13,8 +13,8 @@ plain, slow200, slow50   8 ranks on this host, on its disk and on stores of 200 
 hosts, hosts-slow        4 hosts of 2 ranks and 2 hosts of a stager each, whose links carry 400 Mbit/s; on the disk, on a store of 50 MB/s
 
 The slow stores need tools/slowstore, the hosts tools/hosts; elsewhere they are left out, with a message. With --check it returns 1 where
-two modes are foretold in the wrong order of what they block: pairs count of which one has always taken twice as long as the other, or longer. 77: nothing
-could run.
+two modes are foretold in the wrong order of what they block: pairs count of which one has always taken twice as long as the other, or
+longer. 77: nothing could run.
 """
 import argparse
 import contextlib
