@@ -37,6 +37,7 @@ constexpr std::size_t root_most = 128;
 std::atomic<gather::Placing*> placing = nullptr;
 // Of one rank of the node. Never destroyed at an exit: a process that is forked has not its thread.
 std::atomic<gather::Gatherer*> gatherer = nullptr;
+gather::Gatherer::Totals gathered;   // when it has ended
 
 // Descriptors by which this process has opened gathered files to write. Others are found closed by the gatherer.
 constexpr int descriptors_known = 65536, bits = 64;
@@ -154,7 +155,10 @@ void end_gathering(session::Core& core) noexcept {
   if (!core.settings().any_gathers()) return;
   PMPI_Barrier(MPI_COMM_WORLD);   // from here on no rank closes a file that the end waits for
   leave_gathering();
-  PMPI_Barrier(MPI_COMM_WORLD);
+  const std::array<std::uint64_t, 3> mine{gathered.files, gathered.bytes, gathered.containers};
+  std::array<std::uint64_t, 3> all{};
+  PMPI_Allreduce(mine.data(), all.data(), static_cast<int>(all.size()), MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);   // all have ended it
+  core.gathered() = {all[0], all[1], all[2]};
   placing = nullptr;
   unsetenv(root_variable);
 }
@@ -164,7 +168,9 @@ void leave_gathering() noexcept {
   const gather::Placing* in = placing.load();
   if (!ending || in == nullptr) return;
   const auto error = session::caught([&] {
-    for (const std::string& why : ending->finish()) {
+    const auto failed = ending->finish();
+    gathered = ending->totals();
+    for (const std::string& why : failed) {
       base::log(base::LogLevel::error, "{}", why);
       base::leave_note(base::unpublished_note, why + "\n");
     }

@@ -168,6 +168,8 @@ std::string Gatherer::try_to_gather(const Family& family, Progress& progress) {
     const Gathered gathered = gather(files_, family);
     progress.changes = 0;
     progress.in_container = gathered.in_container;
+    progress.files += gathered.files;
+    progress.bytes += gathered.bytes;
     progress.retry_ns = 0;
     if (gathered.in_container == 0 && gathered.files == 0) return {};
     base::log(base::LogLevel::info, "'{}' has {} files now; {} of them, {} bytes, were gathered in {:.2f} s", family.container(),
@@ -181,6 +183,16 @@ std::string Gatherer::try_to_gather(const Family& family, Progress& progress) {
     return fmt::format("'{}' is not complete: {}; its files are on the node, and `glean recover` gathers them", family.container(),
                        error.what());
   }
+}
+
+Gatherer::Totals Gatherer::totals() const {
+  Totals all;
+  for (const auto& [container, progress] : progress_) {
+    all.files += progress.files;
+    all.bytes += progress.bytes;
+    all.containers += progress.files != 0 ? 1 : 0;
+  }
+  return all;
 }
 
 std::vector<std::string> Gatherer::finish() {

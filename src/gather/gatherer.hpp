@@ -34,6 +34,11 @@ class Gatherer {
   // Ends the thread; then gathers everything that is closed, whether its container is complete or not. Returns a line for each container
   // that could not be written. Blocks.
   [[nodiscard]] std::vector<std::string> finish();
+  // What has been gathered so far. When the thread has ended.
+  struct Totals {
+    std::uint64_t files = 0, bytes = 0, containers = 0;   // a file that was written again counts again
+  };
+  [[nodiscard]] Totals totals() const;
   // Ends the thread, and leaves everything as it is.
   void stop() noexcept;
 
@@ -43,6 +48,7 @@ class Gatherer {
     std::uint64_t changed_ns = 0;   // when their number was another one
     std::uint64_t begun_ns = 0;     // when the first of them was there
     std::size_t in_container = 0;   // files, when this thread has written it
+    std::uint64_t files = 0, bytes = 0;   // gathered
     std::uint64_t retry_ns = 0;
     std::uint64_t order = 0;        // in which they appeared
     std::size_t rule = 0;

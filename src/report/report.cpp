@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "base/units.hpp"
 
 namespace glean::report {
 namespace {
@@ -311,7 +312,8 @@ std::string to_json(const Report& report) {
       {"passthrough", passthrough},
       {"steps", steps_json(report)},
       {"calls", calls_json(report)},
-      {"datasets", datasets_json(report)}};
+      {"datasets", datasets_json(report)},
+      {"gathered", {{"files", report.gathered.files}, {"bytes", report.gathered.bytes}, {"containers", report.gathered.containers}}}};
   // Paths need not be UTF-8.
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -368,6 +370,11 @@ std::string to_table(const Report& report) {
   }
   if (const std::string calls = calls_text(report, &CallFigures::captured); !calls.empty()) line("calls captured", calls);
   if (!report.datasets.empty()) line("datasets", std::to_string(report.datasets.size()));
+  const GatheredFigures& gathered = report.gathered;
+  if (gathered.files != 0) {
+    line("files gathered", fmt::format("{}, {}, in {} container{}", gathered.files, base::readable_bytes(gathered.bytes),
+                                       gathered.containers, gathered.containers == 1 ? "" : "s"));
+  }
   if (const std::string calls = calls_text(report, &CallFigures::passed_through); !calls.empty()) line("passed through", calls);
   return text;
 }

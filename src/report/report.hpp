@@ -61,6 +61,11 @@ struct DatasetFigures {
   Bytes bytes = 0;                    // of them, in the file
 };
 
+// Files that ranks have written for themselves, and the containers that they have become.
+struct GatheredFigures {
+  std::uint64_t files = 0, bytes = 0, containers = 0;   // of all nodes; a file that was written again counts again
+};
+
 struct Report {
   std::uint64_t begin_ns = 0;              // CLOCK_MONOTONIC; times of the report count from here
   double begin_realtime_seconds = 0;       // since the epoch
@@ -77,6 +82,7 @@ struct Report {
   std::vector<PassthroughFigures> passthrough;
   std::vector<CallFigures> calls;
   std::vector<DatasetFigures> datasets;
+  GatheredFigures gathered;
   std::vector<plan::Tuner::Change> tuning;
 
   [[nodiscard]] double blocked_seconds() const;                  // of the slowest rank

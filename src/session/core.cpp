@@ -425,11 +425,12 @@ void Core::write_report() {
   report.passthrough = passthrough_;
   report.calls = calls_;
   report.datasets = datasets_;
+  report.gathered = gathered_;
   if (file_plans_) report.tuning = file_plans_->changes();
   if (settings().report.table) fmt::print(stderr, "{}", report::to_table(report));
   // What a program writes with the library comes first, also under `glean run`.
   static std::string reported;   // by another session of this process
-  const bool says_nothing = report.drain.outputs.empty() && report.passthrough.empty();
+  const bool says_nothing = report.drain.outputs.empty() && report.passthrough.empty() && report.gathered.files == 0;
   if (const std::string& file = settings().report.file; !file.empty() && !(says_nothing && reported == file)) {
     reported = file;
     errno = 0;

@@ -173,6 +173,7 @@ class Core {
   std::vector<report::PassthroughFigures>& passthrough() { return passthrough_; }
   std::vector<report::CallFigures>& calls() { return calls_; }            // on rank 0
   std::vector<report::DatasetFigures>& datasets() { return datasets_; }   // on rank 0
+  report::GatheredFigures& gathered() { return gathered_; }               // on rank 0
   [[nodiscard]] Statistics statistics() const;
 
  private:
@@ -252,6 +253,7 @@ class Core {
   std::vector<report::PassthroughFigures> passthrough_;
   std::vector<report::CallFigures> calls_;
   std::vector<report::DatasetFigures> datasets_;
+  report::GatheredFigures gathered_;
   base::Bytes pool_budget_bytes_ = 0;       // stay when the pool is gone
   base::Bytes pool_high_water_bytes_ = 0;
   bool closed_ = false;

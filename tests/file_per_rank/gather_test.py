@@ -59,6 +59,13 @@ class Job(unittest.TestCase):
 
 
 class OfRanks(Job):
+    def test_the_report_says_how_many_files_were_gathered(self):
+        report = self.there / "report.json"
+        result = self.must("write", "write", 1, environment={"GLEAN_REPORT_FILE": str(report), "GLEAN_REPORT_TABLE": "true"})
+        sizes = sum(100000 + 4097 * rank + 13 for rank in range(RANKS))
+        self.assertEqual(json.loads(report.read_text())["gathered"], {"files": RANKS, "bytes": sizes, "containers": 1})
+        self.assertRegex(result.stdout + result.stderr, rf"files gathered +{RANKS}, .* in 1 container\n")
+
     def test_each_way_of_writing_ends_in_the_container(self):
         self.rules(RESTART + RULE.format("new_restart.{rank}", "restart.sion"))
         for step, way in enumerate(["write", "direct", "stdio", "append", "mmap", "dup", "fork", "rename"]):
