@@ -132,8 +132,13 @@ function askForPicture(newerThan) {
   link.ask('picture', request, takePicture, newerThan);
 }
 
+// The next one is asked for when this one is drawn: so a browser that is slow, or hidden, asks for fewer.
+function askForNewer(version) {
+  requestAnimationFrame(() => { if (state.follows && !link.isWaiting('picture')) askForPicture(version); });
+}
+
 function takePicture(about, data, offset) {
-  if (state.follows) askForPicture(about.version);
+  askForNewer(about.version);
   if (about.error) return say(about.error);
   if (about.kind === 'surface') {
     const corners = about.corners;

@@ -43,6 +43,8 @@ class ServerLink {
     if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(full));
   }
 
+  isWaiting(slot) { return this.waiting.has(slot); }
+
   forget(slot) {
     this.takers.delete(slot);
     this.waiting.delete(slot);
