@@ -106,7 +106,7 @@ class Installed(unittest.TestCase):
     def test_only_public_headers_are_there(self):
         headers = sorted(path.name for path in (self.prefix / "include").rglob("*.*"))
         self.assertEqual(headers, ["container.h", "container.hpp", "glean.h", "glean.hpp", "input.h", "input.hpp", "mesh.h",
-                                   "mesh.hpp"])
+                                   "mesh.hpp", "plugin.h"])
 
     def test_machine_files_are_found_beside_the_command(self):
         self.assertTrue((self.prefix / "share/glean/machines/mira.toml").is_file())

@@ -144,28 +144,30 @@ class Network(unittest.TestCase):
             self.assertNotIn("goes on here", said)
         self.assert_whole()
 
-    def test_another_stager_takes_the_place_of_one_that_is_silent_and_the_files_stay_as_they_are_when_it_is_back(self):
-        for lost in range(STAGERS):
-            with self.subTest(lost=lost):
-                self.setUp()
-                job = self.job(GLEAN_STAGING_KEEP="durable", GLEAN_STAGING_RESTART="2s")
-                self.come_to(job, 3)
-                self.cut(lost)
-                begin = time.monotonic()
-                self.assert_ends_well(job, 2 * SILENCE + 60)
-                self.assertGreater(time.monotonic() - begin, SILENCE)
-                left = 1 - lost
-                self.assertIn("the host of the one before is gone", self.stagers[left].log.read_text())
-                self.assert_whole()
-                times = {name: (self.data / name).stat().st_mtime_ns for name in FILES}
-                self.mend(lost)
-                said, status = self.end(left)
-                self.assertEqual(status, 0, said)
-                self.end(lost)
-                self.assert_whole()
-                self.assertEqual({name: (self.data / name).stat().st_mtime_ns for name in FILES}, times)
-                self.assertEqual(self.pools_on(0), [])
-                self.doCleanups()
+    def check_that_another_takes_the_place_of(self, lost):
+        job = self.job(GLEAN_STAGING_KEEP="durable", GLEAN_STAGING_RESTART="2s")
+        self.come_to(job, 3)
+        self.cut(lost)
+        begin = time.monotonic()
+        self.assert_ends_well(job, 2 * SILENCE + 60)
+        self.assertGreater(time.monotonic() - begin, SILENCE)
+        left = 1 - lost
+        self.assertIn("the host of the one before is gone", self.stagers[left].log.read_text())
+        self.assert_whole()
+        times = {name: (self.data / name).stat().st_mtime_ns for name in FILES}
+        self.mend(lost)
+        said, status = self.end(left)
+        self.assertEqual(status, 0, said)
+        self.end(lost)
+        self.assert_whole()
+        self.assertEqual({name: (self.data / name).stat().st_mtime_ns for name in FILES}, times)
+        self.assertEqual(self.pools_on(0), [])
+
+    def test_another_takes_the_place_of_a_silent_root_and_the_files_stay_as_they_are_when_it_is_back(self):
+        self.check_that_another_takes_the_place_of(0)
+
+    def test_the_root_takes_the_place_of_a_silent_stager_and_the_files_stay_as_they_are_when_it_is_back(self):
+        self.check_that_another_takes_the_place_of(1)
 
     def test_without_a_way_to_a_stager_the_job_is_told_and_recovery_completes_what_was_closed(self):
         job = self.job(GLEAN_POOL_DEADLINE="10s")
