@@ -112,7 +112,7 @@ class Benchmarks(unittest.TestCase):
     def test_copies_are_reported_beside_a_file_without_them(self):
         results = {one["way"]: one for one in self.results("copies")["results"]}
         self.assertEqual(set(results), {"netcdf", "netcdf and hdf5", "netcdf and flash", "netcdf and vtkhdf", "netcdf and plot file",
-                                        "hdf5 instead"})
+                                        "hdf5 instead", "netcdf and slice", "netcdf and float32", "netcdf and zfp"})
         for way, one in results.items():
             self.assertEqual(one["copy_seconds"] > 0, way != "netcdf")
             self.assertGreater(one["durable_seconds"], 0)

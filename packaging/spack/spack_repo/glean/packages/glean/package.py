@@ -46,6 +46,7 @@ class Glean(CMakePackage):
     depends_on("xxhash@0.8:")
     depends_on("libsodium@1.0.18:")
     depends_on("asio@1.22:")
+    depends_on("boost@1.74: +system")
     depends_on("parallel-netcdf@1.12:", when="+pnetcdf")
     depends_on("hdf5@1.10.5: +hl", when="+hdf5")
     depends_on("liburing@2.3:", when="+uring")
