@@ -146,6 +146,8 @@ class Results(unittest.TestCase):
             time.sleep(0.01)
         subprocess.run(["pkill", "-KILL", "-f", str(self.out)], check=True)
         job.wait(60)
+        while subprocess.run(["pgrep", "-f", str(self.out)], stdout=subprocess.DEVNULL, check=False).returncode == 0:
+            time.sleep(0.01)   # the pool of a rank that is not gone yet is in use
         self.assertNotIn("sedov_chk_0000.nc", self.written())
 
         done = subprocess.run([COMMAND, "recover", "--wait=20s"], capture_output=True, text=True, timeout=60, check=False)
