@@ -4,6 +4,7 @@
 // what comes. For tests.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -79,8 +80,11 @@ class ContractPlayer {
   }
 
   void take_body() {
-    const Head head = bodies_to_take_.front();
-    bodies_to_take_.pop_front();
+    // That of the peer whose head came last, and of its bodies the first: the order holds between two peers only.
+    const int peer = bodies_to_take_.back().from;
+    const auto taken = std::find_if(bodies_to_take_.begin(), bodies_to_take_.end(), [&](const Head& one) { return one.from == peer; });
+    const Head head = *taken;
+    bodies_to_take_.erase(taken);
     Moving& received = moving_[++tokens_] = {head, std::vector<std::byte>(head.body_bytes())};
     messages_.receive_body(head.from, received.bytes, tokens_);
   }

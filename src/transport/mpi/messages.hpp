@@ -16,8 +16,8 @@ namespace glean::transport {
 // its memory is that of what is on its way, however many ranks there are. Bodies go straight between the memories that are named,
 // by rendezvous where they are large.
 [[nodiscard]] std::unique_ptr<Messages> make_mpi_messages(MPI_Comm comm);
-// Messages where a rank may play several peers: rank_of[p] plays peer p, and this is the peer `self`. Bodies are taken in the
-// order of their heads from all peers of a rank.
+// Messages where a rank may play several peers: rank_of[p] plays peer p, and this is the peer `self`. Throws unsupported where a rank
+// plays more peers than MPI has tags for (181 of each at least).
 [[nodiscard]] std::unique_ptr<Messages> make_mpi_messages(MPI_Comm comm, int self, const std::vector<int>& rank_of);
 
 }  // namespace glean::transport
