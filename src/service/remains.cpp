@@ -177,6 +177,7 @@ Remains look_at(const std::string& name) {
     remains.age_seconds = age_of(header.created_realtime_ns);
     remains.pool_bytes = header.pool_bytes;
     remains.ranks = static_cast<int>(header.ranks);
+    remains.session.assign(header.session.data(), strnlen(header.session.data(), header.session.size()));
     remains.nodes = static_cast<int>(header.nodes);
     remains.node = static_cast<int>(header.node);
     remains.ranks_live = any_rank_lives(pool);

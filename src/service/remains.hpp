@@ -38,6 +38,7 @@ struct Remains {
   base::Bytes pool_bytes = 0;
   int ranks = 0;
   int in_use_by = 0;                 // a process; 0: none
+  std::string session;               // the same in the pools of all nodes of a session; empty: on one node
   int nodes = 1, node = 0;           // of its job, and which of them this one was
   bool ranks_live = false;           // otherwise only the process that drains or recovers it uses it
   bool is_drained = false;           // a process drains it; a job that has lost that one is about to end

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -100,10 +101,14 @@ void decode(std::span<const std::byte> bytes, Addition& addition) {
 }
 
 // A recovery that comes later would write what that job has captured where this one has put its own.
-void require_nothing_left(const std::string& file, const std::string& path) {
+void require_nothing_left(const std::string& file, const std::string& path, const pool::PoolHeader& own) {
+  const std::string session(own.session.data(), strnlen(own.session.data(), own.session.size()));
   for (const std::string& pool : service::pool_names()) {
-    for (const service::RemainingOutput& left : service::look_at(pool).outputs) {
+    const service::Remains remains = service::look_at(pool);
+    if (!remains.session.empty() && remains.session == session) continue;   // another node that this one plays lets go in its own time
+    for (const service::RemainingOutput& left : remains.outputs) {
       if (left.final_path != file) continue;
+      if (remains.ranks_live) refuse(base::Errc::invalid_state, path, "another job has it open", "wait until that is over");
       refuse(base::Errc::invalid_state, path, "a job that was killed has captured steps of it, which are on this node",
              "`glean recover` adds them, `glean recover --discard` lets go of them");
     }
@@ -111,9 +116,9 @@ void require_nothing_left(const std::string& file, const std::string& path) {
 }
 
 // On rank 0.
-std::shared_ptr<Addition> look_into(const std::string& file, const std::string& path) {
+std::shared_ptr<Addition> look_into(const std::string& file, const std::string& path, const pool::PoolHeader& own) {
   auto lock = std::make_shared<FileLock>(file, path);
-  require_nothing_left(file, path);
+  require_nothing_left(file, path, own);
   store::CdfHeader header = header_of(file, path);   // behind the lock: another job may have added to it
   require_records(header, path);
   auto addition = std::make_shared<Addition>();
@@ -189,7 +194,7 @@ std::unique_ptr<Output::Impl> append(const std::shared_ptr<Core>& core, const st
     if (access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
       refuse(base::Errc::not_found, path, "there is no such file", "open() makes a new one");
     }
-    addition = look_into(opening.names.final_path, path);
+    addition = look_into(opening.names.final_path, path, core->pool().header());
     store::SystemCalls calls;
     drain::forget_sums(calls, opening.names.final_path);
   };
