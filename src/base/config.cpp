@@ -241,15 +241,16 @@ void Reader::read_environment(const Environment& environment) {
 
 void Reader::read_program(const std::map<std::string, std::string>& program) {
   std::map<unsigned long, std::vector<Entry>> rules, analyses;   // by their numbers
-  for (const auto& [name, value] : program) {
+  for (const auto& setting : program) {
+    const std::string& name = setting.first;
     const auto is_of = [&](std::string_view before, auto& tables) {
       char* end = nullptr;
       const unsigned long number = name.starts_with(before) ? std::strtoul(name.c_str() + before.size(), &end, 10) : 0;
       if (end == nullptr || !std::string_view(end).starts_with("].")) return false;
-      tables[number].push_back({end + 2, value, "program"});
+      tables[number].push_back({end + 2, setting.second, "program"});
       return true;
     };
-    if (!is_of("rule[", rules) && !is_of("analysis[", analyses)) set(name, value, "program");
+    if (!is_of("rule[", rules) && !is_of("analysis[", analyses)) set(name, setting.second, "program");
   }
   for (const auto& [number, values] : rules) add_rule(values, fmt::format("program, rule[{}]", number));
   for (const auto& [number, values] : analyses) {

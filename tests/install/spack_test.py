@@ -18,7 +18,7 @@ RECIPE = ROOT / "packaging/spack/spack_repo/glean/packages/glean/package.py"
 PACKAGES = {"PkgConfig": "pkgconfig", "Threads": None, "fmt": "fmt", "spdlog": "spdlog", "tomlplusplus": "tomlplusplus",
             "nlohmann_json": "nlohmann-json", "xxhash": "xxhash", "sodium": "libsodium", "ASIO_INCLUDE_DIR": "asio", "MPI": "mpi",
             "hdf5_serial": "hdf5", "HDF5_HL_LIBRARY": "hdf5", "PnetCDF": "parallel-netcdf", "CLI11": "cli11", "Python": "python",
-            "nanobind": "py-nanobind", "liburing": "liburing", "muparser": "muparser", "zfp": "zfp",
+            "nanobind": "py-nanobind", "liburing": "liburing", "muparser": "muparser", "ZFP_INCLUDE_DIR": "zfp", "ZFP_LIBRARY": "zfp",
             "hwloc": "hwloc", "BOOST_BEAST_INCLUDE_DIR": "boost"}
 ONLY_TESTS = {"GTest", "Python3", "hdf5"}
 
