@@ -133,11 +133,10 @@ void FullPoolPolicy::write(const Write& write, const CopyOut& copy_out) {
        Stream{*this, write, copy_out});
 }
 
-bool FullPoolPolicy::write_list(const Write& write, const mesh::RunListBuilder& list, const CopyOut& copy_out) {
+void FullPoolPolicy::write_list(const Write& write, const mesh::RunListBuilder& list, const CopyOut& copy_out) {
   const Bytes table = mesh::RecordedRunList::table_offset(list.bytes()), bytes = table + list.runs().size_bytes();
   auto room = recorder_.try_reserve(bytes, bytes);
   if (!room) {
-    if (write.full == base::WhenFull::synchronous || write.full == base::WhenFull::spill) return false;
     ++figures_.waits;
     room = recorder_.reserve(bytes, bytes);
   }
@@ -147,7 +146,6 @@ bool FullPoolPolicy::write_list(const Write& write, const mesh::RunListBuilder& 
   put.step = recorder_.take_number(write.output, write.words->count.size(), write.collective_count).word();
   pool::raise(pool_.slot(write.output.slot).writes.size, list.end());
   recorder_.commit_put(*room, bytes, put);
-  return true;
 }
 
 }  // namespace glean::capture

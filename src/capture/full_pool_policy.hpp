@@ -54,9 +54,9 @@ class FullPoolPolicy {
   // Takes the bytes of the pattern's stream, as put() does. Each piece of it takes the next number as soon as there is room for it: no rank
   // holds a number that others wait for while it waits for room itself.
   void write(const Write& write, const CopyOut& copy_out);
-  // Takes the bytes of a list of runs, in one write. Nothing is taken, and the result is false, when there is no room and the policy is to
-  // do something else than wait: then each run is to be written for itself. The words of `write` are the list's, its place does not count.
-  [[nodiscard]] bool write_list(const Write& write, const mesh::RunListBuilder& list, const CopyOut& copy_out);
+  // Takes the bytes of a list of runs, in one write that waits until there is room, whatever the policy. The words of `write` are the
+  // list's, its place does not count.
+  void write_list(const Write& write, const mesh::RunListBuilder& list, const CopyOut& copy_out);
   // This rank puts no more into that output.
   void leave(const pool::OutputKey& output) { write_through_.leave(output); }
   [[nodiscard]] const Figures& figures() const { return figures_; }

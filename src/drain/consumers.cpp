@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drain/consumers.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -176,6 +177,12 @@ void Consumers::saw(const DrainedOutput& output, const TakenRecord& taken) {
       give_up(consumer, collected, Fate::is_not_in_memory);
       continue;
     }
+    const std::span<const std::uint64_t> words(record.box(), is_raw ? 2 * std::size_t{record.dimensions} : 0);
+    if (const auto list = mesh::RecordedRunList::decode(words)) collected.listed_runs += list->runs;
+    if (collected.listed_runs > consumer.terms.most_listed_runs) {
+      give_up(consumer, collected, Fate::is_in_too_many_pieces);
+      continue;
+    }
     const std::uint32_t chunk = pool_.chunk_at(record.payload_offset);
     if (!pin(consumer, chunk)) {
       give_up(consumer, collected, Fate::lacks_budget);
@@ -184,7 +191,7 @@ void Consumers::saw(const DrainedOutput& output, const TakenRecord& taken) {
     collected.chunks.push_back(chunk);
     collected.pieces.emplace_back(is_raw ? record.step : 0, piece_of(output, taken));
     // Which elements of which variable a raw output's bytes are is found when all is there: until then the pattern is kept as the box.
-    if (is_raw) collected.pieces.back().second.put.box.start.assign(record.box(), record.box() + 2 * std::size_t{record.dimensions});
+    if (is_raw) collected.pieces.back().second.put.box.start.assign(words.begin(), words.end());
   }
 }
 
@@ -204,11 +211,15 @@ void Consumers::complete(const DrainedOutput& output, std::uint64_t step) {
     if (!found) continue;   // no rank of this node has put anything
     Collected& collected = found.mapped();
     if (collected.fate == Fate::lacks_budget) ++consumer.figures.skipped_for_budget;
+    if (collected.fate == Fate::is_in_too_many_pieces) ++consumer.figures.skipped_in_too_many_pieces;
     if (collected.fate == Fate::is_not_in_memory) ++consumer.figures.skipped_not_in_memory;
     if (collected.fate != Fate::is_collected && !consumer.terms.tells_left_out) continue;
     CompleteStep complete{next_number_++, output.key, output.description.display_path, output.description.names.final_path,
                           definitions, step, {}};
     if (collected.fate == Fate::lacks_budget) complete.left_out = lacks_budget_words;
+    if (collected.fate == Fate::is_in_too_many_pieces) {
+      complete.left_out = fmt::format("it is in more than {} pieces", consumer.terms.most_listed_runs);
+    }
     if (collected.fate == Fate::is_not_in_memory) complete.left_out = "a part of it was not in memory any more";
     std::stable_sort(collected.pieces.begin(), collected.pieces.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [stamp, piece] : collected.pieces) {

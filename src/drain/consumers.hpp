@@ -67,10 +67,12 @@ class Consumers {
     bool tells_left_out = false;   // it gets steps that are skipped, without their pieces
     // Beyond its budget steps are kept all the same, until ranks have waited for room for so long and it has released none.
     double wait_seconds = 0;
+    // Steps of raw outputs of which lists have more runs are skipped: a piece for each takes ten times the bytes of its run.
+    std::uint64_t most_listed_runs = 1'000'000;
   };
   struct Figures {
     std::uint64_t steps = 0;                       // that it was given
-    std::uint64_t skipped_for_budget = 0, skipped_not_in_memory = 0;
+    std::uint64_t skipped_for_budget = 0, skipped_not_in_memory = 0, skipped_in_too_many_pieces = 0;
     Bytes pinned_bytes = 0;                        // now
     bool is_gone = false;                          // its process has died
   };
@@ -106,11 +108,12 @@ class Consumers {
 
  private:
   using StepKey = std::pair<pool::OutputKey, std::uint64_t>;
-  enum class Fate { is_collected, lacks_budget, is_not_in_memory };
+  enum class Fate { is_collected, lacks_budget, is_not_in_memory, is_in_too_many_pieces };
   struct Collected {
     Fate fate = Fate::is_collected;
     std::vector<std::pair<std::uint64_t, StepPiece>> pieces;   // with the stamp of a raw output's
     std::vector<std::uint32_t> chunks;
+    std::uint64_t listed_runs = 0;                             // of which each becomes a piece
   };
   struct Consumer {
     Terms terms;

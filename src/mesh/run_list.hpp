@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -91,7 +92,7 @@ struct RecordedRunList {
   Bytes extent = 0;   // from the first to after the last byte
 
   // As words of a record.
-  [[nodiscard]] std::vector<std::uint64_t> encode() const { return {begin, 0, runs, extent}; }
+  [[nodiscard]] std::array<std::uint64_t, 4> encode() const { return {begin, 0, runs, extent}; }
   // Nothing if the words are not those of a list.
   [[nodiscard]] static std::optional<RecordedRunList> decode(std::span<const std::uint64_t> words);
   // Of the payload.

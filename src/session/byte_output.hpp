@@ -215,8 +215,8 @@ class ByteOutput {
  private:
   ByteOutput(std::shared_ptr<Core> core, pool::OutputKey key, std::string path, std::string working_path, bool is_in_place);
   void check_reach(base::Bytes end);
-  void set_box(const std::vector<std::uint64_t>& words);
-  template <class Capture> bool take(base::Bytes end, base::Bytes bytes, Capture capture);
+  void set_box(std::span<const std::uint64_t> words);
+  template <class Capture> void take(base::Bytes end, base::Bytes bytes, Capture capture);
   void wait_until_written(const pool::WriteStamp& stamp);
   void synchronize_at_stagers();
   void leave(std::uint32_t flags);

@@ -22,7 +22,7 @@ capture::CopyOut from(base::Bytes first, const ByteOutput::CopyOut& copy_out) {
 }  // namespace
 
 // What the journal has of its place in the file: words, which are no box.
-void ByteOutput::set_box(const std::vector<std::uint64_t>& words) {
+void ByteOutput::set_box(std::span<const std::uint64_t> words) {
   const auto middle = words.begin() + static_cast<std::ptrdiff_t>(words.size() / 2);
   box_.start.assign(words.begin(), middle);
   box_.count.assign(middle, words.end());
@@ -34,13 +34,12 @@ void ByteOutput::check_reach(base::Bytes end) {
   if (end > longest_) throw base::system_error(EFBIG, fmt::format("cannot write it up to byte {}", end));
 }
 
-// Captures bytes that reach to `end`. `capture` returns whether it has.
+// Captures bytes that reach to `end`.
 template <class Capture>
-bool ByteOutput::take(base::Bytes end, base::Bytes bytes, Capture capture) {
+void ByteOutput::take(base::Bytes end, base::Bytes bytes, Capture capture) {
   check_reach(end);
   begin_change(By::capture);
-  bool is_captured = false;
-  if (const auto error = caught([&] { is_captured = capture(); })) {
+  if (const auto error = caught(capture)) {
     // It must not be published without these bytes. One in place is there anyway, and gets all that was captured.
     if (!is_in_place_ && !has_others()) {
       slot_.told.store(1);   // the program is, by this call
@@ -49,15 +48,13 @@ bool ByteOutput::take(base::Bytes end, base::Bytes bytes, Capture capture) {
     core_->recorder().ring_the_drain();
     throw base::Error(*error);
   }
-  if (!is_captured) return false;
   core_->figures().captured_bytes += bytes;
   ++core_->figures().puts;
   unannounced_bytes_ += bytes;
-  if (unannounced_bytes_ < core_->pool().header().request_bytes) return true;
+  if (unannounced_bytes_ < core_->pool().header().request_bytes) return;
   unannounced_bytes_ = 0;
   core_->keep_draining();
   core_->recorder().ring_the_drain();
-  return true;
 }
 
 void ByteOutput::write(std::uint32_t collective_count, const mesh::Pattern& place, base::Bytes first, const CopyOut& copy_out,
@@ -67,25 +64,26 @@ void ByteOutput::write(std::uint32_t collective_count, const mesh::Pattern& plac
     set_box(place.encode());
     const auto wait = [this](const pool::WriteStamp& stamp) { wait_until_written(stamp); };
     core_->full_pool_policy().write({key_, full_, collective_count, &place, &box_, wait, variable}, from(first, copy_out));
-    return true;
   });
 }
 
 void ByteOutput::write(std::uint32_t collective_count, const mesh::RunListBuilder& list, base::Bytes first, const CopyOut& copy_out,
                        std::uint32_t variable) {
   if (list.empty()) return;
-  const bool is_taken = list.runs().size() > 1 && take(list.end(), list.bytes(), [&] {
+  if (list.runs().size() == 1) {
+    return write(collective_count, {.offset = list.begin(), .block_bytes = list.bytes(), .levels = {}}, first, copy_out, variable);
+  }
+  take(list.end(), list.bytes(), [&] {
     set_box(mesh::RecordedRunList{list.begin(), list.runs().size(), list.end() - list.begin()}.encode());
-    return core_->full_pool_policy().write_list({key_, full_, collective_count, nullptr, &box_, {}, variable}, list, from(first, copy_out));
-  });
-  if (is_taken) return;
-  const mesh::RunList runs(list.begin(), list.bytes(), list.runs());
-  runs.for_each_run(runs.file_extent(), [&](const mesh::Pattern::Run& run) {
-    write(collective_count, {.offset = run.file_offset, .block_bytes = run.bytes, .levels = {}}, first + run.source, copy_out, variable);
+    core_->full_pool_policy().write_list({key_, full_, collective_count, nullptr, &box_, {}, variable}, list, from(first, copy_out));
   });
 }
 
-// A quarter of a chunk: so what is left of one that does not hold the next list is little. Stagers are sent parts of patterns only.
-base::Bytes ByteOutput::most_of_list() const { return core_->pool().is_staged() ? 0 : core_->pool().header().chunk_bytes / 4; }
+// A quarter of a chunk: so what is left of one that does not hold the next list is little. Stagers are sent parts of patterns only, and
+// what is spilled or written at once is a pattern's.
+base::Bytes ByteOutput::most_of_list() const {
+  const bool waits = full_ == base::WhenFull::block || full_ == base::WhenFull::drop;
+  return waits && !core_->pool().is_staged() ? core_->pool().header().chunk_bytes / 4 : 0;
+}
 
 }  // namespace glean::session

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "drain/engine.hpp"
+#include "mesh/run_list.hpp"
 #include "pool/description.hpp"
 #include "pool/futex.hpp"
 #include "raw_output.hpp"
@@ -207,6 +208,40 @@ TEST(ConsumersOfSteps, SeeWhatBytesOfARawOutputAre) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(seen->pieces[i].bytes.front(), std::byte(i + 1)) << "in the order of the writes";
   consumers.release(id, seen->number);
   EXPECT_TRUE(node.is_empty_soon()) << "what was said of its meaning, too";
+}
+
+// Small pieces of a raw output, of which one call may have millions, come each for itself.
+TEST(ConsumersOfSteps, SeeTheRunsOfAListUpToABound) {
+  Node node;
+  Consumers& consumers = node.engine.consumers();
+  const auto all = consumers.add({.budget = 1 * base::MiB, .most_listed_runs = 3});
+  const auto fewer = consumers.add({.budget = 1 * base::MiB, .tells_left_out = true, .most_listed_runs = 2});
+  const pool::OutputKey key = open_raw_output(node.made, raw_output(node.directory / ".raw.working", node.directory / "raw"));
+  std::optional<pool::Recorder> recorder(std::in_place, node.made.pool, 0, 30, [] { return "rank 0"; });
+  mesh::RunListBuilder list(1 * base::KiB);
+  for (const Bytes offset : {10, 100, 1000}) ASSERT_TRUE(list.add(offset, 4));
+  const auto words = mesh::RecordedRunList{list.begin(), 3, list.end() - list.begin()}.encode();
+  const mesh::Box box{{words[0], words[1]}, {words[2], words[3]}};
+  const Bytes table = mesh::RecordedRunList::table_offset(list.bytes()), bytes = table + list.runs().size_bytes();
+  const auto room = recorder->reserve(bytes, bytes);
+  for (Bytes i = 0; i < list.bytes(); ++i) room.data[i] = static_cast<std::byte>(i);
+  std::memcpy(room.data + table, list.runs().data(), list.runs().size_bytes());
+  recorder->commit_put(room, bytes, {key, recorder->take_number(key, 2).number, 0, mesh::Type::uint8, &box, 0, list.bytes()});
+  recorder.reset();
+  for (int rank = 0; rank < ranks; ++rank) node.made.pool.rank_progress(key.slot, rank) = 1 | pool::rank_closed;
+  pool::futex_signal(node.made.pool.header().work);
+
+  const auto seen = consumers.next(all, 30);
+  ASSERT_TRUE(seen);
+  ASSERT_EQ(seen->pieces.size(), 3u);
+  EXPECT_EQ(seen->pieces[2].place, (mesh::Pattern{.offset = 1000, .block_bytes = 4, .levels = {}}));
+  EXPECT_EQ(seen->pieces[2].bytes.front(), std::byte{8});
+  const auto told = consumers.next(fewer, 30);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->left_out, "it is in more than 2 pieces");
+  EXPECT_EQ(consumers.figures(fewer).skipped_in_too_many_pieces, 1u);
+  consumers.release(all, seen->number);
+  consumers.release(fewer, told->number);
 }
 
 // A process that maps the pool for reading, and looks at one step that it is told of.

@@ -13,6 +13,7 @@
 #include "session/byte_opening.hpp"
 #include "session/byte_output.hpp"
 #include "session/core.hpp"
+#include "session/place_writer.hpp"
 #include "store/posix/file.hpp"
 
 namespace glean::test {
@@ -46,6 +47,34 @@ class BytesOfRanks : public Ranks {
     return place.canonical();
   }
 };
+
+TEST_F(BytesOfRanks, ManySmallPlacesOfACallBecomeFewWrites) {
+  constexpr base::Bytes places = 20'000;
+  const auto width = static_cast<base::Bytes>(size_) * 8;
+  for (const auto full : {base::WhenFull::block, base::WhenFull::spill}) {
+    auto core = make_core();
+    auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("file"), ByteOutput::Existing::replace);
+    output->set_when_full(full);
+    const auto puts = core->figures().puts;
+    const auto count = output->keep_pace(places * 8, places);
+    const ByteOutput::CopyOut copy_out = [](base::Bytes first, std::span<std::byte> target) {
+      for (std::byte& byte : target) byte = static_cast<std::byte>('a' + first++ / 8 % 26);
+    };
+    session::PlaceWriter writer(*output, count, copy_out, places);
+    for (base::Bytes i = 0; i < places; ++i) {
+      writer.add({.offset = i * width + static_cast<base::Bytes>(rank_) * 8, .block_bytes = 8, .levels = {}});
+    }
+    writer.finish();
+    const auto records = core->figures().puts - puts;
+    EXPECT_TRUE(full == base::WhenFull::block ? records < places / 100 : records == places) << records;
+    output->close();
+    core->close();
+    std::string wanted;
+    for (base::Bytes i = 0; i < places; ++i) wanted.append(width, static_cast<char>('a' + i % 26));
+    EXPECT_TRUE(content("file") == wanted);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
 
 // All know all writes; they take turns, so that the order is known too.
 TEST_F(BytesOfRanks, LaterWritesWin) {
