@@ -214,8 +214,8 @@ TEST(ConsumersOfSteps, SeeWhatBytesOfARawOutputAre) {
 TEST(ConsumersOfSteps, SeeTheRunsOfAListUpToABound) {
   Node node;
   Consumers& consumers = node.engine.consumers();
-  const auto all = consumers.add({.budget = 1 * base::MiB, .most_listed_runs = 3});
-  const auto fewer = consumers.add({.budget = 1 * base::MiB, .tells_left_out = true, .most_listed_runs = 2});
+  const auto all = consumers.add({.budget = base::MiB / 2, .most_listed_runs = 3});
+  const auto fewer = consumers.add({.budget = base::MiB / 2, .tells_left_out = true, .most_listed_runs = 2});
   const pool::OutputKey key = open_raw_output(node.made, raw_output(node.directory / ".raw.working", node.directory / "raw"));
   std::optional<pool::Recorder> recorder(std::in_place, node.made.pool, 0, 30, [] { return "rank 0"; });
   mesh::RunListBuilder list(1 * base::KiB);
