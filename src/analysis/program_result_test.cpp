@@ -53,6 +53,24 @@ TEST(ProgramResult, KeepsANaN) {
   }
 }
 
+// Of all steps and nodes, and what is not known is said.
+TEST(Verdict, IsOfTheJoinedNumbersOrOfANodes) {
+  OutputResults all = found(0, 2);
+  all.merge(found(1, -0.5));
+  const auto judged = [&](const char* text) { return judge(*base::Condition::parse(text), all, 2); };
+
+  EXPECT_TRUE(judged("mine.sum == 1.5").holds);
+  EXPECT_TRUE(judged("mine.own < 0").holds) << "on node 1";
+  EXPECT_FALSE(judged("mine.sum > 1.5").holds);
+  EXPECT_EQ(judged("mine.sum > 1.5").unknown, "");
+  EXPECT_FALSE(judged("mine.sum > 1.5 or mine.other > 1").holds);
+  EXPECT_EQ(judged("mine.sum > 1.5 or mine.other > 1").unknown, "there is no mine.other in any step");
+  all.merge(found(2, 3, "it has crashed"));
+  EXPECT_EQ(judged("mine.sum > 99").unknown, "it has crashed");
+  all.lose("a drain has ended");
+  EXPECT_EQ(judge(*base::Condition::parse("mine.sum > 99"), OutputResults{}, 2).unknown, "there is no mine.sum in any step");
+}
+
 TEST(ProgramResult, GoesToAnotherNode) {
   const OutputResults results = found(7, 2, "why");
   base::Encoder out;

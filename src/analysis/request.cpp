@@ -31,6 +31,7 @@ Request Request::of(const base::AnalysisSettings& settings) {
                                 asked.memory_bytes, static_cast<std::uint64_t>(asked.restarts)});
   }
   request.trigger = settings.trigger;
+  request.publish_when = settings.publish_when;
   if (!request.reduces()) return request;
   request.variables = settings.variables;
   request.most_bins = static_cast<std::uint64_t>(settings.bins);
@@ -42,12 +43,15 @@ bool Request::wants(const std::string& variable) const {
 }
 
 bool Request::looks_for_statistics() const {
-  const auto condition = base::Condition::parse(trigger.condition);
-  if (!condition) return false;
-  const auto operands = condition->operands();
-  return std::any_of(operands.begin(), operands.end(), [&](const base::Condition::Operand& operand) {
-    return std::none_of(programs.begin(), programs.end(), [&](const Program& each) { return each.name() == operand.name; });
-  });
+  const auto is_of_program = [&](const base::Condition::Operand& operand) {
+    return std::any_of(programs.begin(), programs.end(), [&](const Program& each) { return each.name() == operand.name; });
+  };
+  for (const std::string* each : {&trigger.condition, &publish_when}) {
+    const auto condition = base::Condition::parse(*each);
+    const auto operands = condition ? condition->operands() : std::vector<base::Condition::Operand>();
+    if (!std::all_of(operands.begin(), operands.end(), is_of_program)) return true;
+  }
+  return false;
 }
 
 bool Request::has(const Program& program) const { return std::find(programs.begin(), programs.end(), program) != programs.end(); }
@@ -68,7 +72,7 @@ void Request::encode(base::Encoder& out) const {
     out.number(each.memory_bytes);
     out.number(each.restarts);
   }
-  for (const std::string* each : {&trigger.condition, &trigger.run, &trigger.mark, &trigger.tell}) out.text(*each);
+  for (const std::string* each : {&trigger.condition, &trigger.run, &trigger.mark, &trigger.tell, &publish_when}) out.text(*each);
 }
 
 Request Request::decode(base::Decoder& in) {
@@ -90,7 +94,7 @@ Request Request::decode(base::Decoder& in) {
     each.restarts = in.number();
   }
   base::TriggerSettings& trigger = request.trigger;
-  for (std::string* each : {&trigger.condition, &trigger.run, &trigger.mark, &trigger.tell}) *each = in.text();
+  for (std::string* each : {&trigger.condition, &trigger.run, &trigger.mark, &trigger.tell, &request.publish_when}) *each = in.text();
   return request;
 }
 

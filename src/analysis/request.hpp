@@ -35,12 +35,14 @@ struct Request {
   std::vector<Program> programs{};
   base::TriggerSettings trigger{};      // what is done when a condition on a step holds
 
+  std::string publish_when{};           // the file appears only if this holds for a step; empty: always
+
   // What the settings of an output ask for. A program that is there below the working directory gets its absolute path: what starts it
   // may be somewhere else. Asks the file system for that.
   [[nodiscard]] static Request of(const base::AnalysisSettings& settings);
   [[nodiscard]] bool any() const { return reduces() || !programs.empty(); }
   [[nodiscard]] bool reduces() const { return statistics || histogram || looks_for_statistics(); }
-  // The condition speaks of a variable, and not only of what programs find.
+  // A condition speaks of a variable, and not only of what programs find.
   [[nodiscard]] bool looks_for_statistics() const;
   [[nodiscard]] bool has(const Program& program) const;
   [[nodiscard]] bool wants(const std::string& variable) const;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/step_numbers.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace glean::analysis {
 namespace {
 
@@ -30,6 +33,26 @@ std::optional<double> number_of(const StepResult& step, const base::Condition::O
     }
   }
   return std::nullopt;
+}
+
+Verdict judge(const base::Condition& condition, const OutputResults& results, std::uint64_t nodes) {
+  std::string unknown = results.lost();
+  std::vector<base::Condition::Operand> never_known = condition.operands();
+  for (const auto& [number, step] : results.steps()) {
+    if (!step.left_out.empty()) unknown = step.left_out;
+    for (const auto& [name, program] : step.programs) {
+      if (!program.left_out.empty()) unknown = program.left_out;
+    }
+    for (std::uint64_t node = 0; node < std::max<std::uint64_t>(1, nodes); ++node) {
+      const auto look = [&](const base::Condition::Operand& operand) { return number_of(step, operand, node); };
+      if (condition.holds(look)) return {.holds = true};
+      std::erase_if(never_known, [&](const base::Condition::Operand& operand) { return look(operand).has_value(); });
+    }
+  }
+  if (unknown.empty() && !never_known.empty()) {
+    unknown = "there is no " + never_known.front().name + "." + never_known.front().number + " in any step";
+  }
+  return {.holds = false, .unknown = unknown};
 }
 
 }  // namespace glean::analysis

@@ -317,11 +317,12 @@ TEST_F(Config, FilesThatCannotBeGatheredAreRefused) {
 }
 
 TEST_F(Config, ProgramsOfTheSameNameAndConditionsThatAreNoneAreRefused) {
-  write_file("analyse_with = ['a/mine.py', 'libmine.so']\ntrigger = 'dens > 0'\nanalyse_wait = '2h'\nanalyse_memory = '1KiB'\n");
+  write_file("analyse_with = ['a/mine.py', 'libmine.so']\ntrigger = 'dens > 0'\nanalyse_wait = '2h'\nanalyse_memory = '1KiB'\n"
+             "publish_when = 'max'\n");
 
   const std::string text = refusal();
 
-  for (const char* key : {":1: analyse_with =", ":2: trigger =", ":3: analyse_wait =", ":4: analyse_memory ="}) {
+  for (const char* key : {":1: analyse_with =", ":2: trigger =", ":3: analyse_wait =", ":4: analyse_memory =", ":5: publish_when ="}) {
     EXPECT_NE(text.find(key), std::string::npos) << text;
   }
 }

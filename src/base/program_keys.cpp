@@ -70,9 +70,9 @@ bool assign_program_restarts(Settings& settings, std::string_view text) {
   return true;
 }
 
-bool assign_trigger(Settings& settings, std::string_view text) {
+bool assign_condition(std::string& condition, std::string_view text) {
   if (!text.empty() && !Condition::parse(text)) return false;
-  settings.analysis.trigger.condition = text;
+  condition = text;
   return true;
 }
 
@@ -105,7 +105,8 @@ constexpr auto table = std::to_array<Key>({
     {"analyse_restarts", Scope::output, "0 to 1000", "How often one of them is started again after a crash or a deadline.",
      assign_program_restarts, [](const Settings& s) { return std::to_string(s.analysis.programs.restarts); }},
     {"trigger", Scope::output, "comparisons such as dens.nan > 0 or max(temp) > 1e9; empty: none",
-     "A condition on what is found out of a step, by statistics or an analysis of your own: then the next three are done.", assign_trigger,
+     "A condition on what is found out of a step, by statistics or an analysis of your own: then the next three are done.",
+     [](Settings& s, std::string_view text) { return assign_condition(s.analysis.trigger.condition, text); },
      [](const Settings& s) { return s.analysis.trigger.condition; }},
     {"trigger_run", Scope::output, "a command; empty: none", "What the shell runs then, in the background.",
      [](Settings& s, std::string_view text) { return s.analysis.trigger.run = text, true; },
@@ -116,6 +117,10 @@ constexpr auto table = std::to_array<Key>({
     {"trigger_tell", Scope::output, "a text; empty: none", "A message that the program gets then, if it asks for messages.",
      [](Settings& s, std::string_view text) { return s.analysis.trigger.tell = text, true; },
      [](const Settings& s) { return s.analysis.trigger.tell; }},
+    {"publish_when", Scope::output, "comparisons such as dens.nan > 0 or max(temp) > 1e9; empty: none",
+     "The file appears only if this holds for one of its steps; else it goes when it is complete.",
+     [](Settings& s, std::string_view text) { return assign_condition(s.analysis.publish_when, text); },
+     [](const Settings& s) { return s.analysis.publish_when; }},
 });
 
 }  // namespace

@@ -79,6 +79,7 @@ struct AnalysisSettings {
   int bins = 64;                             // of a histogram, at most
   ProgramSettings programs{};                // keys `analyse_with` and the rest of base/program_keys.hpp
   TriggerSettings trigger{};
+  std::string publish_when{};                // a condition on a step; empty: whatever is in it
   friend bool operator==(const AnalysisSettings&, const AnalysisSettings&) = default;
 };
 

@@ -399,9 +399,12 @@ void Engine::perform(Job job) {
     const WrittenSoFar written = note_written(job);
     if (job.output->about().is_elsewhere()) return finish_job(job, nullptr);   // it has been sent
     if (job.output->stream() != nullptr) {
-      if (waits_for_older(job) || waits_for_copies(job)) return;
-      publish_tables(job);
-      publish_bytes(job);
+      if (waits_for_older(job)) return;
+      if (!stays_unpublished(job)) {
+        if (waits_for_copies(job)) return;
+        publish_tables(job);
+        publish_bytes(job);
+      }
     } else if (!complete_records(job, written)) {
       return;
     }

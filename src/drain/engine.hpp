@@ -88,6 +88,7 @@ class Engine {
   [[nodiscard]] bool read_all_journals();
   [[nodiscard]] bool read_journal(int rank);
   [[nodiscard]] bool is_finished(pool::OutputKey key) const;
+  [[nodiscard]] bool stays_unpublished(const Job& job);
   [[nodiscard]] bool waits_for_copies(const Job& job);
   void have_copies(Job job, std::vector<CopyTrace> made);
   void analysed(pool::OutputKey key);

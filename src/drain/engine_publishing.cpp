@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/step_numbers.hpp"
+#include "base/condition.hpp"
 #include "base/log.hpp"
 #include "drain/current_names.hpp"
 #include "drain/engine.hpp"
@@ -88,6 +90,7 @@ bool Engine::complete_records(const Job& job, const WrittenSoFar& written) {
   }
   if (goes_on) return file.synchronize(), true;
   file.resize(finished.size);
+  if (stays_unpublished(job)) return true;
   about.slot.publishing_inode.store(file.inode(), std::memory_order_release);
   if (waits_for_copies(job)) return false;
   publish_tables(job);
@@ -155,6 +158,30 @@ void Engine::leave_out_copies(const Job& job, const std::string& why) {
   }
   const std::lock_guard lock(mutex_);
   job.output->about().trace.copies = std::move(left_out);
+}
+
+// By publish_when: for no step it holds. What is not known for certain is published.
+bool Engine::stays_unpublished(const Job& job) {
+  DrainedOutput& about = job.output->about();
+  OutputFile& file = job.output->file();
+  const store::OutputDescription& description = about.description;
+  const auto condition = base::Condition::parse(description.analysis.publish_when);
+  if (!condition || job.kind != Job::Kind::publish || !about.publishes() || file.is_removed()) return false;
+  const bool is_there = file.is_in_place() || file.was_published() || description.adds_to_file();
+  if (is_there || file.is_unclosed() || description.is_part) return false;
+  const analysis::Verdict verdict = analysis::judge(*condition, analyst_.results(about.key), pool_.header().nodes);
+  if (verdict.holds) return false;
+  if (!verdict.unknown.empty()) {
+    base::log(base::LogLevel::warning, "'{}' is published, because it is not known whether {}: {}", description.display_path,
+              description.analysis.publish_when, verdict.unknown);
+    return false;
+  }
+  about.checksums = Checksums();
+  file.get()->discard();
+  file.found_removed();
+  const std::lock_guard lock(mutex_);
+  about.trace.note = "not published: in no step " + description.analysis.publish_when;
+  return true;
 }
 
 // The file in whose place a copy has appeared; none if the program has given it another name meanwhile, or it is written in place.
