@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// bench_containers WAY DIRECTORY TASKS BYTES [TASKS_PER_WRITER]: as many task-local files as TASKS says, of BYTES bytes each, shared out
-// among the ranks.
+// bench_containers WAY DIRECTORY TASKS BYTES [TASKS_PER_WRITER [FILES]]: as many task-local files as TASKS says, of BYTES bytes each,
+// shared out among the ranks.
 //   files      a file of its own for each
 //   shared     one file, each at its place
 //   container  one container of GLEAN's, in which each is a logical file
 //   gathered   as `files`, of which `glean run` makes a container by a rule with `into`: it is on the storage when MPI has ended
-// TASKS_PER_WRITER: the chunks of so many ranks share blocks of the container.
+// TASKS_PER_WRITER: the chunks of so many ranks share blocks of the container. FILES: the container has so many physical files.
 // Prints, as JSON, what the slowest rank was in the calls, when all was on the storage, and how long it took to read what the next rank has
-// written, but for `gathered`.
+// written, from the storage and not from the page cache, but for `gathered`.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -29,7 +30,7 @@ namespace {
 
 struct Work {
   std::string way, directory;
-  int tasks = 0, rank = 0, ranks = 1, tasks_per_writer = 1;
+  int tasks = 0, rank = 0, ranks = 1, tasks_per_writer = 1, files = 1;
   std::vector<char> data{};
 
   [[nodiscard]] int begin() const { return begin_of(rank); }
@@ -63,6 +64,19 @@ void synchronize(const std::string& directory) {
   close(file);
 }
 
+// What is on the storage leaves the page cache, so that reading does not find it there.
+void forget_pages(const Work& work) {
+  if (work.rank == 0) {
+    for (const auto& entry : std::filesystem::directory_iterator(work.directory)) {
+      if (!entry.is_regular_file()) continue;
+      const int file = opened(entry.path().string(), O_RDONLY);
+      posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+      close(file);
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 void write_files(const Work& work) {
   for (int task = work.begin(); task < work.end(); ++task) {
     const int file = opened(work.directory + "/" + Work::name(task), O_WRONLY | O_CREAT | O_EXCL);
@@ -85,7 +99,7 @@ void write_shared(const Work& work) {
 glean::TaskFile write_container(glean::Session& session, const Work& work) {
   const auto mine = static_cast<std::uint64_t>(work.end() - work.begin()) * work.data.size();
   glean::TaskFile out = session.create_container(work.directory + "/container.sion",
-                                                   {.chunk_bytes = mine, .tasks_per_writer = work.tasks_per_writer});
+                                                   {.chunk_bytes = mine, .files = work.files, .tasks_per_writer = work.tasks_per_writer});
   for (int task = work.begin(); task < work.end(); ++task) {
     out.begin_file(Work::name(task));
     out.write(std::span(work.data));
@@ -132,7 +146,7 @@ double slowest(double seconds) {
 }
 
 void print(const Work& work, double blocked, double durable, double reading) {
-  const int creates = work.way == "files" ? work.tasks : 1;
+  const int creates = work.way == "files" ? work.tasks : work.way == "container" ? work.files : 1;
   if (work.rank != 0) return;
   std::printf("{\"creates\": %d, \"blocked_seconds\": %.6f, \"durable_seconds\": %.6f, \"read_seconds\": %.6f}\n", creates, blocked,
               durable, reading);
@@ -163,6 +177,7 @@ void run(const Work& work) {
   else if (work.rank == 0) synchronize(work.directory);
   const double durable = slowest(MPI_Wtime() - begin);
   container.reset();
+  forget_pages(work);
   const double from = MPI_Wtime();
   read_back(work);
   const double reading = slowest(MPI_Wtime() - from);
@@ -174,10 +189,11 @@ void run(const Work& work) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 5 && argc != 6) return 2;
+  if (argc < 5 || argc > 7) return 2;
   Work work{argv[1], argv[2], std::atoi(argv[3])};
   work.data.assign(static_cast<std::size_t>(std::atol(argv[4])), 'x');
-  if (argc == 6) work.tasks_per_writer = std::atoi(argv[5]);
+  if (argc > 5) work.tasks_per_writer = std::atoi(argv[5]);
+  if (argc > 6) work.files = std::atoi(argv[6]);
   MPI_Comm_rank(MPI_COMM_WORLD, &work.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &work.ranks);
   try {
