@@ -52,7 +52,7 @@ StagingService::StagingService(Options options)
   of_server.listen = options_.listen;
   of_server.key = options_.key;
   of_server.threads = control_threads;
-  of_server.gone = [this](std::uint64_t client) { files_there_.forget(client); };
+  of_server.gone = [this](std::uint64_t client) { is_gone(client); };
   auto server = std::make_unique<staging::ControlServer>(
       of_server, [this](const nlohmann::json& request, const staging::Peer& peer) { return handle(request, peer.connection); });
   const std::scoped_lock lock(mutex_);   // a client may be faster
@@ -72,7 +72,7 @@ std::string StagingService::Job::name() const { return fmt::format("job '{}' (se
 staging::Answer StagingService::handle(const nlohmann::json& request, std::uint64_t client) {
   const bool is_one = request.is_object() && request.contains("ask") && request["ask"].is_string();
   const std::string ask = is_one ? request["ask"].get<std::string>() : "";
-  if (ask == "join") return join(staging::join_request_from(request));
+  if (ask == "join") return join(staging::join_request_from(request), client);
   if (ask == "begin") return begin(staging::begin_request_from(request));
   if (ask == "take") return take(staging::take_request_from(request));
   if (ask == "status") return status();
@@ -81,14 +81,14 @@ staging::Answer StagingService::handle(const nlohmann::json& request, std::uint6
                     "use the same version of GLEAN for the staging service and its clients");
 }
 
-nlohmann::json StagingService::join(const staging::JoinRequest& request) {
+nlohmann::json StagingService::join(const staging::JoinRequest& request, std::uint64_t client) {
   const topology::Node node = topology::discover_node();
   auto job = std::make_unique<Job>();
   job->asked = request;
+  job->joined_by = client;
   job->door.emplace();
   join_ended_threads();
   const std::scoped_lock lock(mutex_);
-  forget_late_joins();
   if (refuses_) {
     throw base::Error(base::Errc::invalid_state, fmt::format("the staging service on {} (process {}) is ending", host_, ::getpid()),
                       "start another one, or run the job without staging");
@@ -160,10 +160,12 @@ Bytes StagingService::promised_bytes() const {
   return promised;
 }
 
-void StagingService::forget_late_joins() {
-  std::erase_if(jobs_, [&](const auto& each) {
-    return each.second->state == State::joined && (refuses_ || seconds_since(each.second->since) > options_.begin_seconds);
-  });
+// A job may take long to begin, because its nodes make their pools first. It never does when the client that has joined for it is gone.
+void StagingService::is_gone(std::uint64_t client) {
+  files_there_.forget(client);
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(jobs_, [&](const auto& each) { return each.second->state == State::joined && each.second->joined_by == client; });
+  job_gone_.notify_all();
 }
 
 void StagingService::forget_completed_pools() {
@@ -172,12 +174,10 @@ void StagingService::forget_completed_pools() {
 
 nlohmann::json StagingService::begin(const staging::BeginRequest& request) {
   const std::scoped_lock lock(mutex_);
-  forget_late_joins();
   const auto found = jobs_.find(request.session);
   if (found == jobs_.end()) {
     throw base::Error(base::Errc::not_found, fmt::format("no job with the session {} has joined this stager on {}", request.session, host_),
-                      refuses_ ? "the staging service is ending"
-                               : fmt::format("a job joins all of its stagers, and begins within {:g} s", options_.begin_seconds));
+                      refuses_ ? "the staging service is ending" : "a job joins all of its stagers, and stays connected until it begins");
   }
   Job& job = *found->second;
   if (job.state != State::joined) {
@@ -322,7 +322,7 @@ StagingService::Files StagingService::files_of(const drain::DrainTrace& trace) {
 void StagingService::refuse_jobs() {
   const std::scoped_lock lock(mutex_);
   refuses_ = true;
-  forget_late_joins();
+  std::erase_if(jobs_, [](const auto& each) { return each.second->state == State::joined; });
   job_gone_.notify_all();
 }
 

@@ -45,7 +45,6 @@ class StagingService {
     bool runs_programs = false;             // analyses and triggers that jobs ask for
     std::string spill_directory;            // where jobs go on when their pool is nearly full: absolute; empty: nowhere
     Bytes spill_budget_bytes = 0;           // of each job
-    double begin_seconds = 60;              // after which a join without a begin is forgotten
     double connect_seconds = 30;            // that a job has to connect all of its nodes
     std::function<void(const std::string& line, Tone tone)> tell = [](const std::string&, Tone) {};   // what becomes of jobs. Any thread.
   };
@@ -83,6 +82,7 @@ class StagingService {
     staging::JoinRequest asked;
     plan::NodePlan plan;
     State state = State::joined;
+    std::uint64_t joined_by = 0;              // the client whose connection keeps it until it begins
     std::optional<transport::TcpDoor> door;   // until it begins
     std::map<int, std::string> neighbours;    // from then on
     std::set<int> gone;                       // neighbours that have left
@@ -123,9 +123,10 @@ class StagingService {
   };
 
   staging::Answer handle(const nlohmann::json& request, std::uint64_t client);
-  nlohmann::json join(const staging::JoinRequest& request);
+  nlohmann::json join(const staging::JoinRequest& request, std::uint64_t client);
   nlohmann::json begin(const staging::BeginRequest& request);
   nlohmann::json take(const staging::TakeRequest& request);
+  void is_gone(std::uint64_t client);
   [[nodiscard]] service::StagerPlace::KeyMark mark_of(const std::string& session) const;
   [[nodiscard]] std::unique_ptr<Job> job_of(pool::Pool left) const;
   [[nodiscard]] static int index_of(const pool::Pool& pool);   // of a stager, in its job
@@ -142,7 +143,6 @@ class StagingService {
   [[nodiscard]] plan::NodePlan plan_for(const staging::JoinRequest& request, const topology::Node& node);
   [[nodiscard]] Bytes used_bytes();
   [[nodiscard]] Bytes promised_bytes() const;   // of jobs whose pools are not there yet
-  void forget_late_joins();
   void forget_completed_pools();
   [[nodiscard]] std::vector<std::thread> take_ended_threads() { return std::exchange(ended_threads_, {}); }
 

@@ -18,7 +18,6 @@ nlohmann::json StagingService::take(const staging::TakeRequest& request) {
   const std::string key = key_of_place(job->asked);
   join_ended_threads();
   const std::scoped_lock lock(mutex_);
-  forget_late_joins();
   if (const auto known = jobs_.find(key); known != jobs_.end()) return staging::taken_place(known->second->taken_door);
   const auto own = jobs_.find(job->asked.session);
   const bool has_it = own != jobs_.end() && own->second->asked.index == request.index;

@@ -41,7 +41,6 @@ nlohmann::json StagingService::status() {
   join_ended_threads();
   const std::scoped_lock lock(mutex_);
   const std::size_t connections = server_ ? server_->counts().connections : 0;
-  forget_late_joins();
   const Bytes used = used_bytes();   // and forgets what is completed
   const auto read = files_there_.counts();
   Bytes left = 0;

@@ -287,12 +287,19 @@ TEST_F(Staged, RequestsThatCannotBeAreRefused) {
   EXPECT_TRUE(services_.front()->wait_until_idle(0)) << "those that had joined do not keep it";
 }
 
-TEST_F(Staged, AJoinThatIsNotFollowedByABeginIsForgotten) {
-  options_.begin_seconds = 0;
+TEST_F(Staged, AJobHasItsPlaceFromItsJoinOnForAsLongAsItIsConnected) {
   start_services(1);
-  for (int time = 0; time < 3; ++time) static_cast<void>(join(request("one")));   // no memory is lost, nor the session's name
+  const auto leaves_without_a_begin = [&] {
+    staging::ControlClient client(services_.front()->addresses(), options_.key, limit_seconds);
+    static_cast<void>(client.ask(staging::to_json(request("one")), limit_seconds));
+    EXPECT_EQ(error_of([&] { return join(request("one")); }).code(), base::Errc::exists);
+  };
+  for (int time = 0; time < 3; ++time) {   // no memory is lost, nor the session's name
+    leaves_without_a_begin();
+    EXPECT_TRUE(services_.front()->wait_until_idle(limit_seconds / 2)) << "a job whose client is gone keeps its place";
+    EXPECT_EQ(status().at("memory").at("used_bytes"), 0);
+  }
   EXPECT_EQ(error_of([&] { return ask(staging::to_json(staging::BeginRequest{"one", {}})); }).code(), base::Errc::not_found);
-  EXPECT_EQ(status().at("memory").at("used_bytes"), 0);
 }
 
 TEST_F(Staged, AJobWhoseNodesDoNotComeLeavesNothing) {
