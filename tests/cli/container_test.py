@@ -173,6 +173,7 @@ class Container(CommandTest):
                                 (["ls", "none"], "cannot read 'none': No such file"), (["ls"], "NAME is required"), ([], "subcommand")):
             run = self.container(*arguments, code=2)
             self.assertIn(text, run.stderr, arguments)
+            self.assertNotIn("create the directory", run.stderr, arguments)
             self.assertEqual([path.name for path in self.directory.iterdir()], ["in"], arguments)
 
     def test_progress_is_said_where_it_is_wanted(self):

@@ -16,11 +16,12 @@ namespace glean::store {
 namespace {
 
 PhysicalFile open_named(SystemCalls& calls, const std::string& path) {
-  // What the system says has the name already.
+  // What the system says has the name already. Its hint for a file that is missing is one for those who write it.
   try {
     return open_physical_file(calls, path);
   } catch (const base::Error& error) {
     const std::string what = error.what();
+    if (error.code() == base::Errc::not_found) throw base::Error(error.code(), what, {});
     if (what.find('\'' + path + '\'') != std::string::npos) throw;
     throw base::Error(error.code(), fmt::format("cannot read '{}': {}", path, what), error.hint());
   }
