@@ -27,6 +27,7 @@
 #include "staging/address_file.hpp"
 #include "staging/endpoint.hpp"
 #include "topology/discover/discover.hpp"
+#include "view/live/live_view.hpp"
 #include "wire/key.hpp"
 
 namespace glean::cli {
@@ -136,6 +137,13 @@ StagingService::Options service_options(const StageOptions& options) {
   made.drain_threads = options.threads;
   made.runs_programs = options.programs;
   made.tell = say_line;
+  if (!options.view.empty()) {
+    made.beside = [where = options.view](const std::string& job, drain::Engine& engine, pool::Pool& pool) {
+      auto live = std::make_shared<view::LiveView>(engine, pool, where);
+      if (!live->url_file().empty()) say_line(fmt::format("{} has a view: its URL is in {}", job, live->url_file()));
+      return live;
+    };
+  }
   return made;
 }
 
@@ -213,6 +221,10 @@ int stage(const StageOptions& options) {
 
 std::string check_bytes(const std::string& text) { return base::parse_bytes(text) ? "" : "'" + text + "' is no number of bytes like 4GiB"; }
 
+std::string check_view(const std::string& text) {
+  return text == "auto" || text.find(':') != std::string::npos ? "" : "'" + text + "' is neither auto nor HOST:PORT";
+}
+
 std::string check_spill(const std::string& text) {
   const auto bytes = base::parse_bytes(text);
   return bytes && *bytes >= base::MiB ? "" : "'" + text + "' is no number of bytes from 1MiB, like 200GiB";
@@ -250,6 +262,9 @@ void add_stage(CLI::App& app, int& exit_code) {
                                  "Directory on storage of this node where a job goes on whose memory is nearly full (default: none)");
   spill->needs(verb->add_option("--spill-budget", options->spill_budget, "Bytes there, for each job")->check(check_spill)->needs(spill));
   verb->add_option("--threads", options->threads, "That write, of each job (default: 1)")->check(CLI::Range(1, 64));
+  verb->add_option("--view", options->view,
+                   "HOST:PORT where each job has a live view while it runs, or auto: any free port, of this machine only (default: none)")
+      ->check(check_view);
   verb->add_option("--grace", options->grace, "How long jobs may go on when it is told to end (default: 30s)")
       ->check([](const std::string& text) { return base::parse_seconds(text) ? "" : "'" + text + "' is no duration like 30s"; });
   verb->add_flag("--programs", options->programs, "Start what jobs ask for with analyse_with and trigger_run, as this user");

@@ -14,6 +14,7 @@ struct StageOptions {
   std::string key_file;                           // empty: GLEAN_STAGING_KEY, or ~/.glean/stage.key
   std::string memory, job_memory;                 // bytes; empty: the defaults
   std::string spill, spill_budget;                // a directory and bytes; empty: nothing is spilled
+  std::string view;                               // where jobs have a live view, as the setting `view` has it; empty: nowhere
   int threads = 1;
   std::string grace = "30s";
   bool once = false;

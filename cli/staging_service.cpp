@@ -246,6 +246,9 @@ void StagingService::run_connected(Job& job, Ended& ended) {
                                                        options_.spill_budget_bytes},
                            std::move(messages));
   service::StagedJob& running = *staged;
+  if (options_.beside) {
+    running.go_on_beside([&](drain::Engine& engine, pool::Pool& pool) { return options_.beside(job.name(), engine, pool); });
+  }
   {
     const std::scoped_lock lock(mutex_);
     job.staged = std::move(staged);

@@ -46,6 +46,8 @@ class StagingService {
     std::string spill_directory;            // where jobs go on when their pool is nearly full: absolute; empty: nowhere
     Bytes spill_budget_bytes = 0;           // of each job
     double connect_seconds = 30;            // that a job has to connect all of its nodes
+    // What goes on beside the drain of each job, of which it gets the name; none: nothing.
+    std::function<std::shared_ptr<void>(const std::string& job, drain::Engine& engine, pool::Pool& pool)> beside{};
     std::function<void(const std::string& line, Tone tone)> tell = [](const std::string&, Tone) {};   // what becomes of jobs. Any thread.
   };
   static constexpr Bytes smallest_job_memory = 4 * base::MiB;

@@ -92,6 +92,7 @@ bool StagedJob::run() {
     if (is_over) problem_.clear();
     else tell_of_loss(pool_, error);
   }
+  beside_.reset();
   node_->part();
   engine_->stop(is_over ? drain::Engine::Unfinished::discard : drain::Engine::Unfinished::leave);
   if (is_over && what_is_kept().empty()) {

@@ -13,6 +13,7 @@
 #include "plan/node_plan.hpp"
 #include "pool/pool.hpp"
 #include "service/node.hpp"
+#include "service/serve.hpp"
 #include "service/staged_outputs.hpp"
 #include "service/stager_place.hpp"
 #include "service/stager_spill.hpp"
@@ -48,6 +49,8 @@ class StagedJob {
 
   // How places of other stagers are found that are lost. Before run(); what it calls must live until that is over.
   void find_places_with(nodes::Places places) { node_->exchange().find_places_with(std::move(places)); }
+  // What goes on beside its drain until run() is over. Before run().
+  void go_on_beside(const BesideDrain& beside) { beside_ = beside(*engine_, pool_); }
   // Something was found. Any thread.
   void wake();
   // Receives, writes and publishes until all clients have left and everything is done. False: what clients had sent of it is left in the
@@ -80,6 +83,7 @@ class StagedJob {
   std::atomic<bool> ends_soon_{false};
   std::string problem_;
   bool only_lacks_storage_ = false;
+  std::shared_ptr<void> beside_;   // last: it ends before the engine
 };
 
 }  // namespace glean::service

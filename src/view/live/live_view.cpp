@@ -48,6 +48,7 @@ LiveView::~LiveView() {
 
 void LiveView::write_url(const pool::Pool& pool) {
   url_file_ = fmt::format("glean-view.{}.url", pool.name().substr(pool.name().find('.') + 1));
+  unlink(url_file_.c_str());   // of a process that was killed while it drained this pool
   const int file = open(url_file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   const std::string text = server_->url() + "\n";
   if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {

@@ -22,6 +22,8 @@ class LiveView {
   LiveView(drain::Engine& engine, pool::Pool& pool, const std::string& where);
   // Both must still be there, and the engine not be stopped. Removes the file.
   ~LiveView();
+  // In the working directory; empty: nothing is served.
+  [[nodiscard]] const std::string& url_file() const { return url_file_; }
   LiveView(const LiveView&) = delete;
   LiveView& operator=(const LiveView&) = delete;
 
