@@ -55,6 +55,7 @@ Bytes CapturedFile::capture(MPI_Offset at, const void* buf, MPI_Count count, MPI
 
 // What cannot be expressed as bytes of the file, or of memory, and what is not worth it.
 Bytes CapturedFile::write_as_it_was(MPI_Offset at, const void* buf, MPI_Count count, MPI_Datatype datatype) {
+  check_is_here();
   Session::passed_through().count(Call::write_at);
   MPI_Status status;
   MPI_Count bytes = 0;

@@ -173,6 +173,7 @@ void CapturedFile::settle() {
 
 void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   if (size < 0) answer_is(PMPI_File_set_size(fh, size));
+  if (output().is_at_stagers()) return resize_at_stagers(static_cast<Bytes>(size), Resize::any);
   int is_used = !output().is_in_place() || output().has_others() || target_->written || target_->handles > 1 ? 1 : 0;
   // Only where it still has its name, and replacing it leaves no trace.
   if (size == 0 && is_used == 0 && rank_ == 0 && (!output().has_its_name() || !output().can_be_replaced())) is_used = 1;
@@ -208,6 +209,19 @@ void CapturedFile::set_size(MPI_File fh, MPI_Offset size) {
   static_cast<void>(Session::barrier(comm_));   // before any rank writes, and makes it longer
 }
 
+void CapturedFile::resize_at_stagers(Bytes size, Resize how) {
+  std::uint64_t captured = output().captured_size();
+  PMPI_Allreduce(MPI_IN_PLACE, &captured, 1, MPI_UINT64_T, MPI_MAX, comm_);
+  const bool cuts = size < captured;
+  if (cuts && how == Resize::longer) return;
+  if (cuts && !output().awaits_cut()) agree(session::caught([&] { flush(); }));
+  {
+    const std::lock_guard lock(session_.one_at_a_time());
+    if (const auto error = session::caught([&] { output().resize_at_stagers(size, cuts); })) fail(said(*error));   // the same on all ranks
+  }
+  static_cast<void>(Session::barrier(comm_));   // before any rank writes, and makes it longer
+}
+
 void CapturedFile::start_over() {
   alone_.close();
   const auto open = [&](session::ByteOutput::Existing existing) {
@@ -234,6 +248,7 @@ void CapturedFile::start_over() {
 
 void CapturedFile::preallocate(MPI_File fh, MPI_Offset size) {
   if (size < 0) answer_is(PMPI_File_preallocate(fh, size));
+  if (output().is_at_stagers()) return resize_at_stagers(static_cast<Bytes>(size), Resize::longer);
   static_cast<void>(Session::barrier(comm_));
   std::optional<base::Error> failed;
   if (rank_ == 0) {
@@ -368,6 +383,7 @@ void CapturedFile::set_atomicity(MPI_File /*fh*/, int flag) {
 void CapturedFile::get_atomicity(MPI_File /*fh*/, int* flag) { *flag = 0; }
 
 void CapturedFile::step_aside() {
+  check_is_here();
   const MPI_Offset shared = from(0, [&] { return shared_position(); });
   const bool has_second = locked([&] {
     target_->aside = true;   // no more handles are captured

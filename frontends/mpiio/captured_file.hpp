@@ -133,6 +133,9 @@ class CapturedFile {
     return told[0];
   }
   void start_over();
+  enum class Resize { any, longer };
+  // Of one that the stagers make. Collective.
+  void resize_at_stagers(Bytes size, Resize how);
   void step_aside();
 
   // capture.cpp: from an etype of the view on. Returns the bytes. Local.
@@ -159,6 +162,8 @@ class CapturedFile {
   // The library's handle after flush_to_read(). Waits for no rank.
   MPI_File flushed_original();
   void check_readable() const;
+  // The MPI library can open it: the stagers do not make it. Fails otherwise, and says why.
+  void check_is_here() const;
   template <class Operation>
   void at_offset(Operation operation);
   template <class Operation>

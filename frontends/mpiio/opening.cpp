@@ -17,6 +17,7 @@
 #include "base/log.hpp"
 #include "call.hpp"
 #include "captured_file.hpp"
+#include "failure.hpp"
 #include "frontends/posix/other_sessions.hpp"
 #include "frontends/posix/retiring.hpp"
 #include "opening_way.hpp"
@@ -199,9 +200,10 @@ std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::
   return std::nullopt;
 }
 
-// Null when it cannot be, on all ranks or none; it is to be looked at `again` if others have opened it. Collective.
+// Null when it cannot be, on all ranks or none; it is to be looked at `again` if others have opened it. `failed`: there is nothing else to
+// be opened, for this reason. Collective.
 std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm> comm, const std::string& path, int amode, MPI_Info info,
-                                      StandInHandle& stand_in, Way way, bool& again) {
+                                      StandInHandle& stand_in, Way way, bool& again, int& failed) {
   CapturedFile::Opened opened{{}, std::move(comm), amode, nullptr, way != Way::shared, {}};
   opened.hints.add(info);
   if (way == Way::shared) {
@@ -218,15 +220,19 @@ std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm
     opened.target = std::make_shared<Target>();
     opened.target->path = path;
     // Also of a file that is not there: another rank may have made it meanwhile.
+    const bool is_there = way == Way::at_stagers;
+    const auto where = is_there ? ByteOutput::Where::at_stagers : ByteOutput::Where::here;
     const auto error = session::caught([&] {
       opened.target->output = ByteOutput::open(session.core(), opened.comm->get(), path, ByteOutput::Existing::keep,
-                                               opened.hints.of_striping());
+                                               opened.hints.of_striping(), where);
     });
     if (error) {
       int rank = 0;
       PMPI_Comm_rank(opened.comm->get(), &rank);
-      again = error->code() == base::Errc::invalid_state;
-      if (rank == 0 && !again) base::log(base::LogLevel::warning, "'{}' passes through: {}", path, error->what());
+      again = error->code() == base::Errc::invalid_state || (is_there && error->code() == base::Errc::exists);   // made meanwhile
+      const char* const what_becomes = is_there ? "is not opened" : "passes through";
+      if (rank == 0 && !again) base::log(base::LogLevel::warning, "'{}' {}: {}", path, what_becomes, error->what());
+      if (is_there) failed = error_class(error);
       opened.comm->ends(FileComm::End::freed);
       return nullptr;
     }
@@ -273,12 +279,18 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
     const Said all = choose(session, comm, path, amode, stand_in.is_open(), spare);
     if (all.way == Way::refused) return refuse(session, comm, all.refused, fh);
     if (all.way == Way::original) break;
-    if (all.way != Way::captured && is_exclusive) return open_original(comm, "/dev/null", amode, info, fh);   // says that it exists
+    const bool is_new = all.way == Way::captured || all.way == Way::at_stagers;
+    if (!is_new && is_exclusive) return open_original(comm, "/dev/null", amode, info, fh);   // says that it exists
     if (all.way == Way::working) {
       if (open_working_file(session, comm, path, amode, info, fh) != MPI_SUCCESS) continue;
       return MPI_SUCCESS;
     }
-    const auto file = capture(session, spare.use(all.spare), path, amode, info, stand_in, all.way, again);
+    int failed = MPI_SUCCESS;
+    const auto file = capture(session, spare.use(all.spare), path, amode, info, stand_in, all.way, again, failed);
+    if (!file && failed != MPI_SUCCESS && !again) {
+      *fh = MPI_FILE_NULL;
+      return not_opened(failed);
+    }
     if (!file) continue;
     *fh = file->stand_in();
     Session::captured().count(Call::open);

@@ -80,12 +80,23 @@ bool has_open(Session& session, const std::string& path) {
   return find_target(session, path) != nullptr;
 }
 
+// Of what is not here. A name that is taken is looked for no further where it must be new: any other way than to capture it says so.
+std::optional<Way> look_there(Session& session, const std::string& path, int amode) {
+  if ((amode & MPI_MODE_CREATE) == 0 || !ByteOutput::may_be_at_stagers(*session.core(), path)) return std::nullopt;
+  const bool is_taken = (amode & MPI_MODE_EXCL) != 0 && ByteOutput::exists_at_stagers(*session.core(), path);
+  return is_taken ? Way::working : Way::at_stagers;
+}
+
 // On one rank: what the file system says.
-Way look(const std::string& path, int amode) {
+Way look(Session& session, const std::string& path, int amode) {
   struct stat status {};
   const auto may = [](const std::string& name, int access) { return faccessat(AT_FDCWD, name.c_str(), access, AT_EACCESS) == 0; };
   if (stat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT || (amode & MPI_MODE_CREATE) == 0) return Way::original;
+    const int why = errno;
+    std::optional<Way> there;
+    if (why == ENOENT || why == ENOTDIR) say(path, session::caught([&] { there = look_there(session, path, amode); }));
+    if (there) return *there;
+    if (why != ENOENT || (amode & MPI_MODE_CREATE) == 0) return Way::original;
     return may(std::filesystem::path(path).parent_path().string(), W_OK | X_OK) ? Way::captured : Way::original;
   }
   const bool is_wrong = !S_ISREG(status.st_mode) || (amode & MPI_MODE_EXCL) != 0;
@@ -121,7 +132,7 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
       int all = 0;
       PMPI_Comm_size(session.core()->comm(), &all);
       const bool passes_through = ranks == all && session.compares(path) && session.read_back().passes_through(path);
-      way = refused ? Way::refused : passes_through ? Way::original : look(path, amode);
+      way = refused ? Way::refused : passes_through ? Way::original : look(session, path, amode);
     }
   }
   const bool lacks_nodes = session.core()->pool().header().lost_nodes != 0;   // what is captured would not be published
@@ -130,9 +141,10 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
   all.refused = refused;
   if (all.modes_differ) all.way = Way::original;
   if (all.way == Way::original || all.way == Way::refused) return all;
+  const bool is_captured = all.way == Way::captured || all.way == Way::at_stagers;
   if (all.is_found) {
     all.way = ranks == 1 && !is_written_aside(session, path) ? Way::shared : Way::working;
-  } else if (all.way == Way::captured && session.is_on_several_nodes() && !ByteOutput::are_on_all_nodes(*session.core(), comm)) {
+  } else if (is_captured && session.is_on_several_nodes() && !ByteOutput::are_on_all_nodes(*session.core(), comm)) {
     if (rank == 0) session.core()->notice(session::Core::Notice::files_not_on_all_nodes);
     all.way = Way::original;
   }

@@ -23,6 +23,7 @@ enum class Way : int {
   working,        // a handle of the MPI library's beside others: it is captured already, through another handle
   shared,         // through the output of another handle of this process, all of which are captured
   captured,
+  at_stagers,      // captured, and the stagers make the file: this node does not see its directory
   as_root_says = INT_MAX,
 };
 

@@ -18,7 +18,18 @@ constexpr Bytes small_writes = base::MiB;   // between two of them
 
 }  // namespace
 
+void CapturedFile::check_is_here() const {
+  if (!target_->output || !target_->output->is_at_stagers()) return;
+  static std::atomic<bool> has_been_said = false;
+  if (!has_been_said.exchange(true)) {
+    base::log(base::LogLevel::error, "'{}' is open, and only the stagers see it: close it before it is read, or mount that file system",
+              target_->path);
+  }
+  fail(MPI_ERR_UNSUPPORTED_OPERATION);
+}
+
 void CapturedFile::flush_to_read() {
+  check_is_here();
   const std::uint32_t collective_count = wait_for_ranks();
   const std::uint64_t begin = base::now_ns();
   if (!locked([&] { return output().flush(collective_count, session::ByteOutput::Then::read); })) return;

@@ -248,11 +248,13 @@ GLEAN_OPEN(open)
 GLEAN_OPEN(open64)
 GLEAN_OPENAT(openat)
 GLEAN_OPENAT(openat64)
+// A file that only stagers see is removed when it is cut to nothing: whatever opens it to write makes it anew.
+#define GLEAN_CUTTING(result, name, parameters, exceptions, arguments, cuts)                                           \
+  GLEAN_INTERPOSE_OR(result, name, parameters, exceptions, arguments,                                                  \
+                     if (length == 0 && removed_there(#name, AT_FDCWD, path)) return 0,                                \
+                     GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file); GLEAN_CUT(#name, AT_FDCWD, path, cuts);          \
+                     GLEAN_LEAD(AT_FDCWD, path, changes))
 // What the four become in programs that were compiled with _FORTIFY_SOURCE.
-#define GLEAN_CUTTING(result, name, parameters, exceptions, arguments, cuts)                                        \
-  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_LOOK(#name, AT_FDCWD, path, Wanted::file); \
-                  GLEAN_CUT(#name, AT_FDCWD, path, cuts);                                                           \
-                  GLEAN_LEAD(AT_FDCWD, path, changes))
 GLEAN_PATH_OR_DIRECTORY(int, __open_2, (const char* path, int flags), , (path, flags))
 GLEAN_PATH_OR_DIRECTORY(int, __open64_2, (const char* path, int flags), , (path, flags))
 GLEAN_AT_OR_DIRECTORY(int, __openat_2, (int directory, const char* path, int flags), , (directory, path, flags))

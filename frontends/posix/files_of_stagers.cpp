@@ -95,7 +95,10 @@ bool fails_with(int error) {
   return false;
 }
 
-bool find(RemoteFiles& files, const std::string& name, const Interposition& in, FileStatus& status) {
+// What this session has closed under that name is waited for here: the stagers may not have heard yet that all ranks have closed it.
+bool find(RemoteFiles& files, const std::string& name, Interposition& in, FileStatus& status) {
+  const auto on_its_way = in.draining.of(in.draining.outputs().closed, pool::path_mark(name), pool::Draining::Names::files);
+  if (on_its_way != 0) wait_for(in, on_its_way, {"open", name.c_str()});
   status = files.status(name, in.deadline_seconds);
   return status.kind != FileStatus::Kind::none || fails_with(ENOENT);
 }
@@ -169,7 +172,7 @@ void copy_or_nothing(RemoteFiles& files, const FileStatus& from, int to) {
 }  // namespace
 
 bool found_there(int directory, const char* path, struct stat& status) noexcept {
-  return ask(directory, path, [&](RemoteFiles& files, const std::string& name, const Interposition& in) {
+  return ask(directory, path, [&](RemoteFiles& files, const std::string& name, Interposition& in) {
     FileStatus found;
     if (!find(files, name, in, found)) return false;
     status = {};
@@ -187,7 +190,7 @@ bool found_there(int directory, const char* path, struct stat& status) noexcept 
 }
 
 bool may_access_there(int directory, const char* path, int mode) noexcept {
-  return ask(directory, path, [&](RemoteFiles& files, const std::string& name, const Interposition& in) {
+  return ask(directory, path, [&](RemoteFiles& files, const std::string& name, Interposition& in) {
     FileStatus found;
     if (!find(files, name, in, found)) return false;
     const bool is_readable = (found.mode & (S_IRUSR | S_IRGRP | S_IROTH)) != 0;
@@ -199,7 +202,7 @@ bool may_access_there(int directory, const char* path, int mode) noexcept {
 
 std::string brought_here(int directory, const char* path) noexcept {
   std::string copy_path;
-  const bool is_here = ask(directory, path, [&](RemoteFiles& files, const std::string& name, const Interposition& in) {
+  const bool is_here = ask(directory, path, [&](RemoteFiles& files, const std::string& name, Interposition& in) {
     FileStatus found;
     if (!find(files, name, in, found)) return false;
     if (found.kind == FileStatus::Kind::directory) return fails_with(ENOENT);   // opened, it would be listed

@@ -106,6 +106,7 @@ void Engine::publish_bytes(const Job& job) {
   if (job.kind == Job::Kind::synchronize) return file->synchronize();
   pool::OutputSlot& slot = job.output->about().slot;
   const bool was_in_place = job.output->about().description.names.working_path == job.output->about().description.names.final_path;
+  const bool is_made_by_stagers = !job.output->about().description.is_made_by_ranks();
   const bool has_no_writes = !pool_.is_shared() && pool::writes_begun(slot) == 0;
   if (was_in_place && has_no_writes) return;
   if (pool::have_others(slot)) {
@@ -119,6 +120,7 @@ void Engine::publish_bytes(const Job& job) {
     file->follow_directory();
     if (!file->has_its_name()) return complete_without_name(job);
     slot.publishing_inode.store(file->inode(), std::memory_order_release);
+    if (is_made_by_stagers) file->resize(slot.nodes.job_highest_end.load(std::memory_order_acquire));   // as ranks have set it
     if (job.output->file().is_unclosed()) return job.output->file().publish_unclosed();
     // From here on the program may remove or replace a file in place at any time: nothing may take a lost name for a failure.
     if (publish(calls_, *file, {}, size_of(*file), job.output->about().checksums, [&](store::File&) { return takes_its_name(job); })) break;

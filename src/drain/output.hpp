@@ -68,11 +68,11 @@ struct DrainedOutput {
   [[nodiscard]] bool is_kept_until_durable() const {
     return is_sent() && !description.is_bytes && ranks == Ranks::working && pool.header().keeps_until_durable != 0;
   }
-  // And the file need not be seen here. That of a raw output is made and published here, under the eyes of the program.
-  [[nodiscard]] bool is_elsewhere() const { return (is_sent() && !description.is_bytes) || is_done_here; }
-  // This node is a stager, whose clients may have ended before the file is written. Those of a raw output have not: one of them publishes
-  // it.
-  [[nodiscard]] bool outlives_clients() const { return pool.is_stager() && !description.is_bytes; }
+  // And the file need not be seen here. One that ranks make is published here, under the eyes of the program.
+  [[nodiscard]] bool is_elsewhere() const { return (is_sent() && !description.is_made_by_ranks()) || is_done_here; }
+  // This node is a stager, whose clients may have ended before the file is written. Those of one that ranks make have not: one of
+  // them publishes it.
+  [[nodiscard]] bool outlives_clients() const { return pool.is_stager() && !description.is_made_by_ranks(); }
   // What other nodes have sent they may send again: they have not heard of this drain that it has come, but perhaps of the one before.
   [[nodiscard]] bool may_come_again() const { return ranks == Ranks::gone || (inherited && pool.is_stager()); }
   // A file of another format has appeared in place of the output's own. Where that could not be made, its own appears: nothing is lost.

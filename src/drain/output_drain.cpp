@@ -285,8 +285,8 @@ void OutputDrain::published() {
 
 void OutputDrain::discard_file() noexcept {
   // While ranks work, the publisher removes what it has made: another node may not have heard yet that something in it was promised.
-  const bool is_publishers = output_.ranks == Ranks::working && output_.nodes != nullptr && !output_.description.is_bytes;
-  const bool is_clients = output_.ranks == Ranks::working && output_.description.is_bytes && output_.pool.is_stager();
+  const bool is_publishers = output_.ranks == Ranks::working && output_.nodes != nullptr && !output_.description.is_made_by_ranks();
+  const bool is_clients = output_.ranks == Ranks::working && output_.description.is_made_by_ranks() && output_.pool.is_stager();
   if ((is_publishers && !output_.publishes()) || is_clients) return;
   file_.discard(life_.failure() != Failure::dropped && order_->has_promise());
 }

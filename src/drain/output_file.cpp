@@ -88,12 +88,12 @@ void OutputFile::tell_slot() {
   if (output_.nodes != nullptr || !output_.description.is_bytes) pool::futex_signal(output_.pool.header().progress);
 }
 
-// A raw output is made by the rank that opens it, and one that is added to was there before.
+// Some raw outputs are made by the rank that opens them, and one that is added to was there before.
 bool OutputFile::is_to_be_made(std::uint64_t publishing_inode) const {
   const pool::OutputSlot& slot = output_.slot;
   const bool is_untouched = slot.working_inode.load(std::memory_order_acquire) == 0 && publishing_inode == 0 &&
                             output_.steps.written == 0 && slot.steps.highest_end.load(std::memory_order_acquire) == 0;
-  return is_untouched && output_.publishes() && !output_.description.is_bytes && !output_.description.adds_to_file();
+  return is_untouched && output_.publishes() && !output_.description.is_made_by_ranks() && !output_.description.adds_to_file();
 }
 
 bool OutputFile::is_in_place() const {

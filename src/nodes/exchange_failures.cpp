@@ -25,9 +25,9 @@ Exchange::SharedOutput::Failure Exchange::failure_of(const pool::OutputSlot& slo
   return postponed == pool::Postponed::no || postponed == pool::Postponed::failed ? Failure::failed : Failure::refused;
 }
 
-// This node is a stager, and what the storage refuses the stagers keep without their clients; a raw output all nodes keep.
+// This node is a stager, and what the storage refuses the stagers keep without their clients; what ranks make all nodes keep.
 bool Exchange::is_kept_by_stagers(const SharedOutput& output) const {
-  return tree_.is_stager(self_) && pool_.slot(output.key.slot).is_bytes.load(std::memory_order_acquire) == 0;
+  return tree_.is_stager(self_) && !pool::is_made_by_ranks(pool_.slot(output.key.slot));
 }
 
 std::vector<std::byte> Exchange::failure_message(FailureHead head, const std::string& what, const std::string& hint) {
@@ -76,7 +76,7 @@ void Exchange::on_failure(int peer, std::span<const std::byte> bytes) {
   }
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   pool::OutputSlot& slot = pool_.slot(output->key.slot);
-  const bool are_stagers_to_keep_it = tree_.stagers() != 0 && slot.is_bytes == 0;
+  const bool are_stagers_to_keep_it = tree_.stagers() != 0 && !pool::is_made_by_ranks(slot);
   if (head.may_be_kept != 0 && are_stagers_to_keep_it && !tree_.is_stager(self_)) {   // a client needs nothing more of it
     pool::fail(slot, head.error, {text, head.what_bytes}, kept_by_stagers);
     output->told_of_failure = SharedOutput::Failure::failed;

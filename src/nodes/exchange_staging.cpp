@@ -58,7 +58,7 @@ bool Exchange::may_leave() {
     if (output.told_of_failure == SharedOutput::Failure::failed) return true;
     const pool::OutputSlot& slot = pool_.slot(output.key.slot);
     const bool is_at_stagers = slot.nodes.job_closed.load(std::memory_order_acquire) == closed_and_at_stagers;
-    const bool is_published_here = slot.is_bytes.load(std::memory_order_acquire) != 0;
+    const bool is_published_here = pool::is_made_by_ranks(slot);
     return is_at_stagers && !is_published_here && output.said->part_durable != 0;
   });
 }

@@ -13,6 +13,9 @@ void add_ticks(const pool::Pool& pool, const pool::OutputSlot& slot, NodeProgres
   const auto get = [](const auto& word) { return word.load(std::memory_order_acquire); };
   progress.latest_tick = pool::tick_of(slot);
   progress.written_tick = get(slot.writes.written_tick);
+  // After that: with all writes of earlier ticks. The clients of a stager may have left, and say it no more.
+  const bool speaks_for_clients = pool.is_stager() && get(slot.nodes.job_closed) == closed_and_at_stagers;
+  if (get(slot.is_made_by_stagers) != 0) progress.highest_end = get(speaks_for_clients ? slot.nodes.job_highest_end : slot.writes.size);
   progress.wanted_tick = get(slot.writes.wanted_tick);
   progress.sent_tick = pool.is_stager() ? pool::WriteStamp::last_order : progress.written_tick;
   progress.durable_tick = pool.is_staged() ? pool::WriteStamp::last_order : get(slot.writes.durable_tick);

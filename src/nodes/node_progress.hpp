@@ -21,7 +21,7 @@ struct NodeProgress {
   std::uint64_t steps_sent = 0;           // ended, and at the nodes that write them
   std::uint64_t steps_synchronized = 0;
   std::uint64_t synchronize_up_to = 0;    // a rank wants it
-  std::uint64_t records = 0, highest_end = 0;
+  std::uint64_t records = 0, highest_end = 0;   // of a raw output that stagers make: its size
   // For raw outputs, by ticks (drain/lamport_clock.hpp): all writes of earlier ones are in the file; a rank wants them there; the latest
   // that a node is in.
   std::uint64_t written_tick = 0, wanted_tick = 0, latest_tick = 0;

@@ -260,7 +260,7 @@ namespace {
 
 // Its life. Message and hint count only with an error.
 void clear(OutputSlot& slot) {
-  slot.is_bytes = slot.error = slot.error_claimed = slot.discarded = slot.name_lock = 0;
+  slot.is_bytes = slot.is_made_by_stagers = slot.error = slot.error_claimed = slot.discarded = slot.name_lock = 0;
   slot.description = slot.path_mark = slot.directory_mark = slot.publishing_inode = 0;
   slot.working_inode = slot.working_device = slot.working_descriptor = 0;
   slot.told = slot.is_renamed = slot.other_handles = 0;

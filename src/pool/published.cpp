@@ -219,6 +219,7 @@ void Draining::wait_until_opened(OutputSet outputs, double seconds) const noexce
   for_each(outputs, [&](std::uint32_t index) {
     const OutputSlot& slot = pool_.slot(index);
     const auto comes = [&] {
+      if (slot.is_made_by_stagers.load(std::memory_order_acquire) != 0) return false;   // the drain of this node opens none
       return slot.working_inode.load(std::memory_order_acquire) == 0 && slot.error.load(std::memory_order_acquire) == 0 &&
              slot.state.load(std::memory_order_acquire) == OutputState::open;
     };

@@ -205,7 +205,7 @@ struct SlotNodes {
   Atomic<std::uint64_t> job_steps_ended;   // by all ranks
   Atomic<std::uint64_t> job_steps_begun;   // by any rank
   Atomic<std::uint64_t> job_steps_synchronized;
-  Atomic<std::uint64_t> job_records;       // the greatest `records` and `highest_end`
+  Atomic<std::uint64_t> job_records;       // the greatest `records` and `highest_end`; of a raw output that stagers make: its size
   Atomic<std::uint64_t> job_highest_end;
   Atomic<std::uint32_t> job_closed;        // 1: by all ranks of all nodes; 2: and all is at the stagers
   Atomic<std::uint32_t> job_parts_durable; // 1: of all nodes
@@ -225,6 +225,7 @@ struct alignas(64) OutputSlot {
   Atomic<OutputState> state;
   Atomic<std::uint32_t> generation;
   Atomic<std::uint32_t> is_bytes;          // 1: a raw output, and no rank comes to see what became of it
+  Atomic<std::uint32_t> is_made_by_stagers;   // 1: a raw output whose file only stagers see: is_made_by_ranks()
   Atomic<std::uint32_t> error_claimed;     // the first to fail writes code and message
   Atomic<std::uint32_t> error;             // 0, or 1 + base::Errc; set after the message
   Atomic<std::uint32_t> discarded;         // 1: the file of a failed output is gone, and the space it took is free
@@ -250,6 +251,11 @@ struct alignas(64) OutputSlot {
   SlotWrites writes;
   SlotNodes nodes;
 };
+
+// A raw output whose file a rank makes, and a node with ranks publishes.
+[[nodiscard]] inline bool is_made_by_ranks(const OutputSlot& slot) {
+  return slot.is_bytes.load(std::memory_order_acquire) != 0 && slot.is_made_by_stagers.load(std::memory_order_acquire) == 0;
+}
 
 // Stands before each part of an output's description, in a chunk that is kept until the output is finished, and of its
 // takeover log. Parts are linked from the newest to the oldest, so that nothing changes once a part is published. The

@@ -46,7 +46,7 @@ std::optional<std::string> find_renamed(const store::FileNames& names, const poo
 }
 
 bool is_refused(const pool::Pool& pool, const pool::OutputSlot& slot) {
-  const bool is_at_stagers = pool.is_staged() && slot.is_bytes == 0 && slot.nodes.job_closed == nodes::closed_and_at_stagers;
+  const bool is_at_stagers = pool.is_staged() && !pool::is_made_by_ranks(slot) && slot.nodes.job_closed == nodes::closed_and_at_stagers;
   return is_at_stagers || pool::is_kept(slot) || pool::is_undecided(slot);
 }
 
@@ -68,11 +68,11 @@ void add_staging(const pool::Pool& pool, const pool::OutputSlot& slot, LeftOutpu
   if (stagers == 0) return;
   left.is_at_stagers = slot.nodes.job_closed == nodes::closed_and_at_stagers;
   const pool::AtStagers asked = slot.nodes.at_stagers;
-  left.is_to_be_opened = slot.is_bytes == 0 && (asked == pool::AtStagers::asked || asked == pool::AtStagers::asked_for_new_file);
+  left.is_to_be_opened = !pool::is_made_by_ranks(slot) && (asked == pool::AtStagers::asked || asked == pool::AtStagers::asked_for_new_file);
   if (pool.is_staged()) return;
   left.has_stager = true;
   left.progress.steps_begun = slot.nodes.job_steps_begun;
-  if (!left.is_at_stagers || slot.is_bytes != 0) return;
+  if (!left.is_at_stagers || pool::is_made_by_ranks(slot)) return;
   left.progress.steps_ended = slot.nodes.job_steps_ended;
   for (int client = 0; client < all - stagers; ++client) left.nodes.insert(client);
 }

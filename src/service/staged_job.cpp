@@ -107,8 +107,8 @@ bool StagedJob::run() {
     const pool::OutputSlot& slot = pool_.slot(index);
     if (slot.state != pool::OutputState::open) continue;
     const store::FileNames names = names_of(pool_, index).names;
-    // A client publishes a raw output; and one in place may have been written again by another job.
-    if (slot.is_bytes != 0 || names.working_path == names.final_path) only_lacks_storage_ = false;
+    // A client publishes what ranks make; and one in place may have been written again by another job.
+    if (pool::is_made_by_ranks(slot) || names.working_path == names.final_path) only_lacks_storage_ = false;
   }
   return false;
 }
@@ -117,7 +117,7 @@ namespace {
 
 // What its nodes publish these see themselves.
 bool is_closed_and_not_published(const pool::OutputSlot& slot) {
-  return slot.is_bytes.load(std::memory_order_acquire) == 0 && slot.state.load(std::memory_order_acquire) == pool::OutputState::open &&
+  return !pool::is_made_by_ranks(slot) && slot.state.load(std::memory_order_acquire) == pool::OutputState::open &&
          slot.nodes.job_closed.load(std::memory_order_acquire) != 0 && slot.error.load(std::memory_order_acquire) == 0;
 }
 

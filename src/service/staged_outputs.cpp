@@ -33,18 +33,29 @@ std::optional<pool::OutputKey> StagedOutputs::claim_slot() {
 void StagedOutputs::leave_out_programs(store::OutputDescription& description) const {
   analysis::Request& asked = description.analysis;
   const bool would_start = !asked.programs.empty() || !asked.trigger.run.empty() || !asked.trigger.mark.empty();
-  if (programs_ == Programs::any || !would_start || description.is_bytes) return;
+  if (programs_ == Programs::any || !would_start || description.is_made_by_ranks()) return;
   base::log(base::LogLevel::warning, "'{}': its analyses and triggers are left out: this stager starts no programs of jobs; "
             "`glean stage --programs` does", description.display_path);
   asked.programs.clear();
   asked.trigger = {};
 }
 
+namespace {
+
+// Whether the program means to replace what is there is known later.
+void require_replaceable(const store::FileNames& names) {
+  if (names.working_path != names.final_path) return;
+  throw base::Error(base::Errc::unsupported, "'" + names.final_path + "' cannot be replaced: " +
+                    store::why_written_in_place(names.final_path).value_or("it has changed meanwhile"), "remove it first");
+}
+
+}  // namespace
+
 std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder& recorder) {
   auto description = store::OutputDescription::decode(asked.description);
   leave_out_programs(description);
   std::optional<base::Error> refused;   // the first stager has it open, so the others do not throw
-  if (description.is_bytes) {   // a client has made it, and publishes it
+  if (description.is_made_by_ranks()) {   // a client has made it, and publishes it
     try {
       static_cast<void>(allowed_.resolve(description.names.working_path));
     } catch (const base::Error& error) {
@@ -53,6 +64,7 @@ std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder&
     }
   } else if (asked.makes_file) {
     description.names = names_of(description.names, asked.refuses_existing && asked.inode == 0);
+    if (description.is_bytes) require_replaceable(description.names);
     if (description.names.working_path == description.names.final_path) drain::forget_sums(calls_, description.names.final_path);
   }
   const store::FileNames& names_now = description.names;
@@ -63,7 +75,8 @@ std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder&
   if (!key) return std::nullopt;
   const auto names = description.encode_names(), layout = description.encode_layout();
   pool_.slot(key->slot).is_bytes = description.is_bytes ? 1 : 0;
-  if (!description.is_bytes) {
+  pool_.slot(key->slot).is_made_by_stagers = description.is_bytes && !description.is_made_by_ranks() ? 1 : 0;
+  if (!description.is_made_by_ranks()) {
     pool::OutputSlot& slot = pool_.slot(key->slot);
     slot.working_inode = asked.inode;   // the file is there, and must be that one
     if (!asked.makes_file) slot.publishing_inode = asked.inode;   // the stager that publishes it may just have

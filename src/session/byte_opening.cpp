@@ -24,6 +24,8 @@
 #include "pool/ranks_of_output.hpp"
 #include "pool/wait.hpp"
 #include "session/agreement.hpp"
+#include "session/output_name.hpp"
+#include "staging/remote_files.hpp"
 #include "store/description.hpp"
 
 namespace glean::session {
@@ -139,6 +141,7 @@ std::optional<Claimed> try_claim(Core& core, store::OutputDescription& descripti
     if (!key) continue;
     pool::OutputSlot& slot = core.pool().slot(index);
     slot.is_bytes = 1;
+    slot.is_made_by_stagers = description.is_made_by_ranks() ? 0 : 1;
     pool::mark_path(slot, description.names.final_path);
     try {
       core.recorder().describe(*key, description.encode_names(), pool::Recorder::More::follow);
@@ -160,7 +163,7 @@ void require_one_view(const std::string& path) {
   throw base::Error(base::Errc::unsupported, "several nodes write it, and their caches of NFS do not agree");
 }
 
-store::OutputDescription description_of(Core& core, const std::string& path) {
+store::OutputDescription description_of(Core& core, const std::string& path, ByteOutput::Where where = ByteOutput::Where::here) {
   store::OutputDescription description;
   description.display_path = path;
   description.is_bytes = true;
@@ -173,6 +176,7 @@ store::OutputDescription description_of(Core& core, const std::string& path) {
     const int writers = core.settings().plan.writers;
     description.share = plan::share_in_turn(header.stagers, header.nodes - header.stagers, header.request_bytes,
                                             writers == 0 ? header.stagers : writers);
+    if (where == ByteOutput::Where::at_stagers) description.share.publisher = description.share.first;
   }
   return description;
 }
@@ -366,13 +370,38 @@ void make_output(Core& core, const Members& members, const std::string& path, By
   description.names.final_path.copy(made.final_path.data(), made.final_path.size() - 1);
 }
 
+void make_output_at_stagers(Core& core, const Members& members, const std::string& path, Proposed& made) {
+  const std::lock_guard lock(core.one_at_a_time());
+  store::OutputDescription description = description_of(core, path, ByteOutput::Where::at_stagers);
+  description.names = names_at_stagers(path, base::Publish::rename, unique_text());
+  const auto& [working, final_path] = description.names;
+  if (working.size() >= made.working_path.size()) throw base::Error(base::Errc::invalid_argument, "the name of '" + path + "' is too long");
+  const pool::OutputKey key = claim(core, description, true, ByteOutput::Existing::replace, members).key;
+  try {
+    const auto there = core.files_of_stagers()->status(final_path, core.deadline_seconds());
+    made.replaces = there.kind != staging::FileStatus::Kind::none;
+    made.size = there.bytes;
+    core.recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);
+  } catch (...) {
+    give_up(core, key);
+    throw;
+  }
+  core.recorder().ring_the_drain();
+  made.is_at_stagers = true;
+  made.slot = key.slot;
+  made.generation = key.generation;
+  working.copy(made.working_path.data(), working.size());
+  final_path.copy(made.final_path.data(), made.final_path.size() - 1);
+}
+
 pool::OutputKey join_output(Core& core, const Members& members, const std::string& path, const Proposed& made) {
   const std::lock_guard lock(core.one_at_a_time());
-  store::OutputDescription description = description_of(core, path);
+  store::OutputDescription description =
+      description_of(core, path, made.is_at_stagers ? ByteOutput::Where::at_stagers : ByteOutput::Where::here);
   description.names = {made.working_path.data(), made.final_path.data()};
   const pool::OutputKey key = claim(core, description, true, ByteOutput::Existing::keep, members).key;
   try {
-    core.pool().slot(key.slot).writes.size = made.size;
+    core.pool().slot(key.slot).writes.size = made.is_at_stagers ? 0 : made.size;
     core.recorder().describe(key, description.encode_layout(), pool::Recorder::More::none);
   } catch (...) {
     give_up(core, key);
@@ -383,15 +412,15 @@ pool::OutputKey join_output(Core& core, const Members& members, const std::strin
 }
 
 MadeOutput open_output(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing,
-                       const StripingHints& of_program) {
-  if (core.is_shared()) return open_on_all_nodes(core, comm, path, existing, of_program);
+                       const StripingHints& of_program, ByteOutput::Where where) {
+  if (core.is_shared()) return open_on_all_nodes(core, comm, path, existing, of_program, where);
   const auto made = on_root<pool::OutputKey>(comm, [&](pool::OutputKey& key) {
     Proposed proposed;
     make_output(core, members_of(core, comm), path, existing, of_program, proposed);
     key = {static_cast<std::uint32_t>(proposed.slot), static_cast<std::uint32_t>(proposed.generation)};
   });
   const auto names = store::OutputDescription::decode_names(pool::read_description(core.pool(), made).bytes).names;
-  return {made, is_written_in_place(names), names.working_path};
+  return {made, is_written_in_place(names), names.working_path, {}};
 }
 
 }  // namespace glean::session

@@ -72,23 +72,27 @@ struct MadeOutput {
   pool::OutputKey key;
   bool is_in_place = false;
   std::string working_path;
+  std::optional<base::Bytes> uncut{};   // of the file at the stagers that it replaces
 };
 // As ByteOutput::open(). byte_opening.cpp makes an output on this node, byte_opening_nodes.cpp on several.
 [[nodiscard]] MadeOutput open_output(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing,
-                                     const StripingHints& of_program);
+                                     const StripingHints& of_program, ByteOutput::Where where);
 
 // What one rank makes, as the others get it.
 struct Proposed {
   std::uint64_t slot = 0, generation = 0, size = 0;
   bool is_in_place = false;
+  bool is_at_stagers = false, replaces = false;   // there: a file of `size` bytes
   std::array<char, 4096> working_path{}, final_path{};
 };
 // Claims a slot of this node's pool, and makes the working file. Local, blocks.
 void make_output(Core& core, const Members& members, const std::string& path, ByteOutput::Existing existing,
                  const StripingHints& of_program, Proposed& made);
+// Likewise of one that the stagers make: it is for them to be asked. Throws not_found, permission, exists, timeout.
+void make_output_at_stagers(Core& core, const Members& members, const std::string& path, Proposed& made);
 // Claims a slot for one that another node has made. Local, blocks.
 [[nodiscard]] pool::OutputKey join_output(Core& core, const Members& members, const std::string& path, const Proposed& made);
 [[nodiscard]] MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing,
-                                           const StripingHints& of_program);
+                                           const StripingHints& of_program, ByteOutput::Where where);
 
 }  // namespace glean::session

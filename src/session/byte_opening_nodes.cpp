@@ -65,9 +65,10 @@ void wait_for_what_is_before(Core& core, pool::OutputKey key) {
 }
 
 // All stagers have the file open then.
-void open_at_stagers(Core& core, pool::OutputKey key) {
+void open_at_stagers(Core& core, pool::OutputKey key, const Proposed& made) {
   const pool::OutputSlot& slot = core.pool().slot(key.slot);
-  core.open_at_stagers(key, pool::AtStagers::asked);
+  const bool is_new = made.is_at_stagers && !made.replaces;
+  core.open_at_stagers(key, is_new ? pool::AtStagers::asked_for_new_file : pool::AtStagers::asked);
   core.wait_for_stagers(key);
   const std::uint32_t error = slot.error.load(std::memory_order_acquire);
   if (error != 0) throw base::Error(static_cast<base::Errc>(error - 1), pool::message_of(slot), slot.hint.data());
@@ -87,12 +88,15 @@ pool::OutputKey find_shared(const pool::Pool& pool, const Proposed& made) {
 }  // namespace
 
 MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path, ByteOutput::Existing existing,
-                             const StripingHints& of_program) {
+                             const StripingHints& of_program, ByteOutput::Where where) {
   const Members members = members_of(core, comm);
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   const int root = greatest(comm, core.nodes().self() == 0 ? members.first : -1);
-  const Proposed made = from(comm, root, [&](Proposed& value) { make_output(core, members, path, existing, of_program, value); });
+  const Proposed made = from(comm, root, [&](Proposed& value) {
+    if (where == ByteOutput::Where::at_stagers) make_output_at_stagers(core, members, path, value);
+    else make_output(core, members, path, existing, of_program, value);
+  });
   std::optional<pool::OutputKey> key;
   const auto failed = caught([&] {
     if (!members.leads) return;
@@ -104,7 +108,7 @@ MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path,
   auto of_any = caught([&] { agree(comm, failed); });
   if (!of_any && core.pool().is_staged()) {   // all nodes hear what becomes of it there
     if (key && rank != root) core.share(job_output(made), *key);
-    of_any = caught([&] { agree(comm, rank == root ? caught([&] { open_at_stagers(core, *key); }) : std::nullopt); });
+    of_any = caught([&] { agree(comm, rank == root ? caught([&] { open_at_stagers(core, *key, made); }) : std::nullopt); });
   }
   if (of_any) {
     if (key) abandon(core, members, *key);
@@ -115,7 +119,8 @@ MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path,
   pool::raise_tick(core.pool(), tick);
   if (key) begin(core, *key, made, tick);
   MPI_Barrier(comm);
-  return {key ? *key : find_shared(core.pool(), made), made.is_in_place, made.working_path.data()};
+  return {key ? *key : find_shared(core.pool(), made), made.is_in_place, made.working_path.data(),
+          made.replaces ? std::optional<base::Bytes>(made.size) : std::nullopt};
 }
 
 }  // namespace glean::session

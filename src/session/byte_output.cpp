@@ -85,9 +85,9 @@ void write_up_to(Core& core, pool::OutputKey key, std::uint32_t collective_count
 }
 
 std::unique_ptr<ByteOutput> ByteOutput::open(std::shared_ptr<Core> core, MPI_Comm comm, const std::string& path, Existing existing,
-                                             const StripingHints& of_program) {
-  const MadeOutput made = open_output(*core, comm, path, existing, of_program);
-  return std::unique_ptr<ByteOutput>(new ByteOutput(std::move(core), made.key, path, made.working_path, made.is_in_place));
+                                             const StripingHints& of_program, Where where) {
+  const MadeOutput made = open_output(*core, comm, path, existing, of_program, where);
+  return std::unique_ptr<ByteOutput>(new ByteOutput(std::move(core), path, made));
 }
 
 std::optional<std::string> ByteOutput::find_open(const Core& core, const std::string& path) {
@@ -189,9 +189,10 @@ void ByteOutput::fail_open(Core& core, const std::string& why) {
   core.recorder().ring_the_drain();
 }
 
-ByteOutput::ByteOutput(std::shared_ptr<Core> core, pool::OutputKey key, std::string path, std::string working_path, bool is_in_place)
-    : core_(std::move(core)), key_(key), slot_(core_->pool().slot(key.slot)), path_(std::move(path)),
-      working_path_(std::move(working_path)), is_in_place_(is_in_place), full_(core_->settings().for_output(path_).full),
+ByteOutput::ByteOutput(std::shared_ptr<Core> core, std::string path, const MadeOutput& made)
+    : core_(std::move(core)), key_(made.key), slot_(core_->pool().slot(key_.slot)), path_(std::move(path)),
+      working_path_(made.working_path), is_in_place_(made.is_in_place), is_at_stagers_(slot_.is_made_by_stagers.load() != 0),
+      uncut_(made.uncut), full_(core_->settings().for_output(path_).full),
       longest_(std::min(store::longest_of_process(), store::always_possible)) {}
 
 ByteOutput::~ByteOutput() {
@@ -250,6 +251,7 @@ bool ByteOutput::flush(std::uint32_t collective_count, Then then) {
 }
 
 std::optional<std::string> ByteOutput::own_name() const {
+  if (is_at_stagers_) return working_path_;
   if (is_working_file(slot_, working_path_)) return working_path_;
   return has_others() && pool::leads_to_file_of(slot_, path_) ? std::optional(path_) : std::nullopt;
 }
@@ -289,6 +291,7 @@ void ByteOutput::synchronize_at_stagers() {
 
 void ByteOutput::synchronize() {
   if (core_->pool().is_staged()) synchronize_at_stagers();
+  if (is_at_stagers_) return;
   const int error = change_working_file([](int file) { return fsync(file) == 0 ? 0 : errno; });
   if (error != 0) throw base::system_error(error, "cannot synchronize '" + path_ + "'");
 }
@@ -304,7 +307,8 @@ std::optional<base::Bytes> ByteOutput::size_in_file() const {
 }
 
 base::Bytes ByteOutput::captured_size() const {
-  const base::Bytes in_file = size_in_file().value_or(0);
+  if (uncut_) return *uncut_;
+  const base::Bytes in_file = is_at_stagers_ ? 0 : size_in_file().value_or(0);
   if (has_others()) return in_file;   // all is there, and others may have cut it
   return std::max(in_file, slot_.writes.size.load(std::memory_order_acquire));
 }
@@ -312,7 +316,11 @@ base::Bytes ByteOutput::captured_size() const {
 base::Bytes ByteOutput::size(std::uint32_t collective_count) {
   const base::Bytes captured = captured_size();   // first: a rank that is ahead now may have made it longer before
   if (!core_->pool().is_shared() && !pool::any_is_past_collective_count(core_->pool(), key_.slot, collective_count)) return captured;
+  if (uncut_) return captured;
   flush(collective_count);
+  // What all nodes say, who have written what they had by then; but for what has been cut since.
+  if (cut_to_) return *cut_to_;
+  if (is_at_stagers_) return std::max(captured, slot_.nodes.job_highest_end.load(std::memory_order_acquire));
   if (const auto found = size_in_file()) return *found;
   throw base::system_error(ENOENT, "cannot find its size");
 }
@@ -320,6 +328,28 @@ base::Bytes ByteOutput::size(std::uint32_t collective_count) {
 void ByteOutput::begin_change(By by) {
   if (by == By::mpi && (slot_.other_handles.load() & pool::written_past_it) == 0) slot_.other_handles.fetch_or(pool::written_past_it);
   if (is_in_place_ && !std::exchange(changed_, true) && has_its_name()) forget_checksums(working_path_);
+}
+
+// The stager that publishes the file gives it that size.
+void ByteOutput::resize_at_stagers(base::Bytes size, bool cuts) {
+  if (uncut_ && size == 0) {
+    uncut_.reset();
+    return;
+  }
+  check_end_at_stagers(size);
+  if (cuts) cut_to_ = size;
+  slot_.writes.size.store(size, std::memory_order_release);
+}
+
+void ByteOutput::check_end_at_stagers(base::Bytes end) const {
+  if (uncut_) {
+    throw base::Error(base::Errc::permission, "it is where only the stagers see it, and can be replaced, not changed",
+                      "remove it first, or cut it to nothing before it is written");
+  }
+  if (cut_to_ && end > *cut_to_) {
+    throw base::Error(base::Errc::unsupported, "it is where only the stagers see it, and was cut: it cannot become longer again",
+                      "close it first");
+  }
 }
 
 void ByteOutput::resize(base::Bytes size) {
@@ -367,7 +397,7 @@ ByteOutput::Closing::Closing(Core& core) : closing_(core.pool().journal(core.nod
 
 ByteOutput::Closing::~Closing() { closing_.fetch_sub(1, std::memory_order_relaxed); }
 
-void ByteOutput::close() { leave(pool::rank_closed); }
+void ByteOutput::close() { leave(pool::rank_closed | (uncut_ ? pool::rank_abandoned : 0)); }
 
 void ByteOutput::leave(std::uint32_t flags) {
   if (std::exchange(closed_, true)) return;

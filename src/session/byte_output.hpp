@@ -26,6 +26,7 @@
 namespace glean::session {
 
 class Core;
+struct MadeOutput;
 
 // Not thread-safe, and neither are two of one session: hold Core::one_at_a_time() in all but open(), and what says something else.
 class ByteOutput {
@@ -35,6 +36,13 @@ class ByteOutput {
     keep,      // it is written in place, and the bytes stay that no rank writes; one that is not there is made anew
     replace,   // it is there until the new one is complete
   };
+  // at_stagers: below a directory of the stagers that this node does not see. They make the file, under their working name; a file that is
+  // there is replaced, and only if the program cuts it to nothing before anything else (awaits_cut).
+  enum class Where { here, at_stagers };
+  // Whether a file of that name, which is not here, would be the stagers'; and whether they have it, when what this session has closed
+  // under that name is published. Local; the second one blocks for the stagers and throws what they answer.
+  [[nodiscard]] static bool may_be_at_stagers(const Core& core, const std::string& path);
+  [[nodiscard]] static bool exists_at_stagers(Core& core, const std::string& path);
   // Whether outputs of `comm` can be captured: all its ranks belong to the session. Local.
   [[nodiscard]] static bool can_capture(const Core& core, MPI_Comm comm);
   // Whether there is also one of every node among them: where an output is captured, all nodes know of it. Collective, one reduction.
@@ -43,7 +51,8 @@ class ByteOutput {
   // its ranks or none. Blocks while an earlier output of that name drains; throws invalid_state where one is open. `of_program`: its hints
   // for the stripes of a file that is made; settings go before them.
   [[nodiscard]] static std::unique_ptr<ByteOutput> open(std::shared_ptr<Core> core, MPI_Comm comm, const std::string& path,
-                                                        Existing existing, const StripingHints& of_program = {});
+                                                        Existing existing, const StripingHints& of_program = {},
+                                                        Where where = Where::here);
   // The working path of an output of that name that some ranks of the node have not closed. Local.
   [[nodiscard]] static std::optional<std::string> find_open(const Core& core, const std::string& path);
   // For a rank that opens the file beside those that have it open, on a handle of the MPI library's: where it is, under its final name,
@@ -147,6 +156,8 @@ class ByteOutput {
   // opened it, for this node a name of the drain's descriptor. Local.
   [[nodiscard]] std::string working_path() const;
   [[nodiscard]] bool is_in_place() const { return is_in_place_; }
+  // The stagers make the file: no process of this node can open it before all ranks have closed it. Local.
+  [[nodiscard]] bool is_at_stagers() const { return is_at_stagers_; }
   // Whether a new file may take the place of this one, which is written in place (store/posix/replaceable.hpp): if not, the log says why.
   // Local.
   [[nodiscard]] bool can_be_replaced() const;
@@ -176,6 +187,12 @@ class ByteOutput {
   void allocate(base::Bytes size);
   // Another node has cut it, or made it longer. Local.
   void was_resized(base::Bytes size);
+
+  // Of one at the stagers, instead of these, on all ranks; `cuts`: something was captured behind that, and flushed. Throws permission for
+  // a file that is to be replaced and was not cut to nothing, unsupported for one that was cut and is to be longer again. Local.
+  void resize_at_stagers(base::Bytes size, bool cuts);
+  // Such a file was there and is not cut to nothing yet: it stays if that is never done. Local.
+  [[nodiscard]] bool awaits_cut() const { return uncut_.has_value(); }
 
   // Moves the pointer that is the same for all ranks, 0 at first: returns where it was, or no_position. Local; on several nodes it waits
   // for a message of node 0.
@@ -213,12 +230,13 @@ class ByteOutput {
   void close();
 
  private:
-  ByteOutput(std::shared_ptr<Core> core, pool::OutputKey key, std::string path, std::string working_path, bool is_in_place);
+  ByteOutput(std::shared_ptr<Core> core, std::string path, const MadeOutput& made);
   void check_reach(base::Bytes end);
   void set_box(std::span<const std::uint64_t> words);
   template <class Capture> void take(base::Bytes end, base::Bytes bytes, Capture capture);
   void wait_until_written(const pool::WriteStamp& stamp);
   void synchronize_at_stagers();
+  void check_end_at_stagers(base::Bytes end) const;
   void leave(std::uint32_t flags);
   [[nodiscard]] std::uint32_t collective_count() const;
   template <class Condition> void wait_for_drain(Condition holds, const char* what);
@@ -236,7 +254,9 @@ class ByteOutput {
   pool::OutputKey key_;
   pool::OutputSlot& slot_;
   std::string path_, working_path_;
-  bool is_in_place_;
+  bool is_in_place_, is_at_stagers_;
+  std::optional<base::Bytes> uncut_;    // what a file at the stagers has that the program has not cut to nothing yet
+  std::optional<base::Bytes> cut_to_;   // what is at the stagers is cut there at last: nothing may be behind it
   base::WhenFull full_;
   base::Bytes longest_;   // that the file may become, as far as it was asked for
   bool closed_ = false, changed_ = false;

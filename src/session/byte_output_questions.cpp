@@ -9,6 +9,7 @@
 #include "session/agreement.hpp"
 #include "session/byte_opening.hpp"
 #include "session/core.hpp"
+#include "staging/remote_files.hpp"
 #include "store/posix/file.hpp"
 #include "store/posix/replaceable.hpp"
 
@@ -27,6 +28,20 @@ bool ByteOutput::can_capture(const Core& core, MPI_Comm comm) {
   int between_groups = 0;
   MPI_Comm_test_inter(comm, &between_groups);
   return between_groups == 0 && core.has_pool() && core.parts().count == 1 && are_in_session(core, comm);
+}
+
+bool ByteOutput::may_be_at_stagers(const Core& core, const std::string& path) {
+  staging::RemoteFiles* const files = core.files_of_stagers();
+  return files != nullptr && files->may_have(path);
+}
+
+bool ByteOutput::exists_at_stagers(Core& core, const std::string& path) {
+  const std::string name = staging::RemoteFiles::absolute(path);
+  wait_until(core, [&] {
+    const auto found = find_output(core.pool(), name);
+    return !found || !found->is_closed;
+  }, "'" + path + "'");
+  return core.files_of_stagers()->status(name, core.deadline_seconds()).kind != staging::FileStatus::Kind::none;
 }
 
 bool ByteOutput::are_on_all_nodes(const Core& core, MPI_Comm comm) {

@@ -30,6 +30,7 @@ void ByteOutput::set_box(std::span<const std::uint64_t> words) {
 
 // Before it is captured: what the drain cannot write spoils all of a new file.
 void ByteOutput::check_reach(base::Bytes end) {
+  check_end_at_stagers(end);
   if (end > longest_) longest_ = std::min(store::longest_of_process(), store::longest_of_file_system(working_path()));
   if (end > longest_) throw base::system_error(EFBIG, fmt::format("cannot write it up to byte {}", end));
 }

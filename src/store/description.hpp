@@ -43,6 +43,8 @@ struct OutputDescription {
   // Throws io when `bytes` is not what encode_names() and encode_layout() made.
   [[nodiscard]] static OutputDescription decode(std::span<const std::byte> bytes);
   [[nodiscard]] FileImage image() const { return {layout, metadata}; }
+  // A raw output whose file a rank makes, and a node with ranks publishes: all but those that only stagers see.
+  [[nodiscard]] bool is_made_by_ranks() const { return is_bytes && (share.first == 0 || share.publisher < share.first); }
   [[nodiscard]] bool adds_to_file() const { return earlier.bytes != 0; }
   // Which node writes which request of it, where several do: not of a raw output, of which each node writes what it has.
   [[nodiscard]] plan::FileWriters writers() const;

@@ -22,6 +22,13 @@ CHECKPOINTS = ("sedov_chk_0000", "sedov_chk_0001")
 PLOTS = ("sedov_plt_0000", "sedov_plt_0001")
 
 
+def kill(job, path):
+    """Kills the job and all of its processes, whose command lines name `path`, and waits until they are gone."""
+    while subprocess.run(["pkill", "-KILL", "-f", str(path)], check=False).returncode == 0:
+        time.sleep(0.01)   # the pool of a rank that is not gone yet is in use
+    job.wait(60)
+
+
 class Copies(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="copies.")
@@ -136,8 +143,7 @@ class Copies(unittest.TestCase):
         deadline = time.monotonic() + 60
         while not (self.directory / "begun").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
-        subprocess.run(["pkill", "-KILL", "-f", str(self.directory / "out")], check=True)
-        job.wait(60)
+        kill(job, self.directory / "out")
         self.assertNotIn("sedov_chk_0000.nc", self.written())
 
         done = subprocess.run([COMMAND, "recover", "--wait=20s"], capture_output=True, text=True, timeout=60)
@@ -161,8 +167,7 @@ class Copies(unittest.TestCase):
                 while not any(directory.iterdir()) and time.monotonic() < deadline and job.poll() is None:
                     time.sleep(0.001)
                 time.sleep(chosen.uniform(0, 0.3))
-                subprocess.run(["pkill", "-KILL", "-f", str(directory)], check=False)
-                job.wait(60)
+                kill(job, directory)
 
                 done = subprocess.run([COMMAND, "recover", "--wait=20s"], capture_output=True, text=True, timeout=60)
 

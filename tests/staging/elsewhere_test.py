@@ -138,6 +138,34 @@ class Elsewhere(StageTest):
         self.assertEqual(sorted(path.name for path in self.data.iterdir()), ["in"])
         self.assertEqual(list(pathlib.Path("/dev/shm").glob("glean-copy.*")), [])
 
+    def both(self, *words, ranks=4, stagers=2, **variables):
+        """The same program with stagers and two nodes, and without GLEAN: both make the same files."""
+        services = self.start(stagers)
+        plain = self.directory / "plain"
+        plain.mkdir()
+        subprocess.run([*MPIRUN, str(ranks), *map(str, words), plain], check=True, timeout=120,
+                       env={name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")})
+        way_out = self.data / "way_out"
+        way_out.symlink_to(self.directory)
+        run = self.run_elsewhere(*MPIRUN, ranks, "-x", f"LD_PRELOAD={os.environ['PRELOAD']}", *words, self.data, way_out / "new",
+                                 GLEAN_TOPOLOGY_RANKS_PER_NODE="2", **variables)
+        way_out.unlink()
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertEqual(sorted(path.name for path in self.data.iterdir()), sorted(path.name for path in plain.iterdir()))
+        for path in plain.iterdir():
+            self.assertTrue(path.read_bytes() == (self.data / path.name).read_bytes(), f"{path.name} differs")
+        return services, run.stderr
+
+    @unittest.skipUnless("PRELOAD" in os.environ, "there is no library to preload")
+    def test_unmodified_programs_write_new_files_there(self):
+        _, said = self.both(os.environ["WRITES"])
+        self.assertRegex(said, r"way_out/new' is not opened: the stager touches files below .* only")
+        self.assertIn("close it before it is read", said)
+
+    @unittest.skipUnless("LIBRARIES" in os.environ, "there is no library to preload, or no parallel HDF5")
+    def test_files_of_pnetcdf_and_hdf5_are_made_and_replaced_there(self):
+        self.both(os.environ["LIBRARIES"])
+
 
 if __name__ == "__main__":
     unittest.main()
