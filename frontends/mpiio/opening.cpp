@@ -279,6 +279,16 @@ int open_here(Session& session, MPI_Comm comm, const std::string& filename, int 
     const Said all = choose(session, comm, path, amode, stand_in.is_open(), spare);
     if (all.way == Way::refused) return refuse(session, comm, all.refused, fh);
     if (all.way == Way::original) break;
+    if (all.way == Way::impossible) {
+      int rank = 0;
+      PMPI_Comm_rank(comm, &rank);
+      if (rank == 0) {
+        base::log(base::LogLevel::error, "'{}' is not opened: only the stagers see it, and either not all nodes open it together, or other "
+                  "ranks have it open", path);
+      }
+      *fh = MPI_FILE_NULL;
+      return not_opened(MPI_ERR_UNSUPPORTED_OPERATION);
+    }
     const bool is_new = all.way == Way::captured || all.way == Way::at_stagers;
     if (!is_new && is_exclusive) return open_original(comm, "/dev/null", amode, info, fh);   // says that it exists
     if (all.way == Way::working) {

@@ -75,6 +75,13 @@ bool is_written_by_mpi(Session& session, const std::string& path) {
   return is_it && !is_open_anywhere(session, path);
 }
 
+// Only the stagers see what is open under that name: the MPI library has nothing to open.
+bool is_open_at_stagers(Session& session, const std::string& path) {
+  bool is_it = false;
+  static_cast<void>(session::caught([&] { is_it = ByteOutput::is_open_at_stagers(*session.core(), path); }));
+  return is_it;
+}
+
 bool has_open(Session& session, const std::string& path) {
   const std::lock_guard lock(session.one_at_a_time());
   return find_target(session, path) != nullptr;
@@ -125,7 +132,8 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
   if (rank == 0 && !passes) {
     const std::lock_guard lock(session.one_at_a_time());
     if (mine || is_open_anywhere(session, path)) {
-      way = Way::working;
+      const bool is_shared = mine && ranks == 1;
+      way = !is_shared && is_open_at_stagers(session, path) ? Way::impossible : Way::working;
     } else {
       refused = finish_or_refuse(session, path);
       // Ranks that open a file apart from each other would not choose the same.
@@ -140,13 +148,14 @@ Said choose(Session& session, MPI_Comm comm, const std::string& path, int amode,
   Said all = all_say(comm, amode, {way, mine, spare.words()});
   all.refused = refused;
   if (all.modes_differ) all.way = Way::original;
-  if (all.way == Way::original || all.way == Way::refused) return all;
+  if (all.way <= Way::original) return all;
   const bool is_captured = all.way == Way::captured || all.way == Way::at_stagers;
   if (all.is_found) {
     all.way = ranks == 1 && !is_written_aside(session, path) ? Way::shared : Way::working;
   } else if (is_captured && session.is_on_several_nodes() && !ByteOutput::are_on_all_nodes(*session.core(), comm)) {
-    if (rank == 0) session.core()->notice(session::Core::Notice::files_not_on_all_nodes);
-    all.way = Way::original;
+    const bool is_there = all.way == Way::at_stagers;
+    if (rank == 0 && !is_there) session.core()->notice(session::Core::Notice::files_not_on_all_nodes);
+    all.way = is_there ? Way::impossible : Way::original;
   }
   return all;
 }

@@ -18,12 +18,13 @@ namespace glean::mpiio {
 
 // What becomes of a file that is opened. The lowest that a rank says counts.
 enum class Way : int {
+  impossible = -2,   // only the stagers see it, and these ranks cannot open it as it is: an error, for nothing is to be made here instead
   refused = -1,   // what was closed under that name is kept in the pool, since the storage refuses it: to open it is an error
   original = 0,   // as it was: also whatever looks wrong, so that the error is the MPI library's
   working,        // a handle of the MPI library's beside others: it is captured already, through another handle
   shared,         // through the output of another handle of this process, all of which are captured
   captured,
-  at_stagers,      // captured, and the stagers make the file: this node does not see its directory
+  at_stagers,     // captured, and the stagers make the file: this node does not see its directory
   as_root_says = INT_MAX,
 };
 

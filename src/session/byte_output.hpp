@@ -43,6 +43,8 @@ class ByteOutput {
   // under that name is published. Local; the second one blocks for the stagers and throws what they answer.
   [[nodiscard]] static bool may_be_at_stagers(const Core& core, const std::string& path);
   [[nodiscard]] static bool exists_at_stagers(Core& core, const std::string& path);
+  // Ranks of this node have one of that name open that is made there. Local.
+  [[nodiscard]] static bool is_open_at_stagers(const Core& core, const std::string& path);
   // Whether outputs of `comm` can be captured: all its ranks belong to the session. Local.
   [[nodiscard]] static bool can_capture(const Core& core, MPI_Comm comm);
   // Whether there is also one of every node among them: where an output is captured, all nodes know of it. Collective, one reduction.

@@ -44,6 +44,12 @@ bool ByteOutput::exists_at_stagers(Core& core, const std::string& path) {
   return core.files_of_stagers()->status(name, core.deadline_seconds()).kind != staging::FileStatus::Kind::none;
 }
 
+bool ByteOutput::is_open_at_stagers(const Core& core, const std::string& path) {
+  if (core.files_of_stagers() == nullptr) return false;
+  const auto found = find_output(core.pool(), staging::RemoteFiles::absolute(path));
+  return found && !found->is_closed && core.pool().slot(found->key.slot).is_made_by_stagers.load(std::memory_order_acquire) != 0;
+}
+
 bool ByteOutput::are_on_all_nodes(const Core& core, MPI_Comm comm) {
   int nodes = members_of(core, comm).leads ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_INT, MPI_SUM, comm);

@@ -142,6 +142,16 @@ static void try_what_cannot_be(const char* place) {
          "a path that they may not write to");
   if (open_file("open", MPI_MODE_CREATE | MPI_MODE_RDWR, &file) == MPI_SUCCESS) {
     write_blocks(file, 8, 1);
+    MPI_Comm pair;
+    MPI_File second;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair);
+    expect(class_of(MPI_File_open(pair, path_of("open"), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &second)) ==
+               MPI_ERR_UNSUPPORTED_OPERATION,
+           "a second handle of fewer ranks");
+    expect(class_of(MPI_File_open(pair, path_of("of_a_pair"), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &second)) ==
+               MPI_ERR_UNSUPPORTED_OPERATION,
+           "a file that not all nodes open");
+    MPI_Comm_free(&pair);
     expect(class_of(MPI_File_read_at(file, 0, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE)) == MPI_ERR_UNSUPPORTED_OPERATION,
            "a read of what is open");
     MPI_File_close(&file);
