@@ -38,7 +38,8 @@ std::optional<double> number_of(const StepResult& step, const base::Condition::O
 Verdict judge(const base::Condition& condition, const OutputResults& results, std::uint64_t nodes) {
   std::string unknown = results.lost();
   std::vector<base::Condition::Operand> never_known = condition.operands();
-  for (const auto& [number, step] : results.steps()) {
+  for (const auto& entry : results.steps()) {
+    const auto& step = entry.second;   // not a structured binding: clang 14 captures none in a lambda
     if (!step.left_out.empty()) unknown = step.left_out;
     for (const auto& [name, program] : step.programs) {
       if (!program.left_out.empty()) unknown = program.left_out;
