@@ -173,6 +173,11 @@ class GLEANLive(VTKPythonAlgorithmBase):
             self.side = side
             self.Modified()
 
+    @smproperty.intvector(name="Look", default_values=0, panel_visibility="never")
+    def SetLook(self, _number):
+        """For scripts, which no timer updates: another number makes the next UpdatePipeline() look for the newest step."""
+        self.Modified()
+
     def _ask(self, what, **more):
         if self.view is None:
             self.view = View(self.url)

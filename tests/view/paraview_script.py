@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""For pvpython: loads the plug-in, shows a view, and prints a line of JSON for each step that it gets, until so many were there."""
+"""For pvpython: loads the plug-in, here or in a pvserver, shows a view, and prints a line of JSON for each step that it gets, until so many
+were there."""
 
 import inspect
 import json
@@ -10,25 +11,23 @@ inspect.getargspec = inspect.getfullargspec
 
 from paraview import simple   # noqa: E402
 
-plugin, url, steps, *variable = sys.argv[1:]
-simple.LoadPlugin(plugin, ns=globals())
-source = GLEANLive(URL=url, Variable=variable[0] if variable else "")   # noqa: F821
-source.UpdateVTKObjects()
-client = source.GetClientSideObject()
+plugin, url, steps, variable, *port = sys.argv[1:]
+if port:
+    simple.Connect("127.0.0.1", int(port[0]))
+    simple.LoadPlugin(plugin, remote=True, ns=globals())
+else:
+    simple.LoadPlugin(plugin, ns=globals())
+source = GLEANLive(URL=url, Variable=variable)   # noqa: F821
 seen = []
 ends = time.monotonic() + 60
 while len(seen) < int(steps) and time.monotonic() < ends:
-    if seen and not client.GetNeedsUpdate():
-        time.sleep(0.05)
-        continue
-    source.SMProxy.MarkModified(source.SMProxy)
+    source.Look += 1
     source.UpdatePipeline()
-    data = client.GetOutputDataObject(0)
+    data = simple.servermanager.Fetch(source)
     array = data.GetPointData().GetScalars()
-    if array is None:
-        continue
-    step = data.GetFieldData().GetArray("step").GetValue(0)
-    if seen and seen[-1] == step:
+    step = data.GetFieldData().GetArray("step").GetValue(0) if array else None
+    if step in (None, *seen):
+        time.sleep(0.05)
         continue
     seen.append(step)
     print(json.dumps({"step": step, "class": data.GetClassName(), "points": data.GetNumberOfPoints(), "cells": data.GetNumberOfCells(),

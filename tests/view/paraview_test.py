@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plug-in for ParaView gets volumes and surfaces of a view, and follows it."""
+"""The plug-in for ParaView gets volumes and surfaces of a view, and follows it: in scripts, in a pvserver, and in ParaView's window."""
 
 import json
+import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -16,8 +19,8 @@ PLUGIN = HERE.parents[1] / "share" / "paraview" / "glean_live.py"
 
 
 class ParaView(Served):
-    def look(self, steps, variable="", url=None):
-        process = subprocess.Popen(["pvpython", HERE / "paraview_script.py", PLUGIN, url or self.url, str(steps), variable],
+    def look(self, steps, variable, *port, url=None):
+        process = subprocess.Popen(["pvpython", HERE / "paraview_script.py", PLUGIN, url or self.url, str(steps), variable, *map(str, port)],
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(process.wait)
         self.addCleanup(process.stdout.close)
@@ -57,10 +60,50 @@ class ParaView(Served):
         grid = self.answers(self.look(1, "pressure"), 1)[0]
         self.assertEqual((grid["class"], grid["cells"], grid["range"]), ("vtkUnstructuredGrid", 6, [5, 7]))
 
+    def start(self, *command, **environment):
+        """In a process group of its own, which ends with the test."""
+        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                   env=os.environ | {name: str(value) for name, value in environment.items()})
+        self.addCleanup(process.wait)
+        self.addCleanup(os.killpg, process.pid, signal.SIGKILL)
+        return process
+
+    def test_follows_in_a_server_of_paraview(self):
+        write_field(self.directory / "field.h5", steps=1)
+        self.serve()
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            port = taken.getsockname()[1]
+        self.start("pvserver", f"--server-port={port}", PYTHONPATH=PLUGIN.parent)
+        listens = f"00000000:{port:04X} 00000000:0000 0A"
+        self.until(lambda: listens in Path("/proc/net/tcp").read_text(), "pvserver listens", 60)
+        process = self.look(2, "rho", port)
+        first = self.answers(process, 1)[0]
+        self.assertEqual((first["class"], first["name"], first["step"]), ("vtkImageData", "rho", 0))
+        write_field(self.directory / "field.h5", steps=2)
+        self.assertEqual(self.answers(process, 1)[0]["step"], 1)
+
+    @unittest.skipUnless(shutil.which("paraview") and shutil.which("xvfb-run"), "there is no window of ParaView, or no Xvfb for it")
+    def test_follows_by_itself_in_the_window_of_paraview(self):
+        write_field(self.directory / "field.h5", steps=1)
+        self.serve()
+        seen = self.directory / "seen"
+        seen.touch()
+        self.start("xvfb-run", "-a", "-s", "-screen 0 1024x768x24", "paraview", f"--script={HERE / 'paraview_gui_script.py'}",
+                   PYTHONPATH=PLUGIN.parent, PLUGIN=PLUGIN, URL=self.url, SEEN=seen, HOME=self.directory, XDG_RUNTIME_DIR=self.directory, QT_QUICK_BACKEND="software")
+
+        def steps():
+            return [json.loads(line)["step"] for line in seen.read_text().splitlines()]
+
+        self.until(lambda: 0 in steps(), "the first step", 100)
+        self.assertNotIn(1, steps())
+        write_field(self.directory / "field.h5", steps=2)
+        self.until(lambda: 1 in steps(), "the second step", 60)
+
     def test_says_that_the_token_is_wrong(self):
         write_field(self.directory / "field.h5", steps=1)
         self.serve()
-        process = self.look(1, "rho", self.url[:-1] + ("0" if self.url[-1] != "0" else "1"))
+        process = self.look(1, "rho", url=self.url[:-1] + ("0" if self.url[-1] != "0" else "1"))
         for line in process.stdout:
             if "the view refuses" in line:
                 return
