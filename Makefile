@@ -115,4 +115,4 @@ install: build
 	@cmake --install build --prefix '$(PREFIX)'
 
 clean:
-	rm -rf build build-dev build-asan build-tsan build-bare build-fuzz build-mpich
+	rm -rf build build-dev build-asan build-tsan build-bare build-mpich

@@ -20,7 +20,8 @@ PLUGIN = HERE.parents[1] / "share" / "paraview" / "glean_live.py"
 
 class ParaView(Served):
     def look(self, steps, variable, *port, url=None):
-        process = subprocess.Popen(["pvpython", HERE / "paraview_script.py", PLUGIN, url or self.url, str(steps), variable, *map(str, port)],
+        words = [PLUGIN, url or self.url, str(steps), variable, *map(str, port)]
+        process = subprocess.Popen(["pvpython", HERE / "paraview_script.py", *words],
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(process.wait)
         self.addCleanup(process.stdout.close)
@@ -90,7 +91,7 @@ class ParaView(Served):
         seen = self.directory / "seen"
         seen.touch()
         self.start("xvfb-run", "-a", "-s", "-screen 0 1024x768x24", "paraview", f"--script={HERE / 'paraview_gui_script.py'}",
-                   PYTHONPATH=PLUGIN.parent, PLUGIN=PLUGIN, URL=self.url, SEEN=seen, HOME=self.directory, XDG_RUNTIME_DIR=self.directory, QT_QUICK_BACKEND="software")
+                   PYTHONPATH=PLUGIN.parent, PLUGIN=PLUGIN, URL=self.url, SEEN=seen, HOME=self.directory, XDG_RUNTIME_DIR=self.directory)
 
         def steps():
             return [json.loads(line)["step"] for line in seen.read_text().splitlines()]
