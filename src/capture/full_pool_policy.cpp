@@ -49,15 +49,18 @@ void FullPoolPolicy::take(RecordedPut put, base::WhenFull full, std::size_t elem
         put.elements = end - put.first_element;
       }
     }
-    if (!room) {
-      ++figures_.waits;
-      room = recorder_.reserve(wanted, minimum);
-    }
+    if (!room) room = recorder_.reserve(wanted, minimum);
     put.elements = room->bytes / element_bytes;
     kind.copy(put, room->data);
     kind.number(put);
     recorder_.commit_put(*room, put.elements * element_bytes, put);
   }
+}
+
+FullPoolPolicy::Figures FullPoolPolicy::figures() const {
+  Figures figures = figures_;
+  figures.waited = recorder_.waited();
+  return figures;
 }
 
 void FullPoolPolicy::put(const Put& put, const Source& source) {
@@ -135,17 +138,13 @@ void FullPoolPolicy::write(const Write& write, const CopyOut& copy_out) {
 
 void FullPoolPolicy::write_list(const Write& write, const mesh::RunListBuilder& list, const CopyOut& copy_out) {
   const Bytes table = mesh::RecordedRunList::table_offset(list.bytes()), bytes = table + list.runs().size_bytes();
-  auto room = recorder_.try_reserve(bytes, bytes);
-  if (!room) {
-    ++figures_.waits;
-    room = recorder_.reserve(bytes, bytes);
-  }
-  copy_out(0, list.bytes(), room->data);
-  std::memcpy(room->data + table, list.runs().data(), list.runs().size_bytes());
+  const auto room = recorder_.reserve(bytes, bytes);
+  copy_out(0, list.bytes(), room.data);
+  std::memcpy(room.data + table, list.runs().data(), list.runs().size_bytes());
   RecordedPut put{write.output, 0, write.variable, mesh::Type::uint8, write.words, 0, list.bytes()};
   put.step = recorder_.take_number(write.output, write.words->count.size(), write.collective_count).word();
   pool::raise(pool_.slot(write.output.slot).writes.size, list.end());
-  recorder_.commit_put(*room, bytes, put);
+  recorder_.commit_put(room, bytes, put);
 }
 
 }  // namespace glean::capture

@@ -17,9 +17,9 @@ using base::Bytes;
 
 class FullPoolPolicy {
  public:
-  // What puts did that found the pool full: how often, and the bytes of it in the types of the program.
+  // What puts did that found the pool full, the bytes of it in the types of the program; and what they waited for.
   struct Figures {
-    std::uint64_t waits = 0;
+    pool::Recorder::Waited waited;
     std::uint64_t spilled_pieces = 0, spilled_bytes = 0;
     std::uint64_t synchronous_puts = 0, synchronous_bytes = 0;
   };
@@ -59,7 +59,7 @@ class FullPoolPolicy {
   void write_list(const Write& write, const mesh::RunListBuilder& list, const CopyOut& copy_out);
   // This rank puts no more into that output.
   void leave(const pool::OutputKey& output) { write_through_.leave(output); }
-  [[nodiscard]] const Figures& figures() const { return figures_; }
+  [[nodiscard]] Figures figures() const;
 
  private:
   template <class Kind> void take(pool::Recorder::Put put, base::WhenFull full, std::size_t element_bytes, Kind kind);

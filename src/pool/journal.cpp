@@ -69,7 +69,7 @@ void Recorder::leave_chunk() {
 }
 
 template <class Attempt>
-void Recorder::wait_for_space(Attempt attempt, const char* what) {
+void Recorder::wait_for_space(Attempt attempt, const char* what, Waits& waits) {
   PoolHeader& header = pool_.header();
   // What makes room may be what other nodes take, and only this rank talks to them.
   Wait wait(header.space, deadline_seconds_, pool_.is_shared() && node_rank_ == 0 ? nap_between_messages_ns : space_nap_ns);
@@ -88,8 +88,14 @@ void Recorder::wait_for_space(Attempt attempt, const char* what) {
   header.waiting_for_space.fetch_add(1, std::memory_order_seq_cst);
   struct Leave {
     PoolHeader& header;
-    ~Leave() { header.waiting_for_space.fetch_sub(1, std::memory_order_relaxed); }
-  } leave{header};
+    Waits& waits;
+    std::uint64_t begin_ns = base::now_ns();
+    ~Leave() {
+      header.waiting_for_space.fetch_sub(1, std::memory_order_relaxed);
+      ++waits.times;
+      waits.ns += base::now_ns() - begin_ns;
+    }
+  } leave{header, waits};
   if (wait.until(attempt)) return;
   throw base::Error(base::Errc::timeout,
                     std::string(what) + " is full (" + base::readable_bytes(pool_.used_bytes()) + " of " +
@@ -115,7 +121,7 @@ std::optional<Recorder::Room> Recorder::try_reserve(Bytes wanted, Bytes minimum)
 
 Recorder::Room Recorder::reserve(Bytes wanted, Bytes minimum) {
   auto room = try_reserve(wanted, minimum);
-  if (!room) wait_for_space([&] { return (room = try_reserve(wanted, minimum)).has_value(); }, "the pool");
+  if (!room) wait_for_space([&] { return (room = try_reserve(wanted, minimum)).has_value(); }, "the pool", waited_.pool);
   return *room;
 }
 
@@ -263,7 +269,7 @@ void Recorder::wait_for_journal(const Record& record) {
     ~Full() { journal.is_full.store(0, std::memory_order_relaxed); }
     Journal& journal;
   } full(journal);
-  wait_for_space(fits, "the journal of the pool");
+  wait_for_space(fits, "the journal of the pool", waited_.journal);
 }
 
 // There is room for it.

@@ -87,6 +87,19 @@ class Recorder {
   void drop_held(const Held& held);
   // Commits a put with a payload that is not in the pool. The record stays as it is, but for its state, until this rank appends another.
   const Record& commit_elsewhere(PayloadPlace place, Bytes offset, Bytes payload_bytes, const Put& put);
+  // How often this rank has found no room, and how long it has waited for some: for payload, and for records.
+  struct Waits {
+    std::uint64_t times = 0, ns = 0;
+    Waits& operator+=(const Waits& other) {
+      times += other.times;
+      ns += other.ns;
+      return *this;
+    }
+  };
+  struct Waited {
+    Waits pool, journal;
+  };
+  [[nodiscard]] const Waited& waited() const { return waited_; }
   // How often this rank has taken a chunk. Any thread, and so is the next.
   [[nodiscard]] std::uint64_t chunks_taken() const { return chunks_taken_.load(std::memory_order_relaxed); }
   // The share of the journal that is in use.
@@ -106,13 +119,14 @@ class Recorder {
   void wait_for_journal(const Record& record);
   const Record& append(Record record, const Put& put);
 
-  template <class Attempt> void wait_for_space(Attempt attempt, const char* what);
+  template <class Attempt> void wait_for_space(Attempt attempt, const char* what, Waits& waits);
 
   Pool& pool_;
   int node_rank_;
   double deadline_seconds_;
   WaitDiagnosis diagnosis_;
   std::function<void()> keep_draining_;
+  Waited waited_;
   std::uint32_t chunk_ = 0;
   bool has_chunk_ = false;
   std::atomic<std::uint64_t> chunks_taken_ = 0;

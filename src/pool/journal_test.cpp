@@ -303,6 +303,22 @@ TEST(Recorder, NamesWhoIsMissingWhenThePoolStaysFull) {
   EXPECT_EQ(made.pool.header().waiting_for_space, 0u);
 }
 
+TEST(Recorder, SaysWhetherItWaitedForRoomInThePoolOrInTheJournal) {
+  plan::NodePlan plan = small_plan();
+  plan.journal_bytes_per_rank = 2 * base::KiB;
+  TestPool made(1, plan);
+  Recorder recorder = recorder_of(made, 0.05);
+  const auto& [in_pool, in_journal] = recorder.waited();
+
+  EXPECT_THROW(while (true) put(recorder, 0, 8, box_of(1)), base::Error);
+  EXPECT_EQ(in_pool.times, 0u);
+  EXPECT_EQ(in_journal.times, 1u);
+  EXPECT_GE(in_journal.ns, 50'000'000u);
+  while (made.pool.take_chunk()) {}
+  EXPECT_THROW(static_cast<void>(recorder.reserve(4 * base::KiB, 4 * base::KiB)), base::Error);
+  EXPECT_EQ(in_pool.times, 1u);
+}
+
 TEST(Recorder, WaitsOnWhileTheDrainWrites) {
   TestPool made(1);
   Recorder recorder = recorder_of(made, 0.5);

@@ -112,7 +112,10 @@ std::uint64_t steps_dropped(const Report& report) {
 
 ordered_json full_pool_json(const Report& report) {
   const auto full_pool = report.full_pool();
-  return {{"waits", full_pool.waits},
+  const auto waits = [](const pool::Recorder::Waits& of) {
+    return ordered_json{{"times", of.times}, {"seconds", base::seconds(of.ns)}};
+  };
+  return {{"waited", {{"pool", waits(full_pool.waited.pool)}, {"journal", waits(full_pool.waited.journal)}}},
           {"spilled",
            {{"pieces", full_pool.spilled_pieces},
             {"bytes", full_pool.spilled_bytes},
@@ -160,7 +163,11 @@ std::string calls_text(const Report& report, std::uint64_t CallFigures::*which) 
 std::string full_pool_text(const Report& report) {
   const auto full_pool = report.full_pool();
   std::vector<std::string> parts;
-  if (full_pool.waits != 0) parts.push_back(fmt::format("{} waits", full_pool.waits));
+  const auto waits = [&](const pool::Recorder::Waits& of, const char* what) {
+    if (of.times != 0) parts.push_back(fmt::format("{} waits for {}, {:.3f} s", of.times, what, base::seconds(of.ns)));
+  };
+  waits(full_pool.waited.pool, "room in it");
+  waits(full_pool.waited.journal, "room in its journal");
   if (full_pool.spilled_bytes != 0) {
     parts.push_back(fmt::format("{} spilled, at most {} at a time", size_text(static_cast<double>(full_pool.spilled_bytes)),
                                 size_text(static_cast<double>(report.spill_high_water_bytes))));
@@ -226,7 +233,8 @@ Bytes Report::captured_bytes() const {
 capture::FullPoolPolicy::Figures Report::full_pool() const {
   capture::FullPoolPolicy::Figures sum;
   for (const auto& rank : ranks) {
-    sum.waits += rank.full_pool.waits;
+    sum.waited.pool += rank.full_pool.waited.pool;
+    sum.waited.journal += rank.full_pool.waited.journal;
     sum.spilled_pieces += rank.full_pool.spilled_pieces;
     sum.spilled_bytes += rank.full_pool.spilled_bytes;
     sum.synchronous_puts += rank.full_pool.synchronous_puts;

@@ -70,7 +70,7 @@ TEST_F(Spilling, BringsEverythingIntoTheFileAndGivesTheRoomBack) {
   put(policy);   // without a drain: it did not wait
 
   EXPECT_GT(policy.figures().spilled_bytes, elements * 8 - made_.pool.header().chunk_bytes);   // some was free
-  EXPECT_EQ(policy.figures().waits, 0u);
+  EXPECT_EQ(policy.figures().waited.pool.times, 0u);
   const auto files = pool::spill_files(made_.pool);
   ASSERT_EQ(files.size(), 1u);
   EXPECT_GE(files[0].stored_bytes, policy.figures().spilled_bytes);
@@ -124,7 +124,7 @@ TEST_F(Spilling, AFullDirectoryMeansToWaitAsWithoutIt) {
   ASSERT_TRUE(wait_until_finished(made_.pool, {key_}));
   EXPECT_TRUE(bytes_of_file(output_.description.names.final_path) == output_.file());
   EXPECT_EQ(policy.figures().spilled_pieces, 2u);
-  EXPECT_GT(policy.figures().waits, 0u);
+  EXPECT_GT(policy.figures().waited.pool.times, 0u);
   EXPECT_EQ(calls.count("pwrite"), 5u) << "it is not tried again";
   EXPECT_EQ(made_.pool.header().spilled_bytes, pool::spill_alignment);
 }

@@ -238,7 +238,7 @@ void VirtualRanks::run_rank(int rank, const std::vector<VirtualOutput>& outputs)
     policy.leave(keys_[o]);
   }
   const std::lock_guard lock(figures_mutex_);
-  figures_.waits += policy.figures().waits;
+  figures_.waited.pool += policy.figures().waited.pool;
   figures_.spilled_pieces += policy.figures().spilled_pieces;
   figures_.synchronous_puts += policy.figures().synchronous_puts;
 }

@@ -112,6 +112,10 @@ TEST_P(Policies, MakeTheFileThatBlockMakes) {
     EXPECT_EQ(full_pool["spilled"]["high_water_bytes"].get<std::uint64_t>() > 0, policy == "spill");
     EXPECT_EQ(full_pool["synchronous"]["bytes"], written);
     EXPECT_EQ(full_pool["steps_dropped"], 0);
+    for (const char* what : {"pool", "journal"}) {
+      const auto& waited = full_pool["waited"][what];
+      EXPECT_EQ(waited["times"].get<std::uint64_t>() > 0, waited["seconds"].get<double>() > 0) << what;
+    }
   }
 }
 INSTANTIATE_TEST_SUITE_P(Each, Policies, testing::Values("block", "spill", "synchronous"),
