@@ -65,9 +65,16 @@ class ParaView(Served):
         """In a process group of its own, which ends with the test."""
         process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
                                    env=os.environ | {name: str(value) for name, value in environment.items()})
-        self.addCleanup(process.wait)
-        self.addCleanup(os.killpg, process.pid, signal.SIGKILL)
-        return process
+        self.addCleanup(self.end, process)
+
+    @staticmethod
+    def end(process):
+        os.killpg(process.pid, signal.SIGTERM)   # so that Xvfb removes its lock
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
     def test_follows_in_a_server_of_paraview(self):
         write_field(self.directory / "field.h5", steps=1)
