@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What calls of the C library on files ask for by their arguments, and the next function of a name. For calls.cpp.
+// What calls of the C library on files ask for by their arguments, and the next function of a name. For calls.cpp and listing_calls.cpp.
 #pragma once
 
 #include <dlfcn.h>
@@ -89,3 +89,21 @@ class Next {
 };
 
 }  // namespace glean::posix
+
+// The call waits before.
+#define GLEAN_WAIT(name, directory, path, wanted) \
+  if (!glean::posix::is_own(__builtin_return_address(0))) static_cast<void>(glean::posix::Look(name, directory, path, wanted))
+
+// One function: what it returns, its name, its parameters, noexcept or nothing, its arguments, and what it waits for.
+#define GLEAN_NEXT(result, name, parameters, exceptions)                              \
+  namespace {                                                                         \
+  constinit glean::posix::Next<result parameters exceptions> next_##name;             \
+  [[gnu::constructor]] void find_##name() { next_##name.find(#name); }                \
+  }                                                                                   \
+  extern "C" [[gnu::visibility("default")]] result name parameters exceptions;
+#define GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, ...) \
+  GLEAN_NEXT(result, name, parameters, exceptions)                            \
+  result name parameters exceptions {                                         \
+    __VA_ARGS__;                                                              \
+    return next_##name.find(#name) arguments;                                 \
+  }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The functions of the C library by which a program looks at files, for interposition.hpp. Each waits, if it has to, and calls the
-// next function of its name.
-#include <dirent.h>
+// next function of its name. Those that list directories are in listing_calls.cpp.
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <glob.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -15,7 +12,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include <utime.h>
-#include <wordexp.h>
 
 #include <atomic>
 #include <cerrno>
@@ -23,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <type_traits>
@@ -41,9 +36,9 @@ using glean::posix::cuts;
 using glean::posix::failed;
 using glean::posix::flags_there;
 using glean::posix::found_there;
+using glean::posix::gathered_names;
 using glean::posix::has_name;
 using glean::posix::intent;
-using glean::posix::is_hidden;
 using glean::posix::is_own;
 using glean::posix::is_there_already;
 using glean::posix::Led;
@@ -68,9 +63,7 @@ using glean::posix::renames_now;
 using glean::posix::wait_to_cut;
 using glean::posix::Wanted;
 
-// The call waits; the second one is led to where the file is.
-#define GLEAN_WAIT(name, directory, path, wanted) \
-  if (!is_own(__builtin_return_address(0))) static_cast<void>(Look(name, directory, path, wanted))
+// The call is led to where the file is.
 #define GLEAN_LOOK(name, directory, path, wanted)                                                 \
   const Look look(name, directory, is_own(__builtin_return_address(0)) ? nullptr : path, wanted); \
   if (look.path() != nullptr) path = look.path()
@@ -87,21 +80,7 @@ using glean::posix::Wanted;
 #define GLEAN_MAKE(result, name, directory, path, makes) \
   if ((makes) && !is_own(__builtin_return_address(0)) && !may_make(#name, directory, path)) return failed<result>()
 
-// One function: what it returns, its name, its parameters, noexcept or nothing, its arguments, and what it waits for.
-#define GLEAN_NEXT(result, name, parameters, exceptions)                                \
-  namespace {                                                                           \
-  constinit Next<result parameters exceptions> next_##name;                             \
-  [[gnu::constructor]] void find_##name() { next_##name.find(#name); }                  \
-  }                                                                                     \
-  extern "C" [[gnu::visibility("default")]] result name parameters exceptions;
-#define GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, ...) \
-  GLEAN_NEXT(result, name, parameters, exceptions)                            \
-  result name parameters exceptions {                                         \
-    __VA_ARGS__;                                                              \
-    return next_##name.find(#name) arguments;                                 \
-  }
-
-// The same of a call that may be about a file that only stagers see: `otherwise` is done where it has failed, and may return.
+// A call that may be about a file that only stagers see: `otherwise` is done where it has failed, and may return.
 #define GLEAN_INTERPOSE_OR(result, name, parameters, exceptions, arguments, otherwise, ...) \
   GLEAN_NEXT(result, name, parameters, exceptions)                                          \
   result name parameters exceptions {                                                       \
@@ -169,19 +148,25 @@ using glean::posix::Wanted;
 // Calls that are about the name: they are not led elsewhere.
 #define GLEAN_PLACE(result, name, parameters, exceptions, arguments, directory) \
   GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::file))
-// Entries of a directory.
-#define GLEAN_ENTRIES(result, name, parameters, exceptions, arguments, directory) \
-  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, directory, path, Wanted::directory_entries))
-// For calls that find directories on their way.
-#define GLEAN_WALK(result, name, parameters, exceptions, arguments) \
-  GLEAN_INTERPOSE(result, name, parameters, exceptions, arguments, GLEAN_WAIT(#name, AT_FDCWD, path, Wanted::any_file))
+namespace {
+
+// Its directory would go without them.
+bool has_gathered_files(int directory, const char* path) {
+  if (gathered_names(directory, path).empty()) return false;
+  errno = ENOTEMPTY;
+  return true;
+}
+
+}  // namespace
+
 // What a file that is open under another name would have replaced goes first, and then that.
-#define GLEAN_REMOVAL(result, name, parameters, exceptions, arguments, directory, is_file)                                 \
+#define GLEAN_REMOVAL(result, name, parameters, exceptions, arguments, directory, is_file, is_directory)                   \
   GLEAN_NEXT(result, name, parameters, exceptions)                                                                         \
   result name parameters exceptions {                                                                                      \
     const auto call = [&] { return next_##name.find(#name) arguments; };                                                   \
     if (is_own(__builtin_return_address(0))) return call();                                                                \
     if ((is_file) && removes_gathered(directory, path)) return 0;                                                          \
+    if ((is_directory) && has_gathered_files(directory, path)) return -1;                                                  \
     if (removes_now(#name, directory, path)) return 0;                                                                     \
     const Look look(#name, directory, path, Wanted::removed);                                                              \
     if (look.path() != path) {                                                                                             \
@@ -327,14 +312,15 @@ GLEAN_LINK(int, lsetxattr, (const char* path, const char* name, const void* valu
            (path, name, value, size, flags))
 GLEAN_LINK(int, lremovexattr, (const char* path, const char* name), noexcept, (path, name))
 
-GLEAN_REMOVAL(int, remove, (const char* path), noexcept, (path), AT_FDCWD, true)
-GLEAN_REMOVAL(int, unlink, (const char* path), noexcept, (path), AT_FDCWD, true)
+GLEAN_REMOVAL(int, remove, (const char* path), noexcept, (path), AT_FDCWD, true, true)
+GLEAN_REMOVAL(int, unlink, (const char* path), noexcept, (path), AT_FDCWD, true, false)
 GLEAN_REMOVAL(int, unlinkat, (int directory, const char* path, int flags), noexcept, (directory, path, flags), directory,
-              (flags & AT_REMOVEDIR) == 0)
+              (flags & AT_REMOVEDIR) == 0, (flags & AT_REMOVEDIR) != 0)
 GLEAN_NEXT(int, rmdir, (const char* path), noexcept)
 int rmdir(const char* path) noexcept {
   const auto call = [&] { return next_rmdir.find("rmdir")(path); };
   if (is_own(__builtin_return_address(0))) return call();
+  if (has_gathered_files(AT_FDCWD, path)) return -1;
   static_cast<void>(Look("rmdir", AT_FDCWD, path, Wanted::directory_entries));
   const int removed = call();
   if (removed == 0 || (errno != ENOTEMPTY && errno != EEXIST)) return removed;
@@ -364,56 +350,3 @@ GLEAN_NEW(mknod, (const char* path, mode_t mode, dev_t device), (path, mode, dev
           GLEAN_MAKE(int, mknod, AT_FDCWD, path, (mode & S_IFMT) == S_IFREG || (mode & S_IFMT) == 0))
 GLEAN_NEW(mknodat, (int directory, const char* path, mode_t mode, dev_t device), (directory, path, mode, device), directory, Wanted::file,
           GLEAN_MAKE(int, mknodat, directory, path, (mode & S_IFMT) == S_IFREG || (mode & S_IFMT) == 0))
-
-// For `*`. The C library's own calls do not come here.
-GLEAN_ENTRIES(DIR*, opendir, (const char* path), , (path), AT_FDCWD)
-// Files that live on without their names are not listed.
-#define GLEAN_ENTRY(entry, name)                                       \
-  GLEAN_NEXT(entry*, name, (DIR * directory), )                        \
-  entry* name(DIR* directory) {                                        \
-    entry* found = nullptr;                                            \
-    do {                                                               \
-      found = next_##name.find(#name)(directory);                      \
-    } while (found != nullptr && is_hidden(found->d_name));            \
-    return found;                                                      \
-  }
-GLEAN_ENTRY(dirent, readdir)
-GLEAN_ENTRY(dirent64, readdir64)
-namespace {
-
-template <class Entry>
-int without_hidden(int count, Entry** entries) {
-  int left = 0;
-  for (int i = 0; i < count; ++i) {
-    if (is_hidden(entries[i]->d_name)) std::free(entries[i]);
-    else entries[left++] = entries[i];
-  }
-  return count < 0 ? count : left;
-}
-
-}  // namespace
-
-#define GLEAN_SCAN(name, prototype, parameters, arguments, directory)                                                     \
-  GLEAN_NEXT(int, name, prototype, )                                                                                      \
-  int name parameters {                                                                                                   \
-    if (!is_own(__builtin_return_address(0))) static_cast<void>(Look(#name, directory, path, Wanted::directory_entries)); \
-    const int count = next_##name.find(#name) arguments;                                                                  \
-    return without_hidden(count, count < 0 ? nullptr : *entries);                                                         \
-  }
-#define GLEAN_SCANNING(entry) \
-  entry*** entries, int (*select)(const entry*), int (*compare)(const entry**, const entry**)
-GLEAN_SCAN(scandir, (const char*, dirent***, int (*)(const dirent*), int (*)(const dirent**, const dirent**)),
-           (const char* path, GLEAN_SCANNING(dirent)), (path, entries, select, compare), AT_FDCWD)
-GLEAN_SCAN(scandir64, (const char*, dirent64***, int (*)(const dirent64*), int (*)(const dirent64**, const dirent64**)),
-           (const char* path, GLEAN_SCANNING(dirent64)), (path, entries, select, compare), AT_FDCWD)
-GLEAN_SCAN(scandirat, (int, const char*, dirent***, int (*)(const dirent*), int (*)(const dirent**, const dirent**)),
-           (int directory, const char* path, GLEAN_SCANNING(dirent)), (directory, path, entries, select, compare), directory)
-GLEAN_WALK(int, glob, (const char* path, int flags, int (*failed)(const char*, int), glob_t* found), noexcept,
-           (path, flags, failed, found))
-GLEAN_WALK(int, glob64, (const char* path, int flags, int (*failed)(const char*, int), glob64_t* found), noexcept,
-           (path, flags, failed, found))
-GLEAN_WALK(int, wordexp, (const char* path, wordexp_t* words, int flags), , (path, words, flags))
-GLEAN_WALK(int, ftw, (const char* path, __ftw_func_t visit, int descriptors), , (path, visit, descriptors))
-GLEAN_WALK(int, ftw64, (const char* path, __ftw64_func_t visit, int descriptors), , (path, visit, descriptors))
-GLEAN_WALK(int, nftw, (const char* path, __nftw_func_t visit, int descriptors, int flags), , (path, visit, descriptors, flags))
-GLEAN_WALK(int, nftw64, (const char* path, __nftw64_func_t visit, int descriptors, int flags), , (path, visit, descriptors, flags))

@@ -213,6 +213,41 @@ void Led::opened(FILE* stream) noexcept {
   if (writes_ && stream != nullptr) opened(fileno(stream));
 }
 
+bool is_gathering() noexcept { return placing.load(std::memory_order_relaxed) != nullptr; }
+
+std::vector<gather::ListedName> gathered_names(int directory, const char* path) noexcept {
+  gather::Placing* const in = placing.load(std::memory_order_acquire);
+  if (in == nullptr || path == nullptr || gather::NodeLock::is_taken_here()) return {};
+  const int error = errno;
+  std::vector<gather::ListedName> names;
+  try {
+    Path resolved;
+    const std::size_t length = resolve_directory(directory, path, resolved);
+    if (length != 0) names = in->names_in({resolved.data(), length});
+  } catch (const std::exception& failure) {
+    say(*in, path, failure);
+  }
+  errno = error;
+  return names;
+}
+
+bool is_gathered(int directory, const char* path) noexcept {
+  gather::Placing* const in = placing.load(std::memory_order_acquire);
+  if (in == nullptr) return false;
+  const int error = errno;
+  bool has = false;
+  try {
+    if (const auto file = find_rule(*in, directory, path)) {
+      const gather::NodeLock lock(in->files().root());
+      has = in->has(*file);
+    }
+  } catch (const std::exception& failure) {
+    say(*in, path, failure);
+  }
+  errno = error;
+  return has;
+}
+
 bool removes_gathered(int directory, const char* path) noexcept {
   gather::Placing* const in = placing.load(std::memory_order_acquire);
   if (in == nullptr) return false;

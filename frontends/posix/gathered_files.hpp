@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "gather/listed_names.hpp"
 #include "gather/placing.hpp"
 #include "session/core.hpp"
 
@@ -41,6 +43,13 @@ class Led {
   std::optional<gather::NodeLock> lock_;
   bool is_led_ = false, writes_ = false;
 };
+
+// This process has such files. Costs a load.
+[[nodiscard]] bool is_gathering() noexcept;
+// What the directory has besides what the file system lists of it.
+[[nodiscard]] std::vector<gather::ListedName> gathered_names(int directory, const char* path) noexcept;
+// The path is a file on the node or in a container, which is not brought out of it.
+[[nodiscard]] bool is_gathered(int directory, const char* path) noexcept;
 
 // unlink() and rename(): true, they are done. `error`: 0, or what they fail with.
 [[nodiscard]] bool removes_gathered(int directory, const char* path) noexcept;

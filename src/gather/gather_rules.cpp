@@ -13,6 +13,8 @@ constexpr std::size_t entry_name_most = 255;   // of a file system
 
 std::string_view last_part_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+std::string_view directories_of(std::string_view path) { return path.substr(0, path.rfind('/') == path.npos ? 0 : path.rfind('/')); }
+
 // Where so many last parts of the path begin, which have `slashes` slashes between them; npos: it has not so many.
 std::size_t begin_of_last(std::string_view path, std::size_t slashes) {
   std::size_t slash = path.rfind('/');
@@ -30,14 +32,14 @@ std::string name_in(const std::string& container, std::string_view path) {
   return std::string(path.substr(path.starts_with(directory) ? directory.size() : 1));
 }
 
-constexpr std::string_view any_node_mark = "\x01";
+constexpr std::string_view any_text_mark = "\x01";
 
 // The pattern of the shell in which the mark alone stands for any text.
-std::string any_node(const std::string& container) {
+std::string any_text(const std::string& container) {
   std::string pattern;
   for (const char c : container) {
     if (c == '*' || c == '?' || c == '[' || c == '\\') pattern += '\\';
-    pattern += c == any_node_mark[0] ? '*' : c;
+    pattern += c == any_text_mark[0] ? '*' : c;
   }
   return pattern;
 }
@@ -54,7 +56,8 @@ std::vector<RuleText> rules_of(const base::Settings& settings) {
 
 GatherRules::GatherRules(const std::vector<RuleText>& rules, int node) : node_(std::to_string(node)) {
   for (const RuleText& rule : rules) {
-    rules_.push_back({base::NamePattern(rule.pattern), base::NamePattern(last_part_of(rule.pattern)), rule.into});
+    rules_.push_back({base::NamePattern(rule.pattern), base::NamePattern(last_part_of(rule.pattern)),
+                      base::NamePattern(directories_of(rule.pattern)), rule.into});
   }
 }
 
@@ -78,13 +81,33 @@ std::optional<RankFile> GatherRules::find(std::string_view path) const {
     found.container = absolute(directory, rule.pattern.expand(rule.into, values, {"node", node_}));
     found.name = name_in(found.container, path);
     if (rule.into.find("{node}") != rule.into.npos) {
-      found.containers_of_nodes = any_node(absolute(directory, rule.pattern.expand(rule.into, values, {"node", any_node_mark})));
+      found.containers_of_nodes = any_text(absolute(directory, rule.pattern.expand(rule.into, values, {"node", any_text_mark})));
     }
     found.rank = rule.pattern.expand("{rank}", values, {});
     if (encoded_name(found.name).size() > entry_name_most) return std::nullopt;
     if (found.container != path) return found;
   }
   return std::nullopt;
+}
+
+// What only the name of a file says may be anything.
+std::vector<std::string> GatherRules::containers_for(std::string_view directory) const {
+  const std::string_view path = directory == "/" ? std::string_view() : directory;
+  std::vector<std::string> patterns;
+  for (const Rule& rule : rules_) {
+    base::NamePattern::Values values;
+    values.of_field.fill(any_text_mark);
+    std::string_view begins_in = directory;
+    if (rule.pattern.is_absolute()) {
+      if (!rule.directories.match(path, values)) continue;
+    } else if (rule.pattern.slashes() > 0) {
+      const std::size_t begin = begin_of_last(path, rule.directories.slashes());
+      if (begin == path.npos || !rule.directories.match(path.substr(begin), values)) continue;
+      begins_in = path.substr(0, std::max<std::size_t>(begin - 1, 1));
+    }
+    patterns.push_back(any_text(absolute(std::string(begins_in), rule.pattern.expand(rule.into, values, {"node", any_text_mark}))));
+  }
+  return patterns;
 }
 
 std::string GatherRules::rank_of(std::string_view name) const {

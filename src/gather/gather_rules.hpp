@@ -39,12 +39,17 @@ class GatherRules {
   // files, nor where the name is too long to be one of an entry on the node.
   [[nodiscard]] std::optional<RankFile> find(std::string_view path) const;
 
+  // Patterns of the shell of the containers that may have files of this directory; none: no rule is about such files. `directory` is
+  // absolute and without links.
+  [[nodiscard]] std::vector<std::string> containers_for(std::string_view directory) const;
+
   // The number of the rank whose file has this name in a container; empty: no rule says. Without leading zeros.
   [[nodiscard]] std::string rank_of(std::string_view name) const;
 
  private:
   struct Rule {
     base::NamePattern pattern, last_part;
+    base::NamePattern directories;   // what the pattern has before its last slash
     std::string into;
   };
   std::vector<Rule> rules_;

@@ -75,6 +75,20 @@ TEST(GatherRules, KnowTheContainersOfAllNodes) {
   EXPECT_EQ(file->containers_of_nodes, "/x/r.*.sion");
 }
 
+TEST(GatherRules, KnowTheContainersThatMayHaveFilesOfADirectory) {
+  const GatherRules rules({{"r.{rank}", "r.{node}.sion"}, {"s.{rank}.{step}", "s.{step}.sion"},
+                           {"processor{rank}/{time}/U", "../all.{time}.sion"}, {"/data/{time}/t.{rank}", "../{time}.sion"}}, 4);
+  using Patterns = std::vector<std::string>;
+
+  EXPECT_EQ(rules.containers_for("/a[b"), (Patterns{"/a\\[b/r.*.sion", "/a\\[b/s.*.sion"}));
+  EXPECT_EQ(rules.containers_for("/a/b/processor7/0.5"),
+            (Patterns{"/a/b/processor7/0.5/r.*.sion", "/a/b/processor7/0.5/s.*.sion", "/a/all.0.5.sion"}));
+  EXPECT_EQ(rules.containers_for("/processor7/0.5").back(), "/all.0.5.sion");
+  EXPECT_EQ(rules.containers_for("/data/9").back(), "/data/9.sion");
+  EXPECT_EQ(rules.containers_for("/"), (Patterns{"/r.*.sion", "/s.*.sion"}));
+  EXPECT_TRUE(GatherRules({{"processor{rank}/{time}/U", "all.sion"}}, 0).containers_for("/processor7").empty());
+}
+
 TEST(GatherRules, TellRanksApartWhateverTheirZeros) {
   const GatherRules rules({{"r.{rank}.{step}", "r.{step}"}}, 0);
 

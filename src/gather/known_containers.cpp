@@ -30,9 +30,9 @@ const store::LogicalFile* KnownContainer::find(const std::string& name) const {
   return found == files_.end() ? nullptr : found->second;
 }
 
-bool KnownContainer::is(const struct stat& status) const {
-  return status.st_dev == status_.st_dev && status.st_ino == status_.st_ino && status.st_size == status_.st_size &&
-         status.st_mtim.tv_sec == status_.st_mtim.tv_sec && status.st_mtim.tv_nsec == status_.st_mtim.tv_nsec;
+bool is_same_file(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino && one.st_size == other.st_size &&
+         one.st_mtim.tv_sec == other.st_mtim.tv_sec && one.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
 }
 
 KnownContainers::Found KnownContainers::find(const std::string& path) {

@@ -16,6 +16,9 @@
 
 namespace glean::gather {
 
+// A file is the same one, with the same contents, as far as the file system says.
+[[nodiscard]] bool is_same_file(const struct stat& one, const struct stat& other);
+
 class KnownContainer {
  public:
   // Throws as store::Container.
@@ -25,7 +28,7 @@ class KnownContainer {
   // Its files have names that a container of GLEAN may have, each once.
   [[nodiscard]] bool can_be_made_again() const { return can_be_made_again_; }
   [[nodiscard]] base::Bytes longest() const { return longest_; }   // of its files
-  [[nodiscard]] bool is(const struct stat& status) const;
+  [[nodiscard]] bool is(const struct stat& status) const { return is_same_file(status, status_); }
   [[nodiscard]] const struct stat& status() const { return status_; }
 
  private:

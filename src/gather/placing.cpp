@@ -57,6 +57,11 @@ bool Placing::is_contained(const RankFile& file, const std::optional<Family>& fa
   return !(family && family->is_removed(file.name)) && find_contained(file).has_value();
 }
 
+bool Placing::has(const RankFile& file) {
+  const auto family = files_.find_family(file.container);
+  return (family && family->find(file.name)) || is_contained(file, family);
+}
+
 void Placing::wait_until_packed(NodeLock& lock) {
   lock.release();
   usleep(packing_nap_us);

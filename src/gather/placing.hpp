@@ -5,8 +5,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "gather/known_containers.hpp"
+#include "gather/listed_names.hpp"
 #include "gather/node_files.hpp"
 
 namespace glean::gather {
@@ -37,6 +40,10 @@ class Placing {
   // In place of rename(), of which one name or both are of a rule. Returns an error number; 0: it is done; nothing: the call is to be made.
   [[nodiscard]] std::optional<int> rename(const std::string& from, const std::optional<RankFile>& from_file, const std::string& to,
                                           const std::optional<RankFile>& to_file, NodeLock& lock);
+  // There is such a file on the node or in the container. With the lock.
+  [[nodiscard]] bool has(const RankFile& file);
+  // ListedNames::find()
+  [[nodiscard]] std::vector<ListedName> names_in(std::string_view directory) { return listed_.find(directory); }
   // All open files that nothing writes any more, of those with this inode: they are closed.
   void settle(std::uint64_t device, std::uint64_t inode) const;
 
@@ -58,6 +65,7 @@ class Placing {
   GatherRules rules_;
   bool may_begin_;
   KnownContainers containers_;
+  ListedNames listed_{files_, rules_};
 };
 
 }  // namespace glean::gather

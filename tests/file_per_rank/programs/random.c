@@ -3,6 +3,7 @@
 // Random calls on a few files of each rank, and what each of them returns: the same with GLEAN as without it.
 //
 //   random SEED CALLS
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -132,6 +133,17 @@ static void look(const char *path) {
   tell("access", path, access(path, R_OK | W_OK));
 }
 
+// Which of this rank's names the directory has, and how often.
+static void list(void) {
+  int found[names] = {0};
+  DIR *entries = opendir(".");
+  for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+    for (unsigned i = 0; i < names; ++i) found[i] += strcmp(entry->d_name, name(i)) == 0;
+  }
+  closedir(entries);
+  fprintf(told, "listed %d %d %d %d\n", found[0], found[1], found[2], found[3]);
+}
+
 static void close_all(void) {
   for (int i = 0; i < handles; ++i) {
     if (open_files[i] >= 0) close(open_files[i]);
@@ -143,8 +155,9 @@ static void close_all(void) {
 
 static void use_name(void) {
   const char *path = name(draw(names));
-  const unsigned what = draw(5);
-  if (what == 0) tell("unlink", path, draw(2) ? unlink(path) : remove(path));
+  const unsigned what = draw(6);
+  if (what == 5) list();
+  else if (what == 0) tell("unlink", path, draw(2) ? unlink(path) : remove(path));
   else if (what == 1) {
     const char *to = name(draw(names));
     if (path[0] == 'o') path = to;           // or it would be a file of its own under the name of the rule
@@ -174,6 +187,7 @@ int main(int argc, char **argv) {
   }
   close_all();
   for (unsigned i = 0; i < names; ++i) look(name(i));
+  list();
   fclose(told);
   return MPI_Finalize();
 }
