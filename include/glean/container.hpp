@@ -149,7 +149,8 @@ class ContainerInput {
   std::shared_ptr<Impl> impl_;
 };
 
-// For a program without a session, or without MPI. Throws not_found, permission, io with all defects of a file. Local, blocks.
+// For a program without a session, or without MPI. Throws not_found, permission, invalid_argument: it is not a container; io with all
+// defects of one. Local, blocks.
 [[nodiscard]] ContainerInput open_container(std::string_view path);
 
 }  // namespace v0

@@ -140,6 +140,13 @@ static void what_cannot_be_is_refused(glean_session *session, const char *path) 
   glean_container *all = NULL;
   EXPECT(glean_container_open(NULL, "nowhere.sion", &all, why, sizeof why) == GLEAN_NOT_FOUND && all == NULL);
   EXPECT(strstr(why, "nowhere.sion") != NULL);
+  char text[4200];
+  snprintf(text, sizeof text, "%s.%d.txt", path, rank);
+  FILE *file = fopen(text, "w");
+  EXPECT(file != NULL && fputs("a text\n", file) >= 0 && fclose(file) == 0);
+  EXPECT(glean_container_open(session, text, &all, why, sizeof why) == GLEAN_INVALID_ARGUMENT && all == NULL);
+  EXPECT(strstr(why, "it is not a container") != NULL);
+  EXPECT(remove(text) == 0);
 }
 
 int main(int argc, char **argv) {

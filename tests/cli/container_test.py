@@ -168,7 +168,8 @@ class Container(CommandTest):
                                 (["pack", "x.sion", f"{self.directory}/in/rst.1"], "cannot be a name in a container"),
                                 (["pack", "x.sion", "in/rst.1", "--block", "many"], "--block takes a size, not 'many'"),
                                 (["pack", "x.sion", "in/rst.1", "--files", "2"], "1 files cannot be packed into 2"),
-                                (["ls", "in/rst.1"], "cannot read 'in/rst.1': it is no container"),
+                                *(([*words, "in/rst.1"], "cannot read 'in/rst.1': it is not a container")
+                                  for words in (["ls"], ["map"], ["extract"], ["cat", "--task", "0"])),
                                 (["ls", RECORDED / "api2.sion.000001"], "is file 1 of 2 of a container"),
                                 (["ls", "none"], "cannot read 'none': No such file"), (["ls"], "NAME is required"), ([], "subcommand")):
             run = self.container(*arguments, code=2)

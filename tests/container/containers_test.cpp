@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <span>
 
@@ -261,6 +263,11 @@ TEST_F(Containers, AllThatIsWrongIsOneErrorOnAllRanks) {
     EXPECT_ERROR(static_cast<void>(session.create_container(path("missing/a.sion"))), Errc::not_found, "missing");
     EXPECT_ERROR(static_cast<void>(session.open_container(path("missing/a.sion"))), Errc::not_found, "missing");
     EXPECT_ERROR(static_cast<void>(open_container(path("a.sion"))), Errc::not_found, "a.sion");
+    const std::string text = path("text." + std::to_string(task_));
+    std::ofstream(text) << "a text";
+    EXPECT_ERROR(static_cast<void>(session.open_container(text)), Errc::invalid_argument, "it is not a container");
+    EXPECT_ERROR(static_cast<void>(session.open_input(text)), Errc::invalid_argument, text);
+    std::filesystem::remove(text);
     barrier();
     EXPECT_EQ(others(), std::vector<std::string>{});
     barrier();

@@ -175,6 +175,8 @@ contains
     type(glean_task_file) :: out
     type(glean_container) :: all
     type(glean_task_input) :: missing
+    character(len=1000) :: text
+    integer :: unit
     call glean_container_create(session, path, out, files=ranks + 1, stat=stat, errmsg=errmsg)
     call failed(GLEAN_INVALID_ARGUMENT, 'tasks cannot be in', 'more files than ranks')
     call glean_task_file_free(out)
@@ -193,6 +195,15 @@ contains
     call failed(GLEAN_INVALID_ARGUMENT, 'opening it has failed', 'a task of a container that is not there')
     call glean_task_input_free(missing)
     call glean_container_free(all)
+    write (text, '(a, i0, a)') path//'.', me, '.txt'
+    open (newunit=unit, file=trim(text), status='replace')
+    write (unit, '(a)') 'a text'
+    close (unit)
+    call glean_container_open(session, trim(text), all, stat, errmsg)
+    call failed(GLEAN_INVALID_ARGUMENT, 'it is not a container', 'a text that is opened as a container')
+    call glean_container_free(all)
+    open (newunit=unit, file=trim(text), status='old')
+    close (unit, status='delete')
     call glean_container_open(session, path, all, stat, errmsg)
     call ok('open the one that is there')
     call glean_container_open_task(all, 4711, missing, stat, errmsg)

@@ -59,6 +59,17 @@ class Containers(Ranks):
             self.expect(container)
         COMM.barrier()
 
+    def test_a_file_of_another_kind_is_refused_as_a_container_and_as_an_input(self):
+        path = self.path(f"text.{RANK}")
+        path.write_text("no numbers\n")
+        with self.session() as session:
+            for opens in (session.open_container, session.open_input, glean.open_container):
+                with self.assertRaisesRegex(glean.InvalidArgument, "cannot read '.*text"):
+                    opens(path)
+        with self.assertRaisesRegex(glean.InvalidArgument, "it is not a container"):
+            glean.open_container(path)
+        COMM.barrier()
+
     def test_an_array_of_any_type_and_shape_is_read_into(self):
         path = self.path("a.sion")
         values = np.array([1 + 2j, 3 - 4j]) * (RANK + 1)

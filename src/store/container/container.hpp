@@ -66,8 +66,8 @@ class TaskReader {
 class Container {
  public:
   // Opens `path` and the other files of the same container. Throws not_found, io with all defects of a file, naming it; invalid_argument:
-  // `path` is not the first of several. A file without a sound index is read by its trailers, up to the first chunk of each task that is
-  // not whole; one that has no trailers either is refused. Blocks.
+  // `path` is not a container, or not the first of several. A file without a sound index is read by its trailers, up to the first chunk of
+  // each task that is not whole; one that has no trailers either is refused. Blocks.
   Container(SystemCalls& calls, std::string path);
 
   struct Task {

@@ -141,7 +141,7 @@ std::vector<std::byte> encode_container_header(const ContainerHeader& header) {
 std::optional<ContainerHeader> parse_container_header(std::span<const std::byte> begin, Bytes file_bytes) {
   if (begin.size() < std::min<Bytes>(file_bytes, fixed_bytes)) return std::nullopt;
   if (begin.size() < container_magic.size() || std::memcmp(begin.data(), container_magic.data(), container_magic.size()) != 0) {
-    throw base::Error(base::Errc::io, "it is no container: it does not begin with \"sion\"");
+    throw base::Error(base::Errc::invalid_argument, "it is not a container: it does not begin with \"sion\"");
   }
   Defects defects("the header of the container");
   if (file_bytes < fixed_bytes) {

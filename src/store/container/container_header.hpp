@@ -57,7 +57,7 @@ void check_container_header(const ContainerHeader& header);
 [[nodiscard]] std::vector<std::byte> encode_container_header(const ContainerHeader& header);
 
 // Of a file of `file_bytes` bytes, of which `begin` are the first. Nothing where it does not end in them and the file goes on. Takes memory
-// in proportion to `begin`. Throws io with all defects. Pure.
+// in proportion to `begin`. Throws invalid_argument: it is none; io with all defects. Pure.
 [[nodiscard]] std::optional<ContainerHeader> parse_container_header(std::span<const std::byte> begin, Bytes file_bytes);
 
 // "restart.sion", "restart.sion.000001", …

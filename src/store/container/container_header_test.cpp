@@ -122,7 +122,7 @@ TEST(ContainerHeader, RefusesWhatCannotBe) {
     const auto encoded = changed(header, offset, bytes);
     return message_of([&] { static_cast<void>(parse_container_header(encoded, encoded.size())); });
   };
-  EXPECT_EQ(refusal(0, {'n'}), "it is no container: it does not begin with \"sion\"");
+  EXPECT_EQ(refusal(0, {'n'}), "it is not a container: it does not begin with \"sion\"");
   EXPECT_EQ(refusal(16, {4}), "the container has version 4 of its format");
   EXPECT_EQ(refusal(24, {0xff, 0xff, 0xff, 0xff}), "the header of the container is damaged: it has -1 tasks");
   EXPECT_EQ(refusal(24, {3}), "the header of the container is damaged: the file is too short for its 3 tasks");
@@ -136,7 +136,7 @@ TEST(ContainerHeader, RefusesWhatCannotBe) {
   EXPECT_EQ(message_of([&] { static_cast<void>(parse_container_header(bytes_of("sion"), 4)); }),
             "the header of the container is damaged: the file ends within it");
   EXPECT_EQ(message_of([&] { static_cast<void>(parse_container_header({}, 0)); }),
-            "it is no container: it does not begin with \"sion\"");
+            "it is not a container: it does not begin with \"sion\"");
 }
 
 TEST(ContainerHeader, IsNotWrittenIfItCouldNotBeRead) {
