@@ -108,6 +108,14 @@ void print(const Result& result) {
   if (!result.problem.empty()) std::cout << "  " << result.problem << '\n';
 }
 
+// Of a job that is at work, or that another process completes.
+void print_in_use(const Result& result) {
+  const service::Remains& found = result.found;
+  const std::string user = found.in_use_by > 0 ? fmt::format("in use by process {}", found.in_use_by)
+                           : found.in_use_by < 0 ? "in use by a process of another container" : "another process completes it";
+  std::cout << fmt::format("{} on {}: {}, {}\n", found.pool.substr(1), host_name(), found.job.empty() ? "unknown job" : found.job, user);
+}
+
 ordered_json to_json(const Result& result) {
   ordered_json outputs = ordered_json::array();
   for (const auto& output : result.found.outputs) {
@@ -176,14 +184,12 @@ int recover(const RecoverOptions& options, service::Companions& companions, cons
     std::cout << all.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
     return exit_code;
   }
-  bool any = false;
   for (const Result& result : results) {
-    if (result.state == "in use" && !result.waited_in_vain) continue;
-    any = true;
-    print(result);
+    if (result.state == "in use" && !result.waited_in_vain) print_in_use(result);
+    else print(result);
   }
   print_rank_files(rank_files);
-  if (!any && rank_files.empty()) std::cout << "nothing to recover\n";
+  if (results.empty() && rank_files.empty()) std::cout << "nothing to recover\n";
   return exit_code;
 }
 

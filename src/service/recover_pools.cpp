@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "pool/pool.hpp"
+#include "service/process_life.hpp"
 
 namespace glean::service {
 namespace {
@@ -31,12 +32,12 @@ std::optional<int> user_of(const std::string& pool) {
   }
 }
 
-// Until the process that drains the pool has done its work, or is gone.
+// Until the processes that use the pool have done their work, or are gone.
 void wait_for_its_end(PoolResult& result, double seconds, const Tell& tell) {
   using Clock = std::chrono::steady_clock;
   const std::string pool = result.found.pool;
   const auto begin = Clock::now();
-  auto tell_at = begin + std::chrono::seconds(1);
+  auto tell_at = begin + std::chrono::milliseconds(result.found.is_ending ? 200 : 1000);
   for (;;) {
     const auto user = user_of(pool);
     if (!user) {
@@ -56,7 +57,9 @@ void wait_for_its_end(PoolResult& result, double seconds, const Tell& tell) {
       return;
     }
     if (Clock::now() >= tell_at) {
-      tell(fmt::format("process {} drains {}: waiting since {:.0f} s", *user, pool.substr(1), waited));
+      const bool is_ending = life_of(*user) != ProcessLife::going_on;
+      tell(is_ending ? fmt::format("process {} was killed and is not gone yet: waiting for {}", *user, pool.substr(1))
+                     : fmt::format("process {} drains {}: waiting since {:.0f} s", *user, pool.substr(1), waited));
       tell_at += std::chrono::seconds(10);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -78,7 +81,8 @@ PoolResult treat(const std::string& pool, const RecoverRequest& request, store::
   result.found = look_at(pool);
   result.state = "found";
   // The launcher of a killed job may have ended before the last of its ranks has.
-  const bool is_ending = result.found.ranks_live && !result.found.is_drained && !request.dry_run;
+  const bool has_no_drain = result.found.ranks_live && !result.found.is_drained && !request.dry_run;
+  const bool is_ending = result.found.is_ending || has_no_drain;
   // If the user has not named a pool, and its ranks live and have a drain, its job need not be about to end.
   const bool is_awaited = request.wait_seconds.has_value() && (!result.found.ranks_live || is_ending || !request.pools.empty());
   if (result.found.in_use_by != 0 && (is_awaited || is_ending)) {

@@ -33,6 +33,7 @@
 #include "pool/published.hpp"
 #include "pool/ranks_of_output.hpp"
 #include "pool/spill.hpp"
+#include "service/process_life.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/sums/sidecar.hpp"
 
@@ -119,13 +120,21 @@ void add_waiting_bytes(pool::Pool& pool, std::map<pool::OutputKey, RemainingOutp
   }
 }
 
-// A process that its parent has not waited for is no more than a number.
-bool lives(int process) {
-  std::ifstream in("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  if (!std::getline(in, text)) return false;
-  const auto state = text.find_last_of(')');
-  return state == std::string::npos || state + 2 >= text.size() || (text[state + 2] != 'Z' && text[state + 2] != 'X');
+// Each of the processes that use the pool has been killed or ends.
+bool all_are_ending(const pool::Pool& pool, int user) {
+  const auto is_ending = [](int process) { return process == 0 || life_of(process) != ProcessLife::going_on; };
+  if (user == 0 || !is_ending(user) || !is_ending(pool.drainer())) return false;
+  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+    if (!is_ending(pool.process_of_rank(rank))) return false;
+  }
+  return true;
+}
+
+bool any_rank_goes_on(const pool::Pool& pool) {
+  for (int rank = 0; rank < static_cast<int>(pool.header().ranks); ++rank) {
+    if (const int process = pool.process_of_rank(rank); process != 0 && life_of(process) == ProcessLife::going_on) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -137,7 +146,7 @@ bool was_never_finished(const std::string& name) {
   if (descriptor >= 0) close(descriptor);
   const bool none = bytes >= 0 && std::all_of(magic.begin(), magic.end(), [](char c) { return c == 0; });
   int maker = 0;
-  return none && std::sscanf(name.c_str(), "/glean.%*d.%d.", &maker) == 1 && !lives(maker);
+  return none && std::sscanf(name.c_str(), "/glean.%*d.%d.", &maker) == 1 && life_of(maker) == ProcessLife::gone;
 }
 
 bool any_rank_lives(const pool::Pool& pool) {
@@ -180,8 +189,10 @@ Remains look_at(const std::string& name) {
     remains.session.assign(header.session.data(), strnlen(header.session.data(), header.session.size()));
     remains.nodes = static_cast<int>(header.nodes);
     remains.node = static_cast<int>(header.node);
-    remains.ranks_live = any_rank_lives(pool);
-    remains.is_drained = pool.drainer() != 0;
+    remains.is_ending = all_are_ending(pool, remains.in_use_by);
+    remains.ranks_live = any_rank_goes_on(pool);
+    const int drainer = pool.drainer();
+    remains.is_drained = drainer != 0 && life_of(drainer) == ProcessLife::going_on;
     std::map<pool::OutputKey, RemainingOutput> outputs;
     for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
       const pool::OutputSlot& slot = pool.slot(index);
@@ -205,6 +216,17 @@ pool::Pool claim_remains(const std::string& name) {
   }
   if (pool.is_removed()) throw base::Error(base::Errc::not_found, "the pool '" + name + "' was recovered meanwhile");
   return pool;
+}
+
+bool wait_while_it_ends(const std::string& name, double seconds, const std::function<void(int)>& tell) {
+  constexpr std::uint64_t look_again_us = 20'000;
+  const std::uint64_t begin = base::now_ns();
+  for (bool is_told = false;; usleep(look_again_us)) {
+    const Remains remains = look_at(name);
+    if (!remains.is_ending) return remains.in_use_by == 0;
+    if (base::seconds(base::now_ns() - begin) >= seconds) return false;
+    if (!std::exchange(is_told, true)) tell(remains.in_use_by);
+  }
 }
 
 bool remove_if_finished(const std::string& name) {

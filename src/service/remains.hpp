@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,18 +41,23 @@ struct Remains {
   int in_use_by = 0;                 // a process; 0: none
   std::string session;               // the same in the pools of all nodes of a session; empty: on one node
   int nodes = 1, node = 0;           // of its job, and which of them this one was
-  bool ranks_live = false;           // otherwise only the process that drains or recovers it uses it
-  bool is_drained = false;           // a process drains it; a job that has lost that one is about to end
+  bool is_ending = false;            // each process that uses it was killed or is ending (service/process_life.hpp)
+  bool ranks_live = false;           // one goes on; otherwise only the process that drains or recovers it uses it
+  bool is_drained = false;           // a process that goes on drains it; a job that has lost that one is about to end
   std::vector<RemainingOutput> outputs;
   std::string problem;               // why it cannot be read; empty: it can
 };
 
+// One that ends lives until its claims are gone.
 [[nodiscard]] bool any_rank_lives(const pool::Pool& pool);
 
 // The names of all pools of this user on this node.
 [[nodiscard]] std::vector<std::string> pool_names();
 // Changes nothing. Does not throw for what it finds. Of a pool that this process uses it says no more than that.
 [[nodiscard]] Remains look_at(const std::string& pool);
+
+// While the processes that use the pool end; calls `tell` once with one of them. False: they take longer, or another one uses it. Blocks.
+[[nodiscard]] bool wait_while_it_ends(const std::string& pool, double seconds, const std::function<void(int)>& tell);
 
 // For as long as it lives no other process touches the pool. Throws invalid_state when another process uses it.
 [[nodiscard]] pool::Pool claim_remains(const std::string& pool);

@@ -29,6 +29,8 @@ namespace {
 std::mutex sessions_lock;
 std::vector<Core*> sessions;
 
+constexpr double ending_seconds = 5;   // that a process that was killed keeps a session from beginning, at most
+
 // Unique on the node for as long as the pool lives; `glean doctor` looks for the prefix.
 std::string new_pool_name() {
   return "/glean." + std::to_string(getuid()) + "." + std::to_string(getpid()) + "." + std::to_string(base::now_ns());
@@ -38,7 +40,10 @@ std::string new_pool_name() {
 void look_for_remains() {
   std::vector<std::string> left;
   for (const std::string& pool : service::pool_names()) {
-    if (service::remove_if_finished(pool)) continue;
+    const bool is_free = service::wait_while_it_ends(pool, ending_seconds, [&](int process) {
+      base::log(base::LogLevel::info, "process {} was killed and is not gone yet: waiting for its pool {}", process, pool.substr(1));
+    });
+    if (is_free && service::remove_if_finished(pool)) continue;
     const auto remains = service::look_at(pool);
     if (remains.in_use_by != 0 || !remains.problem.empty()) continue;   // or another session is just making it
     left.push_back(pool.substr(1));
