@@ -5,6 +5,7 @@ import concurrent.futures
 import os
 import pathlib
 import shlex
+import signal
 import subprocess
 import sys
 import unittest
@@ -40,7 +41,7 @@ class Elsewhere(StageTest):
 
     def start(self, stagers=1, **variables):
         words = ["--job-memory", "64MiB", "--directory", self.data]
-        return [Service(self, *words, OMPI_COMM_WORLD_SIZE=str(stagers), **variables) for _ in range(stagers)]
+        return [Service(self, *words, **{"OMPI_COMM_WORLD_SIZE": str(stagers)} | variables) for _ in range(stagers)]
 
     def run_elsewhere(self, *command, **variables):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
@@ -161,6 +162,67 @@ class Elsewhere(StageTest):
         _, said = self.both(os.environ["WRITES"])
         self.assertRegex(said, r"way_out/new' is not opened: the stager touches files below .* only")
         self.assertIn("close it before it is read", said)
+
+    # --- stagers that are killed while they make such files
+
+    def plain(self, *words):
+        """What the program makes without GLEAN: its files."""
+        plain, marks = self.directory / "plain", self.directory / "plain.marks"
+        plain.mkdir()
+        marks.mkdir()
+        (marks / "go").touch()
+        subprocess.run([*MPIRUN, "2", os.environ["PACED_RAW"], plain, marks, *words], check=True, timeout=120,
+                       env={name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")})
+        return {path.name: path.read_bytes() for path in plain.iterdir()}
+
+    def killed(self, stagers, killed, at, stopped_at=None, **variables):
+        """A job of two nodes whose stagers take in nothing from `stopped_at` on, and are `killed` at `at`. Returns these and it."""
+        self.marks = self.directory / "marks"
+        self.marks.mkdir()
+        services = self.start(stagers)
+        job = self.pool.submit(self.run_elsewhere, *MPIRUN, 2, "-x", f"LD_PRELOAD={os.environ['PRELOAD']}", os.environ["PACED_RAW"],
+                               self.data, self.marks, "elsewhere", GLEAN_TOPOLOGY_RANKS_PER_NODE="1", **variables)
+        for step in range(at + 1):
+            wait_for(lambda step=step: (self.marks / f"at.{step}").exists() or job.done(), f"step {step}")
+            for service in services if step == stopped_at else ():
+                service.process.send_signal(signal.SIGSTOP)
+            if step != at:
+                (self.marks / f"go.{step}").touch()
+        for each in killed:
+            services[each].kill()
+        return services, job
+
+    def assert_made(self, files):
+        self.assertEqual(sorted(path.name for path in self.data.iterdir()), sorted(files))
+        for name, content in files.items():
+            self.assertTrue((self.data / name).read_bytes() == content, f"{name} differs")
+
+    @unittest.skipUnless("PRELOAD" in os.environ, "there is no library to preload")
+    def test_stagers_that_are_killed_and_started_again_go_on_with_what_unmodified_programs_write(self):
+        for stagers, killed, at in ((1, [0], 1), (2, [0], 3), (2, [1], 4), (2, [0, 1], 6)):
+            with self.subTest(stagers=stagers, killed=killed, at=at), concurrent.futures.ThreadPoolExecutor() as self.pool:
+                self.setUp()
+                files = self.plain("elsewhere")
+                services, job = self.killed(stagers, killed, at)
+                for each in killed:
+                    (services[each],) = self.start(1, OMPI_COMM_WORLD_SIZE=str(stagers))
+                (self.marks / "go").touch()
+                self.assertEqual(job.result().returncode, 0, job.result().stderr)
+                said = [service.end() for service in services]
+                self.assertEqual([status for _, status in said], [0] * stagers, said)
+                self.assert_made(files)
+                self.doCleanups()
+
+    @unittest.skipUnless("PRELOAD" in os.environ, "there is no library to preload")
+    def test_recovery_completes_what_unmodified_programs_have_closed_there(self):
+        with concurrent.futures.ThreadPoolExecutor() as self.pool:
+            files = self.plain("elsewhere")
+            _, job = self.killed(2, [0, 1], 6, stopped_at=4, GLEAN_STAGING_RESTART="0s")
+            (self.marks / "go").touch()
+            self.assertIn("glean recover", job.result().stderr)
+            run = self.glean("recover")
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+            self.assert_made(files)
 
     @unittest.skipUnless("LIBRARIES" in os.environ, "there is no library to preload, or no parallel HDF5")
     def test_files_of_pnetcdf_and_hdf5_are_made_and_replaced_there(self):
