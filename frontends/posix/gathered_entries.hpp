@@ -8,7 +8,7 @@
 
 namespace glean::posix {
 
-// The C library's, without the files that nobody sees.
+// The C library's, without files that live on without their names.
 struct StreamCalls {
   dirent* (*read)(DIR*);
   long (*tell)(DIR*);
