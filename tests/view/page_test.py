@@ -94,6 +94,17 @@ class Page(Served):
         self.shot("surface")
         self.assertEqual(self.browser.complaints(), [])
 
+    def test_the_pool_is_drawn_to_a_scale_that_its_use_fills(self):
+        self.open()
+        self.assertEqual(self.browser.run("[[3, 64], [0, 64], [33, 64], [64, 64]].map(each => scaleEnd(...each))"), [4, 64, 64, 64])
+        samples = "[0, 50, 100].map(at => ({at_s: at, used_bytes: at === 0 ? 900e6 : 3 << 20, budget_bytes: 1 << 30, waiting_text: 'x'}))"
+        text = self.browser.run(f"drawPool($('io'), {samples})")
+        self.assertEqual(text, "pool 3.00 MiB of 1.00 GiB, in the last minute at most 3.00 MiB; x")
+        # Of a scale to 4 MiB it fills three quarters, where the sample before the last minute is not seen.
+        at = "$('io').getContext('2d').getImageData(Math.round($('io').width * .9), Math.round($('io').height * {}), 1, 1).data[3]"
+        self.assertEqual([self.browser.run(at.format(height)) > 0 for height in (.15, .5, .8)], [False, True, True])
+        self.shot("pool")
+
     def test_says_that_the_server_is_gone(self):
         self.open()
         self.process.terminate()

@@ -47,16 +47,24 @@ function readableBytes(bytes) {
   return `${unit && bytes < 100 ? bytes.toPrecision(3) : Math.round(bytes)} ${units[unit]}`;
 }
 
+// The end of a scale on which `highest` is in the upper half, `most` halved as often as that takes; `most` where nothing is to be shown.
+function scaleEnd(highest, most) {
+  let end = most;
+  while (highest > 0 && highest <= end / 2) end /= 2;
+  return end;
+}
+
 // Of a run that goes on: how full the pool is. Returns a text.
 function drawPool(canvas, samples) {
   const {context, width, height} = drawingOn(canvas), now = samples[samples.length - 1];
   const place = {left: 70, top: 8, width: width - 78, height: height - 14};
-  const most = now.budget_bytes || 1, span = 60;
+  const span = 60, seen = samples.filter(each => now.at_s - each.at_s <= span);
+  const highest = Math.max(...seen.map(each => each.used_bytes)), most = scaleEnd(highest, now.budget_bytes || 1);
   context.beginPath();
   context.moveTo(place.left + place.width, place.top + place.height);
   for (const each of [...samples].reverse()) {
     const x = place.left + place.width * (1 - (now.at_s - each.at_s) / span);
-    context.lineTo(Math.max(place.left, x), place.top + place.height * (1 - each.used_bytes / most));
+    context.lineTo(Math.max(place.left, x), place.top + place.height * (1 - Math.min(1, each.used_bytes / most)));
     if (x < place.left) break;
   }
   context.lineTo(Math.max(place.left, place.left + place.width * (1 - (now.at_s - samples[0].at_s) / span)), place.top + place.height);
@@ -70,7 +78,8 @@ function drawPool(canvas, samples) {
   context.textAlign = 'right';
   context.fillText(readableBytes(most), place.left - 6, place.top + 10);
   context.fillText('0', place.left - 6, place.top + place.height);
-  return `pool ${readableBytes(now.used_bytes)} of ${readableBytes(most)}, last minute; ${now.waiting_text}`;
+  return `pool ${readableBytes(now.used_bytes)} of ${readableBytes(now.budget_bytes)}, in the last minute at most ` +
+    `${readableBytes(highest)}; ${now.waiting_text}`;
 }
 
 // Of a run that has ended: when the drain worked, and how long each step blocked. Returns a text.
