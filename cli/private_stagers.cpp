@@ -8,11 +8,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string_view>
 #include <thread>
 
 #include "base/error.hpp"
@@ -39,7 +43,8 @@ std::vector<std::string> environment_of_stagers(int stagers) {
   return environment;
 }
 
-int start(std::vector<std::string> words, std::vector<std::string> environment) {
+// `output`: their standard output; negative: nothing reads it.
+int start(std::vector<std::string> words, std::vector<std::string> environment, int output) {
   const auto pointers = [](std::vector<std::string>& texts) {
     std::vector<char*> list;
     for (std::string& text : texts) list.push_back(text.data());
@@ -49,7 +54,8 @@ int start(std::vector<std::string> words, std::vector<std::string> environment) 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);   // what goes wrong is said on standard error
+  if (output >= 0) posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  else posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);   // what goes wrong is said on standard error
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);   // an interrupt from the terminal is for the command
@@ -63,9 +69,9 @@ int start(std::vector<std::string> words, std::vector<std::string> environment) 
 }
 
 // 0: it cannot be, and the command goes on without it.
-int start_or_not(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
+int start_or_not(const std::vector<std::string>& words, const std::vector<std::string>& environment, int output) {
   try {
-    return start(words, environment);
+    return start(words, environment, output);
   } catch (const base::Error& error) {
     base::log(base::LogLevel::error, "{}", error.what());
     return 0;
@@ -82,7 +88,7 @@ std::size_t count_in(const std::string& address_file) {
 
 }  // namespace
 
-PrivateStagers::PrivateStagers(int stagers, const std::string& directory) {
+PrivateStagers::PrivateStagers(int stagers, const std::string& directory, const std::string& view) {
   const std::string address_file = directory + "/stage.json", key_file = directory + "/stage.key";
   wire::make_key_file(key_file);
   unsetenv(wire::key_variable);   // it would win
@@ -91,8 +97,15 @@ PrivateStagers::PrivateStagers(int stagers, const std::string& directory) {
   setenv("GLEAN_STAGING_KEY", key_file.c_str(), 1);
   words_ = {"glean", "stage", "--directory", "/", "--programs", "--address-file", address_file, "--key", key_file,
             "--job-memory", "256MiB", "--grace", grace_seconds};
+  if (!view.empty()) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw base::system_error(errno, "cannot start stagers");
+    output_ = ends[0], their_output_ = ends[1];
+    fcntl(their_output_, F_SETFL, 0);
+    words_.insert(words_.end(), {"--view", view});
+  }
   environment_ = environment_of_stagers(stagers);
-  while (static_cast<int>(processes_.size()) < stagers) processes_.push_back(start(words_, environment_));
+  while (static_cast<int>(processes_.size()) < stagers) processes_.push_back(start(words_, environment_, their_output_));
   const auto deadline = std::chrono::steady_clock::now() + start_time;
   while (count_in(address_file) < processes_.size()) {
     const bool is_late = std::chrono::steady_clock::now() > deadline;
@@ -104,11 +117,29 @@ PrivateStagers::PrivateStagers(int stagers, const std::string& directory) {
   watcher_ = std::thread([this] { watch(); });
 }
 
+// "JOB has a view: its URL is in FILE", which lives as long as the job.
+void PrivateStagers::tell_views() {
+  std::array<char, 4096> part{};
+  for (ssize_t size = 0; output_ >= 0 && (size = read(output_, part.data(), part.size())) > 0;) {
+    said_.append(part.data(), static_cast<std::size_t>(size));
+  }
+  for (std::size_t end = 0; (end = said_.find('\n')) != said_.npos; said_.erase(0, end + 1)) {
+    const std::string_view line = std::string_view(said_).substr(0, end);
+    constexpr std::string_view before_file = " has a view: its URL is in ";
+    const std::size_t at = line.find(before_file);
+    if (at == line.npos) continue;
+    std::string url;
+    std::ifstream file(std::string(line.substr(at + before_file.size())));
+    if (std::getline(file, url)) std::cerr << fmt::format("glean: the view of {} at its stager: {}", line.substr(0, at), url) << std::endl;
+  }
+}
+
 // A stager that ends before it is told to was killed, or is broken.
 void PrivateStagers::watch() {
   int restarts = 0;
   std::unique_lock lock(mutex_);
   while (!ends_now_.wait_for(lock, look_again, [this] { return ends_; })) {
+    tell_views();
     for (int& process : processes_) {
       int status = 0;
       if (process == 0 || waitpid(process, &status, WNOHANG) != process) continue;
@@ -116,7 +147,7 @@ void PrivateStagers::watch() {
                                                   : fmt::format("has ended with exit code {}", WEXITSTATUS(status));
       const bool starts_again = ++restarts <= restarts_max;
       base::log(base::LogLevel::warning, "stager {} {}{}", process, how, starts_again ? ": it is started again" : "");
-      process = starts_again ? start_or_not(words_, environment_) : 0;
+      process = starts_again ? start_or_not(words_, environment_, their_output_) : 0;
     }
   }
 }
@@ -136,6 +167,9 @@ PrivateStagers::~PrivateStagers() {
   stop_to_watch();
   for (const int process : processes_) kill(process, SIGKILL);
   for (const int process : processes_) waitpid(process, nullptr, 0);
+  for (const int end : {output_, their_output_}) {
+    if (end >= 0) close(end);
+  }
 }
 
 bool PrivateStagers::finish() {

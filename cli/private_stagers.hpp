@@ -14,8 +14,9 @@ namespace glean::cli {
 class PrivateStagers {
  public:
   // Starts so many, and sets the environment so that sessions find them. Their address file and key are in `directory`; they may write
-  // wherever this user may. One that is killed is started again, and goes on. Throws base::Error when they do not start. Blocks.
-  PrivateStagers(int stagers, const std::string& directory);
+  // wherever this user may. One that is killed is started again, and goes on. `view`: as `glean stage --view` has it; the URL of each view
+  // is said when it is there; empty: none. Throws base::Error when they do not start. Blocks.
+  PrivateStagers(int stagers, const std::string& directory, const std::string& view);
   // Ends those that are still there.
   ~PrivateStagers();
   PrivateStagers(const PrivateStagers&) = delete;
@@ -27,9 +28,12 @@ class PrivateStagers {
  private:
   void watch();
   void stop_to_watch();
+  void tell_views();
 
   std::vector<std::string> words_, environment_;   // of a stager
   std::vector<int> processes_;
+  int output_ = -1, their_output_ = -1;            // the ends of a pipe in which they say where their views are; none without views
+  std::string said_;                               // the beginning of a line of it
   std::mutex mutex_;
   std::condition_variable ends_now_;
   bool ends_ = false;

@@ -26,6 +26,7 @@
 #include "cli/private_stagers.hpp"
 #include "cli/rank_files.hpp"
 #include "cli/run_findings.hpp"
+#include "cli/stage_options.hpp"
 #include "cli/verbs.hpp"
 #include "drain/retired_files.hpp"
 
@@ -39,6 +40,7 @@ struct RunOptions {
   std::string mode;
   std::string config;
   int stagers = 0;   // of its own
+  std::string view;  // of what they have, as the setting `view` has it
   bool check = false;
   std::vector<std::string> command;
 };
@@ -243,7 +245,7 @@ int run_with_stagers(RunOptions options) {
   }
   options.mode.clear();   // the stagers set it
   const RunDirectory directory(may_reach_other_hosts(options.command));
-  PrivateStagers stagers(options.stagers, directory.path());
+  PrivateStagers stagers(options.stagers, directory.path(), options.view);
   const int status = run(options);
   return !stagers.finish() && status == 0 ? exited(found_a_failure) : status;
 }
@@ -266,8 +268,11 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, int& exit_c
   CLI::App* verb = app.add_subcommand("run", "Run a command so that the MPI-IO of its programs is captured");
   verb->add_option("--mode", options->mode, "As the setting mode: threaded, dedicated, passthrough, …");
   verb->add_option("--config", options->config, "The configuration file");
-  verb->add_option("--stagers", options->stagers, "Start so many stagers on this host, which write for the programs")
-      ->check(CLI::Range(1, 1024));
+  auto* stagers = verb->add_option("--stagers", options->stagers, "Start so many stagers on this host, which write for the programs")
+                      ->check(CLI::Range(1, 1024));
+  verb->add_option("--view", options->view, "Live view of what the stagers have, at HOST:PORT or, auto, any free port of this machine")
+      ->check(check_view)
+      ->needs(stagers);
   verb->add_flag("--check", options->check, "Do not run it: only say what would not be captured, and why");
   verb->prefix_command();
   verb->footer("The command follows: glean run [OPTIONS] [--] COMMAND [ARGUMENT...]\n"

@@ -221,16 +221,16 @@ int stage(const StageOptions& options) {
 
 std::string check_bytes(const std::string& text) { return base::parse_bytes(text) ? "" : "'" + text + "' is no number of bytes like 4GiB"; }
 
-std::string check_view(const std::string& text) {
-  return text == "auto" || text.find(':') != std::string::npos ? "" : "'" + text + "' is neither auto nor HOST:PORT";
-}
-
 std::string check_spill(const std::string& text) {
   const auto bytes = base::parse_bytes(text);
   return bytes && *bytes >= base::MiB ? "" : "'" + text + "' is no number of bytes from 1MiB, like 200GiB";
 }
 
 }  // namespace
+
+std::string check_view(const std::string& text) {
+  return text == "auto" || text.find(':') != std::string::npos ? "" : "'" + text + "' is neither auto nor HOST:PORT";
+}
 
 std::string key_file_of(const StageOptions& options) {
   if (!options.key_file.empty()) return options.key_file;

@@ -24,6 +24,8 @@ struct StageOptions {
 };
 
 [[nodiscard]] std::string key_file_of(const StageOptions& options);
+// Why --view cannot be this; empty: it can.
+[[nodiscard]] std::string check_view(const std::string& text);
 
 // glean stage status. Exit codes.
 [[nodiscard]] int stage_status(const StageOptions& options);

@@ -136,6 +136,27 @@ class StagedView(StageTest):
         self.assertEqual(status, 0, said)
         self.assertEqual(self.urls(), {})
 
+    def test_stagers_of_one_command_have_a_view_whose_url_is_said_once(self):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")} | {
+            "HOME": str(self.directory), "GLEAN_POOL_BUDGET": "16MiB"}
+        command = [os.environ["COMMAND"], "run", "--stagers", "1", "--view", "auto", "--", *MPIRUN, "2", WRITER, "run.nc", "50", "150"]
+        job = subprocess.Popen(command, cwd=self.directory, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.kill)
+        # What it puts is a job, and what it would write through MPI-IO by itself is another one.
+        self.until(lambda: len(self.urls()) == 2, "there are not two views")
+        urls = list(self.urls().values())
+        viewers = [Viewer(url) for url in urls]
+        has_it = lambda viewer: any(each["name"] == "run.nc" for each in viewer.ask("list")[0]["series"])   # noqa: E731
+        self.until(lambda: any(map(has_it, viewers)), "no view has the output")
+        self.watch(next(filter(has_it, viewers)), "run.nc", 49)
+        said = job.communicate(timeout=60)[1]   # the end of its input lets it end
+        self.assertEqual(job.returncode, 0, said)
+        for url in urls:
+            self.assertEqual(said.count(f" at its stager: {url}\n"), 1, said)
+        self.assertEqual(said.count(" at its stager: "), 2, said)
+        self.assertEqual(self.urls(), {})
+
     def test_an_address_that_is_none_is_refused(self):
         run = self.run_stage("--view", "anywhere")
         self.assertNotEqual(run.returncode, 0)
