@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -33,6 +34,17 @@ std::vector<std::string> key_names(Scope least) {
     if (least == Scope::session || key.scope == Scope::output) names.emplace_back(key.name);
   }
   return names;
+}
+
+// An unknown key that is called as an operator is one that was to change the file itself.
+std::string what_instead(const std::string& key, const std::vector<std::string>& known) {
+  constexpr std::array<std::string_view, 10> operators{"region", "slice",      "subsample", "threshold", "points",
+                                                       "digits", "expression", "bits",      "tolerance", "deflate"};
+  if (std::find(operators.begin(), operators.end(), key) == operators.end()) {
+    return fmt::format("did you mean '{}'?", nearest(key, known));
+  }
+  return fmt::format("it is an operator, whose result is a file of its own: [[analysis]], output = \"PATTERN\", run = [\"{} …\"]; "
+                     "of the file itself only precision = \"float32\" makes less", key);
 }
 
 // Collects values and problems from all sources; later sources win.
@@ -98,8 +110,7 @@ void Reader::refuse_value(const Key& key, std::string_view text, const std::stri
 void Reader::set(const std::string& name, std::string_view text, const std::string& origin) {
   const Key* key = find_key(name);
   if (!key) {
-    const std::string meant = nearest(name, key_names(Scope::session));
-    problem(origin, fmt::format("unknown key '{}'; did you mean '{}'?", name, meant));
+    problem(origin, fmt::format("unknown key '{}'; {}", name, what_instead(name, key_names(Scope::session))));
     return;
   }
   if (name == "into" && !text.empty()) return problem(origin, "into stands in a [[rule]], with the pattern of the files that it gathers");
@@ -186,8 +197,7 @@ void Reader::add_rule(const std::vector<Entry>& values, const std::string& origi
       if (known) {
         problem(from, fmt::format("{} is the same for all files; a rule has {}", name, fmt::join(allowed, ", ")));
       } else {
-        const std::string meant = nearest(name, allowed);
-        problem(from, fmt::format("unknown key '{}' of a rule; did you mean '{}'?", name, meant));
+        problem(from, fmt::format("unknown key '{}' of a rule; {}", name, what_instead(name, allowed)));
       }
       continue;
     }

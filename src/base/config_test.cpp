@@ -277,6 +277,14 @@ TEST_F(Config, ARuleWithoutPatternOrWithAStrangeKeyIsRefused) {
   EXPECT_NE(text.find("drain.threads is the same for all files"), std::string::npos) << text;
 }
 
+TEST_F(Config, AnOperatorIsNoSettingOfAFileAndSaysWhereItStands) {
+  write_file("[[rule]]\npattern = '*'\nregion = 'x=0:64'\n");
+
+  EXPECT_NE(refusal().find(":3: unknown key 'region' of a rule; it is an operator, whose result is a file of its own: [[analysis]]"),
+            std::string::npos);
+  EXPECT_NE(refusal({{"subsample", "2"}}).find("program: unknown key 'subsample'; it is an operator"), std::string::npos);
+}
+
 TEST_F(Config, RulesOfTheProgramComeBehindThoseOfTheFile) {
   write_file("[[rule]]\npattern = '*.nc'\nrange = 'fill'\nmode = 'passthrough'\n");
 
