@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A job that goes on when it is told: `paced DIRECTORY` writes there
+// A job that goes on when it is told: `paced DIRECTORY [MARKS]` writes there
 //
 //   series.nc   6 steps: of a variable with records, and of one without, which is put in parts, step by step
 //   filled.nc   the same with holes, which are filled
 //   chk_0.nc, chk_2.nc, chk_4.nc   checkpoints, each of one step
 //
-// Before step S, or the end of all (6) and that of the session (7), it makes DIRECTORY/at.S and waits for DIRECTORY/go.S, or DIRECTORY/go.
+// Before step S, the end of all (6) or that of the session (7), it makes at.S in MARKS, or in DIRECTORY, and waits for go.S there or go.
 #include <mpi.h>
 
 #include <chrono>
@@ -73,15 +73,15 @@ void checkpoint(glean::Session& session, const std::string& path, const Part& pa
   out.close();
 }
 
-void run(const std::string& directory) {
+void run(const std::string& directory, const std::string& marks) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const Part part{static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(ranks)};
   const auto wait_at = [&](std::uint64_t step) {
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) std::ofstream(directory + "/at." + std::to_string(step)) << getpid() << '\n';
-    while (rank == 0 && !fs::exists(directory + "/go") && !fs::exists(directory + "/go." + std::to_string(step))) {
+    if (rank == 0) std::ofstream(marks + "/at." + std::to_string(step)) << getpid() << '\n';
+    while (rank == 0 && !fs::exists(marks + "/go") && !fs::exists(marks + "/go." + std::to_string(step))) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int status = 0;
   try {
-    run(argv[1]);
+    run(argv[1], argv[argc > 2 ? 2 : 1]);
   } catch (const glean::Error& error) {
     std::fprintf(stderr, "told: %s\n", error.what());
     status = 1;

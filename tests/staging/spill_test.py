@@ -2,61 +2,32 @@
 """A stager whose storage is slow (held_storage.c) under a job (paced.cpp): with --spill it takes more than its memory holds."""
 
 import os
-import pathlib
 import re
-import shlex
-import subprocess
-import sys
-import tempfile
 import time
 import unittest
 
-from service import Service, StageTest
+from paced_job import PacedTest, wait_for
 
-sys.path.append(os.environ["TESTS_OF_COMMAND"])
-from left import wait_for   # noqa: E402
-
-PACED, HELD_STORAGE, MPIRUN = os.environ["PACED"], os.environ["HELD_STORAGE"], shlex.split(os.environ["MPIRUN"])
-SHARED_MEMORY = pathlib.Path("/dev/shm")
-FILES = ["chk_0.nc", "chk_2.nc", "chk_4.nc", "filled.nc", "series.nc"]
+HELD_STORAGE = os.environ["HELD_STORAGE"]
 
 
-class Spill(StageTest):
-    MEMORY = "64MiB"
-
-    @classmethod
-    def setUpClass(cls):
-        kept = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(kept.cleanup)
-        cls.whole = pathlib.Path(kept.name)
-        (cls.whole / "go").touch()
-        subprocess.run([*MPIRUN, "2", PACED, cls.whole], check=True, cwd=cls.whole, timeout=100,
-                       env=os.environ | {"GLEAN_MODE": "passthrough"})
+class Spill(PacedTest):
+    PROGRAM = [os.environ["PACED"]]
+    JOB_MEMORY = "4MiB"
 
     def setUp(self):
         super().setUp()
-        self.data, self.spill, self.held = (self.directory / name for name in ("data", "spill", "held"))
-        self.data.mkdir()
+        self.spill, self.held = (self.directory / name for name in ("spill", "held"))
         self.spill.mkdir()
         self.held.touch()
-        self.stagers = []
 
-    def start(self, budget="64MiB"):
-        words = ["--job-memory", "4MiB", "--directory", self.data]
-        words += ["--spill", self.spill, "--spill-budget", budget] if budget else []
-        self.stagers = [Service(self, *words, LD_PRELOAD=HELD_STORAGE, HELD=str(self.held), HELD_BELOW=str(self.data))]
-        return self.stagers
+    def start_slow(self, budget="64MiB"):
+        words = ["--spill", self.spill, "--spill-budget", budget] if budget else []
+        return self.start(1, *words, LD_PRELOAD=HELD_STORAGE, HELD=str(self.held), HELD_BELOW=str(self.data))
 
     def job(self, **settings):
-        (self.data / "go").touch()
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
-        environment |= {"HOME": str(self.directory), "GLEAN_MODE": "staged", "GLEAN_STAGING_ADDRESS": str(self.file),
-                        "GLEAN_POOL_BUDGET": "16MiB", "GLEAN_TOPOLOGY_RANKS_PER_NODE": "1"} | settings
-        self.log = open(self.directory / "job.log", "w+", encoding="utf-8")
-        self.addCleanup(self.log.close)
-        job = subprocess.Popen([*MPIRUN, "2", PACED, self.data], cwd=self.directory, env=environment, stdout=self.log, stderr=self.log)
-        self.addCleanup(lambda: job.poll() is None and (job.terminate(), job.wait(60)))
-        return job
+        self.go()
+        return super().job(**settings)
 
     def come_to_spill(self, job):
         wait_for(lambda: self.spilled() > 1 << 18 or job.poll() is not None, "something spilled")
@@ -66,10 +37,8 @@ class Spill(StageTest):
         return sum(path.stat().st_blocks * 512 for path in self.spill.iterdir())
 
     def assert_whole(self):
-        self.assertEqual(sorted(path.name for path in self.data.iterdir() if path.name[:3] not in ("at.", "go")), FILES)
-        for name in FILES:
-            self.assertEqual((self.data / name).read_bytes(), (self.whole / name).read_bytes(), name)
-        self.assertEqual([str(path) for path in (*SHARED_MEMORY.glob("glean.*"), *self.spill.iterdir())], [])
+        super().assert_whole()
+        self.assertEqual(list(self.spill.iterdir()), [])
 
     def assert_end_well(self):
         for stager in self.stagers:
@@ -79,7 +48,7 @@ class Spill(StageTest):
         self.assert_whole()
 
     def test_what_the_memory_does_not_hold_goes_on_in_a_file(self):
-        (stager,) = self.start()
+        (stager,) = self.start_slow()
         self.assertIn(f"spills to {self.spill}, 64 MiB for a job", stager.said)
         job = self.job()
         self.come_to_spill(job)
@@ -90,21 +59,21 @@ class Spill(StageTest):
         self.assert_end_well()
 
     def test_a_stager_that_is_killed_and_started_again_finds_what_it_has_spilled(self):
-        (stager,) = self.start()
+        (stager,) = self.start_slow()
         job = self.job()
         self.come_to_spill(job)
         stager.kill()
         self.assertGreater(self.spilled(), 0)
-        self.start()
+        self.start_slow()
         self.held.unlink()
         self.assertEqual(job.wait(60), 0)
         self.assert_end_well()
 
     def test_recovery_completes_what_a_stager_has_spilled(self):
-        (stager,) = self.start()
+        (stager,) = self.start_slow()
         job = self.job(GLEAN_STAGING_RESTART="0s")
         self.come_to_spill(job)
-        wait_for((self.data / "at.7").exists, "the end of the session")
+        wait_for((self.marks / "at.7").exists, "the end of the session")
         stager.kill()
         self.assertGreater(self.spilled(), 0)
         self.assertNotEqual(job.wait(60), 0)
@@ -117,9 +86,9 @@ class Spill(StageTest):
         for budget in ("1MiB", None):
             with self.subTest(budget=budget):
                 self.setUp()
-                (stager,) = self.start(budget=budget)
+                (stager,) = self.start_slow(budget)
                 job = self.job()
-                wait_for((self.data / "at.6").exists, "the end of all steps")
+                wait_for((self.marks / "at.6").exists, "the end of all steps")
                 most, end = 0, time.monotonic() + 2
                 while time.monotonic() < end or (budget and most == 0 and job.poll() is None):
                     most = max(most, self.spilled())
