@@ -61,7 +61,12 @@ Bytes CapturedFile::write_as_it_was(MPI_Offset at, const void* buf, MPI_Count co
   MPI_Count bytes = 0;
   target_->written = true;
   output().begin_change();
-  succeeded(GLEAN_MPIIO_ORIGINAL(write_at)(original(), at, buf, static_cast<OriginalCount>(count), datatype, &status));
+  const MPI_File file = original();
+  {
+    const std::lock_guard lock(session_.one_at_a_time());
+    if (const auto failed = session::caught([&] { output().keep_nothing(); })) fail(said(*failed));
+  }
+  succeeded(GLEAN_MPIIO_ORIGINAL(write_at)(file, at, buf, static_cast<OriginalCount>(count), datatype, &status));
   PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
   return static_cast<Bytes>(bytes);
 }

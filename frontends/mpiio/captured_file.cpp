@@ -156,6 +156,7 @@ void CapturedFile::flush() {
   const std::uint32_t collective_count = output().wait_for_ranks();
   const std::lock_guard lock(session_.one_at_a_time());
   output().flush(collective_count, output().has_others() ? session::ByteOutput::Then::read : session::ByteOutput::Then::other);
+  output().keep_nothing();
 }
 
 std::uint32_t CapturedFile::wait_for_ranks() {

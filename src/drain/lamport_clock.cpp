@@ -29,6 +29,11 @@ void LamportClock::took(const pool::WriteStamp& write) {
   if (ticks_.empty() || std::prev(ticks_.end())->second != write.order) ticks_.emplace_hint(ticks_.end(), write.number, write.order);
 }
 
+void LamportClock::begin_again(const pool::WriteStamp& first) {
+  ticks_.clear();
+  output_.slot.writes.written_tick.store(std::min(first.order, output_.slot.writes.written_tick.load()), std::memory_order_release);
+}
+
 // The tick that this node is in: all its writes in earlier ones are in the file, and no other will come. Those of a stager are the writes
 // of nodes that say which ones it has.
 void LamportClock::tell_written(std::uint64_t written, std::uint64_t taken) {

@@ -23,6 +23,8 @@ class LamportClock {
   void found_waiting(const pool::WriteStamp& write);
   [[nodiscard]] bool keeps_waiting(std::uint64_t number) const { return waiting_ && waiting_->number == number; }
   void took(const pool::WriteStamp& write);
+  // What this node has said of its writes is not true any more: it sends them again, from the first on that took() tells of next.
+  void begin_again(const pool::WriteStamp& first);
   // Writes with lower numbers than `written` are in the file, and those below `taken` were taken.
   void tell_written(std::uint64_t written, std::uint64_t taken);
   // Of a stager: a rank wants it on the storage up to a tick that is written.

@@ -64,9 +64,9 @@ struct DrainedOutput {
   [[nodiscard]] bool publishes() const { return description.share.publisher == static_cast<std::int64_t>(pool.header().node); }
   // Stagers write it, and this node only sends them what it has.
   [[nodiscard]] bool is_sent() const { return static_cast<std::int64_t>(pool.header().node) < description.share.first; }
-  // And what it has sent it keeps until that is on the storage.
+  // And what it has sent it keeps until that is on the storage. What recovery has sent of a raw output, too: only all of it has an order.
   [[nodiscard]] bool is_kept_until_durable() const {
-    return is_sent() && !description.is_bytes && ranks == Ranks::working && pool.header().keeps_until_durable != 0;
+    return is_sent() && (description.is_bytes || ranks == Ranks::working) && pool.header().keeps_until_durable != 0;
   }
   // And the file need not be seen here. One that ranks make is published here, under the eyes of the program.
   [[nodiscard]] bool is_elsewhere() const { return (is_sent() && !description.is_made_by_ranks()) || is_done_here; }

@@ -70,7 +70,7 @@ void OutputDrain::take_over(const pool::DescriptionInPool& description) {
     file_.follow_new_name();
     if (output_.description.checksums) output_.checksums = Checksums(SumsState::recorded);
     if (output_.description.is_bytes) {
-      auto stream = std::make_unique<Stream>(output_, work_, life_, file_);
+      auto stream = std::make_unique<Stream>(output_, work_, life_, file_, kept_);
       stream_ = stream.get();
       order_ = std::move(stream);
     }
@@ -148,13 +148,11 @@ void OutputDrain::arrived(const ExchangeBlock& block) {
 }
 
 void OutputDrain::send_again(int node) {
-  const bool is_raw = output_.is_sent() && output_.description.is_bytes && output_.pool.header().keeps_until_durable != 0;
-  if (!life_.is_writing() || !(is_raw || output_.is_kept_until_durable())) return;
+  if (!life_.is_writing() || !output_.is_kept_until_durable()) return;
   const pool::SlotNodes& nodes = output_.slot.nodes;
-  if (is_raw || nodes.kept_from_step.load(std::memory_order_acquire) > nodes.job_steps_synchronized.load(std::memory_order_acquire)) {
-    const char* const why = is_raw ? "nodes keep only what programs write that use the library" : "the pool had no room to keep all of it";
-    return life_.fail(base::Error(base::Errc::io, "'" + output_.trace.path + "': a stager is lost with what it had of it, and " + why,
-                                  is_raw ? "" : "raise pool.budget"));
+  if (nodes.kept_from_step.load(std::memory_order_acquire) > nodes.job_steps_synchronized.load(std::memory_order_acquire)) {
+    return life_.fail(base::Error(base::Errc::io, "'" + output_.trace.path + "': a stager is lost with what it had of it, and the pool "
+                                  "had no room to keep all of it", "raise pool.budget"));
   }
   order_->send_again(node);
 }
@@ -277,6 +275,7 @@ void OutputDrain::published() {
   if (output_.is_kept_until_durable()) {   // what was to be sent again
     work_.drop();
     work_.retire_all();
+    if (stream_ != nullptr) stream_->drop();
   }
   log_.release(no_step);
   kept_.release_all();

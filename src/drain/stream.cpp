@@ -51,8 +51,8 @@ bool has_place(const pool::Record& record) {
 
 }  // namespace
 
-Stream::Stream(DrainedOutput& output, OutputWork& work, OutputLife& life, OutputFile& file)
-    : output_(output), work_(work), life_(life), file_(file) {
+Stream::Stream(DrainedOutput& output, OutputWork& work, OutputLife& life, OutputFile& file, KeptPuts& kept)
+    : output_(output), work_(work), life_(life), file_(file), kept_(kept) {
   if (output.nodes != nullptr) clock_.emplace(output);
   work.let_overlap();
 }
@@ -73,11 +73,12 @@ void Stream::take_over() {
 
 bool Stream::takes(const pool::Record& record) {
   const auto stamp = pool::WriteStamp::of(record.step);
+  if (!again_.empty() && stamp.number >= next_write_) return false;   // it is later
   return stamp.number < next_write_ || (stamp.number == next_write_ && (!clock_ || clock_->is_open(stamp)));
 }
 
 // They may stand in a journal behind what waits for a write of another output.
-bool Stream::lacks_writes() const { return waits_for_write_before(pool::writes_begun(output_.slot)); }
+bool Stream::lacks_writes() const { return !again_.empty() || waits_for_write_before(pool::writes_begun(output_.slot)); }
 
 void Stream::pass_over_to(std::uint64_t write) {
   pass(next_write_, write);
@@ -86,10 +87,17 @@ void Stream::pass_over_to(std::uint64_t write) {
 }
 
 void Stream::on_put(const TakenRecord& taken) {
-  // A drain before this one was killed while it retired it.
   const pool::Record& record = *taken.record;
   const auto stamp = pool::WriteStamp::of(record.step);
+  const bool is_kept = output_.is_kept_until_durable();
+  const bool is_durable = is_kept && stamp.order < output_.slot.writes.job_durable_tick.load(std::memory_order_acquire);
+  if (stamp.number < next_write_ && is_kept && !is_durable) return kept_.keep(stamp.order, {taken, stamp.number});   // it was sent
+  // A drain before this one was killed while it retired it.
   if (stamp.number < next_write_) return output_.retire(taken);
+  if (is_durable) {   // ranks may have cut the file since
+    pass(stamp.number, ++next_write_);
+    return output_.retire(taken);
+  }
   const bool in_file = record.place == pool::PayloadPlace::file;
   auto piece = in_file ? std::nullopt : piece_of(output_.pool, record);
   const bool is_sound = record.memory_type == static_cast<std::uint8_t>(mesh::Type::uint8) && record.state == pool::RecordState::live;
@@ -106,18 +114,83 @@ void Stream::on_put(const TakenRecord& taken) {
     done_.emplace(record.step, taken);
     return settle();
   }
-  auto pending = std::make_unique<PendingPiece>(PendingPiece{
-      {*std::move(piece), &byte_variable(), store::converter(mesh::Type::uint8, mesh::Type::uint8),
-       record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr, 1},
-      taken, output_.pool.job_rank(record, taken.journal->rank()), 0, record.elements});
+  auto pending = pending_of(taken, *std::move(piece));
+  pending->unwritten_bytes = record.elements;
   unwritten_.emplace(record.step, pending.get());
   if (stamp.order <= open_count_) gather(*pending);
   work_.keep(std::move(pending));
 }
 
+std::unique_ptr<PendingPiece> Stream::pending_of(const TakenRecord& taken, store::Piece piece) const {
+  const pool::Record& record = *taken.record;
+  const std::byte* const payload = record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr;
+  return std::make_unique<PendingPiece>(PendingPiece{
+      {std::move(piece), &byte_variable(), store::converter(mesh::Type::uint8, mesh::Type::uint8), payload, 1},
+      taken, output_.pool.job_rank(record, taken.journal->rank()), 0});
+}
+
 void Stream::gather(PendingPiece& pending) {
   work_.need(pending.record->elements);
   work_.gather(pending);
+}
+
+// --- to a stager that has lost what it had
+
+// All that is not durable, as if it had not been sent: what other nodes have written in the same ticks goes there again, too, and each tick
+// after all earlier ones. A byte more than it has to write keeps a piece until its turn comes.
+void Stream::send_again(int node) {
+  again_to_.insert(node);
+  for (const int each : again_to_) {
+    output_.nodes->begin_again(each, [&](const pool::Record* record) { return work_.find(record); });
+  }
+  std::vector<TakenRecord> sent;
+  for (const KeptPuts::Kept& kept : kept_.take_all()) sent.push_back(kept.taken);
+  for (const auto& [stamp, done] : std::exchange(done_, {})) {
+    if (done.record->place == pool::PayloadPlace::file) output_.retire(done);   // of no bytes
+    else sent.push_back(done);
+  }
+  for (const TakenRecord& taken : sent) {
+    auto pending = pending_of(taken, piece_of(output_.pool, *taken.record).value());   // it was sound
+    unwritten_.emplace(taken.record->step, pending.get());
+    work_.keep(std::move(pending));
+  }
+  for (const auto& [stamp, pending] : unwritten_) {
+    if (again_.emplace(stamp, pending).second) ++pending->unwritten_bytes;
+  }
+  count_again();
+}
+
+// How far this node and all nodes are: what they have said before is not true of that stager.
+void Stream::count_again() {
+  pool::SlotWrites& writes = output_.slot.writes;
+  output_.slot.nodes.steps_sent = 0;
+  writes.job_sent_tick = writes.job_written_tick = 0;
+  if (again_.empty()) return;
+  const auto first = pool::WriteStamp::of(again_.begin()->first), last = pool::WriteStamp::of(again_.rbegin()->first);
+  passed_.clear();
+  if (last.number + 1 < next_write_) passed_.emplace(last.number + 1, next_write_);
+  writes.written = writes_written_ = first.number;
+  clock_->begin_again(first);
+  for (const auto& [stamp, pending] : again_) clock_->took(pool::WriteStamp::of(stamp));
+}
+
+void Stream::send_next_again() {
+  if (again_.empty()) return;
+  bool any = false;
+  while (!again_.empty() && clock_->is_open(pool::WriteStamp::of(again_.begin()->first))) {
+    const auto next = again_.extract(again_.begin());
+    PendingPiece& pending = *next.mapped();
+    const bool is_durable = pool::WriteStamp::of(next.key()).order < output_.slot.writes.job_durable_tick.load(std::memory_order_acquire);
+    for (const int node : again_to_) {
+      if (!is_durable) work_.gather_again(pending, node);
+    }
+    any = true;
+    if (--pending.unwritten_bytes != 0) continue;
+    written(pending);   // nothing of it is there
+    work_.forget(pending);
+  }
+  if (again_.empty()) again_to_.clear();
+  if (any) pool::futex_signal(output_.pool.header().progress);   // for the exchange, which sends them
 }
 
 // --- collective counts of one node
@@ -150,6 +223,7 @@ void Stream::open_counts() {
 // There are no steps: windows are written as soon as they are full, and all others when a rank wants them in the file.
 void Stream::progress() {
   open_counts();
+  send_next_again();
   StepCounts& steps = output_.steps;
   const bool is_staged = steps.staged == steps.complete;
   // All writes of it, not only of those that were there when ranks closed it: some wait in journals for others.
@@ -171,9 +245,11 @@ void Stream::written(PendingPiece& pending) {
 void Stream::settle() {
   while (!done_.empty() && (unwritten_.empty() || done_.begin()->first < unwritten_.begin()->first)) {
     const auto done = done_.extract(done_.begin());
-    const std::uint64_t number = pool::WriteStamp::of(done.key()).number;
-    pass(number, number + 1);
-    output_.retire(done.mapped());
+    const auto stamp = pool::WriteStamp::of(done.key());
+    const bool is_kept = output_.is_kept_until_durable();
+    pass(is_kept ? writes_written_ : stamp.number, stamp.number + 1);   // what is kept is in the order of its numbers
+    if (is_kept && done.mapped().record->place != pool::PayloadPlace::file) kept_.keep(stamp.order, {done.mapped(), stamp.number});
+    else output_.retire(done.mapped());
   }
 }
 
@@ -204,6 +280,8 @@ void Stream::tell_nodes() { clock_->tell_written(writes_written_, next_write_); 
 void Stream::drop() {
   for (const auto& [stamp, done] : std::exchange(done_, {})) output_.retire(done);
   unwritten_.clear();
+  again_.clear();
+  again_to_.clear();
 }
 
 // --- closing

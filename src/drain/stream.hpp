@@ -10,15 +10,19 @@
 // number that it has given up has such a record of no bytes.
 //
 // A record is retired when its write and all of lower stamps are in the file: so a drain that takes over writes the rest again, in order,
-// over whatever is there.
+// over whatever is there. Where stagers write it and the node keeps what is not durable, a record stays until it is: from there on the node
+// sends all of its writes again, tick by tick with the other nodes, to a stager that has lost what it had.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "drain/kept_puts.hpp"
 #include "drain/lamport_clock.hpp"
 #include "drain/output_life.hpp"
 #include "drain/write_order.hpp"
@@ -27,7 +31,7 @@ namespace glean::drain {
 
 class Stream final : public WriteOrder {
  public:
-  Stream(DrainedOutput& output, OutputWork& work, OutputLife& life, OutputFile& file);
+  Stream(DrainedOutput& output, OutputWork& work, OutputLife& life, OutputFile& file, KeptPuts& kept);
 
   void take_over() override;
   void look(const pool::RanksOfOutput& ranks) override;
@@ -40,6 +44,7 @@ class Stream final : public WriteOrder {
   [[nodiscard]] bool may_publish() override;
   void drop() override;
   void tell_nodes() override;
+  void send_again(int node) override;
   [[nodiscard]] bool has_promise() const override;
   [[nodiscard]] bool is_left_unclosed() const override;
   [[nodiscard]] bool shares_file() const override { return true; }
@@ -50,7 +55,7 @@ class Stream final : public WriteOrder {
   // Those before this one that have not come never will: their ranks are gone.
   void pass_over_to(std::uint64_t write);
   // The next one has been recorded, but its clock has not been seen: it stands in a journal behind what waits for other nodes.
-  [[nodiscard]] bool may_wait_unseen() const { return lacks_writes() && !clock_->keeps_waiting(next_write_); }
+  [[nodiscard]] bool may_wait_unseen() const { return again_.empty() && lacks_writes() && !clock_->keeps_waiting(next_write_); }
   void found_waiting(const pool::WriteStamp& write) { clock_->found_waiting(write); }
 
   // -- on a stager: a rank wants what was written before some tick to be on the storage, and it may not be
@@ -66,7 +71,10 @@ class Stream final : public WriteOrder {
   [[nodiscard]] bool is_left_by_all() const { return pool::ranks_of_output(output_.pool, output_.key.slot).all_closed; }
 
  private:
+  [[nodiscard]] std::unique_ptr<PendingPiece> pending_of(const TakenRecord& taken, store::Piece piece) const;
   void gather(PendingPiece& pending);
+  void send_next_again();
+  void count_again();
   void look_at_counts();
   void open_counts();
   void settle();
@@ -77,6 +85,7 @@ class Stream final : public WriteOrder {
   OutputWork& work_;
   OutputLife& life_;
   OutputFile& file_;
+  KeptPuts& kept_;
   std::optional<LamportClock> clock_;   // where several nodes write it
   std::uint64_t next_write_ = 0;        // to be taken, a number
   std::uint64_t writes_written_ = 0;    // all of lower numbers
@@ -91,6 +100,8 @@ class Stream final : public WriteOrder {
   std::map<std::uint64_t, PendingPiece*> unwritten_;      // by stamp
   std::map<std::uint64_t, TakenRecord> done_;             // by stamp: later ones than some of these
   std::map<std::uint64_t, std::uint64_t> passed_;         // numbers [first, second), not adjacent: retired, or there are none
+  std::map<std::uint64_t, PendingPiece*> again_;          // of those unwritten, by stamp: to be sent again when their turn comes,
+  std::set<int> again_to_;                                // to these stagers
   bool consumers_know_ = false;                           // that it is complete
   bool closed_here_ = false;                              // by all ranks of the node
 };

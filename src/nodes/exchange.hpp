@@ -249,7 +249,8 @@ class Exchange {
   std::uint64_t begun_anew_ = 0;                   // of a stager that has
   std::set<int> not_heard_;                        // then: clients that have not said that they send again
   bool has_place_of_another_ = false;              // of a stager: its neighbours hear of it
-  std::map<int, std::uint64_t> sent_again_;        // of a client: by stager that has begun anew, when that was
+  std::map<int, std::uint64_t> sent_again_;        // of a client: by stager that has begun anew, when that was;
+  std::uint64_t sent_again_since_ = 0;             // the last one
   std::uint64_t tokens_ = 0;
   bool waits_for_space_ = false;
 };

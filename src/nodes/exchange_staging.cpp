@@ -16,6 +16,11 @@ namespace {
 constexpr Bytes description_bytes_max = 64 * base::MiB;
 constexpr Bytes bytes_in_head_max = 32 * base::KiB;   // a body has to be asked for, which takes as long again
 
+// All of it: it was closed, and all parts of it were heard to be.
+bool is_raw_and_durable(const pool::OutputSlot& slot) {
+  return slot.writes.job_durable_tick.load(std::memory_order_acquire) == pool::WriteStamp::last_order;
+}
+
 }  // namespace
 
 void Exchange::serve(Openings& openings, Spill* spill) {
@@ -39,10 +44,11 @@ void Exchange::ask_stagers(const SharedOutput& output) {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const pool::AtStagers now = slot.nodes.at_stagers.load(std::memory_order_acquire);
   const bool is_asked_for = now == pool::AtStagers::asked || now == pool::AtStagers::asked_for_new_file;
-  const bool is_again = keeps_ && now == pool::AtStagers::open && slot.is_bytes.load(std::memory_order_acquire) == 0;
+  const bool is_again = keeps_ && now == pool::AtStagers::open;
   if (!(is_asked_for || is_again) || slot.error.load(std::memory_order_acquire) != 0) return;
   const OpeningHead head{.refuses_existing = now == pool::AtStagers::asked_for_new_file ? 1U : 0U, .job_output = output.job_output,
                          .client = static_cast<std::uint32_t>(self_), .is_again = static_cast<std::uint16_t>(is_again ? 1 : 0),
+                         .is_done = static_cast<std::uint16_t>(is_raw_and_durable(slot) ? 1 : 0),
                          .inode = slot.working_inode.load(std::memory_order_acquire)};
   send_opening(*parent_, head, std::make_shared<const std::vector<std::byte>>(pool::read_description(pool_, output.key).bytes));
 }
@@ -215,7 +221,7 @@ void Exchange::on_opened(int peer, const OpenedHead& head) {
     if (const SharedOutput* output = find(head.job_output)) {
       pool::OutputSlot& slot = pool_.slot(output->key.slot);
       // By that it is known again if the stagers are lost.
-      if (slot.is_bytes.load(std::memory_order_acquire) == 0) slot.working_inode.store(head.inode, std::memory_order_release);
+      if (!pool::is_made_by_ranks(slot)) slot.working_inode.store(head.inode, std::memory_order_release);
       slot.nodes.at_stagers.store(pool::AtStagers::open, std::memory_order_release);
     }
     pool::futex_signal(pool_.header().progress);

@@ -107,7 +107,10 @@ void Exchange::on_place(int from, const PlaceHead& head) {
 // The answer comes after what is true now: what was sent is not, any more. It may be asked for again.
 void Exchange::send_again(const PlaceHead& head) {
   const auto node = static_cast<int>(head.node);
-  if (std::exchange(sent_again_[node], head.begun_anew) != head.begun_anew) engine_.send_again(node);
+  if (std::exchange(sent_again_[node], head.begun_anew) != head.begun_anew) {
+    sent_again_since_ = std::max(sent_again_since_, head.begun_anew);
+    engine_.send_again(node);
+  }
   for (SharedOutput& output : outputs_) {
     const auto failure = failure_of(pool_.slot(output.key.slot));
     if (failure > output.told_of_failure) tell_of_failure(output, failure, -1);

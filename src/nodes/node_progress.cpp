@@ -20,6 +20,7 @@ void add_ticks(const pool::Pool& pool, const pool::OutputSlot& slot, NodeProgres
   progress.sent_tick = pool.is_stager() ? pool::WriteStamp::last_order : progress.written_tick;
   progress.durable_tick = pool.is_staged() ? pool::WriteStamp::last_order : get(slot.writes.durable_tick);
   progress.wanted_durable_tick = get(slot.writes.wanted_durable_tick);
+  progress.known_durable_tick = get(slot.writes.job_durable_tick);
   progress.written_bytes = get(pool.header().written_bytes);
   progress.others_somewhere = progress.others_everywhere = pool::have_others(slot) ? 1 : 0;
 }

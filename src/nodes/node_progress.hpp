@@ -27,6 +27,7 @@ struct NodeProgress {
   std::uint64_t written_tick = 0, wanted_tick = 0, latest_tick = 0;
   // With stagers: what was written before it is all with them; is on the storage; and a rank wants it there.
   std::uint64_t sent_tick = 0, durable_tick = 0, wanted_durable_tick = 0;
+  std::uint64_t known_durable_tick = 0;   // the latest durable_tick of all stagers that any node has heard of
   std::uint64_t written_bytes = 0;        // of all outputs; no news by itself
   std::uint64_t begun_anew = 0;           // when a stager has last begun with nothing: what was said before is void; 0: none has
   std::uint32_t closed = 0;
@@ -65,6 +66,7 @@ struct NodeProgress {
     all(sent_tick, other.sent_tick);
     all(durable_tick, other.durable_tick);
     any(wanted_durable_tick, other.wanted_durable_tick);
+    any(known_durable_tick, other.known_durable_tick);
     any(latest_tick, other.latest_tick);
     all(closed, other.closed);
     all(part_durable, other.part_durable);

@@ -56,10 +56,10 @@ namespace {
 struct Head {
   std::uint64_t output = 0;
   nodes::NodeProgress progress;
-  std::uint64_t inode = 0, synchronized_writes = 0, kept_from_step = 0, steps_durable = 0;
+  std::uint64_t inode = 0, synchronized_writes = 0, kept_from_step = 0, steps_durable = 0, ticks_durable = 0;
   std::uint32_t error_bytes = 0, path_bytes = 0, working_path_bytes = 0, nodes = 0;
   bool has_publisher = false, is_in_place = false, is_raw = false, is_renamed = false, is_removed = false, is_at_stagers = false;
-  bool has_stager = false, is_to_be_opened = false;
+  bool has_stager = false, is_to_be_opened = false, is_made_by_ranks = false;
 };
 
 // A stager speaks for its clients: those that have left have no pool any more. Those of a raw output leave when it is published.
@@ -89,6 +89,8 @@ LeftOutput left_of(const pool::Pool& pool, std::uint32_t index) {
   left.synchronized_writes = slot.synchronized_writes;
   left.kept_from_step = slot.nodes.kept_from_step;
   left.steps_durable = slot.nodes.job_steps_synchronized;
+  left.ticks_durable = slot.writes.job_durable_tick;
+  left.is_made_by_ranks = pool::is_made_by_ranks(slot);
   left.is_in_place = is_in_place(description.names);
   left.is_raw = slot.is_bytes != 0;
   left.is_renamed = find_renamed(description.names, slot).has_value();
@@ -117,6 +119,8 @@ void LeftOutput::join(const LeftOutput& other) {
   synchronized_writes = std::max(synchronized_writes, other.synchronized_writes);
   kept_from_step = std::max(kept_from_step, other.kept_from_step);
   steps_durable = std::max(steps_durable, other.steps_durable);
+  ticks_durable = std::max(ticks_durable, other.ticks_durable);
+  is_made_by_ranks = is_made_by_ranks || other.is_made_by_ranks;
   has_publisher = has_publisher || other.has_publisher;
   is_in_place = is_in_place || other.is_in_place;
   is_raw = is_raw || other.is_raw;
@@ -165,6 +169,8 @@ std::string encode(const LeftOutputs& outputs) {
     head.synchronized_writes = left.synchronized_writes;
     head.kept_from_step = left.kept_from_step;
     head.steps_durable = left.steps_durable;
+    head.ticks_durable = left.ticks_durable;
+    head.is_made_by_ranks = left.is_made_by_ranks;
     head.error_bytes = static_cast<std::uint32_t>(left.error.size());
     head.path_bytes = static_cast<std::uint32_t>(left.new_path.size());
     head.working_path_bytes = static_cast<std::uint32_t>(left.new_working_path.size());
@@ -196,10 +202,10 @@ LeftOutputs decode(std::string_view bytes) {
     Head head;
     std::memcpy(&head, take(sizeof head).data(), sizeof head);
     LeftOutput left{.progress = head.progress, .nodes = {}, .inode = head.inode, .synchronized_writes = head.synchronized_writes,
-                    .kept_from_step = head.kept_from_step, .steps_durable = head.steps_durable,
+                    .kept_from_step = head.kept_from_step, .steps_durable = head.steps_durable, .ticks_durable = head.ticks_durable,
                     .has_publisher = head.has_publisher, .is_in_place = head.is_in_place, .is_raw = head.is_raw,
                     .is_renamed = head.is_renamed, .is_removed = head.is_removed, .is_at_stagers = head.is_at_stagers,
-                    .has_stager = head.has_stager, .is_to_be_opened = head.is_to_be_opened,
+                    .has_stager = head.has_stager, .is_made_by_ranks = head.is_made_by_ranks, .is_to_be_opened = head.is_to_be_opened,
                     .error = std::string(take(head.error_bytes)),
                     .new_path = std::string(take(head.path_bytes)), .new_working_path = std::string(take(head.working_path_bytes))};
     for (std::uint32_t i = 0; i < head.nodes; ++i) {

@@ -25,9 +25,12 @@ struct LeftOutput {
   std::uint64_t synchronized_writes = 0;   // of any node: what died with the others may have been told
   std::uint64_t kept_from_step = 0;        // of the nodes that keep until durable: pool::SlotNodes
   std::uint64_t steps_durable = 0;         // of all stagers, as any node has heard
+  std::uint64_t ticks_durable = 0;         // the same of a raw output: all ticks before
   bool has_publisher = false, is_in_place = false, is_raw = false, is_renamed = false, is_removed = false;
   bool is_at_stagers = false;              // all of it, and closed
   bool has_stager = false;                 // among the nodes that have it open
+  bool is_made_by_ranks = false;           // a raw output
+  bool is_sent_again = false;              // a raw output with which all stagers begin anew: the other nodes send what they have kept
   bool is_to_be_opened = false;            // by stagers, some of which may have it open; none has written what they do not all have
   std::string error, new_path, new_working_path;
 

@@ -8,6 +8,8 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "pool/description.hpp"
+#include "pool/lamport_clock.hpp"
 
 namespace glean::service {
 namespace {
@@ -40,14 +42,29 @@ pool::Pool make_place_anew(const pool::Pool& of_job, int node) {
 
 void ask_stagers_again(LeftOutputs& all) {
   for (auto& [job_output, left] : all) {
-    const bool is_published = left.is_renamed && !left.has_publisher;
-    if (job_output == 0 || left.is_raw || is_published || !left.error.empty()) continue;
+    if (left.is_raw && left.is_renamed) left.has_publisher = false;   // all of it was durable then
+    const bool is_over = !left.has_publisher && (left.is_renamed || left.is_made_by_ranks);   // it is published, or has failed there
+    if (job_output == 0 || is_over || !left.error.empty()) continue;
+    left.is_sent_again = left.is_raw;
     left.is_at_stagers = false;
     left.is_to_be_opened = true;
     if (left.kept_from_step > left.steps_durable) {
       left.error = "a stager is lost with what it had of it, and the pool of a node had no room to keep that (pool.budget)";
     }
   }
+}
+
+void begin_again(pool::Pool& pool, std::uint32_t index, const LeftOutput& left) {
+  pool::OutputSlot& slot = pool.slot(index);
+  if (pool.is_stager()) {
+    pool::forget_description(pool, {index, slot.generation});
+    slot.nodes.job_output = 0;
+    slot.state = pool::OutputState::free;
+    return;
+  }
+  slot.writes.written = slot.writes.written_before = 0;
+  slot.writes.written_tick = slot.writes.job_written_tick = slot.writes.job_sent_tick = 0;
+  pool::raise(slot.writes.job_durable_tick, left.ticks_durable);
 }
 
 }  // namespace glean::service

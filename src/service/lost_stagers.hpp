@@ -16,5 +16,8 @@ namespace glean::service {
 // What is to be done for each output when some stagers have nothing of it any more: it is opened again at all of them, it is published, or
 // it cannot be completed, because a node had no room for all of it.
 void ask_stagers_again(LeftOutputs& all);
+// Of a raw output that is sent again: a stager forgets what it still has of it, since only all of its writes together have an order;
+// another node sends all that it has kept. Local.
+void begin_again(pool::Pool& pool, std::uint32_t index, const LeftOutput& left);
 
 }  // namespace glean::service

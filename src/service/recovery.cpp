@@ -149,6 +149,8 @@ void prepare(Part& part, const LeftOutputs& all) {
       slot.state = pool::OutputState::published;
       continue;
     }
+    if (left.is_sent_again) begin_again(pool, index, left);
+    if (slot.state.load() != pool::OutputState::open) continue;   // it is opened again
     prepare(pool, index, left);
     const bool is_given_up = slot.error != 0 || slot.is_renamed == pool::is_removed_output;
     if (is_given_up) slot.nodes.job_output = 0;   // each node removes what is left by itself

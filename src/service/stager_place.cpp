@@ -66,6 +66,8 @@ void take_place(pool::Pool& pool) {
     const std::uint64_t job_output = slot.nodes.job_output.load();
     if (state == pool::OutputState::free) continue;
     if (state == pool::OutputState::open) {
+      // Writes of a raw output come again, from the beginning: what is written is not so until they have.
+      if (pool.header().is_made_anew != 0) slot.writes.job_sent_tick = slot.writes.written_tick = 0;
       if (job_output == 0) pool::fail(slot, static_cast<std::uint32_t>(base::Errc::io), "its stager was killed while it opened it", "");
       continue;
     }

@@ -270,7 +270,9 @@ std::optional<FoundOutput> find_output(const pool::Pool& pool, const std::string
       const bool is_of_name = names.final_path == final_path;
       if (!is_of_name && (slot.is_bytes == 0 || !pool::leads_to_file_of(slot, final_path))) continue;   // nor another name of that file
       // In this order: it may just be made, and what is closed be published.
-      bool is_named = is_of_name && (slot.working_inode.load(std::memory_order_acquire) == 0 || is_working_file(slot, names.working_path));
+      const bool is_elsewhere = slot.is_made_by_stagers.load(std::memory_order_acquire) != 0;
+      const bool may_be_any = is_elsewhere || slot.working_inode.load(std::memory_order_acquire) == 0;
+      bool is_named = is_of_name && (may_be_any || is_working_file(slot, names.working_path));
       if (!is_named && pool::leads_to_file_of(slot, final_path)) {   // as others have it open, too (other_handles.cpp)
         is_named = true;
         names.working_path = final_path;

@@ -56,6 +56,10 @@ void tell_drain(Core& core);
 // What ranks of the node have captured so far up to that collective count, and on several nodes what others have captured in earlier ticks,
 // is in the file then, through the page cache, or never will be. With Core::one_at_a_time(). Throws as wait_until(). Local, blocks.
 void write_up_to(Core& core, pool::OutputKey key, std::uint32_t collective_count, const std::string& path);
+// What was flushed, of all nodes in earlier ticks, is on the stagers' storage then, or never will be. The second: only where nodes keep
+// what is not, and write it again when a stager is lost. Throw as wait_until(). Local, block.
+void wait_until_durable(Core& core, pool::OutputKey key, const std::string& path);
+void keep_nothing(Core& core, pool::OutputKey key, const std::string& path);
 
 // The ranks of this node among those that open an output.
 struct Members {

@@ -4,6 +4,8 @@
 // node that opens it, and the first of node 0 makes the file.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.hpp"
 #include "pool/futex.hpp"
 #include "pool/lamport_clock.hpp"
@@ -114,7 +116,7 @@ MadeOutput open_on_all_nodes(Core& core, MPI_Comm comm, const std::string& path,
     if (key) abandon(core, members, *key);
     throw base::Error(*of_any);
   }
-  std::uint64_t tick = core.pool().header().lamport_tick.load();
+  std::uint64_t tick = std::max<std::uint64_t>(1, core.pool().header().lamport_tick.load());   // before 1 nothing is sent
   MPI_Allreduce(MPI_IN_PLACE, &tick, 1, MPI_UINT64_T, MPI_MAX, comm);
   pool::raise_tick(core.pool(), tick);
   if (key) begin(core, *key, made, tick);

@@ -84,6 +84,24 @@ void write_up_to(Core& core, pool::OutputKey key, std::uint32_t collective_count
   wait_until(core, [&] { return captured.is_written(); }, "'" + path + "'");
 }
 
+// What was flushed before is in earlier ticks.
+void wait_until_durable(Core& core, pool::OutputKey key, const std::string& path) {
+  pool::OutputSlot& slot = core.pool().slot(key.slot);
+  const std::uint64_t tick = pool::tick_of(slot);
+  pool::raise(slot.writes.wanted_tick, tick);   // it may be a later one than what was flushed
+  pool::raise(slot.writes.wanted_durable_tick, tick);
+  const WaitsForWrites waits(slot);
+  tell_drain(core);
+  const auto is_over = [&] { return !is_current(core.pool(), key) || slot.error.load() != 0; };
+  wait_until(core, [&] { return is_over() || slot.writes.job_durable_tick.load(std::memory_order_acquire) >= tick; },
+             "'" + path + "' on the stagers' storage");
+}
+
+void keep_nothing(Core& core, pool::OutputKey key, const std::string& path) {
+  const bool is_kept = core.pool().is_staged() && core.pool().header().keeps_until_durable.load(std::memory_order_acquire) != 0;
+  if (is_kept) wait_until_durable(core, key, path);
+}
+
 std::unique_ptr<ByteOutput> ByteOutput::open(std::shared_ptr<Core> core, MPI_Comm comm, const std::string& path, Existing existing,
                                              const StripingHints& of_program, Where where) {
   const MadeOutput made = open_output(*core, comm, path, existing, of_program, where);
@@ -279,18 +297,16 @@ int ByteOutput::change_working_file(Change change) const {
   return error;
 }
 
-// What was flushed before is in earlier ticks.
-void ByteOutput::synchronize_at_stagers() {
-  const std::uint64_t tick = pool::tick_of(slot_);
-  pool::raise(slot_.writes.wanted_tick, tick);   // it may be a later one than what was flushed
-  pool::raise(slot_.writes.wanted_durable_tick, tick);
-  tell_drain(*core_);
-  wait_for_drain([&] { return slot_.writes.job_durable_tick.load(std::memory_order_acquire) >= tick; }, "' on the stagers' storage");
+void ByteOutput::keep_nothing() {
+  session::keep_nothing(*core_, key_, path_);
   throw_failure();
 }
 
 void ByteOutput::synchronize() {
-  if (core_->pool().is_staged()) synchronize_at_stagers();
+  if (core_->pool().is_staged()) {
+    wait_until_durable(*core_, key_, path_);
+    throw_failure();
+  }
   if (is_at_stagers_) return;
   const int error = change_working_file([](int file) { return fsync(file) == 0 ? 0 : errno; });
   if (error != 0) throw base::system_error(error, "cannot synchronize '" + path_ + "'");

@@ -169,6 +169,9 @@ class ByteOutput {
   // wait_for_ranks().
   enum class Then { read, other };
   bool flush(std::uint32_t collective_count, Then then = Then::other);
+  // What was flushed is going to be changed past the drain: with `staging.keep` it must not be written again after that, when a stager is
+  // lost. Blocks until it is on the storage then. Local. Throws what has failed.
+  void keep_nothing();
   // No process has renamed or removed the file, nor put another one there, as far as is known: until the drain has opened it any file
   // counts. Local.
   [[nodiscard]] bool has_its_name() const;
@@ -237,7 +240,6 @@ class ByteOutput {
   void set_box(std::span<const std::uint64_t> words);
   template <class Capture> void take(base::Bytes end, base::Bytes bytes, Capture capture);
   void wait_until_written(const pool::WriteStamp& stamp);
-  void synchronize_at_stagers();
   void check_end_at_stagers(base::Bytes end) const;
   void leave(std::uint32_t flags);
   [[nodiscard]] std::uint32_t collective_count() const;

@@ -80,6 +80,7 @@ class Sharing {
     const std::uint32_t collective_count = (own & pool::rank_closed) == 0 ? core_.pace().wait_for_ranks(key_.slot) : wait_for_its_ranks();
     const std::lock_guard lock(core_.one_at_a_time());
     write_up_to(core_, key_, collective_count, path_);
+    keep_nothing(core_, key_, path_);
   }
 
   // This rank is none of them. It waits until all have come as far as the first, or for a moment; to the count that is returned.

@@ -175,8 +175,9 @@ class Elsewhere(StageTest):
                        env={name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")})
         return {path.name: path.read_bytes() for path in plain.iterdir()}
 
-    def killed(self, stagers, killed, at, stopped_at=None, **variables):
-        """A job of two nodes whose stagers take in nothing from `stopped_at` on, and are `killed` at `at`. Returns these and it."""
+    def killed(self, stagers, killed, at, stopped_at=None, lost=False, **variables):
+        """A job of two nodes whose stagers take in nothing from `stopped_at` on, and are `killed` at `at`, or `lost` with their memory.
+        Returns these and it."""
         self.marks = self.directory / "marks"
         self.marks.mkdir()
         services = self.start(stagers)
@@ -190,6 +191,8 @@ class Elsewhere(StageTest):
                 (self.marks / f"go.{step}").touch()
         for each in killed:
             services[each].kill()
+            for pool in pathlib.Path("/dev/shm").glob(f"glean.{os.getuid()}.{services[each].process.pid}.*") if lost else ():
+                pool.unlink()
         return services, job
 
     def assert_made(self, files):
@@ -223,6 +226,36 @@ class Elsewhere(StageTest):
             run = self.glean("recover")
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
             self.assert_made(files)
+
+    @unittest.skipUnless("PRELOAD" in os.environ, "there is no library to preload")
+    def test_what_unmodified_programs_write_there_outlives_a_stager_that_is_gone_for_good(self):
+        for lost, at in ((0, 2), (1, 4)):
+            with self.subTest(lost=lost, at=at), concurrent.futures.ThreadPoolExecutor() as self.pool:
+                self.setUp()
+                files = self.plain("elsewhere")
+                services, job = self.killed(2, [lost], at, lost=True, GLEAN_STAGING_KEEP="durable", GLEAN_STAGING_RESTART="1s")
+                (self.marks / "go").touch()
+                self.assertEqual(job.result().returncode, 0, job.result().stderr)
+                said, status = services[1 - lost].end()
+                self.assertEqual(status, 0, said)
+                self.assertIn("the host of the one before is gone", said)
+                self.assert_made(files)
+                self.doCleanups()
+
+    @unittest.skipUnless("PRELOAD" in os.environ, "there is no library to preload")
+    def test_recovery_does_without_a_stager_that_is_gone_for_good(self):
+        for lost in (0, 1):
+            with self.subTest(lost=lost), concurrent.futures.ThreadPoolExecutor() as self.pool:
+                self.setUp()
+                files = self.plain("elsewhere")
+                services, job = self.killed(2, [lost], 6, stopped_at=4, lost=True, GLEAN_STAGING_KEEP="durable", GLEAN_STAGING_RESTART="0s")
+                (self.marks / "go").touch()
+                services[1 - lost].kill()
+                self.assertIn("glean recover", job.result().stderr)
+                run = self.glean("recover", "--without-stagers")
+                self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+                self.assert_made(files)
+                self.doCleanups()
 
     @unittest.skipUnless("LIBRARIES" in os.environ, "there is no library to preload, or no parallel HDF5")
     def test_files_of_pnetcdf_and_hdf5_are_made_and_replaced_there(self):

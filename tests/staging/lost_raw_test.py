@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stagers that are gone for good, with their memory, while a program that knows nothing of GLEAN writes (paced_raw.c): with staging.keep
+its files have every write, in order, as if no stager had been lost."""
+
+import os
+import unittest
+
+from paced_job import PacedTest
+from service import Service
+
+
+class LostRaw(PacedTest):
+    PROGRAM = [os.environ["PACED_RAW"]]
+    PRELOAD = os.environ["PRELOAD"]
+    PLAIN = {}
+
+    def setUp(self):
+        super().setUp()
+        self.held = self.directory / "held"
+
+    def start_stagers(self, count):
+        return self.start(count, LD_PRELOAD=os.environ["HELD_STORAGE"], HELD=str(self.held), HELD_BELOW=str(self.data))
+
+    def job(self, **settings):
+        return super().job(GLEAN_STAGING_KEEP="durable", **settings)
+
+    # --- another stager takes the place
+
+    def take_over(self, count, lost, held_at, lost_at, spare=False, **variables):
+        """From step `held_at` on the storage of the stagers is slow, and one is lost at `lost_at`."""
+        with self.subTest(stagers=count, lost=lost, held_at=held_at, lost_at=lost_at, **variables):
+            self.setUp()
+            stagers = self.start_stagers(count)
+            job = self.job(GLEAN_STAGING_RESTART="1s", **variables)
+            self.come_to(job, held_at)
+            self.held.touch()
+            self.come_to(job, lost_at)
+            self.lose(stagers[lost])
+            self.held.unlink()
+            left = [stager for stager in stagers if stager is not stagers[lost]]
+            if spare:
+                left.append(Service(self, "--job-memory", self.JOB_MEMORY, "--directory", self.data))
+            self.go()
+            self.assertEqual(job.wait(60), 0, self.said())
+            said = [stager.end() for stager in left]
+            self.assertEqual([status for _, status in said], [0] * len(left), said)
+            self.assertIn("the host of the one before is gone", "".join(text for text, _ in said))
+            self.assert_whole()
+            self.doCleanups()
+
+    def test_another_stager_takes_the_place_and_no_write_is_lost(self):
+        self.take_over(2, 0, 0, 1)
+        self.take_over(2, 1, 1, 2)
+        self.take_over(2, 1, 2, 3, GLEAN_POOL_BUDGET="4MiB")
+        self.take_over(3, 1, 4, 5)
+        self.take_over(3, 0, 5, self.END, GLEAN_POOL_BUDGET="4MiB")
+
+    def test_a_service_that_is_started_elsewhere_takes_the_place_of_the_only_stager(self):
+        self.take_over(1, 0, 4, 5, spare=True)
+
+    # --- no stager takes the place
+
+    def recover(self, count, lost, **variables):
+        """All is written and closed, and not durable, when these stagers are lost."""
+        with self.subTest(stagers=count, lost=lost, **variables):
+            self.setUp()
+            stagers = self.start_stagers(count)
+            job = self.job(GLEAN_STAGING_RESTART="0s", **variables)
+            self.come_to(job, self.END - 1)
+            self.held.touch()
+            self.come_to(job, self.END)
+            for each in lost:
+                self.lose(stagers[each])
+            self.held.unlink()
+            self.go()
+            job.wait(60)
+            for stager in stagers:
+                if stager.process.poll() is None:
+                    stager.end()
+            run = self.glean("recover")
+            self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+            self.assertIn("--without-stagers", run.stdout)
+            run = self.glean("recover", "--without-stagers")
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+            self.assert_whole()
+            self.doCleanups()
+
+    def test_recovery_completes_all_from_what_the_nodes_have_kept(self):
+        self.recover(1, [0])
+        self.recover(2, [0])
+        self.recover(2, [1], GLEAN_POOL_BUDGET="4MiB")
+
+
+if __name__ == "__main__":
+    unittest.main()
