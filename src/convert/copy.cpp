@@ -31,7 +31,7 @@ std::uint64_t narrow(const std::byte* big, std::byte* little, std::size_t count)
     std::memcpy(&bits, big + i * sizeof bits, sizeof bits);
     const auto value = std::bit_cast<double>(__builtin_bswap64(bits));
     const auto single = static_cast<float>(value);
-    became_infinite += static_cast<std::uint64_t>(std::isinf(single) & !std::isinf(value));
+    became_infinite += static_cast<std::uint64_t>(std::isinf(single)) & static_cast<std::uint64_t>(!std::isinf(value));
     std::memcpy(little + i * sizeof single, &single, sizeof single);
   }
   return became_infinite;
