@@ -18,6 +18,7 @@ namespace glean::gather {
 namespace {
 
 constexpr std::size_t names_known_most = 1'000'000;
+constexpr std::uint64_t inodes = 65535;
 
 std::string_view directory_part(std::string_view path) { return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)); }
 
@@ -130,7 +131,7 @@ std::vector<ListedName> ListedNames::find(std::string_view directory) {
   std::vector<ListedName> listed;
   for (const std::string& path : paths) {
     std::string name = path.substr(path.rfind('/') + 1);
-    if (!std::binary_search(own.begin(), own.end(), name)) listed.push_back({std::move(name), std::max<std::uint64_t>(hash_of(path), 1)});
+    if (!std::binary_search(own.begin(), own.end(), name)) listed.push_back({std::move(name), 1 + hash_of(path) % inodes});
   }
   return listed;
 }

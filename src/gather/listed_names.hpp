@@ -22,7 +22,9 @@ namespace glean::gather {
 
 struct ListedName {
   std::string name;
-  std::uint64_t inode = 0;   // for d_ino: the same for this path at all times, and not 0
+  // For d_ino: the same for this path at all times, not 0, and mostly smaller than that of the container: cp -r and rm -r take entries in
+  // their order, and the files are to come first.
+  std::uint64_t inode = 0;
   friend bool operator==(const ListedName&, const ListedName&) = default;
 };
 

@@ -133,6 +133,14 @@ class OfPrograms(unittest.TestCase):
         self.assertEqual(said["remove"] + said["remove_all"] + said["exists"], ["not_empty", str(RANKS + 2), "0"])
         self.assertFalse(self.data.exists())
 
+    def test_commands_look_at_them(self):
+        self.write()
+        said = self.run_program("list", "run", "ls -l data/ > long && find data -type f && tar cf data.tar data && tar tf data.tar")
+        self.assertEqual(len((self.there / "long").read_text().splitlines()), 1 + RANKS + 1)
+        files = [f"data/{name}" for name in [*RESTARTS, "restart.sion"]]
+        self.assertEqual(sorted(name for name in said if name != "data/"), files)
+        self.assertEqual({len(said[name]) for name in files}, {2})
+
     def test_a_directory_with_them_is_removed_by_commands(self):
         for command in ("rm -r data", f"{shlex.quote(sys.executable)} -c 'import shutil; shutil.rmtree(\"data\")'"):
             with self.subTest(command=command):
