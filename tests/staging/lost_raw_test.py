@@ -3,9 +3,10 @@
 its files have every write, in order, as if no stager had been lost."""
 
 import os
+import re
 import unittest
 
-from paced_job import PacedTest
+from paced_job import PacedTest, wait_for
 from service import Service
 
 
@@ -57,6 +58,29 @@ class LostRaw(PacedTest):
 
     def test_a_service_that_is_started_elsewhere_takes_the_place_of_the_only_stager(self):
         self.take_over(1, 0, 4, 5, spare=True)
+
+    def test_a_stager_that_is_started_again_goes_on_in_both_of_its_places(self):
+        for lost in (0, 1):
+            with self.subTest(lost=lost):
+                self.setUp()
+                stagers = self.start_stagers(2)
+                job = self.job(GLEAN_STAGING_RESTART="3s")
+                self.come_to(job, 2)
+                self.held.touch()
+                self.come_to(job, 3)
+                self.lose(stagers[lost])
+                left = stagers[1 - lost]
+                wait_for(lambda: self.run_stage("status").stdout.count("  running  ") >= 3, "both places")   # and the service
+                left.kill()
+                self.held.unlink()
+                again = Service(self, "--job-memory", self.JOB_MEMORY, "--directory", self.data, OMPI_COMM_WORLD_SIZE="2")
+                self.go()
+                self.assertEqual(job.wait(60), 0, self.said())
+                said, status = again.end()
+                self.assertEqual(status, 0, said)
+                self.assertEqual(len(re.findall(r"goes on here as stager \d of 2: the process before was killed", said)), 2, said)
+                self.assert_whole()
+                self.doCleanups()
 
     # --- no stager takes the place
 
