@@ -46,9 +46,25 @@ Parts take(const NodeFiles& files, const Family& family) {
   return parts;
 }
 
+// A lease to write is given only where nothing else has the file open or mapped. Where the file system has none, nobody can say.
+bool is_read(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool is_leased = fcntl(descriptor, F_SETLEASE, F_WRLCK) == 0;
+  const bool is_open_elsewhere = !is_leased && errno == EAGAIN;
+  if (is_leased) fcntl(descriptor, F_SETLEASE, F_UNLCK);
+  close(descriptor);
+  return is_open_elsewhere;
+}
+
+// What reads a file sees what is written to it later, as long as it stays the same one.
 void let_go(const NodeFiles& files, const Family& family, const Parts& parts) {
   const NodeLock lock(files.root());
-  for (const Held& held : parts.held) family.remove(held);
+  for (std::size_t i = 0; i < parts.held.size(); ++i) {
+    const std::string& name = parts.names[i];
+    const bool has_newer = family.find(State::open, name) || family.find(State::closed, name) || family.is_removed(name);
+    if (has_newer || !is_read(parts.held[i].data) || !family.move(parts.held[i], State::clean, name)) family.remove(parts.held[i]);
+  }
   files.forget_used_bytes();
   for (const std::string& name : parts.removed) family.set_removed(name, false);
 }

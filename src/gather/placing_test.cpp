@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 
 #include "base/error.hpp"
@@ -237,6 +238,24 @@ TEST_F(Gathering, RenamesOnTheNodeAndToAFileOfItsOwn) {
 
   EXPECT_EQ(read_text(directory_ / "own"), "zero");
   EXPECT_FALSE(lead("r.0", looks) || lead("r.1", looks));
+}
+
+TEST_F(Gathering, LeavesAFileOnTheNodeWhileItIsRead) {
+  write("r.0", "zero");
+  write("r.1", "one");
+  const int reader = open(lead("r.0", looks)->c_str(), O_RDONLY);
+  gather_all();
+
+  write_text(lead("r.0", {.writes = true}).value(), "changed");
+
+  std::array<char, 16> text{};
+  EXPECT_EQ(std::string(text.data(), static_cast<std::size_t>(pread(reader, text.data(), text.size(), 0))), "changed");
+  close(reader);
+  EXPECT_FALSE(files_.family(file("r.1")).find("r.1")) << "nothing reads it";
+  settle();
+  gather_all();
+  EXPECT_FALSE(files_.family(file("r.0")).find("r.0"));
+  EXPECT_EQ(read("r.0"), "changed");
 }
 
 TEST_F(Gathering, KeepsThePermissionsOfWhatIsRenamedToAFileOfItsOwn) {
