@@ -193,6 +193,13 @@ TEST_F(LostStager, AFileIsNotCompleteBeforeTheProcessInItsPlaceHasSaidSo) {
   EXPECT_TRUE(comes(30, [&] { return node(root).slot().nodes.job_closed != 0; }));
 }
 
+// Of a raw output, before it sends again: what another client has given back must not be missing behind what this one sends.
+TEST_F(LostStager, AClientHearsOfTheLatestDurableTickThatAnyHasHeardOf) {
+  for (int number = 0; number < nodes; ++number) node(number).slot().is_bytes = 1;
+  node(0).slot().writes.job_durable_tick = 7;
+  EXPECT_TRUE(comes(30, [&] { return node(1).slot().writes.job_durable_tick == 7; }));
+}
+
 // Before it has heard of any output.
 TEST(AStagerWithoutClients, LooksForThePlaceOfOneBelowIt) {
   constexpr int of_stagers = 4, above = clients + 1, below = clients + 3;
