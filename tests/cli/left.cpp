@@ -6,6 +6,7 @@
 //   left DIRECTORY killed         comes as far as it comes, and waits for its end
 //   left DIRECTORY forgets        comes as far, and ends without closing its session
 //   left DIRECTORY begins         of no output a step is complete
+//   left DIRECTORY aborts         aborts (MPI_Abort) when all that it has written is on the storage
 //
 // closed.nc: 2 steps, closed. open.nc: 3 steps, of the next one rank 0 has ended its part. begun.nc: no step is complete.
 // With DIRECTORY/hold it waits, once its outputs are open, until that is gone.
@@ -80,6 +81,16 @@ void run(const std::string& directory, const std::string& what) {
   closed.steps(2);
   closed.out.close();
   open.steps(3);
+  if (what == "aborts") {
+    open.out.close();
+    session.wait(glean::Level::durable);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+      tell("ready");
+      MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    for (;;) pause();
+  }
   if (what == "whole") {
     open.out.close();
     return session.close();

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 from command import COMMAND
-from left import SHARED_MEMORY, Program, helpers_of, wait_for
+from left import SHARED_MEMORY, Program, helpers_of, lives, wait_for
 from recovering import FILES, HOST, OWN_MOUNTS, RecoverTest, main
 
 
@@ -161,6 +161,34 @@ class Recover(RecoverTest):
         self.assertEqual(run.stdout.count("→ LOST: "), 2, run.stdout)
         self.assertFalse(self.exists(pool))
         (self.directory / "moved").rename(self.data)   # where the test cleans up
+
+    def aborted(self, directory, **variables):
+        """A job that has ended with MPI_Abort when there was nothing left to do; the names of its pools."""
+        program = Program(self, directory, "aborts", **variables)
+        wait_for(lambda: (directory / "ready").exists(), "ready")
+        program.processes = program.ranks()
+        pools = program.pools()
+        self.assertNotEqual(program.process.wait(60), 0)
+        wait_for(lambda: not any(map(lives, program.ranks())), "end of the ranks")
+        self.assert_whole(directory)
+        return [pool for pool in pools if self.exists(pool)]
+
+    def test_an_aborted_job_with_nothing_left_to_do_leaves_no_pool(self):
+        for pool in self.aborted(self.data):
+            run = self.recover(pool=pool)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+            self.assertIn("  no unfinished output\n", run.stdout)
+            self.assertFalse(self.exists(pool))
+
+    def test_the_next_session_removes_the_pool_of_an_aborted_job_with_nothing_left_to_do(self):
+        left = self.aborted(self.data)
+        after = Program(self, self.directory / "after", "whole")
+        self.assertEqual((after.process.wait(60), after.process.stderr.read()), (0, ""))
+        self.assertEqual([pool for pool in left if self.exists(pool)], [])
+
+    def test_a_helper_removes_the_pool_of_an_aborted_job_with_nothing_left_to_do(self):
+        for pool in self.aborted(self.data, GLEAN_DRAIN_PLACE="process", GLEAN_DRAIN_COMMAND=COMMAND):
+            wait_for(lambda pool=pool: not self.exists(pool), "end of the pool")
 
     def test_the_doctor_names_what_is_left(self):
         pool = self.killed()
