@@ -392,5 +392,17 @@ TEST(ProcessEnvironment, HasOurVariablesOnly) {
   unsetenv("NOT_GLEAN_MODE");
 }
 
+TEST_F(Config, CapturesNothingWhereARuleForAllFilesSaysSo) {
+  write_file("[[rule]]\npattern = 'a*'\nmode = 'staged'\n[[rule]]\npattern = '*'\nmode = 'passthrough'\n");
+  EXPECT_FALSE(load().settings.any_captures());
+
+  write_file("[[rule]]\npattern = '*'\nmode = 'passthrough'\n[[rule]]\npattern = 'a*'\nmode = 'staged'\n");
+  EXPECT_TRUE(load().settings.any_stages());
+  EXPECT_FALSE(load().settings.any_drains_here());
+
+  write_file("[[rule]]\npattern = '*'\npublish = 'in-place'\n[[rule]]\npattern = '*.h5'\nmode = 'passthrough'\n");
+  EXPECT_TRUE(load().settings.any_captures()) << "of other names";
+}
+
 }  // namespace
 }  // namespace glean::base

@@ -41,6 +41,19 @@ bool any_rule_says(const std::vector<Rule>& rules, std::string_view key, std::st
   });
 }
 
+// A file may get that mode. Where a rule is for all files, neither the default counts nor what rules before it say; gathered files need a
+// pool whatever it says.
+bool any_gets(const Settings& settings, Mode mode, std::string_view name) {
+  const std::vector<Rule>& rules = settings.rules;
+  const auto is_for_all = [](const Rule& rule) {
+    const auto says_mode = [](const auto& said) { return said.first == "mode"; };
+    return rule.pattern == "*" && std::any_of(rule.values.begin(), rule.values.end(), says_mode);
+  };
+  const auto last = std::find_if(rules.rbegin(), rules.rend(), is_for_all);
+  if (last == rules.rend() || settings.any_gathers()) return settings.output.mode == mode || any_rule_says(rules, "mode", name);
+  return any_rule_says({std::prev(last.base()), rules.end()}, "mode", name);
+}
+
 }  // namespace
 
 std::string_view Rule::into() const {
@@ -74,19 +87,13 @@ bool Settings::any_spills() const { return output.full == WhenFull::spill || any
 
 bool Settings::any_captures() const { return any_drains_here() || any_stages(); }
 
-bool Settings::any_drains_here() const {
-  return output.mode == Mode::threaded || any_rule_says(rules, "mode", "threaded") || any_needs_writers();
-}
+bool Settings::any_drains_here() const { return any_gets(*this, Mode::threaded, "threaded") || any_needs_writers(); }
 
-bool Settings::any_stages() const { return output.mode == Mode::staged || any_rule_says(rules, "mode", "staged"); }
+bool Settings::any_stages() const { return any_gets(*this, Mode::staged, "staged"); }
 
-bool Settings::any_needs_writers() const {
-  return output.mode == Mode::dedicated || any_rule_says(rules, "mode", "dedicated");
-}
+bool Settings::any_needs_writers() const { return any_gets(*this, Mode::dedicated, "dedicated"); }
 
-bool Settings::any_writes_collectively() const {
-  return output.mode == Mode::collective || any_rule_says(rules, "mode", "collective");
-}
+bool Settings::any_writes_collectively() const { return any_gets(*this, Mode::collective, "collective"); }
 
 bool Settings::any_needs_one_file() const {
   return any_needs_writers() || output.publish == Publish::in_place || any_rule_says(rules, "publish", "in-place");
