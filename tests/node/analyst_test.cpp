@@ -13,7 +13,7 @@
 #include "store/posix/temporary_directory.hpp"
 #include "virtual_ranks.hpp"
 
-namespace glean::tests {
+namespace glean::tests::analyst_test {
 namespace {
 
 constexpr int ranks = 3;
@@ -94,4 +94,4 @@ TEST(Analyst, MakesNoneWhereADrainHasEndedThatMayHaveSeenAPartAndRemovesThatOfAn
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::analyst_test

@@ -18,7 +18,7 @@
 #include "pool/futex.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::bytes_by_collective_count_test {
 namespace {
 
 using pool::WriteStamp;
@@ -206,4 +206,4 @@ TEST_F(BytesByCollectiveCount, SpaceComesBackBehindWhatWaits) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::bytes_by_collective_count_test

@@ -25,7 +25,7 @@
 #include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::bytes_full_pool_test {
 namespace {
 
 using store::TemporaryDirectory;
@@ -364,4 +364,4 @@ TEST_F(FullPool, AFullSpillDirectoryMeansToWaitAndLeavesNoGap) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::bytes_full_pool_test

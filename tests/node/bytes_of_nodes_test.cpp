@@ -22,7 +22,7 @@
 #include "store/posix/temporary_directory.hpp"
 #include "virtual_nodes.hpp"
 
-namespace glean::tests {
+namespace glean::tests::bytes_of_nodes_test {
 namespace {
 
 constexpr Bytes shared_bytes = 600'000;
@@ -266,4 +266,4 @@ INSTANTIATE_TEST_SUITE_P(Delays, BytesOfNodes, testing::Combine(testing::Range(1
 INSTANTIATE_TEST_SUITE_P(Delays, BytesOfNodesInFullPools, testing::Combine(testing::Range(1U, 5U), testing::Values(0, 2)));
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::bytes_of_nodes_test

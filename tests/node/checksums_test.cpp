@@ -12,7 +12,7 @@
 #include "store/posix/temporary_directory.hpp"
 #include "store/sums/verify.hpp"
 
-namespace glean::tests {
+namespace glean::tests::checksums_test {
 namespace {
 
 using store::TemporaryDirectory;
@@ -213,4 +213,4 @@ TEST_F(PublishedWithSums, WorksInPlace) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::checksums_test

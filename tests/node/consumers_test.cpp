@@ -19,7 +19,7 @@
 #include "store/posix/temporary_directory.hpp"
 #include "virtual_ranks.hpp"
 
-namespace glean::tests {
+namespace glean::tests::consumers_test {
 namespace {
 
 using drain::CompleteStep;
@@ -358,4 +358,4 @@ TEST(ConsumersOfSteps, DoNotKeepRanksWaitingWhenTheyAreDead) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::consumers_test

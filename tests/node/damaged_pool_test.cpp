@@ -10,7 +10,7 @@
 #include "virtual_ranks.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::damaged_pool_test {
 namespace {
 
 using store::TemporaryDirectory;
@@ -196,4 +196,4 @@ TEST_F(DamagedPool, AMessageWithoutAnEndIsCut) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::damaged_pool_test

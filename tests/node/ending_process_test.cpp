@@ -16,7 +16,7 @@
 #include "service/process_life.hpp"
 #include "service/recover_pools.hpp"
 
-namespace glean::tests {
+namespace glean::tests::ending_process_test {
 namespace {
 
 using service::ProcessLife;
@@ -118,4 +118,4 @@ TEST_F(EndingProcess, IsAwaitedByTheNextSession) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::ending_process_test

@@ -19,7 +19,7 @@
 #include "store/posix/temporary_directory.hpp"
 #include "store/sums/verify.hpp"
 
-namespace glean::tests {
+namespace glean::tests::engine_bytes_test {
 namespace {
 
 using store::TemporaryDirectory;
@@ -265,4 +265,4 @@ TEST_F(OutputOfBytes, WithoutRanksWhatWasClosedIsCompletedAndTheRestIsNot) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::engine_bytes_test

@@ -14,7 +14,7 @@
 #include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::engine_deadline_boost_test {
 namespace {
 
 store::FaultPlan each_write_takes(unsigned microseconds) {
@@ -157,4 +157,4 @@ TEST(EngineBeforeTheEnd, DoesNothingWhenTheEndIsFarOrNotKnown) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::engine_deadline_boost_test

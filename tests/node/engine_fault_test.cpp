@@ -13,7 +13,7 @@
 #include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::engine_fault_test {
 namespace {
 
 constexpr int short_write = 0;   // instead of an errno
@@ -175,4 +175,4 @@ TEST(EngineWithAFault, LosesAnOutputWhoseFsyncFailsInTheMiddleAndNeverTriesAgain
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::engine_fault_test

@@ -13,7 +13,7 @@
 #include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::engine_test {
 namespace {
 
 using store::TemporaryDirectory;
@@ -368,4 +368,4 @@ TEST(Engine, KeepsAnAccountOfWhatItDid) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::engine_test

@@ -14,7 +14,7 @@
 #include "store/posix/temporary_directory.hpp"
 #include "store/sums/verify.hpp"
 
-namespace glean::tests {
+namespace glean::tests::exchange_full_pool_test {
 namespace {
 
 using base::WhenFull;
@@ -308,4 +308,4 @@ INSTANTIATE_TEST_SUITE_P(Seeds, FullPoolsOf,
                          testing::Combine(testing::Range(1U, 13U), testing::Values(WhenFull::spill, WhenFull::synchronous)));
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::exchange_full_pool_test

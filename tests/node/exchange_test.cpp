@@ -13,7 +13,7 @@
 #include "base/clock.hpp"
 #include "virtual_nodes.hpp"
 
-namespace glean::tests {
+namespace glean::tests::exchange_test {
 
 namespace {
 
@@ -324,4 +324,4 @@ TEST_F(TwoNodes, TakeNothingForAnotherGenerationOfItsSlot) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::exchange_test

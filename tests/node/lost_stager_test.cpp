@@ -19,7 +19,7 @@
 #include "transport/local_messages.hpp"
 #include "virtual_ranks.hpp"
 
-namespace glean::tests {
+namespace glean::tests::lost_stager_test {
 namespace {
 
 constexpr int clients = 2, stagers = 3, nodes = clients + stagers;
@@ -187,7 +187,7 @@ TEST_F(LostStager, AFileIsNotCompleteBeforeTheProcessInItsPlaceHasSaidSo) {
   }
   EXPECT_FALSE(comes(1, [&] { return node(root).slot().nodes.job_closed != 0; }));
 
-  nodes::ProgressHead said{.job_output = 1};
+  nodes::ProgressHead said{.job_output = 1, .progress = {}};
   said.progress.closed = 1;
   node(stager).messages.send(root, nodes::bytes_of(said));
   EXPECT_TRUE(comes(30, [&] { return node(root).slot().nodes.job_closed != 0; }));
@@ -216,4 +216,4 @@ TEST(AStagerWithoutClients, LooksForThePlaceOfOneBelowIt) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::lost_stager_test

@@ -22,7 +22,7 @@
 #include "store/posix/temporary_directory.hpp"
 #include "store/posix/unclosed.hpp"
 
-namespace glean::tests {
+namespace glean::tests::output_promise_test {
 namespace {
 
 constexpr int two_ranks = 2;
@@ -263,4 +263,4 @@ TEST(Unclosed, NamesThatAreTooLongAreCut) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::output_promise_test

@@ -20,7 +20,7 @@
 #include "pool/test_pool.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::recovery_of_bytes_test {
 namespace {
 
 constexpr int node_count = 2, per_node = 2;
@@ -292,4 +292,4 @@ TEST(RecoveryOfBytes, ANewFileThatOthersHaveOpenTooIsInPlace) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::recovery_of_bytes_test

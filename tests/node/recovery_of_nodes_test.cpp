@@ -21,7 +21,7 @@
 #include "store/sums/verify.hpp"
 #include "transport/local_messages.hpp"
 
-namespace glean::tests {
+namespace glean::tests::recovery_of_nodes_test {
 namespace {
 
 using store::TemporaryDirectory;
@@ -328,4 +328,4 @@ TEST_F(LeftOnNodes, MayHaveFailedWithAMessageThatIsNoText) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::recovery_of_nodes_test

@@ -21,7 +21,7 @@
 #include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::recovery_test {
 namespace {
 
 using store::TemporaryDirectory;
@@ -360,4 +360,4 @@ TEST(Pools, OfOtherUsersAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::recovery_test

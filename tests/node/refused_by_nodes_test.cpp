@@ -21,7 +21,7 @@
 #include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::refused_by_nodes_test {
 namespace {
 
 // One rank on each node has written its part of one file.
@@ -231,4 +231,4 @@ TEST_F(RefusedByNodes, ItFailsForAllWhereItHasFailedForAnotherReason) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::refused_by_nodes_test

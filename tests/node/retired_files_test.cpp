@@ -26,7 +26,7 @@
 #include "store/posix/temporary_directory.hpp"
 #include "store/sums/sidecar.hpp"
 
-namespace glean::tests {
+namespace glean::tests::retired_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -426,4 +426,4 @@ TEST_F(RetiredFiles, GetTheirNamesBackWhenThePoolIsLost) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::retired_files_test

@@ -23,7 +23,7 @@
 #include "pool/futex.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::serve_test {
 namespace {
 
 using store::TemporaryDirectory;
@@ -179,4 +179,4 @@ TEST_F(Helper, LeavesATraceThatIsNotTrustedBlindly) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::serve_test

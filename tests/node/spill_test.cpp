@@ -13,7 +13,7 @@
 #include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::spill_test {
 namespace {
 
 using base::WhenFull;
@@ -186,4 +186,4 @@ TEST_F(Spilling, AFileThatIsGoneLosesTheOutput) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::spill_test

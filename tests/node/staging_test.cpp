@@ -24,7 +24,7 @@
 #include "store/posix/temporary_directory.hpp"
 #include "virtual_nodes.hpp"
 
-namespace glean::tests {
+namespace glean::tests::staging_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -374,4 +374,4 @@ TEST_F(Staging, AnOutputThatIsGivenUpLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::staging_test

@@ -19,7 +19,7 @@
 #include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::takeover_test {
 namespace {
 
 using store::TemporaryDirectory;
@@ -320,4 +320,4 @@ TEST(RanksGone, AFileThatWasRenamedButNotYetSafeIsMadeSafe) {
 }
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::takeover_test

@@ -8,7 +8,7 @@
 #include "virtual_ranks.hpp"
 #include "store/posix/temporary_directory.hpp"
 
-namespace glean::tests {
+namespace glean::tests::worker_test {
 namespace {
 
 // Takes a few requests and then is no more, as io_uring can be.
@@ -81,4 +81,4 @@ TEST_P(WorkerWhoseWriterBreaks, LosesWhatIsInFlightAndWritesOnWithoutIt) {
 INSTANTIATE_TEST_SUITE_P(Either, WorkerWhoseWriterBreaks, testing::Bool());
 
 }  // namespace
-}  // namespace glean::tests
+}  // namespace glean::tests::worker_test
