@@ -173,6 +173,30 @@ glean_status glean_output_define_variable_attribute(glean_output* output, glean_
   });
 }
 
+glean_status glean_output_allow_attribute_change(glean_output* output, const char* name) {
+  return changing_call(output, [&] { output->output.allow_attribute_change(required(name, "name")); });
+}
+
+glean_status glean_output_allow_variable_attribute_change(glean_output* output, glean_variable variable, const char* name) {
+  return changing_call(output, [&] { output->output.allow_attribute_change(real_variable(variable), required(name, "name")); });
+}
+
+glean_status glean_output_set_attribute(glean_output* output, const char* name, glean_type type, const void* values,
+                                        size_t count) {
+  return changing_call(output, [&] {
+    output->output.late_attribute(glean::Variable{}, required(name, "name"), glean::c::type_of(type),
+                                  required_array(static_cast<const char*>(values), count, "values"), count);
+  });
+}
+
+glean_status glean_output_set_variable_attribute(glean_output* output, glean_variable variable, const char* name,
+                                                 glean_type type, const void* values, size_t count) {
+  return changing_call(output, [&] {
+    output->output.late_attribute(real_variable(variable), required(name, "name"), glean::c::type_of(type),
+                                  required_array(static_cast<const char*>(values), count, "values"), count);
+  });
+}
+
 glean_status glean_output_end_definitions(glean_output* output) {
   return call(output, [&] { output->output.end_definitions(); });
 }

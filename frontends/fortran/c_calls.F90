@@ -273,22 +273,6 @@ module glean_c_calls
       type(c_variable_options), intent(in) :: options
       type(c_id), intent(inout) :: variable
     end function
-    integer(c_int) function c_output_define_attribute(output, name, type, values, count) bind(C, name='glean_output_define_attribute')
-      import
-      type(c_ptr), value :: output, values
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int), value :: type
-      integer(c_size_t), value :: count
-    end function
-    integer(c_int) function c_output_define_variable_attribute(output, variable, name, type, values, count) &
-        bind(C, name='glean_output_define_variable_attribute')
-      import
-      type(c_ptr), value :: output, values
-      type(c_id), value :: variable
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int), value :: type
-      integer(c_size_t), value :: count
-    end function
     integer(c_int) function c_output_end_definitions(output) bind(C, name='glean_output_end_definitions')
       import
       type(c_ptr), value :: output

@@ -7,10 +7,13 @@ module glean_puts
   use glean_values
   use glean_handles
   use glean_c_calls
+  use glean_attribute_calls
   use glean_sections
   implicit none
   private
   public :: glean_output_put, glean_output_put_box, glean_output_define_attribute, glean_output_define_variable_attribute
+  public :: glean_output_allow_attribute_change, glean_output_allow_variable_attribute_change
+  public :: glean_output_set_attribute, glean_output_set_variable_attribute
 
   ! Puts all of this rank's blocks of a variable. The array has the shape of the block, or, of several blocks, one more dimension, which
   ! counts them; it may be a section with strides. An array of another rank is taken as the elements of the blocks, one after the other,
@@ -38,6 +41,21 @@ module glean_puts
   interface glean_output_define_variable_attribute
     module procedure variable_attribute_int8, variable_attribute_int16, variable_attribute_int32, variable_attribute_int64
     module procedure variable_attribute_real32, variable_attribute_real64, variable_attribute_text
+  end interface
+
+  ! The value of an attribute for which glean_output_allow_attribute_change was called: of its kind and size, text at most as long; `type`
+  ! as it was defined with. From the end of the definitions until the output is closed, as often as the program likes; the last values go
+  ! into the file when it is closed. All ranks call it with the same values, or rank 0 alone: those of rank 0 count. Local.
+  interface glean_output_set_attribute
+    module procedure set_attribute_int8, set_attribute_int16, set_attribute_int32, set_attribute_int64, set_attribute_real32
+    module procedure set_attribute_real64, set_attribute_text
+  end interface
+
+  ! The same of a variable. Local.
+  interface glean_output_set_variable_attribute
+    module procedure set_variable_attribute_int8, set_variable_attribute_int16, set_variable_attribute_int32
+    module procedure set_variable_attribute_int64, set_variable_attribute_real32, set_variable_attribute_real64
+    module procedure set_variable_attribute_text
   end interface
 
 contains
@@ -250,13 +268,35 @@ contains
     if (output%inside%variables(variable%id)%known) blocks => output%inside%variables(variable%id)
   end function blocks_of
 
-  ! `variable` not present: of the file. `type`: what the file has instead of `code`.
-  subroutine define_attribute(output, variable, name, section, code, type, stat, errmsg)
+  ! The attribute's values may change after the definitions. Local.
+  subroutine glean_output_allow_attribute_change(output, name, stat, errmsg)
+    type(glean_output), intent(in) :: output
+    character(len=*), intent(in) :: name
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call finish(output%inside, 'glean_output_allow_attribute_change', &
+        c_output_allow_attribute_change(handle_of(output%inside), c_text(name)), stat, errmsg)
+  end subroutine glean_output_allow_attribute_change
+
+  ! The same of an attribute of a variable. Local.
+  subroutine glean_output_allow_variable_attribute_change(output, variable, name, stat, errmsg)
+    type(glean_output), intent(in) :: output
+    type(glean_variable), intent(in) :: variable
+    character(len=*), intent(in) :: name
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call finish(output%inside, 'glean_output_allow_variable_attribute_change', &
+        c_output_allow_variable_attribute_change(handle_of(output%inside), c_id(variable%id - 1), c_text(name)), stat, errmsg)
+  end subroutine glean_output_allow_variable_attribute_change
+
+  ! `variable` not present: of the file. `late`: it is defined already. `type`: what the file has instead of `code`.
+  subroutine give_attribute(output, variable, name, section, code, late, type, stat, errmsg)
     type(glean_output), intent(in) :: output
     type(glean_variable), intent(in), optional :: variable
     character(len=*), intent(in) :: name
     type(c_section), intent(in) :: section
     integer(c_int), intent(in) :: code
+    logical, intent(in) :: late
     integer, intent(in), optional :: type
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
@@ -264,9 +304,11 @@ contains
     integer(int8), allocatable, target :: packed(:)
     character(len=:), allocatable :: call_name
     integer(c_int) :: status, external
+    integer(c_size_t) :: count
 
-    call_name = 'glean_output_define_attribute'
-    if (present(variable)) call_name = 'glean_output_define_variable_attribute'
+    call_name = 'glean_output_'//trim(merge('set   ', 'define', late))
+    if (present(variable)) call_name = call_name//'_variable'
+    call_name = call_name//'_attribute'
     external = code
     if (present(type)) external = int(type, c_int)
     if (section%rank > 1 .or. section%sized == 0) then
@@ -278,20 +320,23 @@ contains
       return
     end if
     values = section%first
+    count = int(section%elements, c_size_t)
     if (section%contiguous == 0) then
       allocate (packed(section%elements * section%element_bytes))
       call gather(section, c_loc(packed))
       values = c_loc(packed)
     end if
-    if (present(variable)) then
-      status = c_output_define_variable_attribute(handle_of(output%inside), c_id(variable%id - 1), c_text(name), external, &
-          values, int(section%elements, c_size_t))
+    if (present(variable) .and. late) then
+      status = c_output_set_variable_attribute(handle_of(output%inside), c_id(variable%id - 1), c_text(name), external, values, count)
+    else if (present(variable)) then
+      status = c_output_define_variable_attribute(handle_of(output%inside), c_id(variable%id - 1), c_text(name), external, values, count)
+    else if (late) then
+      status = c_output_set_attribute(handle_of(output%inside), c_text(name), external, values, count)
     else
-      status = c_output_define_attribute(handle_of(output%inside), c_text(name), external, values, &
-          int(section%elements, c_size_t))
+      status = c_output_define_attribute(handle_of(output%inside), c_text(name), external, values, count)
     end if
     call finish(output%inside, call_name, status, stat, errmsg)
-  end subroutine define_attribute
+  end subroutine give_attribute
 
   pure logical function same_size(external, code)
     integer(c_int), intent(in) :: external, code

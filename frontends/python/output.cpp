@@ -47,6 +47,16 @@ void define_attribute(OutputHandle& self, int variable, const std::string& name,
   self.call([&](Output& output) { output.attribute(Variable{variable}, name, external, view.first(), view.elements()); });
 }
 
+void set_attribute(OutputHandle& self, int variable, const std::string& name, int type, nb::handle values) {
+  const Type external = type_of_number(type);
+  const ArrayView view(values, external, ArrayView::For::reading);
+  self.call([&](Output& output) { output.late_attribute(Variable{variable}, name, external, view.first(), view.elements()); });
+}
+
+void allow_attribute_change(OutputHandle& self, int variable, const std::string& name) {
+  self.call([&](Output& output) { output.allow_attribute_change(Variable{variable}, name); });
+}
+
 // The array stays as it is until the call returns: its elements are copied from where they lie.
 void put(OutputHandle& self, int variable, const Counts& start, int type, nb::handle array) {
   const Type memory = type_of_number(type);
@@ -91,6 +101,8 @@ void bind_output(nb::module_& module) {
       .def("define_grid_variable", define_grid_variable, nb::arg("name"), nb::arg("type"), nb::arg("grid"), nb::arg("fill"),
            nb::arg("per_step"), nb::arg("centring"), nb::arg("components"))
       .def("define_attribute", define_attribute, nb::arg("variable"), nb::arg("name"), nb::arg("type"), nb::arg("values"))
+      .def("allow_attribute_change", allow_attribute_change, nb::arg("variable"), nb::arg("name"))
+      .def("set_attribute", set_attribute, nb::arg("variable"), nb::arg("name"), nb::arg("type"), nb::arg("values"))
       .def("set_time", set_time, nb::arg("time"), nb::arg("unit"))
       .def("end_definitions", [](OutputHandle& self) { self.call([](Output& out) { out.end_definitions(); }); })
       .def("begin_step", [](OutputHandle& self) { self.call([](Output& out) { out.begin_step(); }); })

@@ -321,6 +321,14 @@ GLEAN_CHECKED glean_status glean_output_define_attribute(glean_output *output, c
 GLEAN_CHECKED glean_status glean_output_define_variable_attribute(glean_output *output,
     glean_variable variable, const char *name, glean_type type, const void *values, size_t count);
 
+/* The attribute's values may change after the definitions: glean_output_set_attribute gives them, of the type and number that it is defined
+ * with, text at most as long. Where the format has attributes: NetCDF and HDF5, VTKHDF. Local. */
+GLEAN_CHECKED glean_status glean_output_allow_attribute_change(glean_output *output, const char *name);
+
+/* Of a variable. `_FillValue` does not change. Otherwise as above. Local. */
+GLEAN_CHECKED glean_status glean_output_allow_variable_attribute_change(glean_output *output, glean_variable variable,
+    const char *name);
+
 /* The time of the next step, until it is set again; that of rank 0 counts. All ranks set it for the first time
  * before definitions end, with the same unit. `unit` NULL: none is named. Local. */
 GLEAN_CHECKED glean_status glean_output_set_time(glean_output *output, double time, const char *unit);
@@ -353,6 +361,18 @@ GLEAN_CHECKED glean_status glean_output_fail(glean_output *output, glean_status 
 
 /* Ends this rank's part of the step; the drain starts on it when all ranks have. Local. */
 GLEAN_CHECKED glean_status glean_output_end_step(glean_output *output);
+
+/* The value of an attribute that may change, known late: the time that the run took, the last residual. From the end of the definitions
+ * until the output is closed, in a step or between steps, as often as the program likes; the last values go into the file when it is
+ * closed. All ranks call it with the same values, or rank 0 alone: those of rank 0 count. Of an output of several files each has a first
+ * rank, which counts. Shorter text is padded with zero bytes, which readers leave out. The file of a job that was killed before it closed
+ * the output has the values of the definition. Local. */
+GLEAN_CHECKED glean_status glean_output_set_attribute(glean_output *output, const char *name, glean_type type,
+    const void *values, size_t count);
+
+/* Of a variable. Otherwise as above. Local. */
+GLEAN_CHECKED glean_status glean_output_set_variable_attribute(glean_output *output, glean_variable variable,
+    const char *name, glean_type type, const void *values, size_t count);
 
 /* GLEAN_NOT_FOUND when nothing has this name. Local. */
 GLEAN_CHECKED glean_status glean_output_find_variable(glean_output *output, const char *name,

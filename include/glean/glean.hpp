@@ -194,14 +194,21 @@ class Output {
                            std::vector<Box> blocks, VariableOptions options = {});
 
   // Attributes of the file, or of one variable. `_FillValue` on a variable sets its fill value.
-  void define_attribute(std::string_view name, std::string_view text);
-  void define_attribute(Variable variable, std::string_view name, std::string_view text);
+  void define_attribute(std::string_view name, std::string_view text) { define_attribute(Variable{}, name, text); }
+  void define_attribute(Variable variable, std::string_view name, std::string_view text) {
+    attribute(variable, name, Type::text, text.data(), text.size());
+  }
   template <class T> void define_attribute(std::string_view name, std::span<const T> values) {
     attribute(Variable{}, name, type_of<T>(), values.data(), values.size());
   }
   template <class T> void define_attribute(Variable variable, std::string_view name, std::span<const T> values) {
     attribute(variable, name, type_of<T>(), values.data(), values.size());
   }
+
+  // The attribute's values may change after the definitions: set_attribute() gives them, of the type and number that it is defined with,
+  // text at most as long. Where the format has attributes: NetCDF and HDF5, VTKHDF. `_FillValue` does not change.
+  void allow_attribute_change(std::string_view name) { allow_attribute_change(Variable{}, name); }
+  void allow_attribute_change(Variable variable, std::string_view name);
 
   // The time of the next step, until it is set again; that of rank 0 counts. All ranks set it for the first time before definitions
   // end, with the same unit, such as "s". Local.
@@ -252,6 +259,24 @@ class Output {
 
   // Ends this rank's part of the step; the drain starts on it when all ranks have. Local, no waiting.
   void end_step();
+
+  // The value of an attribute that may change, known late: the time that the run took, the last residual. From the end of the definitions
+  // until close(), in a step or between steps, as often as the program likes; the last values go into the file when it is closed. All ranks
+  // call it with the same values, or rank 0 alone: those of rank 0 count. Of an output of several files each has a first rank, which
+  // counts. Shorter text is padded with zero bytes, which readers leave out. The file of a job that was killed before it closed the output
+  // has the values of the definition. Local.
+  void set_attribute(std::string_view name, std::string_view text) { set_attribute(Variable{}, name, text); }
+  void set_attribute(Variable variable, std::string_view name, std::string_view text) {
+    late_attribute(variable, name, Type::text, text.data(), text.size());
+  }
+  template <class T> void set_attribute(std::string_view name, std::span<const T> values) {
+    late_attribute(Variable{}, name, type_of<T>(), values.data(), values.size());
+  }
+  template <class T> void set_attribute(Variable variable, std::string_view name, std::span<const T> values) {
+    late_attribute(variable, name, type_of<T>(), values.data(), values.size());
+  }
+  // Untyped form of it, for language bindings.
+  void late_attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count);
 
   // -- finding what was defined. Local. Throws not_found.
   [[nodiscard]] Variable find_variable(std::string_view name) const;

@@ -40,7 +40,7 @@ std::uint64_t WriteThrough::own_elements(const pool::Recorder::Put& put) {
   if (pool_.is_staged()) return 0;   // the files are not to be seen here
   try {
     Target& target = this->target(put.output);
-    const auto& variable = target.description.layout.variables.at(put.variable);
+    const auto& variable = target.description.layout.target(put.variable);
     const store::Piece piece(variable, variable.per_step() ? put.step : 0, *put.box, put.first_element, put.elements);
     const Bytes request_bytes = target.description.share.request_bytes;
     Bytes own = 0;
@@ -71,7 +71,7 @@ void WriteThrough::write(const pool::Record& record, const Source& source) {
 
 void WriteThrough::write(Target& target, const pool::Record& record, const Source& source) {
   const auto& layout = target.description.layout;
-  const auto& variable = layout.variables.at(record.variable);
+  const auto& variable = layout.target(record.variable);
   const auto memory = static_cast<mesh::Type>(record.memory_type);
   const auto convert = store::converter(memory, variable.external, variable.stored);
   const mesh::Box box = pool::box_of(record);

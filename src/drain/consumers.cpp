@@ -39,7 +39,7 @@ struct Elements { std::uint64_t first = 0, count = 0; };
 Elements elements_of_this_node(const DrainedOutput& output, const pool::Record& record) {
   Elements mine{record.first_element, record.elements};
   if (record.origin == pool::Origin::rank || output.nodes == nullptr || output.description.is_bytes) return mine;
-  const store::VariableLayout& variable = output.description.layout.variables[record.variable];
+  const store::VariableLayout& variable = output.description.layout.target(record.variable);
   const mesh::Box box = pool::box_of(record);
   const auto begins_here = [&](std::uint64_t element) {
     const store::Piece piece(variable, variable.per_step() ? record.step : 0, box, element, 1);

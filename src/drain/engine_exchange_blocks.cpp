@@ -143,7 +143,7 @@ void Engine::read_spilled(const Job& job) {
   } catch (const DamagedSpill& error) {
     const auto& description = job.output->about().description;
     const bool is_raw = job.output->stream() != nullptr;
-    damage = lost_payload(error, is_raw ? "bytes" : description.layout.variables[block.variable].name, description.display_path,
+    damage = lost_payload(error, is_raw ? "bytes" : description.layout.target(block.variable).name, description.display_path,
                           is_raw ? 0 : block.step);
   } catch (const base::Error& error) {
     return finish_job(job, &error);

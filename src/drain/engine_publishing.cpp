@@ -94,7 +94,7 @@ bool Engine::complete_records(const Job& job, const WrittenSoFar& written) {
   about.slot.publishing_inode.store(file.inode(), std::memory_order_release);
   if (waits_for_copies(job)) return false;
   publish_tables(job);
-  if (description.is_part) store::publish_index(calls_, description.names, job.steps);
+  if (description.is_part) store::publish_index(calls_, description.names, about.steps.of_program(job.steps));
   about.checksums.add_patches(description.layout, finished.patches);
   publish(calls_, file, description.layout, finished.size, about.checksums);
   return true;

@@ -31,12 +31,15 @@ struct StepCounts {
   std::uint64_t ended = 0;          // by all ranks of the node; without ranks: those that are kept
   std::uint64_t complete = 0;       // by all ranks, and all of them is at the nodes that write it
   std::uint64_t begun = 0;          // ended by at least one rank
+  std::uint64_t closing = no_step;  // the one with which ranks have closed an output that has attributes to come; no_step: not yet
   std::uint64_t staged = 0;
   std::uint64_t written = 0;
   std::uint64_t synchronized = 0;
   // What is staged: how many records there are, and how far the file reaches.
   std::uint64_t records = 0;
   Bytes end = 0;
+  // Of so many, those of the program.
+  [[nodiscard]] std::uint64_t of_program(std::uint64_t steps) const { return steps > closing ? steps - 1 : steps; }
 };
 
 struct DrainedOutput {
@@ -78,6 +81,10 @@ struct DrainedOutput {
   // A file of another format has appeared in place of the output's own. Where that could not be made, its own appears: nothing is lost.
   [[nodiscard]] bool is_replaced_by_copy() const {
     return description.copies.instead && !trace.copies.empty() && trace.copies.front().error.empty();
+  }
+  // All ranks have closed it, and `begun` is known: the last step is that of attributes, if there are any to come.
+  void note_closing() {
+    if (!description.layout.attributes.empty() && steps.begun != 0) steps.closing = steps.begun - 1;
   }
   void retire(const TakenRecord& taken) {
     spill.retire(*taken.record, *taken.journal);

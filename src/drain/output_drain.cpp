@@ -104,6 +104,7 @@ void OutputDrain::look_at_ranks() {
     order_->judge(ranks);
   }
   if (nodes_) nodes_->look(ranks);
+  if (output_.ranks == Ranks::working && output_.all_closed) output_.note_closing();
   order_->look(ranks);
 }
 
@@ -271,7 +272,7 @@ void OutputDrain::drop_everything() {
 // --- its end
 
 void OutputDrain::published() {
-  output_.trace.steps = output_.steps.written;
+  output_.trace.steps = output_.steps.of_program(output_.steps.written);
   if (output_.is_kept_until_durable()) {   // what was to be sent again
     work_.drop();
     work_.retire_all();

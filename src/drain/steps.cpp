@@ -23,18 +23,18 @@ std::uint64_t record_of(const store::VariableLayout& variable, std::uint64_t ste
 void Steps::on_put(const TakenRecord& taken) {
   const pool::Record& record = *taken.record;
   const auto& description = output_.description;
-  const auto& variables = description.layout.variables;
+  const auto& layout = description.layout;
   const mesh::Box box = pool::box_of(record);
   const auto refuse = [&] { throw base::Error(base::Errc::io, "damaged journal record of '" + output_.trace.path + "'"); };
-  if (record.variable >= variables.size() || record.memory_type >= mesh::type_count) refuse();
-  const auto& variable = variables[record.variable];
+  if (record.variable >= layout.targets() || record.memory_type >= mesh::type_count) refuse();
+  const auto& variable = layout.target(record.variable);
   const auto memory = static_cast<mesh::Type>(record.memory_type);
   // Also where the payload is not looked at: what a record makes this drain do is in proportion to it.
   const bool has_payload = record.place != pool::PayloadPlace::file;
   if (has_payload && record.payload_bytes / mesh::size_of(memory) < record.elements) refuse();
   if (log_.is_in_chunks(record)) return output_.retire(taken);
   if (output_.nodes != nullptr && output_.nodes->has_come_before(record, box)) return output_.retire(taken);
-  output_.consumers.saw(output_, taken);
+  if (!layout.is_attribute(record.variable)) output_.consumers.saw(output_, taken);
   const bool in_file = record.state != pool::RecordState::live || record.place == pool::PayloadPlace::file;
   if (in_file || is_undone(record.step)) return take_kept(taken);
   auto pending = piece_of(taken);
@@ -55,7 +55,7 @@ void Steps::on_put(const TakenRecord& taken) {
 // None: no such put can be.
 std::unique_ptr<PendingPiece> Steps::piece_of(const TakenRecord& taken) const {
   const pool::Record& record = *taken.record;
-  const auto& variable = output_.description.layout.variables[record.variable];
+  const auto& variable = output_.description.layout.target(record.variable);
   const auto memory = static_cast<mesh::Type>(record.memory_type);
   const auto convert = store::converter(memory, variable.external, variable.stored);
   if (convert == nullptr) return nullptr;
@@ -66,7 +66,7 @@ std::unique_ptr<PendingPiece> Steps::piece_of(const TakenRecord& taken) const {
 }
 
 Coverage& Steps::coverage(std::uint32_t variable, std::uint64_t step) {
-  const auto& layout = output_.description.layout.variables[variable];
+  const auto& layout = output_.description.layout.target(variable);
   return coverage_.try_emplace({variable, layout.per_step() ? step : no_step}, layout.shape).first->second;
 }
 
@@ -77,18 +77,18 @@ void Steps::cover(const LoggedPut& put) {
   const bool again = output_.may_come_again() && !output_.pool.is_of_this_node(put.job_rank);
   if (earlier && again && earlier->rank == put.job_rank && earlier->box.contains(put.box)) return;
   covered.add_part(put.elements);
-  if (earlier) throw overlap_error(output_.description.layout.variables[put.variable], put.step, put.box, put.job_rank, *earlier);
+  if (earlier) throw overlap_error(output_.description.layout.target(put.variable), put.step, put.box, put.job_rank, *earlier);
 }
 
 void Steps::reach(const LoggedPut& put, const store::Piece& piece) {
   Reach& reach = reaches_[put.step];
   reach.end = std::max(reach.end, piece.file_extent().end);
-  reach.has_records |= output_.description.layout.variables[put.variable].per_step();
+  reach.has_records |= output_.description.layout.target(put.variable).per_step();
 }
 
 // A put of a fixed variable that is filled says where the holes are.
 std::uint64_t Steps::kept_until(std::uint32_t variable, std::uint64_t step) const {
-  const auto& layout = output_.description.layout.variables[variable];
+  const auto& layout = output_.description.layout.target(variable);
   return layout.fill && !layout.per_step() ? no_step : step;
 }
 
@@ -108,7 +108,7 @@ void Steps::skip_empty_steps() {
   const auto next = reaches_.lower_bound(steps.staged);
   const std::uint64_t step = next == reaches_.end() ? steps.complete : std::min(next->first, steps.complete);
   if (step == std::exchange(steps.staged, step)) return;
-  if (std::any_of(variables.begin(), variables.end(), is_filled)) steps.records = std::max(steps.records, step);
+  if (std::any_of(variables.begin(), variables.end(), is_filled)) steps.records = std::max(steps.records, steps.of_program(step));
   output_.slot.steps.records.store(steps.records, std::memory_order_release);
 }
 
@@ -116,7 +116,8 @@ void Steps::stage() {
   const auto& variables = output_.description.layout.variables;
   StepCounts& steps = output_.steps;
   for (skip_empty_steps(); steps.staged < steps.complete && work_.in_flight() < jobs_max; skip_empty_steps()) {
-    for (std::uint32_t v = 0; v < variables.size(); ++v) {
+    const bool is_closing = steps.staged == steps.closing;   // it has attributes only, and is no step of the program
+    for (std::uint32_t v = 0; v < variables.size() && !is_closing; ++v) {
       if (!variables[v].per_step()) continue;
       if (variables[v].fill) {
         fill(v, steps.staged);
@@ -130,7 +131,7 @@ void Steps::stage() {
       if (it->second.has_records) steps.records = std::max(steps.records, steps.staged + 1);
       reaches_.erase(it);
     }
-    output_.consumers.complete(output_, steps.staged);
+    if (!is_closing) output_.consumers.complete(output_, steps.staged);
     ++steps.staged;
     output_.slot.steps.records.store(steps.records, std::memory_order_release);
     output_.slot.steps.highest_end.store(steps.end, std::memory_order_release);
@@ -141,7 +142,7 @@ void Steps::stage() {
 
 void Steps::fill(std::uint32_t variable, std::uint64_t step) {
   if (!life_.is_writing()) return;
-  const auto& layout = output_.description.layout.variables[variable];
+  const auto& layout = output_.description.layout.target(variable);
   const Coverage& covered = coverage(variable, step);
   const std::uint64_t record = record_of(layout, step);
   if (!covered.all_parts_came() || (layout.per_step() && !layout.has_room_for(record))) {
@@ -201,7 +202,7 @@ void Steps::finish() {
     if (behind.empty()) behind = {static_cast<int>(slot.nodes.job_last_rank.load(std::memory_order_acquire))};   // of another node
     return life_.fail(base::Error(base::Errc::invalid_state,
                                   "'" + output_.trace.path + "' was closed by all ranks, but " + base::readable_ranks(behind) +
-                                      " had not ended step " + std::to_string(steps.begun - 1),
+                                      " had not ended step " + std::to_string(steps.of_program(steps.begun) - 1),
                                   "every rank ends every step, whether it puts something or not"));
   }
   if (steps.begun == 0 && slot.steps.dropped.load(std::memory_order_acquire) != 0) return life_.give_up(Failure::dropped);

@@ -58,6 +58,7 @@ class Steps final : public WriteOrder {
   // Both: whether a drain that comes after this one must still know of the put.
   [[nodiscard]] bool take_put(const LoggedPut& put);
   [[nodiscard]] bool undo(const LoggedPut& put);
+  [[nodiscard]] bool restore(const LoggedPut& put);
 
   DrainedOutput& output_;
   OutputWork& work_;

@@ -49,7 +49,7 @@ void Steps::take_inherited() {
   if (!life_.is_writing() || !log_.has_inherited()) return;
   try {
     for (LoggedPut& put : log_.take_inherited()) {
-      if (put.variable >= output_.description.layout.variables.size()) {
+      if (put.variable >= output_.description.layout.targets()) {
         throw base::Error(base::Errc::io, "the takeover log of '" + output_.trace.path + "' is damaged");
       }
       const bool undone = is_undone(put.step);
@@ -70,7 +70,7 @@ void Steps::take_kept(const TakenRecord& taken) {
   if (!undone && record.place == pool::PayloadPlace::file && record.state == pool::RecordState::live) {
     // It is in the file when its rank ends the step, and before that the step is not looked at.
     output_.checksums.lose();
-    output_.trace.bytes += record.elements * mesh::size_of(output_.description.layout.variables[record.variable].external);
+    output_.trace.bytes += record.elements * mesh::size_of(output_.description.layout.target(record.variable).external);
     output_.saw_capture(record);
   }
   if (!(undone ? undo(put) : take_put(put))) return output_.retire(taken);
@@ -80,7 +80,7 @@ void Steps::take_kept(const TakenRecord& taken) {
 }
 
 bool Steps::take_put(const LoggedPut& put) {
-  const auto& variable = output_.description.layout.variables[put.variable];
+  const auto& variable = output_.description.layout.target(put.variable);
   const bool is_written = put.step < output_.steps.written;
   if (is_written && kept_until(put.variable, put.step) != no_step) return false;
   const store::Piece piece(variable, variable.per_step() ? put.step : 0, put.box, put.first, put.elements);
@@ -98,10 +98,11 @@ bool Steps::take_put(const LoggedPut& put) {
 
 // What a complete file would not have.
 bool Steps::undo(const LoggedPut& put) {
-  const auto& variable = output_.description.layout.variables[put.variable];
+  const auto& variable = output_.description.layout.target(put.variable);
   // Records that are not complete are cut off, and where nothing was put fill values go.
   if (variable.per_step() || variable.fill) return false;
   if (output_.is_elsewhere()) return false;   // what has arrived at a stager is known there, and undone there
+  if (output_.description.layout.is_attribute(put.variable)) return restore(put);
   auto zeros = std::make_unique<store::VariableLayout>(variable);
   zeros->fill_value = {};
   const store::Piece piece(variable, 0, put.box, put.first, put.elements);
@@ -117,6 +118,25 @@ bool Steps::undo(const LoggedPut& put) {
   return true;   // until the zeros are safe
 }
 
+// An attribute has the values of its definition again: element by element, each as a fill value.
+bool Steps::restore(const LoggedPut& put) {
+  const auto& variable = output_.description.layout.target(put.variable);
+  const Bytes size = mesh::size_of(variable.external);
+  for (const store::Patch& part : output_.description.metadata) {
+    for (std::uint64_t element = put.first; element < put.first + put.elements; ++element) {
+      const Bytes begin = variable.begin_bytes + element * size;
+      if (begin < part.offset || begin + size > part.extent().end) continue;
+      auto first = std::make_unique<store::VariableLayout>(variable);
+      first->begin_bytes = begin;
+      first->shape = {1};
+      std::copy_n(part.bytes.begin() + static_cast<std::ptrdiff_t>(begin - part.offset), size, first->fill_value.begin());
+      unwritten_[no_step] += work_.gather_fill(*first, {begin, begin + size}, no_step);
+      zeros_.push_back(std::move(first));
+    }
+  }
+  return true;
+}
+
 void Steps::judge(const pool::RanksOfOutput& ranks) {
   StepCounts& counts = output_.steps;
   std::uint64_t steps = ranks.steps_ended, most = ranks.most_ended;
@@ -129,13 +149,19 @@ void Steps::judge(const pool::RanksOfOutput& ranks) {
   // All steps of a closed output are there, or it was closed wrongly.
   counts.ended = counts.complete = steps;
   counts.begun = all_closed ? most : steps;
+  if (all_closed) output_.note_closing();
   output_.trace.had_complete_steps = steps != 0;
   output_.all_closed = true;
   if (all_closed || !life_.is_writing()) return;   // the first reason stays
   const std::vector<int> ranks_behind = pool::ranks_before_step(output_.pool, output_.key.slot, steps + 1);
   const std::string behind = ranks_behind.empty() ? "ranks of another node" : base::readable_ranks(ranks_behind);
   const std::string& path = output_.trace.path;
-  if (most != steps) output_.trace.note = "step " + std::to_string(steps) + " is not there: " + behind + " had not ended it";
+  const bool is_closing = ranks.any_closed && !output_.description.layout.attributes.empty();   // no step of the program
+  if (most != steps && is_closing) {
+    output_.trace.note = "attributes have the values of their definition: " + behind + " had not closed it";
+  } else if (most != steps) {
+    output_.trace.note = "step " + std::to_string(steps) + " is not there: " + behind + " had not ended it";
+  }
   if (steps == 0) {
     life_.fail(base::Error(base::Errc::invalid_state, "'" + path + "' has no complete step: " + behind +
                                                           " had not ended step 0 when the job ended"));

@@ -47,6 +47,16 @@ store::Assembled Worker::assemble_job(const Job& job, std::byte* buffer) {
   });
 }
 
+namespace {
+
+// The header is read back when it is complete: attributes come late into it.
+std::vector<Extent> behind_header(std::vector<Extent> runs, const store::FileLayout& layout) {
+  if (!layout.attributes.empty()) std::erase_if(runs, [&](const Extent& run) { return run.begin < layout.header_bytes; });
+  return runs;
+}
+
+}  // namespace
+
 void Worker::write(const Job& job) {
   while (free_buffers_.empty()) reap(store::Writer::Reap::block);
   std::byte* buffer = free_buffers_.back();
@@ -60,7 +70,7 @@ void Worker::write(const Job& job) {
 
   const store::OutputDescription& description = job.output->about().description;
   if (description.checksums && job.output->stream() == nullptr) {   // which are written again and by others: they are read back
-    job.window->sums = store::checksums_of(assembled.runs, buffer, job.window->extent.begin);
+    job.window->sums = store::checksums_of(behind_header(assembled.runs, description.layout), buffer, job.window->extent.begin);
   }
   free_buffers_.pop_back();
   const std::uint64_t tag = next_tag_++;

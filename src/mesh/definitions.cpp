@@ -9,7 +9,7 @@ namespace glean::mesh {
 
 namespace {
 
-constexpr std::uint8_t definitions_version = 2;
+constexpr std::uint8_t definitions_version = 3;
 
 using base::Decoder;
 using base::Encoder;
@@ -76,7 +76,7 @@ void decode_grids(Decoder& in, Definitions& definitions) {
 }
 
 void decode_attributes(Decoder& in, Definitions& definitions) {
-  definitions.attributes.resize(in.count(8 + 8 + 1 + 8 + 1, "attributes"));
+  definitions.attributes.resize(in.count(8 + 8 + 1 + 8 + 2, "attributes"));
   for (Attribute& attribute : definitions.attributes) {
     attribute.variable = decode_id(in, definitions.variables.size(), true, "variable");
     attribute.name = in.text();
@@ -87,6 +87,8 @@ void decode_attributes(Decoder& in, Definitions& definitions) {
     const bool may_count = attribute.variable < 0 && attribute.type == Type::int64 && attribute.count() == 1;
     if (attribute.counts_records && !may_count) in.reject("an attribute counts records and is no number of the output");
     if (attribute.values.size() % size_of(attribute.type) != 0) in.reject("an attribute ends in the middle of a value");
+    attribute.changes = in.choice<std::uint8_t>(2, "kind of attribute") == 1;
+    if (attribute.changes && attribute.values.empty()) in.reject("an attribute that changes has no values");
   }
 }
 
@@ -140,6 +142,7 @@ std::vector<std::byte> Definitions::encode() const {
     out.byte(static_cast<std::uint8_t>(attribute.type));
     out.bytes(attribute.values);
     out.byte(attribute.counts_records ? 1 : 0);
+    out.byte(attribute.changes ? 1 : 0);
   }
   return out.take();
 }

@@ -21,6 +21,7 @@ struct Attribute {
   Type type = Type::text;
   std::vector<std::byte> values;   // native byte order
   bool counts_records = false;     // one int64 of the output: the format writes how many records there are, if it can
+  bool changes = false;            // it has values; others of this type and number may come until the output is closed
   [[nodiscard]] std::size_t count() const { return values.size() / size_of(type); }
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };

@@ -24,7 +24,7 @@ Definitions example_definitions() {
                            {.name = "scalar", .external = Type::int8, .dimensions = {}}};
   definitions.attributes = {
       {.variable = -1, .name = "title", .type = Type::text, .values = {std::byte{'a'}, std::byte{'b'}}},
-      {.variable = 0, .name = "range", .type = Type::int16, .values = std::vector<std::byte>(4)}};
+      {.variable = 0, .name = "range", .type = Type::int16, .values = std::vector<std::byte>(4), .changes = true}};
   definitions.grids = {{.kind = GridKind::uniform, .dimensions = {1, 2}, .coordinates = {1}, .origin = {0, 1}, .spacing = {0.5, 2}}};
   definitions.variables[0].grid = 0;
   return definitions;
@@ -55,6 +55,7 @@ TEST(Definitions, HaveAnotherFingerprintAfterEveryChange) {
       [](Definitions& d) { d.dimensions[0].unlimited = false; },
       [](Definitions& d) { d.dimensions.pop_back(); },
       [](Definitions& d) { std::swap(d.dimensions[1], d.dimensions[2]); },
+      [](Definitions& d) { d.attributes[0].changes = true; },
       [](Definitions& d) { d.variables[0].name = "den"; },
       [](Definitions& d) { d.variables[0].external = Type::float32; },
       [](Definitions& d) { d.variables[0].dimensions = {2, 1}; },

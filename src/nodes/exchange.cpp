@@ -352,7 +352,7 @@ NodeProgress Exchange::own_progress(const SharedOutput& output) const {
   // It is published only when this node knows that it was opened: recovery goes by that.
   const pool::AtStagers at_stagers = known.at_stagers.load(std::memory_order_acquire);
   const bool is_asked_for = at_stagers == pool::AtStagers::asked || at_stagers == pool::AtStagers::asked_for_new_file;
-  if (is_asked_for && slot.error.load(std::memory_order_acquire) == 0) mine.closed = 0;
+  if (is_asked_for && slot.error.load(std::memory_order_acquire) == 0) mine.steps_sent = mine.closed = 0;
   if (tree_.is_stager(self_) && known.job_closed.load(std::memory_order_acquire) == closed_and_at_stagers) {
     mine.steps_ended = known.job_steps_ended.load(std::memory_order_acquire);   // its clients may have left, and say it no more
     mine.steps_begun = known.job_steps_begun.load(std::memory_order_acquire);
@@ -415,7 +415,6 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   output.told_of_end = output.was_published || of_all.published != 0 || of_all.removed != 0 || of_all.postponed != 0;
   pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const auto set = [](auto& word, auto value) { word.store(value, std::memory_order_release); };
-  set(slot.nodes.job_steps, of_all.steps_sent);
   set(slot.nodes.job_steps_ended, of_all.steps_ended);
   set(slot.nodes.job_steps_begun, of_all.steps_begun);
   // They stay durable when a stager begins anew.
@@ -424,6 +423,7 @@ void Exchange::apply(SharedOutput& output, const NodeProgress& of_all) {
   set(slot.nodes.job_highest_end, of_all.highest_end);
   set(slot.nodes.job_parts_durable, of_all.part_durable);
   note_closed(slot, of_all);
+  set(slot.nodes.job_steps, of_all.steps_sent);   // after that: with the last step it is known that it is the last
   set(slot.nodes.job_last_rank, of_all.last_rank);
   set(slot.nodes.job_open_rank, of_all.open_rank);
   set(slot.nodes.job_published, std::max(of_all.published, of_all.removed));

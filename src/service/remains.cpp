@@ -16,6 +16,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -54,6 +55,14 @@ double age_of_object(const std::string& pool) {
   return age_of(static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000);
 }
 
+// Ranks end a step when they close an output that has attributes to come: none of the program's.
+void leave_out_closing_step(RemainingOutput& output, std::span<const std::byte> description) {
+  if (store::OutputDescription::decode(description).layout.attributes.empty()) return;
+  if (output.closed && output.steps_complete != 0) --output.steps_complete;
+  output.steps_begun = output.steps_complete;
+  output.ranks_behind.clear();
+}
+
 RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
   RemainingOutput output;
   const pool::RanksOfOutput ranks = pool::ranks_of_output(pool, key.slot);
@@ -75,6 +84,7 @@ RemainingOutput look_at_output(const pool::Pool& pool, pool::OutputKey key) {
     const bool has_final_name = pool::have_others(slot) && pool::leads_to_file_of(slot, names.names.final_path);
     output.in_place = names.is_bytes && (names.names.working_path == names.names.final_path || has_final_name);
     output.synchronized = output.is_bytes && slot.synchronized_writes.load(std::memory_order_acquire) != 0;
+    if (description.complete && !output.is_bytes && ranks.any_closed) leave_out_closing_step(output, description.bytes);
     const bool is_kept = output.closed || output.in_place || output.synchronized;
     if (!description.complete) output.problem = "it was just being opened";
     else if (slot.state != pool::OutputState::open) output.problem = "its slot is damaged";

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "capture/copy.hpp"
@@ -65,8 +66,9 @@ class Backend {
   virtual void wait(Level level, double seconds, const std::optional<base::Error>& misuse) = 0;
   // Whether this rank's steps that have ended have reached it, as its node knows. Asks the drain for what it takes. Local, does not wait.
   [[nodiscard]] virtual bool reached(Level level) = 0;
-  // No more steps. All ranks call it.
-  virtual void close() = 0;
+  // No more steps. All ranks call it. `attributes`: those that change, of the file's definitions and in their order, with their last values
+  // in native byte order; those of rank 0 count.
+  virtual void close(std::span<const mesh::Attribute> attributes) = 0;
   // Gives the output up. Does not throw.
   virtual void abandon() noexcept = 0;
   // A put of this rank could not be taken: the output shall not be published. Local.

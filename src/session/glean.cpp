@@ -120,17 +120,17 @@ Variable Output::define_variable(std::string_view name, Type external, std::span
   });
 }
 
-void Output::define_attribute(std::string_view name, std::string_view text) {
-  attribute(Variable{}, name, Type::text, text.data(), text.size());
-}
-
-void Output::define_attribute(Variable variable, std::string_view name, std::string_view text) {
-  attribute(variable, name, Type::text, text.data(), text.size());
-}
-
 void Output::attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count) {
   output_call(impl_.get(), OnError::poison,
               [&](Impl& impl) { impl.define_attribute(variable, name, type, values, count); });
+}
+
+void Output::allow_attribute_change(Variable variable, std::string_view name) {
+  output_call(impl_.get(), OnError::poison, [&](Impl& impl) { impl.allow_attribute_change(variable, name); });
+}
+
+void Output::late_attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count) {
+  output_call(impl_.get(), OnError::poison, [&](Impl& impl) { impl.set_attribute(variable, name, type, values, count); });
 }
 
 void Output::set_time(double time, std::string_view unit) {

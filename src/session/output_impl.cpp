@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "session/agreement.hpp"
 #include "session/grid_totals.hpp"
@@ -23,19 +24,11 @@ session::VariableChoice internal(const VariableOptions& options) {
   throw base::Error(code, what, hint);
 }
 
-// A message ends at a zero byte.
-std::string shown(std::string_view name) {
-  constexpr std::size_t most = 60;
-  std::string text;
-  for (const char each : name.substr(0, most)) text += each == '\0' ? std::string("\\0") : std::string(1, each);
-  return text;
-}
-
 void check_name(const store::Format& format, const char* what, std::string_view name) {
   const bool has_zero = name.find('\0') != name.npos;
   const std::string flaw = has_zero ? "it has a zero byte" : format.flaw_of_name(name);
   if (flaw.empty()) return;
-  refuse(base::Errc::invalid_argument, std::string("the name of ") + what + " '" + shown(name) + "' cannot be used: " + flaw,
+  refuse(base::Errc::invalid_argument, std::string("the name of ") + what + " '" + session::shown_name(name) + "' cannot be used: " + flaw,
          has_zero || format.flaw_of_name("a/b").empty() ? "" : "names begin with a letter, a digit or _, and have no slash");
 }
 
@@ -50,6 +43,13 @@ bool is_in_pieces(const mesh::Box& box, const std::vector<std::uint64_t>& shape)
 }
 
 }  // namespace
+
+std::string session::shown_name(std::string_view name) {
+  constexpr std::size_t most = 60;
+  std::string text;
+  for (const char each : name.substr(0, most)) text += each == '\0' ? std::string("\\0") : std::string(1, each);
+  return text;
+}
 
 Output::Impl::Impl(std::shared_ptr<session::Core> core, std::string path, const store::Format& format,
                    std::unique_ptr<session::Convention> convention, std::unique_ptr<session::Backend> backend,
@@ -162,20 +162,7 @@ void Output::Impl::check_variable_name(std::string_view name) const {
   if (!flaw.empty()) refuse(base::Errc::invalid_argument, "the name of variable '" + std::string(name) + "' cannot be used: " + flaw);
 }
 
-void Output::Impl::define_attribute(Variable variable, std::string_view name, Type type, const void* values,
-                                    std::size_t count) {
-  require(Phase::defining, "define_attribute");
-  check_name(format_, "attribute", name);
-  if (variable.id != -1) static_cast<void>(info(variable, "define_attribute"));
-  const bool is_fill = variable.id != -1 && name == "_FillValue" && type == Type::float64;
-  if (is_fill && program_.definitions().variables[static_cast<std::size_t>(variable.id)].external == mesh::Type::float32 &&
-      precision_.narrows(this->name(variable))) {
-    const auto* first = static_cast<const std::byte*>(values);
-    return program_.define_attribute(variable.id, name, mesh::Type::float32, session::narrowed({first, count * sizeof(double)}));
-  }
-  program_.define_attribute(variable.id, name, internal(type),
-                            {static_cast<const std::byte*>(values), count * mesh::size_of(internal(type))});
-}
+void Output::Impl::check_attribute_name(std::string_view name) const { check_name(format_, "attribute", name); }
 
 void Output::Impl::take_definitions(const mesh::Definitions& definitions) {
   adds_to_file_ = true;
@@ -246,6 +233,8 @@ void Output::Impl::end_definitions() {
     creation_error_ = error.what();
     throw;
   }
+  const auto& attributes = file_.definitions.attributes;
+  std::copy_if(attributes.begin(), attributes.end(), std::back_inserter(late_attributes_), [](const auto& each) { return each.changes; });
   phase_ = Phase::between_steps;
 }
 
@@ -398,7 +387,7 @@ Variable Output::Impl::find_variable(std::string_view name) const {
   for (std::size_t v = 0; v < program_.definitions().variables.size(); ++v) {
     if (program_.definitions().variables[v].name == name) return {static_cast<int>(v)};
   }
-  refuse(base::Errc::not_found, "'" + path_ + "' has no variable '" + shown(name) + "'");
+  refuse(base::Errc::not_found, "'" + path_ + "' has no variable '" + session::shown_name(name) + "'");
 }
 
 void Output::Impl::wait(Level level, double seconds) {
@@ -432,7 +421,7 @@ void Output::Impl::close() {
   const auto misuse = session::caught([&] { require(Phase::between_steps, "close"); });
   if (misuse) backend_->poison_by_close(*misuse);
   phase_ = Phase::closed;
-  backend_->close();
+  backend_->close(late_attributes_);
   if (misuse) throw base::Error(*misuse);
 }
 

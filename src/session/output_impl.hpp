@@ -13,6 +13,11 @@
 
 namespace glean {
 
+namespace session {
+// As much of it as a message has room for, which ends at a zero byte.
+[[nodiscard]] std::string shown_name(std::string_view name);
+}  // namespace session
+
 class Output::Impl {
  public:
   Impl(std::shared_ptr<session::Core> core, std::string path, const store::Format& format,
@@ -25,6 +30,8 @@ class Output::Impl {
   Variable define_variable(std::string_view name, Type external, std::span<const Dimension> dimensions,
                            std::vector<Box> blocks, VariableOptions options);
   void define_attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count);
+  void allow_attribute_change(Variable variable, std::string_view name);
+  void set_attribute(Variable variable, std::string_view name, Type type, const void* values, std::size_t count);
   void set_time(double time, std::string_view unit);
   // Of a file that is added to, in place of all define_… calls: every rank may put any part of a record.
   void take_definitions(const mesh::Definitions& definitions);
@@ -53,12 +60,15 @@ class Output::Impl {
 
   void require(Phase phase, const char* call) const;
   void check_variable_name(std::string_view name) const;
+  void check_attribute_name(std::string_view name) const;
+  [[nodiscard]] std::vector<int> owners_of(Variable variable) const;
   void view_file();
   void put_first();
   void put_time();
   // `box` lies in the block of that index.
   void put_block(Variable variable, std::size_t block, const mesh::Box& box, mesh::Type memory, const capture::Source& source);
   void require_open(const char* call) const;
+  [[nodiscard]] mesh::Attribute& attribute(Variable variable, std::string_view name, const char* call);
   [[nodiscard]] const VariableInfo& info(Variable variable, const char* call) const;
   [[nodiscard]] const std::string& name(Variable variable) const;
   void require_changeable(Variable variable) const;
@@ -77,6 +87,7 @@ class Output::Impl {
   double time_ = 0;
   Phase phase_ = Phase::defining;
   std::uint64_t steps_ = 0;   // ended
+  std::vector<mesh::Attribute> late_attributes_;   // those of the file that change, with their last values
   base::PrecisionSettings precision_;   // of variables, whatever the program defines
   bool adds_to_file_ = false;
   std::optional<base::Error> early_error_;   // of a definition of this rank, before there is a file to poison

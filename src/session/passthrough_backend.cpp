@@ -15,6 +15,7 @@
 #include "session/agreement.hpp"
 #include "session/backend.hpp"
 #include "session/formats.hpp"
+#include "session/messages.hpp"
 #include "session/striping.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/posix/file.hpp"
@@ -122,13 +123,15 @@ class PassthroughBackend final : public Backend {
   [[nodiscard]] bool reached(Level level) override { return !mine_ && (level != Level::durable || closed_ || steps_durable_ == steps_); }
 
   // When ranks do not come, the file is as open as before, and closing the session gives it up.
-  void close() override {
+  void close(std::span<const mesh::Attribute> attributes) override {
     InCall in_call(core_->collective(), Call::close_output, opening_.path);
     core_->come_together();
     closed_ = true;
     core_->delist(this);
     if (failure_) return give_up();   // all ranks know
     in_call.set_busy(true);
+    const auto unset = caught([&] { set(attributes); });
+    if (unset) note(*unset);
     const auto unclosed = caught([&] { file_->close(); });
     in_call.set_busy(false);
     if (unclosed) note(*unclosed);
@@ -223,6 +226,12 @@ class PassthroughBackend final : public Backend {
     if (mine_) return;
     mine_ = base::Error(error.code(), "'" + opening_.path + "' cannot be completed and is not published: rank " +
                                           std::to_string(core_->rank()) + ": " + error.what(), error.hint());
+  }
+
+  void set(std::span<const mesh::Attribute> attributes) {
+    std::vector<mesh::Attribute> all(attributes.begin(), attributes.end());
+    for (mesh::Attribute& attribute : all) attribute.values = message_of_root(core_->comm(), attribute.values);
+    for (const mesh::Attribute& attribute : all) file_->set_attribute(attribute);
   }
 
   // The file stays open until the process ends.

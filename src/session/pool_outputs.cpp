@@ -111,9 +111,11 @@ void PoolOutputs::end_step(PoolOutput& output, std::uint64_t step) {
   report_progress(output, 0);
 }
 
-void PoolOutputs::close(PoolOutput& output) {
+void PoolOutputs::close(PoolOutput& output, bool with_attributes) {
   if (output.abandoned) return;
   output.closed = true;
+  output.has_closing_step = with_attributes;
+  if (with_attributes) ++output.steps_ended;   // both at once: a drain that sees the step knows that it is the last
   report_progress(output, pool::rank_closed);
 }
 
@@ -406,14 +408,15 @@ std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& op
 
 std::string PoolOutputs::diagnose(const PoolOutput& output) const {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
-  std::vector<int> behind = pool::ranks_before_step(pool_, output.key.slot, output.steps_ended);
+  const std::uint32_t steps = output.steps_ended - (output.has_closing_step ? 1 : 0);   // of the program
+  std::vector<int> behind = pool::ranks_before_step(pool_, output.key.slot, steps);
   std::vector<int> open = output.closed ? pool::ranks_with_output_open(pool_, output.key.slot) : std::vector<int>{};
   // One rank of the other nodes is known, or none if they have not said anything yet.
   const auto add = [&](std::vector<int>& these, std::uint32_t job_rank) {
     const int rank = static_cast<int>(job_rank);
     if (job_rank != nodes::NodeProgress::no_rank && !pool_.is_of_this_node(rank)) these.push_back(rank);
   };
-  const bool job_is_behind = pool_.is_shared() && slot.nodes.job_steps_ended.load() < output.steps_ended;
+  const bool job_is_behind = pool_.is_shared() && slot.nodes.job_steps_ended.load() < steps;
   const bool job_is_open = pool_.is_shared() && output.closed && slot.nodes.job_closed.load() == 0;
   if (job_is_behind) add(behind, slot.nodes.job_last_rank.load());
   if (job_is_open) add(open, slot.nodes.job_open_rank.load());
@@ -422,7 +425,7 @@ std::string PoolOutputs::diagnose(const PoolOutput& output) const {
     return base::readable_ranks(these) + (these.size() == 1 ? " has" : " have");
   };
   if (!behind.empty() || job_is_behind) {
-    return fmt::format("'{}': {} not ended step {}", output.name.path(), have(behind), output.steps_ended - 1);
+    return fmt::format("'{}': {} not ended step {}", output.name.path(), have(behind), steps - 1);
   }
   if (!open.empty() || job_is_open) return fmt::format("'{}': {} not closed it", output.name.path(), have(open));
   return fmt::format("'{}': the drain has written {} of {} steps, {} MiB wait in the pool", output.name.path(),

@@ -32,6 +32,7 @@ struct PoolOutput {
   OutputName name;
   std::uint32_t steps_ended = 0;        // by this rank
   bool closed = false;                  // by this rank
+  bool has_closing_step = false;        // the last of steps_ended, which has attributes only and is none of the program's
   bool abandoned = false;               // by this rank, which is not interested in its fate
   bool all_dropped = false;             // closed, and all of its steps were dropped
   std::uint64_t steps_dropped = 0;      // of those that this rank has begun
@@ -62,7 +63,8 @@ class PoolOutputs {
 
   // This rank ends a step, closes or abandons. Local, one system call (of the caller, which rings the drain).
   void end_step(PoolOutput& output, std::uint64_t step);
-  void close(PoolOutput& output);
+  // `with_attributes`: this is a step, too.
+  void close(PoolOutput& output, bool with_attributes);
   void abandon(PoolOutput& output);
   // The node's aggregator was killed. Local, one system call.
   [[nodiscard]] bool root_is_gone() const;

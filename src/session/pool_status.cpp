@@ -14,6 +14,12 @@ OutputStatus PoolOutputs::status(const PoolOutput& output) const {
   OutputStatus status{output.name.path(), OutputState::open, output.steps_ended, slot.steps.staged.load(),
                       slot.steps.written.load(), slot.steps.synchronized.load(), {},
                       output.steps_dropped};
+  if (output.has_closing_step) {
+    --status.steps_ended;
+    for (std::uint64_t* steps : {&status.steps_staged, &status.steps_written, &status.steps_durable}) {
+      *steps = std::min(*steps, status.steps_ended);
+    }
+  }
   if (!is_current(output)) status.steps_staged = status.steps_written = status.steps_durable = 0;   // another's
   if (output.all_dropped && failed(output) == 0) {
     status.state = OutputState::dropped;

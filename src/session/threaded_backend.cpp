@@ -52,6 +52,7 @@ class ThreadedBackend final : public Backend {
     InCall in_call(core_->collective(), Call::end_definitions, opening_.path);
     Proposal mine{fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()};
     std::uint64_t word = Proposal::no_word;   // of this node's pool
+    variables_ = static_cast<std::uint32_t>(definitions.variables.size());
     in_call.set_busy(core_->is_root());
     if (core_->is_root() && !earlier) {
       mine.error = caught([&] {
@@ -133,10 +134,12 @@ class ThreadedBackend final : public Backend {
   }
 
   // Unless it is to be durable, no rank waits for another: what goes wrong, here or later, the next call that is for that brings to all.
-  void close() override {
+  void close(std::span<const mesh::Attribute> attributes) override {
     tell_of_drops();
     output_->all_dropped = steps_kept_ == 0 && output_->steps_dropped != 0;
-    core_->outputs().close(*output_);
+    const bool has_attributes = !attributes.empty() && !output_->all_dropped;
+    if (has_attributes && core_->is_root()) put_attributes(attributes);
+    core_->outputs().close(*output_, has_attributes);
     core_->full_pool_policy().leave(output_->key);
     core_->recorder().ring_the_drain();
     if (opening_.settings.close == base::Close::durable) wait(Level::durable, -1, std::nullopt);
@@ -184,6 +187,19 @@ class ThreadedBackend final : public Backend {
     core_->outputs().hear_of_loss(error);
     abandon();   // by all ranks: the drain removes the file
     refuse(error);
+  }
+
+  // As one more step, which all ranks end when they close.
+  void put_attributes(std::span<const mesh::Attribute> attributes) {
+    const auto failed = caught([&] {
+      std::uint32_t target = variables_;
+      for (const mesh::Attribute& attribute : attributes) {
+        const mesh::Box box = mesh::whole({attribute.count()});
+        core_->full_pool_policy().put({output_->key, opening_.settings.full, steps_kept_, target++, attribute.type, &box},
+                                      {attribute.values.data(), mesh::size_of(attribute.type), box.count, {}});
+      }
+    });
+    if (failed) poison(*failed);
   }
 
   [[nodiscard]] bool is_part() const { return core_->parts().count > 1; }
@@ -314,6 +330,7 @@ class ThreadedBackend final : public Backend {
   store::PartIndex index_;             // by the root, where the file is one of several
   store::SystemCalls calls_;
   bool is_striped_ = false;            // this rank has made the file
+  std::uint32_t variables_ = 0;        // of the file
   // For an output that may drop.
   base::Bytes step_bytes_ = 0;      // about
   std::vector<bool> is_record_;     // of each variable

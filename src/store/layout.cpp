@@ -12,7 +12,7 @@ namespace {
 
 // "GLEANFL" and the version of what follows, all numbers little-endian.
 constexpr std::array<char, 7> magic = {'G', 'L', 'E', 'A', 'N', 'F', 'L'};
-constexpr std::uint8_t version = 2;
+constexpr std::uint8_t version = 3;
 constexpr Bytes file_limit = std::numeric_limits<std::int64_t>::max();
 
 using base::Decoder;
@@ -71,6 +71,8 @@ std::vector<std::byte> FileLayout::encode() const {
   out.number(header_bytes);
   out.number(variables.size());
   for (const VariableLayout& variable : variables) encode_variable(out, variable);
+  out.number(attributes.size());
+  for (const VariableLayout& attribute : attributes) encode_variable(out, attribute);
   return out.take();
 }
 
@@ -88,6 +90,12 @@ FileLayout FileLayout::decode(std::span<const std::byte> bytes) {
   constexpr std::size_t smallest_variable = 8 + 1 + 8 + 8 + 8 + 1 + 8 + 2;
   layout.variables.resize(in.count(smallest_variable, "variables"));
   for (VariableLayout& variable : layout.variables) variable = decode_variable(in);
+  layout.attributes.resize(in.count(smallest_variable, "attributes"));
+  for (VariableLayout& attribute : layout.attributes) {
+    attribute = decode_variable(in);
+    const bool is_in_header = attribute.begin_bytes + attribute.record_bytes() <= layout.header_bytes;
+    if (attribute.per_step() || attribute.fill || !is_in_header) in.reject("attribute '" + attribute.name + "' is not in the header");
+  }
   in.expect_end();
   return layout;
 }

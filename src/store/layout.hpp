@@ -57,6 +57,16 @@ struct FileLayout {
   Bytes header_bytes = 0;
   base::RangeRule range = base::RangeRule::error;
   std::vector<VariableLayout> variables;   // index = variable id
+  // Attributes whose values come with the last step, in the order of the definitions: where these are in the metadata. A put of one has
+  // the index of what is behind the variables, and goes the way of all puts.
+  std::vector<VariableLayout> attributes;
+
+  // What a put of that index goes to, of targets() that there are.
+  [[nodiscard]] const VariableLayout& target(std::uint32_t index) const {
+    return index < variables.size() ? variables[index] : attributes.at(index - variables.size());
+  }
+  [[nodiscard]] std::size_t targets() const { return variables.size() + attributes.size(); }
+  [[nodiscard]] bool is_attribute(std::uint32_t index) const { return index >= variables.size(); }
 
   [[nodiscard]] std::vector<std::byte> encode() const;
   // Throws io, naming what is wrong, when `bytes` is not what encode() made.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 
 #include "base/error.hpp"
@@ -22,6 +23,7 @@ FileLayout example_layout() {
        .fill = true, .fill_value = {std::byte{0x80}, std::byte{0x01}}},
       {.name = "time", .external = mesh::Type::float32, .shape = {}, .begin_bytes = 8712, .record_stride_bytes = 12,
        .stored = {ByteOrder::little, true}}};
+  layout.attributes = {{.name = "state", .external = mesh::Type::text, .shape = {9}, .begin_bytes = 100}};
   return layout;
 }
 
@@ -39,6 +41,28 @@ bool is_rejected(std::span<const std::byte> bytes) {
 TEST(FileLayout, IsTheSameAfterEncodingAndDecoding) {
   EXPECT_EQ(FileLayout::decode(example_layout().encode()), example_layout());
   EXPECT_EQ(FileLayout::decode(FileLayout{}.encode()), FileLayout{});
+}
+
+TEST(FileLayout, HasAttributesBehindItsVariables) {
+  const FileLayout layout = example_layout();
+  EXPECT_EQ(layout.targets(), 4U);
+  EXPECT_EQ(layout.target(2).name, "time");
+  EXPECT_EQ(layout.target(3).name, "state");
+  EXPECT_FALSE(layout.is_attribute(2));
+  EXPECT_TRUE(layout.is_attribute(3));
+  EXPECT_EQ(whole_size(layout, 0), example_layout().variables[0].begin_bytes + 8 * 4 * 16 * 16);
+}
+
+TEST(FileLayout, RejectsAttributesThatAreNotInTheHeader) {
+  const std::vector<std::function<void(VariableLayout&)>> changes = {
+      [](VariableLayout& attribute) { attribute.begin_bytes = 292; },   // and 9 bytes
+      [](VariableLayout& attribute) { attribute.record_stride_bytes = 8; },
+      [](VariableLayout& attribute) { attribute.fill = true; }};
+  for (const auto& change : changes) {
+    FileLayout layout = example_layout();
+    change(layout.attributes.front());
+    EXPECT_TRUE(is_rejected(layout.encode()));
+  }
 }
 
 TEST(FileLayout, RejectsEveryTruncationAndAnythingAppended) {

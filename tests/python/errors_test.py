@@ -84,6 +84,7 @@ class Errors(ranks.Ranks):
             (glean.InvalidArgument, "glean.Box", lambda o: o.variable("w", "f8", ["x"], blocks=[7])),
             (glean.InvalidArgument, "2 indices for 1 dimensions", lambda o: o.variable("w", "f8", ["x"], blocks=[np.s_[:, :]])),
             (glean.InvalidArgument, "defined already", lambda o: o.attrs.update(a=1) or o.attrs.update(a=2)),
+            (glean.NotFound, "no attribute 'b' is defined", lambda o: o.attrs.allow_change("b")),
             (glean.InvalidArgument, "attributes have one", lambda o: o.attrs.update(a=[[1, 2], [3, 4]])),
             (glean.InvalidArgument, "of type bool", lambda o: o.attrs.update(a=True)),
             (glean.OutOfRange, "uint8 cannot hold fill=-1", lambda o: o.variable("w", "u1", ["x"], blocks=[], fill=-1)),

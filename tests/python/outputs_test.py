@@ -69,6 +69,25 @@ class Outputs(ranks.Ranks):
                                  {"title": str, "version": np.int32, "empty": str, "small": np.int8})
                 self.assertEqual(attrs, {"title": "of Python", "version": 3, "empty": "", "small": -7})
 
+    def test_attributes_may_come_until_the_output_is_closed(self):
+        with self.session() as session:
+            with session.open(self.path("a.nc"), format="cdf2") as output:
+                v = output.variable("v", "i4", [output.dimension("x", SIZE)], blocks=[((RANK,), (1,))])
+                output.attrs.update(state="under way", seconds=-1.0, title="a")
+                v.attrs["range"] = np.zeros(2, "f4")
+                output.attrs.allow_change("state")
+                output.attrs.allow_change("seconds")
+                v.attrs.allow_change("range")
+                with output.step():
+                    v[...] = [RANK]
+                output.attrs["state"] = "done"
+                output.attrs["seconds"] = 3   # a number of Python becomes what was defined
+                v.attrs["range"] = np.array([1, 2], "f4")
+                self.assertEqual(output.attrs["seconds"], 3)
+            with session.open_input(self.path("a.nc")) as file:
+                self.assertEqual(dict(file.attrs), {"state": "done", "seconds": 3.0, "title": "a"})
+                self.assertEqual(file["v"].attrs["range"].tolist(), [1, 2])
+
     def test_parts_are_put_where_they_are_selected(self):
         whole = np.arange(8 * SIZE * 5.0).reshape(8 * SIZE, 5)
         mine = whole[8 * RANK:8 * RANK + 8]

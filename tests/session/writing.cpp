@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "program.hpp"
 
@@ -112,6 +114,30 @@ int create(MPI_Comm comm, const std::string& path, const Program& program) {
   return file;
 }
 
+// Every other attribute is set when all has been put.
+class LateAttributes {
+ public:
+  explicit LateAttributes(std::uint64_t choice) : number_(choice) {}
+
+  void define(Output& out, Variable owner, const Attribute& attribute) {
+    const bool is_late = ++number_ % 2 == 0 && attribute.count != 0 && attribute.name != "_FillValue";
+    const std::vector<std::byte> none(attribute.values.size(), std::byte{'?'});
+    out.attribute(owner, attribute.name, attribute.type, is_late ? none.data() : attribute.values.data(), attribute.count);
+    if (!is_late) return;
+    if (owner.id < 0) out.allow_attribute_change(attribute.name);
+    else out.allow_attribute_change(owner, attribute.name);
+    late_.emplace_back(owner, &attribute);
+  }
+  void set(Output& out, std::uint64_t steps) const {
+    if (steps == 0) out.end_definitions();
+    for (const auto& [owner, a] : late_) out.late_attribute(owner, a->name, a->type, a->values.data(), a->count);
+  }
+
+ private:
+  std::uint64_t number_;
+  std::vector<std::pair<Variable, const Attribute*>> late_;
+};
+
 }  // namespace
 
 void write_with_glean(Session& session, const std::string& path, const Program& program, std::uint64_t choice) {
@@ -124,6 +150,7 @@ void write_with_glean(Session& session, const std::string& path, const Program& 
                                                     : out.define_dimension(dimension_name(d), program.dimensions[d]));
   }
   std::vector<Variable> handles;
+  LateAttributes late(choice);
   for (const auto& variable : program.variables) {
     std::vector<Dimension> of_variable;
     for (const int id : variable.dimensions) of_variable.push_back(dimensions[static_cast<std::size_t>(id)]);
@@ -131,9 +158,9 @@ void write_with_glean(Session& session, const std::string& path, const Program& 
     for (const Part& part : variable.of_rank(rank)) blocks.push_back(part.box);
     handles.push_back(out.define_variable(variable.name, variable.external, of_variable, blocks,
                                           {.fill = variable.fill ? Fill::on : Fill::off}));
-    for (const auto& a : variable.attributes) out.attribute(handles.back(), a.name, a.type, a.values.data(), a.count);
+    for (const auto& a : variable.attributes) late.define(out, handles.back(), a);
   }
-  for (const auto& a : program.attributes) out.attribute(Variable{}, a.name, a.type, a.values.data(), a.count);
+  for (const auto& a : program.attributes) late.define(out, Variable{}, a);
 
   for (std::uint64_t step = 0; step < program.steps; ++step) {
     out.begin_step();
@@ -153,6 +180,7 @@ void write_with_glean(Session& session, const std::string& path, const Program& 
     }
     out.end_step();
   }
+  late.set(out, program.steps);
   out.close();
 }
 

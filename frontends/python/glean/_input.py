@@ -38,7 +38,7 @@ class _File:
             if count:
                 handle.read_attribute(variable, name, number, array)
             if array.dtype.kind == "S":
-                values[name] = array.tobytes().decode(errors="replace")
+                values[name] = array.tobytes().rstrip(b"\0").decode(errors="replace")   # as netCDF4 and h5py do
             else:
                 values[name] = array[0] if count == 1 else array
         return values

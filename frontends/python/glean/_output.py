@@ -14,8 +14,8 @@ import numpy as np
 from . import _glean
 from ._errors import CLASSES, InvalidArgument, InvalidState, NotFound, Unsupported, error
 from ._grids import AnyGrid, Layout
-from ._values import (TYPES, Block, Box, Centring, Level, attribute_elements, boxes_of, counts, elements, fill_value, number_of, selection,
-                      type_number, whole)
+from ._values import (NUMBER_OF_TYPE, TYPES, Block, Box, Centring, Level, attribute_elements, boxes_of, counts, elements, fill_value,
+                      number_of, selection, type_number, whole)
 
 if TYPE_CHECKING:
     from ._input import InputVariable
@@ -65,7 +65,8 @@ class Grid(NamedTuple):
 
 class Attributes(MutableMapping[str, Any]):
     """Attributes of an output or of a variable, before definitions end: text, arrays and scalars of NumPy, numbers of Python
-    (int32 if they fit, else int64; float64). What is set cannot be set again."""
+    (int32 if they fit, else int64; float64). What is set can be set again, after definitions, if `allow_change` was called for it: with
+    a value of the same type and size, text at most as long. Those of rank 0 count, and go into the file when it is closed."""
 
     def __init__(self, output: Output, variable: int) -> None:
         self._output, self._variable = output, variable
@@ -74,6 +75,10 @@ class Attributes(MutableMapping[str, Any]):
     def __setitem__(self, name: str, value: Any) -> None:
         self._output._define_attribute(self._variable, name, value, name in self._values)
         self._values[name] = value
+
+    def allow_change(self, name: str) -> None:
+        """Lets this attribute be set again from the end of the definitions until the output is closed. Local."""
+        self._output._allow_attribute_change(self._variable, name)
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
@@ -171,6 +176,7 @@ class Output:
         self._dimensions: dict[str, Dimension] = {}
         self._variables: dict[str, _Defined] = {}
         self._attributes: dict[int, dict[str, Any]] = {}   # of each variable, -1 of the file
+        self._changing: dict[tuple[int, str], np.dtype] = {}   # of those that may be set again
 
     @property
     def attrs(self) -> Attributes:
@@ -249,12 +255,26 @@ class Output:
 
     @_tells_other_ranks
     def _define_attribute(self, variable: int, name: str, value: Any, again: bool) -> None:
-        if again:
-            raise error(InvalidArgument, f"attribute {name!r} of {self.path!r} is defined already")
+        changes = self._changing.get((variable, name))
+        if again and changes is None:
+            raise error(InvalidArgument, f"attribute {name!r} of {self.path!r} is defined already",
+                        "attrs.allow_change(name) before definitions end lets it be set again")
         number, array = attribute_elements(value, f"attribute {name!r}")
         if array.ndim > 1:
             raise error(InvalidArgument, f"attribute {name!r} has {array.ndim} dimensions, and attributes have one")
-        self._handle.define_attribute(variable, name, number, np.ascontiguousarray(array))
+        if changes is None:
+            self._handle.define_attribute(variable, name, number, np.ascontiguousarray(array))
+            return
+        # Numbers of Python have no type of their own.
+        if not isinstance(value, (np.ndarray, np.generic, str, bytes)) and np.can_cast(array.dtype, changes, "same_kind"):
+            array = array.astype(changes)
+            number = NUMBER_OF_TYPE[changes]
+        self._handle.set_attribute(variable, name, number, np.ascontiguousarray(array))
+
+    @_tells_other_ranks
+    def _allow_attribute_change(self, variable: int, name: str) -> None:
+        self._handle.allow_attribute_change(variable, name)
+        self._changing[variable, name] = attribute_elements(self._attributes[variable][name], f"attribute {name!r}")[1].dtype
 
     @_tells_other_ranks
     def set_time(self, time: float, unit: str = "") -> None:

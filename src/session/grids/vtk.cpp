@@ -2,6 +2,7 @@
 //
 // VTK's legacy files: docs/formats/vtk.md. The format itself writes what is said of the grid in text; here are the arrays.
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "mesh/cells.hpp"
 #include "session/grids/file_builder.hpp"
@@ -162,6 +163,10 @@ class VtkConvention final : public Convention {
   static void add_title(const Program& program, FileView& view) {
     std::string left_out;
     for (const mesh::Attribute& attribute : program.definitions().attributes) {
+      if (attribute.changes) {
+        throw base::Error(base::Errc::unsupported,
+                          "attribute '" + attribute.name + "' cannot change: legacy VTK files have no attributes", "Format::vtkhdf has");
+      }
       const bool is_title = attribute.variable < 0 && attribute.name == "title" && attribute.type == mesh::Type::text;
       const bool is_fill = attribute.variable >= 0 && attribute.name == "_FillValue";
       const int owner = is_fill ? view.routes[static_cast<std::size_t>(attribute.variable)].variable : -1;

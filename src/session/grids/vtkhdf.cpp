@@ -198,7 +198,10 @@ class VtkhdfConvention final : public Convention {
           if (view.level_of[f] == attribute.variable) owners.push_back(static_cast<int>(f));
         }
       }
-      for (const int owner : owners) view.definitions.attributes.push_back({owner, attribute.name, attribute.type, attribute.values});
+      for (const int owner : owners) {
+        mesh::Attribute& added = view.definitions.attributes.emplace_back(attribute);
+        added.variable = owner;
+      }
     }
   }
 };

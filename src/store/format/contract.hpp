@@ -81,11 +81,43 @@ class FormatContract {
         places.push_back({begin, begin + variable.record_bytes()});
       }
     }
+    check_attributes();
     elements_.assign(places.begin() + static_cast<std::ptrdiff_t>(image_.metadata.size()), places.end());
     std::sort(places.begin(), places.end(), [](auto a, auto b) { return a.begin < b.begin; });
     for (std::size_t i = 1; i < places.size(); ++i) {
       expect(places[i - 1].end <= places[i].begin, "two things lie at byte " + std::to_string(places[i].begin));
     }
+  }
+
+  // Each that changes has its values where the layout says, and no two share a byte.
+  void check_attributes() {
+    const auto& attributes = image_.layout.attributes;
+    std::size_t next = 0;
+    std::vector<base::Extent> places;
+    for (const mesh::Attribute& defined : definitions_.attributes) {
+      if (!defined.changes) continue;
+      expect(next < attributes.size(), "attribute '" + defined.name + "' has no place");
+      if (next == attributes.size()) return;
+      const VariableLayout& layout = attributes[next++];
+      const Bytes bytes = layout.record_bytes();
+      expect(layout.name == defined.name && layout.external == defined.type && bytes == defined.values.size() && !layout.per_step(),
+             "attribute '" + defined.name + "' is not as it is defined");
+      places.push_back({layout.begin_bytes, layout.begin_bytes + bytes});
+      std::vector<std::byte> wanted(bytes);
+      converter(layout.external, layout.external, layout.stored)(defined.values.data(), wanted.data(), defined.count(),
+                                                                 layout.fill_value.data());
+      bool is_there = false;
+      for (const Patch& part : image_.metadata) {
+        if (layout.begin_bytes < part.offset || layout.begin_bytes + bytes > part.extent().end) continue;
+        const auto begin = part.bytes.begin() + static_cast<std::ptrdiff_t>(layout.begin_bytes - part.offset);
+        is_there = std::equal(wanted.begin(), wanted.end(), begin);
+      }
+      expect(is_there, "the values of attribute '" + defined.name + "' are not where the layout says");
+    }
+    expect(next == attributes.size(), "it has places of attributes that do not change");
+    std::sort(places.begin(), places.end(), [](auto a, auto b) { return a.begin < b.begin; });
+    for (std::size_t i = 1; i < places.size(); ++i) expect(places[i - 1].end <= places[i].begin, "two attributes lie at one place");
+    attributes_ = places;
   }
 
   void check_encoding() {
@@ -109,6 +141,9 @@ class FormatContract {
         expect(patch.extent().end <= finished.size, "a patch lies behind the end of the file");
         for (const base::Extent& place : elements_) {
           expect(patch.extent().end <= place.begin || place.end <= patch.offset, "a patch lies where elements are");
+        }
+        for (const base::Extent& place : attributes_) {
+          expect(patch.extent().end <= place.begin || place.end <= patch.offset, "a patch lies where an attribute changes");
         }
       }
     }
@@ -177,7 +212,7 @@ class FormatContract {
   std::string path_;
   ReadBack read_back_;
   FileImage image_;
-  std::vector<base::Extent> elements_;
+  std::vector<base::Extent> elements_, attributes_;
   std::string problem_;
 };
 

@@ -145,6 +145,47 @@ Made make_metadata(const MemoryDriver& driver, const mesh::Definitions& definiti
   return made;
 }
 
+// Of each attribute that changes all bytes, so that the metadata show where they are. The top bits remain: by them text is ASCII or not.
+constexpr std::size_t changes_most = 127;
+
+mesh::Definitions changed(const mesh::Definitions& definitions) {
+  mesh::Definitions others = definitions;
+  std::size_t number = 0;
+  for (mesh::Attribute& attribute : others.attributes) {
+    if (!attribute.changes) continue;
+    if (++number > changes_most) {
+      throw base::Error(base::Errc::unsupported, "at most " + std::to_string(changes_most) + " attributes of an HDF5 file can change");
+    }
+    for (std::byte& each : attribute.values) each ^= static_cast<std::byte>(number);
+  }
+  return others;
+}
+
+// Where the metadata have the values of these. `others`: the metadata of what changed() has made.
+std::vector<VariableLayout> attributes_in(const std::vector<std::byte>& metadata, const std::vector<std::byte>& others,
+                                          const mesh::Definitions& definitions) {
+  std::vector<VariableLayout> attributes;
+  for (const mesh::Attribute& attribute : definitions.attributes) {
+    if (!attribute.changes) continue;
+    attributes.push_back({.name = attribute.name, .external = attribute.type, .shape = {attribute.count()}, .stored = {ByteOrder::little}});
+  }
+  std::vector<Bytes> found(attributes.size());
+  for (std::size_t at = 0; at < metadata.size(); ++at) {
+    const auto number = std::to_integer<std::size_t>(metadata[at] ^ others[at]);
+    if (number == 0) continue;
+    const bool is_one = number <= attributes.size();
+    if (!is_one || (found[number - 1] != 0 && attributes[number - 1].begin_bytes + found[number - 1] != at)) {
+      throw base::Error(base::Errc::io, std::string(what) + ": attributes that change are not found");
+    }
+    if (found[number - 1]++ == 0) attributes[number - 1].begin_bytes = at;
+  }
+  for (std::size_t a = 0; a < attributes.size(); ++a) {
+    if (found[a] == attributes[a].record_bytes()) continue;
+    throw base::Error(base::Errc::unsupported, "attribute '" + attributes[a].name + "' of an HDF5 file cannot change");
+  }
+  return attributes;
+}
+
 Hdf5Note note_of(const Made& made, const DatasetPlaces& places) {
   Hdf5Note note;
   note.counts = made.counts;
@@ -188,6 +229,9 @@ FileImage make_hdf5_image(const mesh::Definitions& definitions, base::RangeRule 
   Made made = make_metadata(driver, definitions, places);
   if (header_bytes_of(made, places) != header_bytes) throw base::Error(base::Errc::io, std::string(what) + ": its size changes");
 
+  if (const mesh::Definitions others = changed(definitions); others != definitions) {
+    places.layout.attributes = attributes_in(made.metadata, make_metadata(driver, others, places).metadata, definitions);
+  }
   const Hdf5Note note = note_of(made, places);
   std::memcpy(made.metadata.data() + note.end_offset, &note.first_end, sizeof note.first_end);
   const std::vector<std::byte> noted = note.encode();

@@ -122,6 +122,15 @@ TEST(Hdf5, KeepsTheContractOfFormats) {
       definitions.attributes.push_back(text(-1, "of the file " + std::to_string(i), std::string(100, 'x')));
     }
     EXPECT_EQ(play(definitions), "") << shape.size() << " dimensions, with attributes";
+    for (std::size_t a = 0; a < definitions.attributes.size(); ++a) {
+      definitions.attributes[a].changes = a % 3 == 0 && !definitions.attributes[a].values.empty();
+    }
+    definitions.attributes.push_back(text(2, "no ASCII", "\xc3\xa4"));
+    for (const auto& [name, type] : {std::pair("byte", mesh::Type::int8), std::pair("text of one", mesh::Type::text)}) {
+      definitions.attributes.push_back({-1, name, type, {std::byte{1}}});
+    }
+    for (auto last = definitions.attributes.end() - 3; last != definitions.attributes.end(); ++last) last->changes = true;
+    EXPECT_EQ(play(definitions), "") << shape.size() << " dimensions, with attributes that change";
   }
 }
 
@@ -166,6 +175,16 @@ TEST(Hdf5, AttributesOfTheOutputMayCountRecords) {
   EXPECT_EQ(found, 5);
   const Handle group(H5Gopen2(file.id(), "Steps/empty", H5P_DEFAULT), H5Gclose, "Steps/empty");
   EXPECT_EQ(H5Aget_num_attrs(group.id()), 0);
+}
+
+TEST(Hdf5, LetsAsManyAttributesChangeAsItCanTellApart) {
+  mesh::Definitions definitions;
+  for (int i = 0; i < 127; ++i) definitions.attributes.push_back(numbers<std::int32_t>(-1, std::to_string(i), mesh::Type::int32, {i}));
+  for (mesh::Attribute& attribute : definitions.attributes) attribute.changes = true;
+  EXPECT_EQ(play(definitions), "");
+  definitions.attributes.push_back(definitions.attributes.back());
+  definitions.attributes.back().name = "one more";
+  EXPECT_THROW(static_cast<void>(make_hdf5_image(definitions, base::RangeRule::error)), base::Error);
 }
 
 TEST(Hdf5, DatasetsMayHaveNoElements) {

@@ -83,7 +83,7 @@ class Join : public testing::Test {
 
   // Two parts of a line of eight.
   static FileLayout line() {
-    FileLayout layout{.format = "cdf1", .header_bytes = 100, .variables = {}};
+    FileLayout layout{.format = "cdf1", .header_bytes = 100, .variables = {}, .attributes = {}};
     layout.variables = {{"line", mesh::Type::int16, {8}, 200, 0, false, {}}};
     return layout;
   }
@@ -96,7 +96,7 @@ class Join : public testing::Test {
 
 // Such as the indexes of an HDF5 file.
 TEST_F(Join, TakesNothingThatLiesBehindTheRecordsOfAPart) {
-  FileLayout layout{.format = "cdf1", .header_bytes = 100, .variables = {}};
+  FileLayout layout{.format = "cdf1", .header_bytes = 100, .variables = {}, .attributes = {}};
   layout.variables = {{"line", mesh::Type::int16, {8}, 200, 16, false, {}}};
   write_parts(layout, 2, {{{{{0}, {4}}}}, {{{{4}, {4}}}}});
   auto found = find_parts(calls_, directory_ / "a.nc");
@@ -112,7 +112,7 @@ TEST_F(Join, TakesNothingThatLiesBehindTheRecordsOfAPart) {
 TEST_F(Join, MakesTheWholeOfRandomParts) {
   std::mt19937 random(3);
   for (int n = 0; n < 60; ++n) {
-    FileLayout layout{.format = n % 2 == 0 ? "cdf5" : "cdf1", .header_bytes = 64 + random() % 500, .variables = {}};
+    FileLayout layout{.format = n % 2 == 0 ? "cdf5" : "cdf1", .header_bytes = 64 + random() % 500, .variables = {}, .attributes = {}};
     const std::size_t parts = 1 + random() % 4;
     const std::uint64_t records = random() % 5;
     // Some are larger than a window.

@@ -62,23 +62,6 @@ void define_variable(int file, const mesh::VariableDefinition& variable, FillMod
   check(ncmpi_def_var_fill(file, id, filled ? 0 : 1, nullptr), what);
 }
 
-void define_attribute(int file, const mesh::Definitions& definitions, const mesh::Attribute& attribute) {
-  std::string what = "cannot define attribute " + quoted(attribute.name);
-  int variable = NC_GLOBAL;
-  if (attribute.variable >= 0) {
-    variable = attribute.variable;
-    what += " of variable " + quoted(definitions.variables.at(static_cast<std::size_t>(variable)).name);
-  }
-  const char* name = attribute.name.c_str();
-  const auto count = static_cast<MPI_Offset>(attribute.count());
-  if (attribute.type == mesh::Type::text) {
-    const auto* text = reinterpret_cast<const char*>(attribute.values.data());
-    check(ncmpi_put_att_text(file, variable, name, count, text), what);
-  } else {
-    check(ncmpi_put_att(file, variable, name, nc_type_of(attribute.type), count, attribute.values.data()), what);
-  }
-}
-
 }  // namespace
 
 nc_type nc_type_of(mesh::Type type) {
@@ -109,10 +92,27 @@ void check(int status, const std::string& what) {
   throw Error(code_of(status), what + ": " + ncmpi_strerror(status), hint_of(status));
 }
 
+void write_attribute(int file, const mesh::Definitions& definitions, const mesh::Attribute& attribute) {
+  std::string what = "cannot define attribute " + quoted(attribute.name);
+  int variable = NC_GLOBAL;
+  if (attribute.variable >= 0) {
+    variable = attribute.variable;
+    what += " of variable " + quoted(definitions.variables.at(static_cast<std::size_t>(variable)).name);
+  }
+  const char* name = attribute.name.c_str();
+  const auto count = static_cast<MPI_Offset>(attribute.count());
+  if (attribute.type == mesh::Type::text) {
+    const auto* text = reinterpret_cast<const char*>(attribute.values.data());
+    check(ncmpi_put_att_text(file, variable, name, count, text), what);
+  } else {
+    check(ncmpi_put_att(file, variable, name, nc_type_of(attribute.type), count, attribute.values.data()), what);
+  }
+}
+
 void define(int file, const mesh::Definitions& definitions, FillMode fill) {
   for (const mesh::DimensionDefinition& dimension : definitions.dimensions) define_dimension(file, dimension);
   for (const mesh::VariableDefinition& variable : definitions.variables) define_variable(file, variable, fill);
-  for (const mesh::Attribute& attribute : definitions.attributes) define_attribute(file, definitions, attribute);
+  for (const mesh::Attribute& attribute : definitions.attributes) write_attribute(file, definitions, attribute);
 }
 
 OpenFile::~OpenFile() {

@@ -27,6 +27,9 @@ enum class FillMode { defined, never };   // never: PnetCDF writes no fill value
 // or attribute that was refused. Collective over the file's communicator.
 void define(int file, const mesh::Definitions& definitions, FillMode fill);
 
+// Of a file in define mode; or one that has such values already. Throws, naming it. Collective.
+void write_attribute(int file, const mesh::Definitions& definitions, const mesh::Attribute& attribute);
+
 // The layout of a file whose definitions have ended. Local.
 [[nodiscard]] FileLayout layout_of(int file, CdfVersion version, const mesh::Definitions& definitions, const std::string& what);
 

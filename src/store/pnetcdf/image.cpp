@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "store/convert.hpp"
+#include "store/format/cdf/attribute_places.hpp"
 #include "store/pnetcdf/define.hpp"
 
 namespace glean::store {
@@ -99,6 +100,7 @@ FileImage make_netcdf_image(CdfVersion version, const mesh::Definitions& definit
   image.layout.range = range;
   check(file.close(), what);
   image.metadata.push_back({0, memory.content(image.layout.header_bytes)});
+  image.layout.attributes = cdf_attribute_places(image.metadata.front().bytes, definitions);
   return image;
 }
 

@@ -183,6 +183,8 @@ int PassthroughFile::write_queued(int end) {
   return result;
 }
 
+void PassthroughFile::set_attribute(const mesh::Attribute& attribute) { write_attribute(id_, definitions_, attribute); }
+
 void PassthroughFile::synchronize() { check(ncmpi_sync(id_), "cannot store '" + path_ + "'"); }
 
 void PassthroughFile::close() { check(ncmpi_close(std::exchange(id_, -1)), "cannot close '" + path_ + "'"); }

@@ -43,6 +43,8 @@ class PassthroughFile {
   // Writes what was queued, and the fill values of the record if variables want them.
   // Throws out_of_range, which names the first such element, for NC_ERANGE; the rest has been written then.
   void end_step(std::uint64_t record);
+  // Gives an attribute that is defined other values, of its type and number, in native byte order. The same on all ranks.
+  void set_attribute(const mesh::Attribute& attribute);
   // Waits for the storage.
   void synchronize();
   void close();

@@ -174,6 +174,7 @@ class Parser {
       attribute.name = checked_name("n attribute", attribute_names_, variable);
       attribute.type = type("an attribute");
       const std::uint64_t values = count(mesh::size_of(attribute.type), "values of an attribute");
+      header_.attribute_begins.push_back(at_);
       const auto found = raw(values * mesh::size_of(attribute.type));
       skip_padding(found.size());
       attribute.values.resize(found.size());

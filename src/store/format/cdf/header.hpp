@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "mesh/definitions.hpp"
 #include "store/format/cdf/cdf.hpp"
@@ -23,6 +24,7 @@ struct CdfHeader {
   std::uint64_t records = 0;       // of every variable that has records
   mesh::Definitions definitions;   // without grids; an unlimited dimension has the length 0, and nothing is known of fill modes
   FileLayout layout;               // places and sizes cannot overflow; whether the file is as long is not looked at
+  std::vector<Bytes> attribute_begins;   // where the values of each attribute are
   friend bool operator==(const CdfHeader&, const CdfHeader&) = default;
 };
 
