@@ -117,7 +117,7 @@ void announce(session::Core& core) noexcept {
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const std::string program = fmt::format("glean: {} rank{}", ranks, ranks == 1 ? "" : "s");
     if (!core.has_pool()) {
-      std::fputs(fmt::format("{}, MPI-IO passes through ({}): the mode captures nothing\n", program, program_mpi()).c_str(), stderr);
+      std::fputs(fmt::format("{}, MPI-IO passes through ({}): mode and rules capture nothing\n", program, program_mpi()).c_str(), stderr);
       return;
     }
     const std::string& file = core.settings().report.file;
