@@ -41,12 +41,7 @@ class LostRaw(PacedTest):
             left = [stager for stager in stagers if stager is not stagers[lost]]
             if spare:
                 left.append(Service(self, "--job-memory", self.JOB_MEMORY, "--directory", self.data))
-            self.go()
-            self.assertEqual(job.wait(60), 0, self.said())
-            said = [stager.end() for stager in left]
-            self.assertEqual([status for _, status in said], [0] * len(left), said)
-            self.assertIn("the host of the one before is gone", "".join(text for text, _ in said))
-            self.assert_whole()
+            self.assertIn("the host of the one before is gone", self.end_well(job, *left))
             self.doCleanups()
 
     def test_another_stager_takes_the_place_and_no_write_is_lost(self):
@@ -74,12 +69,8 @@ class LostRaw(PacedTest):
                 left.kill()
                 self.held.unlink()
                 again = Service(self, "--job-memory", self.JOB_MEMORY, "--directory", self.data, OMPI_COMM_WORLD_SIZE="2")
-                self.go()
-                self.assertEqual(job.wait(60), 0, self.said())
-                said, status = again.end()
-                self.assertEqual(status, 0, said)
+                said = self.end_well(job, again)
                 self.assertEqual(len(re.findall(r"goes on here as stager \d of 2: the process before was killed", said)), 2, said)
-                self.assert_whole()
                 self.doCleanups()
 
     # --- no stager takes the place

@@ -43,13 +43,9 @@ class Lost(PacedTest):
                 stager.process.send_signal(signal.SIGCONT)
             if spare:
                 left.append(Service(self, "--job-memory", "8MiB", "--directory", self.data))
-            self.go()
-            self.assertEqual(job.wait(60), 0, self.said())
-            said = [stager.end() for stager in left]
-            self.assertEqual([status for _, status in said], [0] * len(left), said)
+            said = self.end_well(job, *left)
             if isinstance(lost_at, int):
-                self.assertIn("the host of the one before is gone", "".join(text for text, _ in said))
-            self.assert_whole()
+                self.assertIn("the host of the one before is gone", said)
             self.doCleanups()
 
     def test_another_stager_takes_the_place_and_the_job_goes_on(self):
@@ -72,12 +68,8 @@ class Lost(PacedTest):
                 wait_for(lambda: self.run_stage("status").stdout.count("  running  ") >= 3, "both places")   # and the service
                 left.kill()
                 again = Service(self, "--job-memory", "8MiB", "--directory", self.data, OMPI_COMM_WORLD_SIZE="2")
-                self.go()
-                self.assertEqual(job.wait(60), 0, self.said())
-                said, status = again.end()
-                self.assertEqual(status, 0, said)
+                said = self.end_well(job, again)
                 self.assertEqual(len(re.findall(r"goes on here as stager \d of 2: the process before was killed", said)), 2, said)
-                self.assert_whole()
                 self.doCleanups()
 
     def test_a_stager_that_is_stopped_keeps_its_place(self):
@@ -87,11 +79,7 @@ class Lost(PacedTest):
         self.come_to(job, self.END)
         time.sleep(SILENCE + 5)
         stager.process.send_signal(signal.SIGCONT)
-        self.go()
-        self.assertEqual(job.wait(60), 0, self.said())
-        said, status = stager.end()
-        self.assertEqual(status, 0, said)
-        self.assert_whole()
+        self.end_well(job, stager)
 
     def test_a_job_that_takes_nothing_of_what_it_is_told_keeps_no_other_waiting(self):
         (stager,) = self.start(1)

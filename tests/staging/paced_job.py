@@ -58,6 +58,15 @@ class PacedTest(StageTest):
         self.stagers = [Service(self, *words, OMPI_COMM_WORLD_SIZE=str(count), **variables) for _ in range(count)]
         return self.stagers
 
+    def end_well(self, job, *stagers):
+        """The job ends, then these stagers, and the files are whole: what the stagers have said."""
+        self.go()
+        self.assertEqual(job.wait(60), 0, self.said())
+        said = [stager.end() for stager in stagers]
+        self.assertEqual([status for _, status in said], [0] * len(stagers), said)
+        self.assert_whole()
+        return "".join(text for text, _ in said)
+
     def job(self, **settings):
         environment = without_settings()
         environment |= {"HOME": str(self.directory), "GLEAN_MODE": "staged", "GLEAN_STAGING_ADDRESS": str(self.file),
