@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -172,13 +173,24 @@ PrivateStagers::~PrivateStagers() {
   }
 }
 
+// Reads on what the stagers say of their views: one that waits for room in the pipe would not end.
+int PrivateStagers::wait_for(int process) {
+  int status = 0;
+  for (;;) {
+    const pid_t ended = waitpid(process, &status, output_ < 0 ? 0 : WNOHANG);
+    if (ended == process || (ended < 0 && errno != EINTR)) return status;
+    pollfd said{output_, POLLIN, 0};
+    if (output_ >= 0) poll(&said, 1, static_cast<int>(look_again.count()));
+    tell_views();
+  }
+}
+
 bool PrivateStagers::finish() {
   stop_to_watch();
   bool is_all_done = true;
   for (const int process : processes_) kill(process, SIGTERM);
   for (const int process : processes_) {
-    int status = 0;
-    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {}
+    const int status = wait_for(process);
     is_all_done = is_all_done && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   processes_.clear();

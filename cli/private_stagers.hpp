@@ -29,6 +29,7 @@ class PrivateStagers {
   void watch();
   void stop_to_watch();
   void tell_views();
+  [[nodiscard]] int wait_for(int process);   // its status, when it has ended
 
   std::vector<std::string> words_, environment_;   // of a stager
   std::vector<int> processes_;

@@ -46,7 +46,8 @@ Parts take(const NodeFiles& files, const Family& family) {
   return parts;
 }
 
-// A lease to write is given only where nothing else has the file open or mapped. Where the file system has none, nobody can say.
+// The kernel gives a lease to write only where no other descriptor and no mapping of the file is left. Where the file system has no leases,
+// the file counts as not read.
 bool is_read(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return false;

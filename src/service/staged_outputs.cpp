@@ -74,19 +74,19 @@ std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder&
   const auto key = claim_slot();
   if (!key) return std::nullopt;
   const auto names = description.encode_names(), layout = description.encode_layout();
-  pool_.slot(key->slot).is_bytes = description.is_bytes ? 1 : 0;
-  pool_.slot(key->slot).is_made_by_stagers = description.is_bytes && !description.is_made_by_ranks() ? 1 : 0;
+  const bool is_ranks = description.is_made_by_ranks();
   pool::OutputSlot& slot = pool_.slot(key->slot);
-  if (!description.is_made_by_ranks()) {
+  slot.is_bytes = description.is_bytes ? 1 : 0;
+  slot.is_made_by_stagers = description.is_bytes && !is_ranks ? 1 : 0;
+  if (!is_ranks) {
     slot.working_inode = asked.inode;   // the file is there, and must be that one
     if (!asked.makes_file) slot.publishing_inode = asked.inode;   // the stager that publishes it may just have
   }
   // In a pool that was made anew a client may have sent something both before and after it knew that.
-  const bool is_ranks = description.is_made_by_ranks();
   const bool is_anew = asked.is_again || (!is_ranks && (asked.inode != 0 || pool_.header().is_made_anew != 0));
   slot.nodes.is_opened_anew = is_anew ? 1 : 0;
   slot.nodes.part_durable = asked.is_done && (is_ranks || !asked.makes_file) ? 1 : 0;
-  pool::mark_path(pool_.slot(key->slot), description.names.final_path);
+  pool::mark_path(slot, description.names.final_path);
   try {
     recorder.describe(*key, names, pool::Recorder::More::follow);
     recorder.describe(*key, layout, pool::Recorder::More::none);
