@@ -191,7 +191,7 @@ class Benchmarks(unittest.TestCase):
         copies = self.results("unmodified_copies")
         self.check_head(copies, 2)
         self.assertEqual([len(one["blocked_seconds"]) for one in copies["results"]], [REPETITIONS] * 3)
-        for interface, cases in (("mpiio", 40), ("pnetcdf", 4), ("hdf5", 2), ("pieces", 8)):
+        for interface, cases in (("mpiio", 40), ("pnetcdf", 4), ("hdf5", 3), ("pieces", 8)):
             for layer in ("ompio", "romio"):
                 result = self.results(f"unmodified_{interface}_plain_{layer}")
                 self.check_head(result, 2)

@@ -30,7 +30,8 @@ struct Case {
 [[nodiscard]] std::vector<Case> mpiio_cases(const Ranks& ranks, bool quick);
 // FLASH's and S3D's files, blocking and nonblocking.
 [[nodiscard]] std::vector<Case> pnetcdf_cases(const Ranks& ranks, bool quick);
-// Collective hyperslabs of datasets of one and of three dimensions. None where the build has no parallel HDF5.
+// Collective hyperslabs of datasets of one and of three dimensions; files that are read as soon as they are written. None where the
+// build has no parallel HDF5.
 [[nodiscard]] std::vector<Case> hdf5_cases(const Ranks& ranks, bool quick);
 // One collective write of doubles that are scattered over all ranks, each a piece of its own: without gaps and with.
 [[nodiscard]] std::vector<Case> piece_cases(const Ranks& ranks, bool quick);

@@ -113,7 +113,7 @@ TEST_F(Spilling, AFullDirectoryMeansToWaitAsWithoutIt) {
   capture::FullPoolPolicy policy(made_.pool, recorder_, 0, calls);
   drain::Engine engine(made_.pool, pool::small_plan(), calls_);
   std::thread back([&] {
-    while (calls.count("pwrite") < 5) usleep(500);
+    while (made_.pool.header().waiting_for_space == 0) usleep(500);
     give_chunks_back();
   });
 

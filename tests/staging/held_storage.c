@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Preloaded into a stager: as long as the file HELD is there, its storage takes a second for each request of data that goes below the
-// directory HELD_BELOW, but not for headers, with which files are opened.
+// Preloaded into a stager: as long as the file HELD is there, its storage takes HELD_SECONDS (1) for each request of data that goes below
+// the directory HELD_BELOW, but not for headers, with which files are opened.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -21,11 +21,18 @@ static int is_below(int file) {
   return strncmp(path, directory, strlen(directory)) == 0;
 }
 
+static void wait_while_held(void) {
+  enum { looks_per_second = 100 };
+  const char *held = getenv("HELD"), *seconds = getenv("HELD_SECONDS");
+  if (held == NULL) return;
+  for (int looks = looks_per_second * (seconds == NULL ? 1 : atoi(seconds)); looks > 0 && access(held, F_OK) == 0; --looks)
+    usleep(1000000 / looks_per_second);
+}
+
 __attribute__((visibility("default"))) ssize_t pwrite64(int file, const void* data, size_t bytes, off64_t offset) {
   static ssize_t (*next)(int, const void*, size_t, off64_t) = NULL;
   if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "pwrite64");
-  const char* held = getenv("HELD");
-  if (held != NULL && bytes > header_bytes_max && is_below(file) && access(held, F_OK) == 0) sleep(1);
+  if (bytes > header_bytes_max && is_below(file)) wait_while_held();
   return next(file, data, bytes, offset);
 }
 

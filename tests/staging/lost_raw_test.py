@@ -20,7 +20,7 @@ class LostRaw(PacedTest):
         self.held = self.directory / "held"
 
     def start_stagers(self, count):
-        return self.start(count, LD_PRELOAD=os.environ["HELD_STORAGE"], HELD=str(self.held), HELD_BELOW=str(self.data))
+        return self.start(count, LD_PRELOAD=os.environ["HELD_STORAGE"], HELD=str(self.held), HELD_BELOW=str(self.data), HELD_SECONDS="60")
 
     def job(self, **settings):
         return super().job(GLEAN_STAGING_KEEP="durable", **settings)
@@ -28,7 +28,7 @@ class LostRaw(PacedTest):
     # --- another stager takes the place
 
     def take_over(self, count, lost, held_at, lost_at, spare=False, **variables):
-        """From step `held_at` on the storage of the stagers is slow, and one is lost at `lost_at`."""
+        """From step `held_at` on the storage of the stagers takes nothing, and one is lost at `lost_at`."""
         with self.subTest(stagers=count, lost=lost, held_at=held_at, lost_at=lost_at, **variables):
             self.setUp()
             stagers = self.start_stagers(count)
