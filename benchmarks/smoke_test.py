@@ -91,6 +91,23 @@ class Benchmarks(unittest.TestCase):
             self.assertGreater(r["memory_bytes"], 0)
             self.assertEqual(r["nodes_in_group"], r["nodes"])
 
+    def test_starting_is_reported_beside_zeroing_as_much_memory(self):
+        for ranks in (1, 4):
+            result = self.results(f"start_{ranks}")
+            self.check_head(result, ranks)
+            for name in ("open_seconds", "zeroing_seconds", "first_to_steady"):
+                self.assertGreater(result[name], 0)
+                self.assertEqual(len(result[f"each_{name}"]), REPETITIONS)
+
+    def test_computing_while_the_drain_writes_is_reported_for_each_way_to_write(self):
+        for ranks in (1, 8):
+            result = self.results(f"compute_{ranks}")
+            self.check_head(result, ranks)
+            self.assertEqual([r["contender"] for r in result["results"]], ["NetCDF", "HDF5", "NetCDF, page cache"])
+            for r in result["results"]:
+                self.assertGreater(r["step_seconds"], 0)
+                self.assertGreater(r["steps_while_draining"], 0)
+
     def test_modes_are_reported_side_by_side(self):
         for layer in ("ompio", "romio"):
             result = self.results(f"modes_{layer}")

@@ -52,6 +52,23 @@ def plan_rows(rows, plan):
                     f"{result['memory_bytes'] / 2**20:.3f}")
 
 
+def start_rows(rows, start):
+    for ranks, result in sorted(start.items()):
+        if not result:
+            continue
+        name = f"a session with {result['pool_bytes'] >> 20} MiB, {ranks} ranks"
+        at_most(rows, f"{name}: seconds to open", 0.1, result["open_seconds"],
+                f"{result['open_seconds']:.3f} (zeroing as much memory: {result['zeroing_seconds']:.3f})")
+        at_least(rows, f"{name}: first speed / steady", 0.7, result["first_to_steady"], f"{result['first_to_steady']:.2f}")
+
+
+def compute_rows(rows, compute):
+    for ranks, result in sorted(compute.items()):
+        for each in result["results"] if result else []:
+            row(rows, f"steps of {ranks} ranks while the drain writes {each['contender']}: longer by", "",
+                f"{each['lost_share']:.2f} (the drain's share of the cores {each['drain_share']:.2f})", None)
+
+
 def recover_rows(rows, recover):
     if not recover:
         return

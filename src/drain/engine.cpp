@@ -2,20 +2,18 @@
 #include "drain/engine.hpp"
 
 #include <pthread.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/signals_blocked.hpp"
+#include "drain/drain_threads.hpp"
 #include "drain/retired_files.hpp"
 #include "drain/worker.hpp"
 #include "pool/description.hpp"
@@ -26,27 +24,9 @@
 namespace glean::drain {
 namespace {
 
-constexpr std::uint64_t nap_ns = 100'000'000, short_nap_ns = 500'000;
+constexpr std::uint64_t nap_ns = 100'000'000;
 constexpr std::size_t intervals_max = 4096;
 constexpr Bytes kept_share = 4;   // of the chunks, for what has left journals that are too small; twice that while it is written
-
-// A launcher may have bound the rank, and with it every thread that it starts, to one core.
-void place_thread(const std::vector<int>& cores, int thread) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (cores.empty()) {
-    for (long core = 0; core < sysconf(_SC_NPROCESSORS_CONF) && core < CPU_SETSIZE; ++core) CPU_SET(core, &set);
-  } else {
-    CPU_SET(cores[static_cast<std::size_t>(thread) % cores.size()], &set);
-  }
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
-
-std::uint64_t thread_cpu_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 }  // namespace
 
@@ -91,6 +71,7 @@ std::unique_ptr<Worker> Engine::make_worker() {
 void Engine::start_thread() {
   const int thread = static_cast<int>(threads_.size());
   threads_.emplace_back([this, thread, &worker = *workers_[threads_.size()]] { run(thread, worker); });
+  storage_threads_.emplace_back([this, thread] { run_storage_jobs(thread); });
 }
 
 Engine::~Engine() { stop(); }
@@ -111,6 +92,13 @@ void Engine::stop(Unfinished unfinished) {
   }
   threads_.clear();
   workers_.clear();
+  {
+    const std::lock_guard lock(mutex_);
+    has_drained_ = true;
+  }
+  jobs_.storage_job_came().notify_all();
+  for (auto& thread : storage_threads_) thread.join();
+  storage_threads_.clear();
   const std::lock_guard lock(mutex_);
   for (auto& [key, output] : outputs_) {
     if (output->life().now() == Life::postponed) output->progress();   // nothing refers to it any more
@@ -145,7 +133,7 @@ DrainTrace Engine::trace() const {
 }
 
 void Engine::run(int thread, Worker& worker) {
-  place_thread(plan_.drain_cores, thread);
+  place_drain_thread(plan_.drain_cores, thread);
   pthread_setname_np(pthread_self(), "glean-drain");
   std::unique_lock lock(mutex_);
   bool busy = false;
@@ -157,12 +145,12 @@ void Engine::run(int thread, Worker& worker) {
       if (!std::exchange(busy, true)) enter_busy();
       lock.unlock();
       if (job->kind == Job::Kind::window) worker.write(*job);
-      else perform(*job);
+      else read_spilled(*job);
       worker.poll();
     } else if (worker.busy()) {
       lock.unlock();
       worker.wait();
-    } else if (stopping_) {
+    } else if (stopping_ && (leaving_ || !has_storage_jobs())) {
       break;
     } else {
       if (std::exchange(busy, false)) leave_busy();
@@ -189,12 +177,11 @@ std::optional<Job> Engine::next_job() {
   try_again_with_room();
   relieve_if_full();
   if (auto read = next_read()) return read;
-  if (jobs_.empty()) return std::nullopt;
-  Job job = std::move(jobs_.front());
-  jobs_.pop_front();
-  if (job.kind == Job::Kind::window) ++windows_in_flight_;
+  std::optional<Job> job = jobs_.take_window();
+  if (!job) return std::nullopt;
+  ++windows_in_flight_;
   // Others may sleep while there is more to do.
-  if (!jobs_.empty() && plan_.drain_threads > 1) pool::futex_signal(pool_.header().work);
+  if (jobs_.has_windows() && plan_.drain_threads > 1) pool::futex_signal(pool_.header().work);
   return job;
 }
 
@@ -326,14 +313,14 @@ void Engine::relieve_if_full() {
   consumers_.make_room();
   // Whole windows first; when there are none, and none on their way, whatever can be written.
   for (const auto relief : {Relief::full_windows, Relief::everything}) {
-    if (!jobs_.empty() || (relief == Relief::everything && windows_in_flight_ != 0)) return;
+    if (jobs_.has_windows() || (relief == Relief::everything && windows_in_flight_ != 0)) return;
     for (auto it = outputs_.begin(); it != outputs_.end();) {
       OutputDrain& output = *(it++)->second;
       output.life().hand_out(relief);
       if (!output.life().is_writing()) after_change(output);   // it could not make room in the file, but it can in the pool
     }
   }
-  if (!jobs_.empty()) return;
+  if (jobs_.has_windows()) return;
   if (waits_for_kept()) return;
   // Records that only recovery would need must not keep a rank from going on.
   Bytes room = pool_.header().chunk_count * pool_.header().chunk_bytes / kept_share;
@@ -386,35 +373,6 @@ void Engine::finish_job(const Job& job, const base::Error* error) {
     if (job.kind == Job::Kind::publish) output.published();
   }
   after_change(output);
-}
-
-void Engine::perform(Job job) {
-  if (job.kind == Job::Kind::discard) {
-    job.output->discard_file();
-    return finish_job(job, nullptr);
-  }
-  if (job.kind == Job::Kind::read) return read_spilled(job);
-  const auto& description = job.output->about().description;
-  try {
-    const WrittenSoFar written = note_written(job);
-    if (job.output->about().is_elsewhere()) return finish_job(job, nullptr);   // it has been sent
-    if (job.output->stream() != nullptr) {
-      if (waits_for_older(job)) return;
-      if (!stays_unpublished(job)) {
-        if (waits_for_copies(job)) return;
-        publish_tables(job);
-        publish_bytes(job);
-      }
-    } else if (!complete_records(job, written)) {
-      return;
-    }
-  } catch (const base::Error& error) {
-    const base::Error named(error.code(), "'" + description.display_path + "': " + error.what(), error.hint());
-    return finish_job(job, &named);
-  }
-  const auto replaced = replaced_by_copy(job);
-  finish_job(job, nullptr);
-  if (replaced) remove(*replaced);
 }
 
 void Engine::enter_busy() {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,8 +30,8 @@ namespace glean::drain {
 
 class Engine {
  public:
-  // Starts plan.drain_threads threads, which take up what is in the pool, and one that watches the clock where the pool says
-  // when the job ends. `pool` and `calls` must outlive the engine. Throws when the buffers or threads cannot be had. With
+  // Starts plan.drain_threads threads, which take up what is in the pool, as many that wait for the storage, and one that watches the
+  // clock where the pool says when the job ends. `pool` and `calls` must outlive the engine. Throws when the buffers or threads cannot be had. With
   // Ranks::gone no rank captures any more: outputs are completed with the steps that all ranks have ended, and what the
   // storage refuses stays as it is for another try.
   Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks = Ranks::working);
@@ -116,9 +117,12 @@ class Engine {
   void tell_if_idle();
   void tell_of_space();
   void finish_job(const Job& job, const base::Error* error);
-  void perform(Job job);
   void enter_busy();
   void leave_busy();
+  // -- engine_storage_jobs.cpp
+  void run_storage_jobs(int thread);
+  [[nodiscard]] bool has_storage_jobs() const { return jobs_.has_storage_jobs() || storage_jobs_in_progress_ != 0; }
+  void perform(Job job);
   // -- engine_lost_writes.cpp: of bytes
   void pass_over_lost_writes();
   [[nodiscard]] bool pass_over_unrecorded_writes();
@@ -154,7 +158,7 @@ class Engine {
   std::map<pool::OutputKey, std::unique_ptr<OutputDrain>> outputs_;
   std::set<pool::OutputKey> postponed_;   // what the storage has refused
   Jobs jobs_;
-  Jobs without_room_;   // that the storage had no room for
+  std::deque<Job> without_room_;   // that the storage had no room for
   std::size_t ended_when_room_was_lacking_ = 0;   // outputs
   bool holds_kept_ = false;
   std::uint64_t kept_in_the_way_since_ns_ = 0;   // ranks wait for room that only what is kept for stagers could make; 0: they do not
@@ -162,9 +166,10 @@ class Engine {
   int reads_in_flight_ = 0;
   int read_and_sent_ = 0;   // not answered
   std::uint64_t looked_for_lost_writes_ns_ = 0;
-  int windows_in_flight_ = 0;
+  int windows_in_flight_ = 0, storage_jobs_in_progress_ = 0;
   bool space_returned_ = false;
   bool stopping_ = false;
+  bool has_drained_ = false;    // no thread drains any more
   bool leaving_ = false;        // whatever is left to do
   bool inherits_ = false;       // the outputs that it finds
   bool has_read_all_ = false;   // at least once
@@ -172,8 +177,8 @@ class Engine {
   bool was_idle_ = false;
   int busy_threads_ = 0;
   DrainTrace trace_;
-  std::vector<std::unique_ptr<Worker>> workers_;   // one of each thread
-  std::vector<std::thread> threads_;
+  std::vector<std::unique_ptr<Worker>> workers_;   // one of each thread that drains
+  std::vector<std::thread> threads_, storage_threads_;
   CoreYielding core_yielding_;
   EndOfJob end_of_job_;
   std::condition_variable stop_watching_;

@@ -264,7 +264,7 @@ void Engine::have_copies(Job job, std::vector<CopyTrace> made) {
     const std::lock_guard lock(mutex_);
     job.output->about().trace.copies = std::move(made);
     has_failed = job.output->life().has_failed();   // meanwhile
-    if (!has_failed) jobs_.push_front(job);
+    if (!has_failed) jobs_.add_first(job);
   }
   if (has_failed) return finish_job(job, nullptr);
   pool::futex_signal(pool_.header().work);
@@ -334,7 +334,7 @@ bool Engine::waits_for_older(const Job& job) {
     return &other != job.output && other.stream() != nullptr && !other.life().has_failed() &&
            other.about().description.names.final_path == path && was_before(pool_, other, *job.output);
   });
-  if (waits) jobs_.push_back(job);
+  if (waits) jobs_.add(job);
   return waits;
 }
 
@@ -386,7 +386,7 @@ void Engine::try_again_with_room() {
   const bool any_has_ended = std::exchange(ended_when_room_was_lacking_, trace_.outputs.size()) != trace_.outputs.size();
   const auto is_over = [&](const Job& job) { return any_has_ended || !job.output->life().waits_for_room(); };
   const auto first = std::stable_partition(without_room_.begin(), without_room_.end(), [&](const Job& job) { return !is_over(job); });
-  std::move(first, without_room_.end(), std::back_inserter(jobs_));
+  std::for_each(first, without_room_.end(), [&](Job& job) { jobs_.add(std::move(job)); });
   without_room_.erase(first, without_room_.end());
 }
 

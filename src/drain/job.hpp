@@ -3,9 +3,12 @@
 // What an output gives the engine's threads to do.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "drain/exchange_block.hpp"
 #include "store/windows/window.hpp"
@@ -25,6 +28,45 @@ struct Job {
   ExchangeBlock* block = nullptr;
   std::shared_ptr<ExchangeBlock> read{};
 };
-using Jobs = std::deque<Job>;
+
+// What is to be done, in order, by two kinds of threads: windows by those that drain, the others by those that wait for the storage. With
+// the engine's lock held.
+class Jobs {
+ public:
+  void add(Job job) {
+    of(job).push_back(std::move(job));
+    tell_of_storage_jobs();
+  }
+  void add_first(Job job) {
+    of(job).push_front(std::move(job));
+    tell_of_storage_jobs();
+  }
+  [[nodiscard]] std::optional<Job> take_window() { return take(windows_); }
+  [[nodiscard]] std::optional<Job> take_storage_job() { return take(storage_jobs_); }
+  [[nodiscard]] bool has_windows() const { return !windows_.empty(); }
+  [[nodiscard]] bool has_storage_jobs() const { return !storage_jobs_.empty(); }
+  // Those of that output that nothing has begun. Returns how many.
+  std::size_t drop(const OutputDrain* output) {
+    const auto is_its = [output](const Job& job) { return job.output == output; };
+    return std::erase_if(windows_, is_its) + std::erase_if(storage_jobs_, is_its);
+  }
+  // Notified when a job for the storage has come.
+  [[nodiscard]] std::condition_variable& storage_job_came() { return storage_job_came_; }
+
+ private:
+  [[nodiscard]] std::deque<Job>& of(const Job& job) { return job.kind == Job::Kind::window ? windows_ : storage_jobs_; }
+  void tell_of_storage_jobs() {
+    if (has_storage_jobs()) storage_job_came_.notify_one();
+  }
+  [[nodiscard]] static std::optional<Job> take(std::deque<Job>& jobs) {
+    if (jobs.empty()) return std::nullopt;
+    std::optional<Job> job = std::move(jobs.front());
+    jobs.pop_front();
+    return job;
+  }
+
+  std::deque<Job> windows_, storage_jobs_;
+  std::condition_variable storage_job_came_;
+};
 
 }  // namespace glean::drain

@@ -80,7 +80,7 @@ std::uint64_t OutputWork::gather_fill(const store::VariableLayout& variable, Ext
 
 void OutputWork::queue(Job::Kind kind, std::shared_ptr<store::Window> window) {
   ++in_flight_;
-  jobs_.push_back({.kind = kind, .output = &owner_, .window = std::move(window)});
+  jobs_.add({.kind = kind, .output = &owner_, .window = std::move(window)});
 }
 
 void OutputWork::queue(Relief relief) {
@@ -118,9 +118,7 @@ void OutputWork::drop() {
   waiting_bytes_ = 0;
   gathered_.clear();
   full_.clear();
-  const auto mine = [this](const Job& job) { return job.output == &owner_; };
-  in_flight_ -= static_cast<int>(std::count_if(jobs_.begin(), jobs_.end(), mine));
-  std::erase_if(jobs_, mine);
+  in_flight_ -= static_cast<int>(jobs_.drop(&owner_));
   blocks_.forget(output_.key);
 }
 
