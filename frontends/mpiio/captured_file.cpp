@@ -228,6 +228,7 @@ void CapturedFile::start_over() {
   const auto open = [&](session::ByteOutput::Existing existing) {
     return session::caught([&] {
       target_->output = session::ByteOutput::open(session_.core(), comm_, target_->path, existing, hints_.of_striping());
+      if (target_->may_be_read) output().expect_reading();
     });
   };
   {

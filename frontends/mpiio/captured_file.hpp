@@ -35,6 +35,7 @@ struct Target {
   std::string path;   // absolute
   std::unique_ptr<session::ByteOutput> output;   // none: what was there could not be started over
   std::atomic<int> handles{1};   // open; changed with Session::one_at_a_time
+  bool may_be_read = false;   // as soon as it is written
   bool written = false;   // by this rank
   bool aside = false;     // the MPI library takes a handle over, or has; changed with Session::one_at_a_time
   bool is_put_to = false;   // by PnetCDF, whose collective call this is for all that its library calls

@@ -176,6 +176,7 @@ std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::
   if (all.modes_differ) return std::nullopt;
   if (all.way == Way::refused) return refuse(session, comm, refused, fh);
   if (!all.is_found) return std::nullopt;
+  if (rank != 0) static_cast<void>(session::caught([&] { ByteOutput::write_unpublished(*session.core(), path); }));   // rank 0 says why
   std::unique_ptr<ByteOutput::KeptName> kept;
   std::array<char, PATH_MAX> working{};   // empty: none
   if (rank == 0) {
@@ -240,7 +241,11 @@ std::shared_ptr<CapturedFile> capture(Session& session, std::shared_ptr<FileComm
     if (!session.is_on_several_nodes()) PMPI_Comm_size(opened.comm->get(), &opened.target->ranks);
     session.add_target(opened.target);
   }
-  if (way != Way::shared) session.read_back().begin(path, true);
+  if (way != Way::shared) {
+    opened.target->may_be_read = session.read_back().may_be_read(path);
+    if (opened.target->may_be_read) opened.target->output->expect_reading();
+    session.read_back().begin(path, true);
+  }
   opened.stand_in = std::move(stand_in);
   auto file = std::make_shared<CapturedFile>(session, std::move(opened));
   if ((amode & MPI_MODE_APPEND) != 0) file->move_to_end();
@@ -260,7 +265,7 @@ int open_to_read(Session& session, MPI_Comm comm, const std::string& filename, i
   }
   if (*code != MPI_SUCCESS) session.explain_missing(filename);
   const std::string path = Session::absolute(filename);
-  if (*code == MPI_SUCCESS && session.read_back().knows(path)) watch(session, *fh, path, false, opening);
+  if (*code == MPI_SUCCESS && session.read_back().note_read(path)) watch(session, *fh, path, false, opening);
   return *code;
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t worth_a_look_ns = 1'000'000;
 constexpr double worth_a_look = 0.2;    // of the time in calls, that readers waited
 constexpr double clearly_faster = 0.95;
-constexpr int compared_files = 2;
+constexpr int compared_files = 3;   // while the first of them are written, the drain is still busy with a captured one
 constexpr std::size_t families_at_most = 4096;
 
 double seconds_per_gib(double ns_per_byte) { return ns_per_byte * 1.073741824; }
@@ -31,6 +31,7 @@ std::string family_of(const std::string& path) {
 
 void ReadBack::Family::end_file() {
   if (file.bytes != 0) {
+    next_may_be_read = file.is_read;
     Account& account = file.is_captured ? captured : original;
     ++account.files;
     account.ns_per_byte = std::min(account.ns_per_byte, static_cast<double>(file.blocked_ns) / static_cast<double>(file.bytes));
@@ -82,9 +83,19 @@ void ReadBack::add(const std::string& path, std::uint64_t blocked_ns, std::uint6
   file.bytes += bytes;
 }
 
-bool ReadBack::knows(const std::string& path) {
+bool ReadBack::may_be_read(const std::string& path) {
   const std::lock_guard lock(lock_);
-  return families_.contains(family_of(path));
+  const auto found = families_.find(family_of(path));
+  if (found == families_.end()) return true;
+  found->second.end_file();
+  return found->second.next_may_be_read;
+}
+
+bool ReadBack::note_read(const std::string& path) {
+  const std::lock_guard lock(lock_);
+  const auto found = families_.find(family_of(path));
+  if (found == families_.end()) return false;
+  return found->second.file.is_read = true;
 }
 
 }  // namespace glean::mpiio

@@ -31,19 +31,19 @@ TEST(ReadBack, FilesThatNoRankWaitsForStayCaptured) {
   EXPECT_EQ(write_files(seen, 6, {100, 0}, {1, 0}), "cccccc");
 }
 
-TEST(ReadBack, WhereReadersWaitTwoAreComparedAndTheFasterWayGoesOn) {
+TEST(ReadBack, WhereReadersWaitThreeAreComparedAndTheFasterWayGoesOn) {
   ReadBack slower;
   EXPECT_EQ(write_files(slower, 8, {100, 70}, {40, 0}), "cooooooo");
   ReadBack faster;
-  EXPECT_EQ(write_files(faster, 8, {100, 70}, {400, 0}), "cooccccc");
+  EXPECT_EQ(write_files(faster, 9, {100, 70}, {400, 0}), "coooccccc");
 }
 
 TEST(ReadBack, WhatIsSaidNamesAPathAsItIs) {
   ReadBack seen;
   testing::internal::CaptureStderr();
-  write_files(seen, 4, {100, 70}, {40, 0});
+  write_files(seen, 5, {100, 70}, {40, 0});
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("'/scratch/chk_3.nc': "), std::string::npos) << said;
+  EXPECT_NE(said.find("'/scratch/chk_4.nc': "), std::string::npos) << said;
   EXPECT_EQ(said.find('#'), std::string::npos) << said;
 }
 
@@ -64,8 +64,25 @@ TEST(ReadBack, FilesOfAnotherNameAreAnotherMatter) {
   ReadBack seen;
   EXPECT_EQ(write_files(seen, 4, {100, 70}, {40, 0}), "cooo");
   EXPECT_EQ(write_files(seen, 4, {100, 0}, {40, 0}, "/scratch/plt_"), "cccc");
-  EXPECT_TRUE(seen.knows("/scratch/plt_77.nc"));
-  EXPECT_FALSE(seen.knows("/scratch/other_77.nc"));
+  EXPECT_TRUE(seen.note_read("/scratch/plt_77.nc"));
+  EXPECT_FALSE(seen.note_read("/scratch/other_77.nc"));
+}
+
+TEST(ReadBack, TheFirstFileMayBeReadAndThenThoseOfWhichTheLastWas) {
+  ReadBack seen;
+  const auto write = [&](const std::string& path, bool is_read) {
+    const bool expected = seen.may_be_read(path);
+    seen.begin(path, true);
+    seen.add(path, ms, 0, 1 << 20);
+    if (is_read) seen.note_read(path);
+    return expected;
+  };
+  EXPECT_TRUE(write("/a/1", true));
+  EXPECT_TRUE(write("/a/2", false));
+  EXPECT_FALSE(write("/a/3", true));
+  EXPECT_TRUE(write("/a/4", false));
+  EXPECT_TRUE(write("/b/1", false));
+  EXPECT_FALSE(write("/b/2", false));
 }
 
 TEST(ReadBack, FilesWithoutBytesDecideNothing) {

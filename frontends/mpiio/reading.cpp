@@ -34,6 +34,7 @@ void CapturedFile::flush_to_read() {
   const std::uint64_t begin = base::now_ns();
   if (!locked([&] { return output().flush(collective_count, session::ByteOutput::Then::read); })) return;
   waited_ns_ += base::now_ns() - begin;
+  if (reads_that_waited_ == 0) static_cast<void>(session_.read_back().note_read(target_->path));
   const std::uint64_t reads = ++reads_that_waited_;
   if (reads < many_reads || captured_bytes_ / reads > small_writes || !compares_ || writes_through_.exchange(true)) return;
   base::log(rank_ == 0 ? base::LogLevel::warning : base::LogLevel::info,

@@ -31,9 +31,9 @@ namespace glean::drain {
 class Engine {
  public:
   // Starts plan.drain_threads threads, which take up what is in the pool, as many that wait for the storage, and one that watches the
-  // clock where the pool says when the job ends. `pool` and `calls` must outlive the engine. Throws when the buffers or threads cannot be had. With
-  // Ranks::gone no rank captures any more: outputs are completed with the steps that all ranks have ended, and what the
-  // storage refuses stays as it is for another try.
+  // clock where the pool says when the job ends. `pool` and `calls` must outlive the engine. Throws when the buffers or threads cannot
+  // be had. With Ranks::gone no rank captures any more: outputs are completed with the steps that all ranks have ended, and what
+  // the storage refuses stays as it is for another try.
   Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks = Ranks::working);
   // stop(Unfinished::discard).
   ~Engine();

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -59,6 +60,24 @@ bool any_is_draining(const pool::Pool& pool) {
 std::unique_ptr<ByteOutput::KeptName> try_keep_name(const Core& core, const FoundOutput& output) {
   if (!pool::keep_name(core.pool(), output.key, core.nodes().rank())) return nullptr;
   return std::make_unique<ByteOutput::KeptName>(core, output.key, output.working_path);
+}
+
+// Of an output that all ranks have closed.
+void ask_for_all_writes(const Core& core, const FoundOutput& output) {
+  pool::OutputSlot& slot = core.pool().slot(output.key.slot);
+  const std::uint64_t all = pool::writes_begun(slot);
+  pool::raise(slot.writes.read_up_to, all);
+  pool::raise(slot.writes.write_up_to, all);
+}
+
+// False: it is published, or has failed.
+bool wait_for_all_writes(Core& core, const FoundOutput& output, const std::string& path) {
+  const pool::OutputSlot& slot = core.pool().slot(output.key.slot);
+  const std::uint64_t all = pool::writes_begun(slot);
+  const auto is_there = [&] { return is_current(core.pool(), output.key) && slot.error.load() == 0; };
+  const WaitsForWrites waits(core.pool().slot(output.key.slot));
+  wait_until(core, [&] { return !is_there() || slot.writes.written.load(std::memory_order_acquire) >= all; }, "'" + path + "'");
+  return is_there();
 }
 
 // What ranks have captured so far is in its working file then. False: `gives_up` said so before the ranks had come that it waits for.
@@ -129,18 +148,23 @@ bool ByteOutput::is_unpublished(const Core& core, const std::string& path) { ret
 std::unique_ptr<ByteOutput::KeptName> ByteOutput::keep_unpublished(Core& core, const std::string& path) {
   const auto found = find_unpublished(core, path);
   if (!found) return nullptr;
-  pool::OutputSlot& slot = core.pool().slot(found->key.slot);
-  const std::uint64_t all = pool::writes_begun(slot);
-  pool::raise(slot.writes.read_up_to, all);
-  pool::raise(slot.writes.write_up_to, all);
+  ask_for_all_writes(core, *found);
   auto kept = try_keep_name(core, *found);
   if (!kept) return nullptr;
-  slot.other_handles.fetch_or(pool::looked_at);
-  const WaitsForWrites waits(slot);
+  core.pool().slot(found->key.slot).other_handles.fetch_or(pool::looked_at);
   // From here on the slot is another output's only if this one has failed.
-  const auto is_there = [&] { return is_current(core.pool(), found->key) && slot.error.load() == 0; };
-  wait_until(core, [&] { return !is_there() || slot.writes.written.load(std::memory_order_acquire) >= all; }, "'" + path + "'");
-  return is_there() ? std::move(kept) : nullptr;
+  return wait_for_all_writes(core, *found, path) ? std::move(kept) : nullptr;
+}
+
+void ByteOutput::write_unpublished(Core& core, const std::string& path) {
+  const auto found = find_unpublished(core, path);
+  if (!found) return;
+  ask_for_all_writes(core, *found);
+  static_cast<void>(wait_for_all_writes(core, *found, path));
+}
+
+void ByteOutput::expect_reading() {
+  pool::raise(core_->pool().slot(key_.slot).writes.read_up_to, std::numeric_limits<std::uint64_t>::max());
 }
 
 void ByteOutput::finish(Core& core, const std::string& path) {

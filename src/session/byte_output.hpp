@@ -77,6 +77,9 @@ class ByteOutput {
   };
   // Whether all its ranks have closed an output of this name, which is not written in place and not yet published. Local.
   [[nodiscard]] static bool is_unpublished(const Core& core, const std::string& path);
+  // Blocks until all of that output is in its working file, through the page cache, if there is one. All ranks that are going to read it
+  // call this: as long as they sleep here, and not in a call of MPI, the drain has the cores. Local.
+  static void write_unpublished(Core& core, const std::string& path);
   // That output, complete in its working file, for a rank that reads it at once: it is written through the page cache. Blocks until all of
   // it is written. Null if there is none, it has failed, is just being published, or another rank opens it like this. Local. No rank that
   // then waits for other ranks may let them wait for the file.
@@ -125,6 +128,9 @@ class ByteOutput {
   ~ByteOutput();
   ByteOutput(const ByteOutput&) = delete;
   ByteOutput& operator=(const ByteOutput&) = delete;
+
+  // It may be read as soon as it is written: all of it goes through the page cache. Local.
+  void expect_reading();
 
   // Copies stream bytes [first, first + target.size()) of what is written to `target`. Called with ascending `first`.
   using CopyOut = std::function<void(base::Bytes first, std::span<std::byte> target)>;
