@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <mutex>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "drain/engine.hpp"
@@ -16,6 +18,7 @@
 #include "virtual_ranks.hpp"
 #include "pool/futex.hpp"
 #include "pool/test_pool.hpp"
+#include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "store/sums/verify.hpp"
 
@@ -186,6 +189,38 @@ TEST_F(OutputOfBytes, GoThroughThePageCacheForWhoReadsThem) {
   };
   if (direct_bytes("not read", false) == 0) GTEST_SKIP() << "no direct I/O here";
   EXPECT_EQ(direct_bytes("read", true), 0U);
+}
+
+// One thread drains, and the storage has all the time in the world for the file before.
+TEST_F(OutputOfBytes, AreWrittenWhileAnotherIsSynchronized) {
+  plan::NodePlan plan = pool::small_plan();
+  plan.drain_threads = 1;
+  std::atomic<bool> is_synchronizing = false, may_end = false;
+  store::FaultyCalls calls({store::on("fsync").once().before([&] {
+    is_synchronizing = true;
+    while (!may_end) usleep(500);
+  })});
+  drain::Engine engine(made_.pool, plan, calls);
+  const auto first = open("first");
+  write_in_turns(first, 3, 30'000);
+  const auto model_of_first = std::exchange(model_, {});
+  close(first);
+  const std::uint64_t limit = base::now_ns() + 60'000'000'000;
+  while (!is_synchronizing && base::now_ns() < limit) usleep(500);
+
+  const auto second = open("second");
+  write_in_turns(second, 3, 30'000);
+  flush(second);
+  EXPECT_TRUE(content(".second.working") == model_);
+  close(second);
+
+  EXPECT_TRUE(is_synchronizing);
+  EXPECT_EQ(made_.pool.slot(first.slot).state.load(), pool::OutputState::open);
+  may_end = true;
+  ASSERT_TRUE(wait_until_free(first));
+  ASSERT_TRUE(wait_until_free(second));
+  EXPECT_TRUE(content("first") == model_of_first);
+  EXPECT_TRUE(content("second") == model_);
 }
 
 TEST_F(OutputOfBytes, KeepTheirNameWhileARankOpensThem) {
