@@ -45,7 +45,7 @@ TEST_F(Nodes, PublishNothingWhenARankOfAnotherEndsFewerSteps) {
 }
 
 TEST_F(Nodes, NameARankOfAnotherThatIsMissing) {
-  Session session(MPI_COMM_WORLD, with({{"pool.deadline", "700ms"}}));
+  Session session(MPI_COMM_WORLD, with({{"pool.deadline", "2s"}}));
   Simple file(session, path("a.nc"));
   file.step(1);
   const std::string late = "rank " + std::to_string(last_aggregator());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Preloaded into a stager: as long as the file HELD is there, its storage takes HELD_SECONDS (1) for each request of data that goes below
-// the directory HELD_BELOW, but not for headers, with which files are opened.
+// Preloaded into a stager: as long as the file HELD is there, its storage takes a second for each request of data that goes below the
+// directory HELD_BELOW, but not for headers, with which files are opened. With SYNC_HELD it synchronizes nothing there for so long.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { header_bytes_max = 32768 };
+enum { header_bytes_max = 32768, looks_per_second = 100 };
 
 static int is_below(int file) {
   char link[64], path[4096];
@@ -21,23 +21,28 @@ static int is_below(int file) {
   return strncmp(path, directory, strlen(directory)) == 0;
 }
 
-static void wait_while_held(void) {
-  enum { looks_per_second = 100 };
-  const char *held = getenv("HELD"), *seconds = getenv("HELD_SECONDS");
+static void wait_while_held(int seconds) {
+  const char* held = getenv("HELD");
   if (held == NULL) return;
-  for (int looks = looks_per_second * (seconds == NULL ? 1 : atoi(seconds)); looks > 0 && access(held, F_OK) == 0; --looks)
-    usleep(1000000 / looks_per_second);
+  for (int looks = seconds * looks_per_second; looks > 0 && access(held, F_OK) == 0; --looks) usleep(1000000 / looks_per_second);
 }
 
 __attribute__((visibility("default"))) ssize_t pwrite64(int file, const void* data, size_t bytes, off64_t offset) {
   static ssize_t (*next)(int, const void*, size_t, off64_t) = NULL;
   if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "pwrite64");
-  if (bytes > header_bytes_max && is_below(file)) wait_while_held();
+  if (bytes > header_bytes_max && is_below(file)) wait_while_held(1);
   return next(file, data, bytes, offset);
 }
 
 __attribute__((visibility("default"))) ssize_t pwrite(int file, const void* data, size_t bytes, off_t offset) {
   return pwrite64(file, data, bytes, offset);
+}
+
+__attribute__((visibility("default"))) int fsync(int file) {
+  static int (*next)(int) = NULL;
+  if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "fsync");
+  if (getenv("SYNC_HELD") != NULL && is_below(file)) wait_while_held(60);
+  return next(file);
 }
 
 // Writes go through the calls above.

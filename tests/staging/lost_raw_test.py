@@ -19,8 +19,8 @@ class LostRaw(PacedTest):
         super().setUp()
         self.held = self.directory / "held"
 
-    def start_stagers(self, count):
-        return self.start(count, LD_PRELOAD=os.environ["HELD_STORAGE"], HELD=str(self.held), HELD_BELOW=str(self.data), HELD_SECONDS="60")
+    def start_stagers(self, count, **variables):
+        return self.start(count, LD_PRELOAD=os.environ["HELD_STORAGE"], HELD=str(self.held), HELD_BELOW=str(self.data), **variables)
 
     def job(self, **settings):
         return super().job(GLEAN_STAGING_KEEP="durable", **settings)
@@ -28,10 +28,11 @@ class LostRaw(PacedTest):
     # --- another stager takes the place
 
     def take_over(self, count, lost, held_at, lost_at, spare=False, **variables):
-        """From step `held_at` on the storage of the stagers takes nothing, and one is lost at `lost_at`."""
+        """From step `held_at` on the storage of the stagers is slow, and one is lost at `lost_at`."""
         with self.subTest(stagers=count, lost=lost, held_at=held_at, lost_at=lost_at, **variables):
             self.setUp()
-            stagers = self.start_stagers(count)
+            # When all is closed, what is durable needs no stager any more.
+            stagers = self.start_stagers(count, **({"SYNC_HELD": "1"} if lost_at == self.END else {}))
             job = self.job(GLEAN_STAGING_RESTART="1s", **variables)
             self.come_to(job, held_at)
             self.held.touch()
@@ -49,7 +50,7 @@ class LostRaw(PacedTest):
         self.take_over(2, 1, 1, 2)
         self.take_over(2, 1, 2, 3, GLEAN_POOL_BUDGET="4MiB")
         self.take_over(3, 1, 4, 5)
-        self.take_over(3, 0, 5, self.END, GLEAN_POOL_BUDGET="4MiB")
+        self.take_over(3, 0, 5, self.END)
 
     def test_a_service_that_is_started_elsewhere_takes_the_place_of_the_only_stager(self):
         self.take_over(1, 0, 4, 5, spare=True)
@@ -79,7 +80,8 @@ class LostRaw(PacedTest):
         """All is written and closed, and not durable, when these stagers are lost."""
         with self.subTest(stagers=count, lost=lost, **variables):
             self.setUp()
-            stagers = self.start_stagers(count)
+            # A small pool asks for what it keeps to be durable, and waits for that.
+            stagers = self.start_stagers(count, **({} if variables else {"SYNC_HELD": "1"}))
             job = self.job(GLEAN_STAGING_RESTART="0s", **variables)
             self.come_to(job, self.END - 1)
             self.held.touch()
@@ -93,7 +95,7 @@ class LostRaw(PacedTest):
                 if stager.process.poll() is None:
                     stager.end()
             run = self.glean("recover")
-            # A small pool asks for what it keeps to be durable: it may have been before the loss.
+            # Then it may have been durable before the loss.
             if not variables or run.returncode != 0:
                 self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
                 self.assertIn("--without-stagers", run.stdout)
