@@ -130,7 +130,9 @@ INSTANTIATE_TEST_SUITE_P(Seeds, KilledDrain,
 class KilledRanks : public testing::TestWithParam<std::tuple<int, base::WhenFull, Bytes>> {};
 
 TEST_P(KilledRanks, LeaveTheirCompleteStepsToTheNextDrain) {
-  const auto [seed, full, journal_bytes] = GetParam();
+  const int seed = std::get<0>(GetParam());
+  const base::WhenFull full = std::get<1>(GetParam());
+  const base::Bytes journal_bytes = std::get<2>(GetParam());
   std::mt19937 random(static_cast<unsigned>(seed));
   const TemporaryDirectory directory;
   constexpr int rank_count = 2;
