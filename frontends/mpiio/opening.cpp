@@ -176,7 +176,10 @@ std::optional<int> open_unpublished(Session& session, MPI_Comm comm, const std::
   if (all.modes_differ) return std::nullopt;
   if (all.way == Way::refused) return refuse(session, comm, refused, fh);
   if (!all.is_found) return std::nullopt;
-  if (rank != 0) static_cast<void>(session::caught([&] { ByteOutput::write_unpublished(*session.core(), path); }));   // rank 0 says why
+  if (rank != 0) {
+    const std::lock_guard lock(session.one_at_a_time());
+    static_cast<void>(session::caught([&] { ByteOutput::write_unpublished(*session.core(), path); }));   // rank 0 says why
+  }
   std::unique_ptr<ByteOutput::KeptName> kept;
   std::array<char, PATH_MAX> working{};   // empty: none
   if (rank == 0) {
