@@ -3,6 +3,7 @@
 
 import array
 import contextlib
+import functools
 import os
 import pathlib
 import re
@@ -34,12 +35,16 @@ def eventually(what, condition, seconds=DEADLINE, pause=0.001):
     return result
 
 
-def mpirun(ranks):
+@functools.cache
+def mpirun_options():
     version = subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True).stdout
-    options = []
     if "Open MPI" in version or "OpenRTE" in version:
-        options = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
-    return [MPIEXEC, *options, "-n", str(ranks)]
+        return ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+    return []
+
+
+def mpirun(ranks):
+    return [MPIEXEC, *mpirun_options(), "-n", str(ranks)]
 
 
 class Process:
@@ -149,7 +154,7 @@ class Job:
                      if process.runs(program(self.name)) and process.parent == self.mpirun.pid]
             return sorted(found, key=lambda rank: rank.number) if len(found) == self.ranks_count else None
 
-        self.ranks = eventually("all ranks are there", ranks)
+        self.ranks = eventually("all ranks are there", ranks, pause=0.02)   # to look at all processes takes time, too
         self.pids |= {rank.pid for rank in self.ranks}
         self.witness_path.with_name(self.witness_path.name + ".go").touch()
 
@@ -184,7 +189,7 @@ class Job:
         self.mpirun.wait()
 
     def wait_for_all_to_go(self):
-        eventually("all processes of the job are gone", lambda: not self.processes(), pause=0.005)
+        eventually("all processes of the job are gone", lambda: not self.processes(), pause=0.02)
 
     def end(self):
         """Takes all away that is left."""
