@@ -37,7 +37,7 @@ class Verify(WrittenTest):
     def test_every_flipped_byte_is_found_and_named(self):
         heat = self.heat(GLEAN_CHECKSUMS="true", GLEAN_DRAIN_REQUEST="64KiB")
         chosen = random.Random(1)
-        for at in [0, 5, 100, heat.stat().st_size - 1] + [chosen.randrange(heat.stat().st_size) for _ in range(20)]:
+        for at in [0, 5, 100, heat.stat().st_size - 1] + [chosen.randrange(heat.stat().st_size) for _ in range(8)]:
             with self.subTest(at=at):
                 self.flip(heat, at)
                 code, (file,) = self.verdict("heat.nc")
@@ -100,10 +100,9 @@ class Verify(WrittenTest):
 
 class Sidecars(WrittenTest):
     def test_of_a_file_that_is_replaced_go_with_it(self):
-        for variables in ({}, {"GLEAN_MODE": "passthrough"}, {"GLEAN_PUBLISH": "in-place"},
-                          {"GLEAN_MODE": "passthrough", "GLEAN_PUBLISH": "in-place"}):
+        for variables in ({}, {"GLEAN_MODE": "passthrough"}, {"GLEAN_PUBLISH": "in-place"}):
             with self.subTest(variables):
-                heat = self.write_heat(GLEAN_CHECKSUMS="true")
+                heat = self.heat(GLEAN_CHECKSUMS="true")
                 self.assertTrue(self.sidecar(heat).exists())
                 self.write_heat(**variables)
                 self.assertEqual([file.name for file in self.directory.iterdir()], ["heat.nc"])

@@ -10,6 +10,7 @@ import tempfile
 from command import CommandTest
 
 MINIMAL = os.environ["MINIMAL"]
+SMALL_POOL = {"GLEAN_POOL_BUDGET": "16MiB"}
 ROOT_MAY = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -33,7 +34,7 @@ class WrittenTest(CommandTest):
         """heat.nc: 4 records of 1 MiB."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GLEAN_")}
         run = subprocess.run([MINIMAL, str(directory or self.directory)], cwd=self.directory, capture_output=True,
-                             text=True, timeout=100, check=False, env=environment | ROOT_MAY | variables)
+                             text=True, timeout=100, check=False, env=environment | SMALL_POOL | ROOT_MAY | variables)
         # Other tests kill jobs.
         said = [line for line in run.stderr.splitlines() if "have left" not in line]
         self.assertEqual((run.returncode, said), (0, []))
