@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 import read_container   # noqa: E402
 
 WRITER, COMMAND, *LAUNCH = sys.argv[1:]
+SMALL_POOL = {"GLEAN_POOL_BUDGET": "32MiB"}
 FULL = os.environ.get("FULL")   # a directory on a file system of 8 MiB
 
 
@@ -33,8 +34,8 @@ class ContainersOfJobs(unittest.TestCase):
 
     def start(self, ranks, *arguments, **settings):
         command = [*LAUNCH, "-n", str(ranks), WRITER, *map(str, arguments)]
-        return subprocess.Popen(command, text=True, env=os.environ | settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                start_new_session=True)
+        return subprocess.Popen(command, text=True, env=os.environ | SMALL_POOL | settings, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, start_new_session=True)
 
     def launch(self, ranks, *arguments, code=0, **settings):
         with self.start(ranks, *arguments, **settings) as job:
@@ -53,7 +54,7 @@ class ContainersOfJobs(unittest.TestCase):
     def test_the_command_and_another_reader_read_what_jobs_write(self):
         nodes = {"GLEAN_TOPOLOGY_RANKS_PER_NODE": "2"}
         passthrough = nodes | {"GLEAN_MODE": "passthrough"}
-        for ranks, files, settings in ((1, 1, {}), (3, 2, {}), (8, 1, {}), (8, 3, {}), (6, 0, nodes), (4, 2, passthrough)):
+        for ranks, files, settings in ((1, 1, {}), (5, 3, {}), (6, 0, nodes), (4, 2, passthrough)):
             with self.subTest(ranks=ranks, files=files, settings=settings):
                 self.launch(ranks, "whole", self.path, files, 20_000, **settings)
                 self.expect(self.path, ranks, 1, 20_000)
@@ -102,7 +103,7 @@ class ContainersOfJobs(unittest.TestCase):
     def test_a_job_that_is_killed_leaves_the_old_container_or_the_new_one(self):
         seconds = random.Random(int(os.environ.get("SEED", "1")))
         in_time, mixed = 0, 0
-        for trial in range(int(os.environ.get("TRIALS", "8"))):
+        for trial in range(int(os.environ.get("TRIALS", "4"))):
             files = 1 + trial % 2
             nodes = {"GLEAN_TOPOLOGY_RANKS_PER_NODE": "1"} if trial % 4 >= 2 else {}
             with self.start(3, "again", self.path, files, 30_000, 100_000, **nodes) as job:
