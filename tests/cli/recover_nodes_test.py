@@ -76,7 +76,7 @@ class SeveralNodes(RecoverTest):
         self.assert_whole()
 
     def test_of_one_job_do_not_hear_what_those_of_another_have_said_last(self):
-        jobs = [self.directory / f"job{number}" for number in range(3)]
+        jobs = [self.directory / f"job{number}" for number in range(2)]
         for job in jobs:
             self.killed_on_nodes(job.with_suffix(".begins"), "begins")
             self.killed_on_nodes(job)
