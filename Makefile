@@ -91,11 +91,17 @@ figures: setup
 	@python3 -B benchmarks/figures/plots.py --glean build/bin/glean --machines machines --published docs/figures/published.csv \
 	  --directory docs/figures/plots --cost
 
+soak: export OMPI_ALLOW_RUN_AS_ROOT := 1
+soak: export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 soak: setup
 	@$(MAKE) --no-print-directory build
 	@tests/kill/run --kills 1000 --json build/kills.json
 	@tests/in_own_shared_memory tests/rotation/run --build build --kills 1000 --full 200 --kills-of-nodes 100 --full-of-nodes 200
 	@tests/powercut/run --cuts 50
+	@TRIALS=40 KILLS=60 ctest --test-dir build --output-on-failure --no-tests=error \
+	  -R '^(container\.files|copies\.are_made|session\.appending)$$'
+	@tests/in_own_shared_memory mpirun --oversubscribe -n 3 build/bin/session_equality_test 1001 200 '--gtest_filter=*Programs' --gtest_brief=1
+	@tests/in_own_shared_memory python3 -B tests/file_per_rank/random_test.py build --seconds 120
 	@GLEAN_SCHEDULES=5 build/bin/schedule_test --gtest_brief=1
 	@tests/fuzz/run 600
 	@GLEAN_POOL_BUDGET=64MiB tests/transparent/differential --preload build/lib/libglean_preload.so --seconds 300

@@ -46,7 +46,8 @@ class Results(unittest.TestCase):
         path = self.directory / "glean.toml"
         path.write_text(tables)
         return {"args": [*before, *LAUNCH, "-n", str(ranks), SEDOV, *OPTIONS, *options, "--directory", str(self.out)],
-                "env": os.environ | {"GLEAN_CONFIG": str(path), "GLEAN_REPORT_FILE": str(self.directory / "report.json")} | variables}
+                "env": os.environ | {"GLEAN_CONFIG": str(path), "GLEAN_REPORT_FILE": str(self.directory / "report.json"),
+                                     "GLEAN_POOL_BUDGET": "64MiB"} | variables}
 
     def run_sedov(self, *options, **how):
         done = subprocess.run(**self.job(*options, **how), capture_output=True, text=True, timeout=100, check=False)
@@ -73,7 +74,7 @@ class Results(unittest.TestCase):
                 self.assertNotIn("pres", part.variables)
 
     def test_native_outputs_have_them_on_any_number_of_ranks(self):
-        for ranks in (1, 8):
+        for ranks in (1, 5):
             with self.subTest(ranks=ranks):
                 self.run_sedov(ranks=ranks)
                 self.expect_results()

@@ -24,8 +24,8 @@ RANKS = 2
 
 
 def run(directory, build, under, seed, calls):
-    command = [*under, *shlex.split(os.environ["MPIRUN"]), str(RANKS), str(build / "bin" / "file_per_rank_random"),
-               str(seed), str(calls)]
+    mpirun = shlex.split(os.environ.get("MPIRUN", "mpirun --oversubscribe -n"))
+    command = [*under, *mpirun, str(RANKS), str(build / "bin" / "file_per_rank_random"), str(seed), str(calls)]
     result = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120)
     return result.stdout + result.stderr if result.returncode else ""
 
@@ -65,7 +65,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--first", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--programs", type=int, default=10**9)
     parser.add_argument("--calls", type=int, default=150)
     options = parser.parse_args()
