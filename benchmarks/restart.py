@@ -77,9 +77,9 @@ def main():
         parser.error(f"--only: there is no {', '.join(unknown)}; there are {', '.join(PATTERNS)}")
     options.build = options.build.resolve()
     options.directory = (options.directory or options.build / "bench" / "files").resolve() / "restart"
-    options.ranks = [int(ranks) for ranks in (options.ranks or ("1,2" if options.quick else "1,4,8,6")).split(",")]
+    options.ranks = [int(ranks) for ranks in (options.ranks or ("2" if options.quick else "1,4,8,6")).split(",")]
     if options.quick:
-        options.written_by = 2
+        options.written_by = 1
 
     load = [os.getloadavg()[0]]
     results = measure(options)

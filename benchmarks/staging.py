@@ -78,6 +78,8 @@ class Bench:
     def stagers(self, number, directory, job_mib, launch=lambda index: [], memory_mib=None, more=()):
         """So many processes of `glean stage` that write there; each is ended, and must have done all."""
         address_file = self.file("stage.json")
+        if self.quick:
+            job_mib, memory_mib = min(job_mib, 64), min(memory_mib or 128, 128)
         stage = [self.build / "bin" / "glean", "stage", "--directory", directory, "--address-file", address_file, "--key", self.key,
                  "--memory", f"{memory_mib or 2 * job_mib}MiB", "--job-memory", f"{job_mib}MiB", *more]
         with open(self.file("stage.log"), "a", encoding="utf-8") as log:
@@ -119,8 +121,8 @@ class Bench:
         port = "5299"
         server = subprocess.Popen(["iperf3", "-s", "-1", "-p", port], stdout=subprocess.DEVNULL)
         time.sleep(0.3)
-        seconds = "1" if self.quick else "3"
-        said = subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-P", str(streams), "-t", seconds, "-J"],
+        until = ["-n", "16M"] if self.quick else ["-t", "3"]
+        said = subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-P", str(streams), *until, "-J"],
                               capture_output=True, text=True, check=True, timeout=SECONDS_MAX)
         server.wait(30)
         return json.loads(said.stdout)["end"]["sum_received"]["bits_per_second"] / 8
@@ -138,7 +140,7 @@ class Bench:
         if not shutil.which("iperf3"):
             return {"left_out": "iperf3 is not installed"}
         results = []
-        for stagers in (1, 2):
+        for stagers in (2,) if self.quick else (1, 2):
             staged, iperf, blocked, puts, first = [], [], [], [], []
             with self.stagers(stagers, self.memory, 1792 // stagers):
                 for _ in range(self.repetitions):
@@ -204,7 +206,7 @@ class Bench:
             subprocess.run([HOSTS, "down", name], check=False)
 
     def weak_scaling(self, name, files):
-        outcomes = {hosts: [] for hosts in (1, 2, 4)}
+        outcomes = {hosts: [] for hosts in ((2,) if self.quick else (1, 2, 4))}
         with self.stagers(STAGING_HOSTS, files, 768, lambda index: [HOSTS, "run", name, COMPUTE_HOSTS + index]):
             for _ in range(self.repetitions):
                 for hosts, each in outcomes.items():
@@ -249,7 +251,7 @@ class Bench:
     def stopped(self):
         """A job of steps with a pause between them; the stager is stopped after some of them, and goes on after a minute. Once more
         with a pool that has room for three steps."""
-        seconds = 2 if self.quick else 60
+        seconds = 0.5 if self.quick else 60
         results, steps = {"undisturbed": [], "stopped": [], "stopped, small pool": []}, 10
         files = self.file("files")
         files.mkdir(exist_ok=True)

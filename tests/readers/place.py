@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,16 +35,37 @@ class PlaceTest(unittest.TestCase):
         run = convert(*options, "--json", source)
         return [pathlib.Path(each["path"]) for each in json.loads(run.stdout)]
 
-    def read(self, python, script, *paths, may_complain=False):
+    @classmethod
+    def reader(cls, *command):
+        """A process of a reader, which the tests of a class share: it takes paths on standard input."""
+        if not hasattr(cls, "process"):
+            home = tempfile.mkdtemp()
+            cls.addClassCleanup(shutil.rmtree, home)
+            cls.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                           text=True, cwd=home, env=os.environ | {"HOME": home})
+            cls.addClassCleanup(cls.end_reader)
+        return cls.process
+
+    @classmethod
+    def end_reader(cls):
+        said, _ = cls.process.communicate(timeout=200)
+        if cls.process.returncode != 0:
+            raise AssertionError(f"the reader's status is {cls.process.returncode}\n{said[-4000:]}")
+
+    def read(self, python, script, *paths):
         """What a reader finds in each file."""
-        run = subprocess.run([*python, HERE / script, *map(str, paths)], check=False, capture_output=True, text=True, timeout=200,
-                             cwd=self.place, env=os.environ | {"HOME": str(self.place)})
-        if run.returncode != 0:
-            raise AssertionError(f"{script}: status {run.returncode}\n{run.stdout[-2000:]}\n{run.stderr[-4000:]}")
-        if not may_complain:
-            self.assertNotRegex(run.stdout + run.stderr, "ERR\\||HDF5-DIAG|Warning")
-        found = [json.loads(line.removeprefix("RESULT ")) for line in run.stdout.splitlines() if line.startswith("RESULT ")]
-        self.assertEqual(len(found), len(paths))
+        reader, found = self.reader(*python, HERE / script), []
+        for path in paths:
+            print(path, file=reader.stdin, flush=True)
+            said = ""
+            for line in reader.stdout:
+                if line.startswith("RESULT "):
+                    found.append(json.loads(line.removeprefix("RESULT ")))
+                    break
+                said += line
+            else:
+                raise AssertionError(f"{script} ended at {path}\n{said[-4000:]}")
+            self.assertNotRegex(said, "ERR\\||HDF5-DIAG|Warning")
         return found
 
 

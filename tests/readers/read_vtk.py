@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Says as JSON what VTK's readers find in files: for pvpython, and for the Python of the wheel `vtk`.
 
-  read_vtk.py FILE...
-
-A file of which nothing can be read is null. Warnings and errors of VTK go to standard error, where tests look for them.
+It takes their paths from standard input. A file of which nothing can be read is null. Warnings and errors of VTK go to standard error,
+where tests look for them.
 """
 
 import json
@@ -81,6 +80,6 @@ def describe(data):
             "time": None if time is None else time.GetValue(0), "bounds": [low, high]}
 
 
-for argument in sys.argv[1:]:
-    found = read(argument)
+for path in map(str.strip, sys.stdin):
+    found = read(path)
     print("RESULT " + json.dumps(None if found is None else describe(found)), flush=True)

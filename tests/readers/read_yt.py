@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Says as JSON what yt finds in FLASH's files: read_yt.py FILE..."""
+"""Says as JSON what yt finds in FLASH's files, whose paths it takes from standard input."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ import sys
 import yt
 
 yt.set_log_level(50)
-for path in sys.argv[1:]:
+for path in map(str.strip, sys.stdin):
     data = yt.load(path)
     everything = data.all_data()
     fields = {}

@@ -3,7 +3,9 @@
 
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 from place import COMMAND, PlaceTest, main
@@ -41,14 +43,21 @@ def objects(path):
 
 
 class Virtual(PlaceTest):
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(directory.cleanup)
+        cls.written = directory.name
+        environment = os.environ | {"GLEAN_TOPOLOGY_RANKS_PER_NODE": "1", "GLEAN_PLAN_FILES": "2"}
+        written = subprocess.run([*os.environ["MPIRUN"].split(), str(RANKS), os.environ["NATIVE"], cls.written], env=environment,
+                                 check=False, capture_output=True, text=True, timeout=100)
+        if written.returncode != 0:
+            raise AssertionError(written.stdout + written.stderr)
+
     def setUp(self):
         super().setUp()
         self.data = self.place / "data"
-        self.data.mkdir()
-        environment = os.environ | {"GLEAN_TOPOLOGY_RANKS_PER_NODE": "1", "GLEAN_PLAN_FILES": "2"}
-        written = subprocess.run([*os.environ["MPIRUN"].split(), str(RANKS), os.environ["NATIVE"], self.data], env=environment, check=False,
-                                 capture_output=True, text=True, timeout=100)
-        self.assertEqual(written.returncode, 0, written.stdout + written.stderr)
+        shutil.copytree(self.written, self.data)
 
     def join(self, *arguments):
         joined = run(COMMAND, "join", *arguments)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """yt finds in FLASH files that we have made what was in their sources: yt_test.py PYTHON (one that has yt)"""
 
+import pathlib
 import sys
+import tempfile
 
 import meshes
 import numpy
@@ -12,9 +14,10 @@ PYTHON = sys.argv.pop(1)
 
 class Yt(PlaceTest):
     def found(self, file, kind="chk", *options):
-        """By a name that yt knows FLASH's files by: it fails at any other, unless it is told where particles are."""
+        """By a name that yt knows FLASH's files by: it fails at any other, unless it is told where particles are. What it has once loaded
+        it keeps by its path."""
         source = file.write(self.place / "a.nc")
-        path = self.place / f"a_hdf5_{kind}_0000"
+        path = pathlib.Path(tempfile.mkdtemp(dir=self.place)) / f"a_hdf5_{kind}_0000"
         convert(*options, "-o", path, source)
         return self.read([PYTHON], "read_yt.py", path)[0]
 
