@@ -13,7 +13,7 @@ import unittest
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 PROGRAM, GLEAN = BUILD / "bin" / "session_appending", BUILD / "bin" / "glean"
 MPIRUN = shlex.split(os.environ["MPIRUN"])
-KILLS = 12
+KILLS = int(os.environ.get("KILLS", "4"))
 
 
 class Kills(unittest.TestCase):

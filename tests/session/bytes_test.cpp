@@ -49,7 +49,7 @@ class BytesOfRanks : public Ranks {
 };
 
 TEST_F(BytesOfRanks, ManySmallPlacesOfACallBecomeFewWrites) {
-  constexpr base::Bytes places = 20'000;
+  constexpr base::Bytes places = 5'000;
   const auto width = static_cast<base::Bytes>(size_) * 8;
   for (const auto full : {base::WhenFull::block, base::WhenFull::spill}) {
     auto core = make_core();
@@ -325,7 +325,7 @@ TEST_P(FullPoolPoliciesOfBytes, LaterWritesWin) {
   auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("file"), ByteOutput::Existing::replace);
   std::string model;
   std::mt19937 random{11};
-  for (int turn = 0; turn < 24; ++turn) {
+  for (int turn = 0; turn < 12; ++turn) {
     auto place = random_place(random);
     if (turn % 3 == 0) place = {.offset = 1000 * static_cast<base::Bytes>(turn), .block_bytes = 2'500'000, .levels = {}};
     if (turn % 3 == 1) place = {.offset = 77, .block_bytes = 700, .levels = {{3'000, 1'000}}};
@@ -352,7 +352,7 @@ TEST_P(FullPoolPoliciesOfBytes, LaterWritesWin) {
 
 // All at once, and all over each other: of each small write all bytes stay, or none.
 TEST_P(FullPoolPoliciesOfBytes, WritesOfSeveralRanksAreWholeAndOfOneRankInOrder) {
-  constexpr base::Bytes block = 3000, blocks = 400, rounds = 6;
+  constexpr base::Bytes block = 3000, blocks = 200, rounds = 2;
   auto core = make_core(settings());
   auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("file"), ByteOutput::Existing::replace);
   const auto private_begin = block * blocks * (1 + static_cast<base::Bytes>(rank_));
@@ -361,8 +361,8 @@ TEST_P(FullPoolPoliciesOfBytes, WritesOfSeveralRanksAreWholeAndOfOneRankInOrder)
     for (base::Bytes i = 0; i < blocks; ++i) {
       const base::Bytes which = random() % blocks;
       write(*output, {.offset = which * block, .block_bytes = block, .levels = {}}, static_cast<char>('a' + rank_));
-      if (i % 100 == 0) {
-        const char value = static_cast<char>('A' + round * 4 + i / 100);
+      if (i % 50 == 0) {
+        const char value = static_cast<char>('A' + round * 4 + i / 50);
         write(*output, {.offset = private_begin, .block_bytes = block * blocks, .levels = {}}, value);
       }
     }

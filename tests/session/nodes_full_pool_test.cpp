@@ -63,7 +63,7 @@ class NodesWithFullPools : public Nodes {
     return mine;
   }
   void write_and_expect(Session& session, const std::string& name) {
-    constexpr std::uint64_t steps = 3;
+    constexpr std::uint64_t steps = 2;
     Columns file(session, path(name));
     while (file.steps < steps) file.step();
     file.out.close();
@@ -90,7 +90,7 @@ TEST_P(FullPoolPoliciesOnNodes, MakeTheSameFile) {
   barrier();
   EXPECT_TRUE(std::filesystem::is_empty(path("spill"))) << "spill files go with the session";
   EXPECT_EQ(verify("a.nc", 0), 0);
-  for (const std::uint64_t part : {1, 2, 3}) {   // whichever node has written it
+  for (const std::uint64_t part : {1, 3}) {   // whichever node has written it
     const std::uint64_t at = part * std::filesystem::file_size(path("a.nc")) / 4;
     flip_a_byte("a.nc", at);
     EXPECT_EQ(verify("a.nc", 1), 1) << at;

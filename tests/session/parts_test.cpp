@@ -60,22 +60,23 @@ class Parts : public Nodes {
 TEST_F(Parts, BecomeTheFileOfASessionWithoutParts) {
   std::vector<std::string> counts = {"1", "2", "group"};
   if (nodes() > 2) counts.emplace_back("3");
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+  const char* modes[] = {"threaded", "collective", "passthrough"};
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {   // each number of files in each mode once
     const Program program = random_program(seed, size_);
     Session passthrough(MPI_COMM_WORLD, {{"mode", "passthrough"}});
     write_with_glean(passthrough, path("expected.nc"), program, seed);
     passthrough.close();
-    for (const std::string& files : counts) {
-      for (const char* mode : {"threaded", "collective", "passthrough"}) {
-        SCOPED_TRACE("seed " + std::to_string(seed) + ", files " + files + ", mode " + mode);
-        Session session(MPI_COMM_WORLD, with({{"plan.files", files}, {"mode", mode}, {"drain.request", "4KiB"}}));
-        write_with_glean(session, path("a.nc"), program, seed);
-        session.close();
-        if (files == "1") expect_same_files("a.nc", "expected.nc");
-        else expect_joined("a.nc", "expected.nc");
-        if (rank_ == 0) {
-          EXPECT_EQ(others({"a.nc", "expected.nc"}), std::vector<std::string>());
-        }
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const std::string& files = counts[i];
+      const char* mode = modes[(seed + i) % 3];
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", files " + files + ", mode " + mode);
+      Session session(MPI_COMM_WORLD, with({{"plan.files", files}, {"mode", mode}, {"drain.request", "4KiB"}}));
+      write_with_glean(session, path("a.nc"), program, seed);
+      session.close();
+      if (files == "1") expect_same_files("a.nc", "expected.nc");
+      else expect_joined("a.nc", "expected.nc");
+      if (rank_ == 0) {
+        EXPECT_EQ(others({"a.nc", "expected.nc"}), std::vector<std::string>());
       }
     }
   }

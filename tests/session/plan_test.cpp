@@ -95,7 +95,7 @@ TEST_F(Plans, AreTunedBetweenFilesAFewTimes) {
   for (const char* tune : {"true", "false"}) {
     Session session(MPI_COMM_WORLD, with({{"topology.machine", path("line.toml")}, {"plan.tune", tune}, {"drain.request", "512KiB"},
                                           {"report.file", path("report.json")}}));
-    constexpr int files = 12;
+    const int files = tune == std::string("true") ? 12 : 4;
     for (int i = 0; i < files; ++i) {
       Crossing file(session, path(fmt::format("tuned{}.nc", i)), 10 * per_rank);
       file.step();
