@@ -13,6 +13,12 @@ FLAGS = [f"-I{SOURCE / 'include'}", f"-L{BUILD / 'lib'}", f"-Wl,-rpath,{BUILD / 
 
 
 class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(directory.cleanup)
+        cls.programs = pathlib.Path(directory.name)
+
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
@@ -28,7 +34,9 @@ class PageTest(unittest.TestCase):
         return self.run_command(*os.environ["MPIRUN"].split(), ranks, *command, **variables)
 
     def compiled(self, name, text, compiler, *libraries):
-        source = self.directory / name
-        source.write_text(text)
-        self.run_command(*compiler, source, "-o", source.with_suffix(""), *FLAGS, *libraries)
+        """The program, which all tests of a page have of one compilation."""
+        source = self.programs / name
+        if not source.exists():
+            source.write_text(text)
+            self.run_command(*compiler, source, "-o", source.with_suffix(""), *FLAGS, *libraries)
         return source.with_suffix("")
