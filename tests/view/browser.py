@@ -59,6 +59,12 @@ class Browser:
     def open(self, url):
         self.call("Page.navigate", url=url)
 
+    def leave(self):
+        """Leaves the page, and forgets what it has asked for and complained about."""
+        self.open("about:blank")
+        self.wait("location.href === 'about:blank'")
+        self.events.clear()
+
     def run(self, script):
         result = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:

@@ -13,14 +13,18 @@ SHOTS = os.environ.get("SHOTS")
 
 
 class Page(Served):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = browser.Browser()
+        cls.addClassCleanup(cls.browser.close)
+
     def setUp(self):
         super().setUp()
         write_field(self.directory / "field.h5")
+        self.browser.leave()
 
     def open(self, width=1280, height=800, is_mobile=False):
         self.serve()
-        self.browser = browser.Browser(width, height)
-        self.addCleanup(self.browser.close)
         self.browser.size(width, height, is_mobile)
         self.browser.open(self.url)
         self.browser.wait("shown.frame && !document.getElementById('picture').hidden || !document.getElementById('surface').hidden")
@@ -119,8 +123,6 @@ class Page(Served):
     def test_an_empty_directory_says_so_and_fills_itself(self):
         (self.directory / "field.h5").unlink()
         self.serve()
-        self.browser = browser.Browser()
-        self.addCleanup(self.browser.close)
         self.browser.open(self.url)
         self.browser.wait("document.body.innerText.includes('There is no NetCDF or HDF5 file')")
         write_field(self.directory / "field.h5")

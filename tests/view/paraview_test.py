@@ -18,35 +18,46 @@ HERE = Path(__file__).resolve().parent
 PLUGIN = HERE.parents[1] / "share" / "paraview" / "glean_live.py"
 
 
-class ParaView(Served):
-    def look(self, steps, variable, *port, url=None):
-        words = [PLUGIN, url or self.url, str(steps), variable, *map(str, port)]
-        process = subprocess.Popen(["pvpython", HERE / "paraview_script.py", *words],
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.kill)
-        return process
+class Script:
+    """ParaView's Python without a window, which starts slowly: one process looks at one view after the other."""
 
-    def answers(self, process, count):
-        found, said = [], []
-        while len(found) < count:
-            line = process.stdout.readline()
+    def __init__(self, *port):
+        self.process = subprocess.Popen(["pvpython", HERE / "paraview_script.py", PLUGIN, *map(str, port)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def look(self, url, steps, variable, seconds=60):
+        self.process.stdin.write(f"{url} {steps} {variable} {seconds}\n")
+        self.process.stdin.flush()
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+class ParaView(Served):
+    @classmethod
+    def setUpClass(cls):
+        cls.script = Script()
+        cls.addClassCleanup(cls.script.end)
+
+    def answer(self, script):
+        said = []
+        while True:
+            line = script.process.stdout.readline()
             self.assertTrue(line, "".join(said))
-            said.append(line)
             if line.startswith("{"):
-                found.append(json.loads(line))
-        return found
+                return json.loads(line)
+            said.append(line)
 
     def test_gets_an_array_as_an_image_and_its_new_steps(self):
         write_field(self.directory / "field.h5", steps=1)
         self.serve()
-        process = self.look(2, "rho")
-        first = self.answers(process, 1)[0]
+        self.script.look(self.url, 2, "rho")
+        first = self.answer(self.script)
         self.assertEqual((first["class"], first["points"], first["name"], first["step"]), ("vtkImageData", 8 * 16 * 24, "rho", 0))
         self.assertEqual(first["bounds"], [0, 23, 0, 15, 0, 7])
         write_field(self.directory / "field.h5", steps=2)
-        second = self.answers(process, 1)[0]
+        second = self.answer(self.script)
         self.assertEqual(second["step"], 1)
         self.assertAlmostEqual(second["range"][1], 1715.23, 2)
 
@@ -54,11 +65,13 @@ class ParaView(Served):
         write_blocks(self.directory / "sedov_plt_0001.h5")
         write_mesh(self.directory / "mesh.h5")
         self.serve()
-        image = self.answers(self.look(1, "dens"), 1)[0]
+        self.script.look(self.url, 1, "dens")
+        image = self.answer(self.script)
         self.assertEqual((image["class"], image["points"], image["range"]), ("vtkImageData", 16 ** 3, [1, 5]))
         for value, expected in zip(image["bounds"], [1 / 32, 31 / 32] * 3):
             self.assertAlmostEqual(value, expected)
-        grid = self.answers(self.look(1, "pressure"), 1)[0]
+        self.script.look(self.url, 1, "pressure")
+        grid = self.answer(self.script)
         self.assertEqual((grid["class"], grid["cells"], grid["range"]), ("vtkUnstructuredGrid", 6, [5, 7]))
 
     def start(self, *command, **environment):
@@ -85,11 +98,13 @@ class ParaView(Served):
         self.start("pvserver", f"--server-port={port}", PYTHONPATH=PLUGIN.parent)
         listens = f"00000000:{port:04X} 00000000:0000 0A"
         self.until(lambda: listens in Path("/proc/net/tcp").read_text(), "pvserver listens", 60)
-        process = self.look(2, "rho", port)
-        first = self.answers(process, 1)[0]
+        script = Script(port)
+        self.addCleanup(script.end)
+        script.look(self.url, 2, "rho")
+        first = self.answer(script)
         self.assertEqual((first["class"], first["name"], first["step"]), ("vtkImageData", "rho", 0))
         write_field(self.directory / "field.h5", steps=2)
-        self.assertEqual(self.answers(process, 1)[0]["step"], 1)
+        self.assertEqual(self.answer(script)["step"], 1)
 
     @unittest.skipUnless(shutil.which("paraview") and shutil.which("xvfb-run"), "there is no window of ParaView, or no Xvfb for it")
     def test_follows_by_itself_in_the_window_of_paraview(self):
@@ -111,8 +126,8 @@ class ParaView(Served):
     def test_says_that_the_token_is_wrong(self):
         write_field(self.directory / "field.h5", steps=1)
         self.serve()
-        process = self.look(1, "rho", url=self.url[:-1] + ("0" if self.url[-1] != "0" else "1"))
-        for line in process.stdout:
+        self.script.look(self.url[:-1] + ("0" if self.url[-1] != "0" else "1"), 1, "rho", seconds=0)
+        for line in self.script.process.stdout:
             if "the view refuses" in line:
                 return
         self.fail("it says nothing")
