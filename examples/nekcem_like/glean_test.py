@@ -16,7 +16,7 @@ from evaluation import by_vtk, launch, legacy_vtk   # noqa: E402
 HEXAHEDRON, LAGRANGE_HEXAHEDRON = 12, 72
 ORDER, OUTPUTS = 5, 2
 # Ranks with several elements, and some with none.
-CASES = ((3, "2,1,2"), (5, "1,1,3"))
+CASES = ((3, "2,1,2", False), (5, "1,1,3", True))
 
 
 def check(mesh, direct, elements, is_lagrange):
@@ -45,19 +45,19 @@ def main():
         print("SKIPPED: VTK is not installed (tools/readers)", file=sys.stderr)
         return 77
     with tempfile.TemporaryDirectory() as name:
-        for ranks, elements in CASES:
+        written, expected = [], []
+        for ranks, elements, is_lagrange in CASES:
             problem = ["--elements", elements, "--order", str(ORDER), "--steps", "3", "--every", "3"]
-            direct = pathlib.Path(name) / "coio"
+            direct, through = pathlib.Path(name) / "coio", pathlib.Path(name) / f"glean_{ranks}"
             launch.run(options.program, ranks, ["--output", "coio", *problem], direct, options.launcher)
-            expected = [legacy_vtk.File(path) for path in sorted(direct.glob("*.vtk"))]
-            for shape in ([], ["--lagrange"]):
-                through = pathlib.Path(name) / "glean"
-                arguments = ["--output", "glean", "--format", options.format, *shape, *problem]
-                launch.run(options.program, ranks, arguments, through, options.launcher)
-                meshes = by_vtk.read(options.readers, sorted(through.glob(f"*.{options.format}")))
-                assert len(meshes) == len(expected) == OUTPUTS
-                for mesh, file in zip(meshes, expected):
-                    check(mesh, file, int(np.prod([int(along) for along in elements.split(",")])), bool(shape))
+            count = int(np.prod([int(along) for along in elements.split(",")]))
+            expected += [(legacy_vtk.File(path), count, is_lagrange) for path in sorted(direct.glob("*.vtk"))]
+            arguments = ["--output", "glean", "--format", options.format, *(["--lagrange"] if is_lagrange else []), *problem]
+            launch.run(options.program, ranks, arguments, through, options.launcher)
+            written += sorted(through.glob(f"*.{options.format}"))
+        assert len(written) == len(expected) == len(CASES) * OUTPUTS
+        for mesh, of_mesh in zip(by_vtk.read(options.readers, written), expected, strict=True):
+            check(mesh, *of_mesh)
     return 0
 
 
