@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! Writes one mesh as tests/meshes/writer.cpp does: the same points, cells and fields, of which a rank has none if there are several.
-! Arguments: MESH FORMAT FILE.
+! Writes meshes as tests/meshes/writer.cpp does: the same points, cells and fields, of which a rank has none if there are several.
+! Arguments: FORMAT MESH FILE [MESH FILE]...
 program mesh_writer
   use mpi_f08
   use glean
@@ -14,7 +14,7 @@ program mesh_writer
   real(real64), allocatable :: cells(:, :), points(:, :)   ! x, y, z of what this rank has, in the order in which it puts it
   real(real64) :: along(0:50, 3) = 0   ! coordinates of points
   character(len=400) :: mesh, format, path, errmsg
-  integer :: rank, ranks, stat, writers, writer
+  integer :: rank, ranks, stat, writers, writer, argument
   logical :: has_nothing, is_series
 
   call MPI_Init()
@@ -23,19 +23,22 @@ program mesh_writer
   has_nothing = ranks > 1 .and. rank == merge(ranks - 1, 0, mod(ranks, 2) == 1)
   writers = max(ranks - 1, 1)
   writer = merge(rank - 1, rank, ranks > 1 .and. mod(ranks, 2) == 0)
-  call get_command_argument(1, mesh)
-  call get_command_argument(2, format)
-  call get_command_argument(3, path)
-  is_series = mesh == 'series'
-
+  call get_command_argument(1, format)
   call glean_session_open(MPI_COMM_WORLD, session, [character(len=40) :: 'pool.budget = 32 MiB', 'pool.deadline = 60 s'])
-  call glean_output_open(session, path, format_of(format), out)
-  call glean_output_define_attribute(out, 'title', 'A mesh for readers')
-  call glean_output_set_time(out, 0.75d0, 's')
-  call define_mesh(trim(mesh))
-  call write_fields()
-  call glean_output_close(out)
-  call glean_output_free(out)
+  do argument = 2, command_argument_count(), 2
+    call get_command_argument(argument, mesh)
+    call get_command_argument(argument + 1, path)
+    is_series = mesh == 'series'
+    along = 0
+    call glean_output_open(session, path, format_of(format), out)
+    call glean_output_define_attribute(out, 'title', 'A mesh for readers')
+    call glean_output_set_time(out, 0.75d0, 's')
+    call define_mesh(trim(mesh))
+    call write_fields()
+    call glean_output_close(out)
+    call glean_output_free(out)
+    deallocate (cells, points)
+  end do
   call glean_session_close(session, stat, errmsg)
   if (stat /= GLEAN_OK .and. rank == 0) write (error_unit, '(a)') trim(errmsg)
   call glean_session_free(session)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-//   writer MESH FORMAT FILE
+//   writer FORMAT MESH FILE [MESH FILE]...
 //
-// Writes one mesh with fields that follow from where their points and cells are, so that a reader can work out each value from what it has
+// Writes meshes with fields that follow from where their points and cells are, so that a reader can work out each value from what it has
 // read of the mesh. Of two ranks or more one has nothing.
 #include <mpi.h>
 
@@ -364,7 +364,7 @@ int main(int argc, char** argv) {
   int code = 0;
   try {
     glean::Session session(MPI_COMM_WORLD, {{"pool.budget", "32MiB"}, {"pool.deadline", "60s"}});
-    write(session, argv[1], formats.at(argv[2]), argv[3]);
+    for (int i = 2; i + 1 < argc; i += 2) write(session, argv[i], formats.at(argv[1]), argv[i + 1]);
     session.close();
   } catch (const std::exception& error) {
     if (rank == 0) std::fprintf(stderr, "%s\n", error.what());

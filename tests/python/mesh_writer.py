@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes one mesh as tests/meshes/writer.cpp does: the same points, cells and fields, of which a rank has none if there are several.
+"""Writes meshes as tests/meshes/writer.cpp does: the same points, cells and fields, of which a rank has none if there are several.
 
-  mesh_writer.py MESH FORMAT FILE
+  mesh_writer.py FORMAT MESH FILE [MESH FILE]...
 """
 
 import sys
@@ -224,4 +224,5 @@ def write(session, name, format, path):
 
 if __name__ == "__main__":
     with glean.Session(pool={"budget": "32MiB", "deadline": "60s"}) as session:
-        write(session, *sys.argv[1:])
+        for mesh, path in zip(sys.argv[2::2], sys.argv[3::2]):
+            write(session, mesh, sys.argv[1], path)
