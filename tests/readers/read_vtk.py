@@ -6,7 +6,6 @@ where tests look for them.
 """
 
 import json
-import sys
 
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkFiltersVerdict import vtkCellSizeFilter
@@ -80,6 +79,6 @@ def describe(data):
             "time": None if time is None else time.GetValue(0), "bounds": [low, high]}
 
 
-for path in map(str.strip, sys.stdin):
+for path in map(str.strip, open(0)):   # ParaView has another sys.stdin
     found = read(path)
     print("RESULT " + json.dumps(None if found is None else describe(found)), flush=True)
