@@ -10,13 +10,13 @@ sys.dont_write_bytecode = True
 
 from evaluation import runs, unmodified   # noqa: E402
 
-BLOCKS, CELLS = 8, 16
+BLOCKS, CELLS, OUTPUTS = 8, 16, 2
 
 
 def check_datasets(way, datasets, directory):
     """As the program has written them into each of its files."""
     slash = "/" if way == "hdf5" else ""
-    for number in range(4):
+    for number in range(OUTPUTS):
         for kind, kind_of_value in (("chk", "float64"), ("plt", "float32")):
             path = str(directory / f"sedov_{kind}_{number:04d}.{'h5' if way == 'hdf5' else 'nc'}")
             found = {one["name"]: one for one in datasets if one["path"] == path}
@@ -36,11 +36,11 @@ def main():
     options = parser.parse_args()
 
     # One rank has no block, so that it has nothing to write.
-    problem = runs.Problem(9, "2,2,2", steps=6, every=2)
+    problem = runs.Problem(9, "2,2,2", steps=2 * (OUTPUTS - 1), every=2)
     with tempfile.TemporaryDirectory() as name:
         found = unmodified.run(options.sedov, options.glean, problem, name, launcher=options.launcher)
         for way, one in found.items():
-            assert one["files"] == 8 and not one["different"], one
+            assert one["files"] == 2 * OUTPUTS and not one["different"], one
             assert one["report"]["captured_bytes"] >= one["data_bytes"], "the files were not captured"
             if way in options.named:
                 check_datasets(way, one["datasets"], pathlib.Path(name).resolve() / f"under_{way}")
