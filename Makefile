@@ -107,6 +107,7 @@ soak: setup
 	@GLEAN_POOL_BUDGET=64MiB tests/transparent/differential --preload build/lib/libglean_preload.so --seconds 300
 	@tests/in_own_shared_memory tests/transparent/differential --build build --kills 300 --full 300
 	@tests/pnetcdf/differential --program build/bin/pnetcdf_random --preload build/lib/libglean_preload.so --seconds 300
+	@build/bin/netcdf_differential_test 1 2000 --gtest_brief=1
 
 sanitize: setup
 	@set -e; for preset in asan tsan; do \

@@ -20,7 +20,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as directory:
         run = subprocess.run([HOSTS, "with", NAME, "2", "400mbit", HOSTS, "mpirun", NAME, "1", GLEAN, "calibrate", directory,
-                              "--duration", "5s", "--output", f"{directory}/pair.toml"],
+                              "--duration", "2s", "--output", f"{directory}/pair.toml"],
                              capture_output=True, text=True, timeout=200, check=False)
         assert run.returncode == 0, run.stderr
         text = pathlib.Path(directory, "pair.toml").read_text()
