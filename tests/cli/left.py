@@ -11,12 +11,12 @@ LEFT, MPIRUN = os.environ["LEFT"], shlex.split(os.environ["MPIRUN"])
 SHARED_MEMORY = pathlib.Path("/dev/shm")
 
 
-def wait_for(condition, what, seconds=60):
+def wait_for(condition, what, seconds=60, pause=0.01):
     limit = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > limit:
             raise AssertionError(f"no {what} after {seconds} s")
-        time.sleep(0.01)
+        time.sleep(pause)
 
 
 def lives(process):

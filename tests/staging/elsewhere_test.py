@@ -40,7 +40,7 @@ class Elsewhere(StageTest):
         self.data.mkdir()
 
     def start(self, stagers=1, **variables):
-        words = ["--job-memory", "64MiB", "--directory", self.data]
+        words = ["--job-memory", "32MiB", "--directory", self.data]
         return [Service(self, *words, **{"OMPI_COMM_WORLD_SIZE": str(stagers)} | variables) for _ in range(stagers)]
 
     def run_elsewhere(self, *command, **variables):
@@ -121,7 +121,7 @@ class Elsewhere(StageTest):
     def test_a_directory_may_have_another_name_for_the_stagers(self):
         link = self.directory / "scratch"
         link.symlink_to(self.data)
-        Service(self, "--job-memory", "64MiB", "--directory", link)
+        Service(self, "--job-memory", "32MiB", "--directory", link)
         self.job(2, "write")
         newest = link / "chk_2.nc"
         wait_for(lambda: (self.data / "other.nc").exists(), "other.nc")
@@ -202,7 +202,7 @@ class Elsewhere(StageTest):
 
     @unittest.skipUnless("PRELOAD" in os.environ, "there is no library to preload")
     def test_stagers_that_are_killed_and_started_again_go_on_with_what_unmodified_programs_write(self):
-        for stagers, killed, at in ((1, [0], 1), (2, [0], 3), (2, [1], 4), (2, [0, 1], 6)):
+        for stagers, killed, at in ((1, [0], 1), (2, [1], 4), (2, [0, 1], 6)):
             with self.subTest(stagers=stagers, killed=killed, at=at), concurrent.futures.ThreadPoolExecutor() as self.pool:
                 self.setUp()
                 files = self.plain("elsewhere")

@@ -50,7 +50,7 @@ class Full(StageTest):
     def status_with(self, text, times=1):
         """What `glean stage status` says when it says that."""
         seen = []
-        wait_for(lambda: seen.append(self.run_stage("status")) or seen[-1].stdout.count(text) == times, text)
+        wait_for(lambda: seen.append(self.run_stage("status")) or seen[-1].stdout.count(text) == times, text, pause=0.1)
         self.assertEqual(seen[-1].returncode, 0)
         return seen[-1]
 

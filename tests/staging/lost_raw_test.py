@@ -50,9 +50,7 @@ class LostRaw(PacedTest):
 
     def test_another_stager_takes_the_place_and_no_write_is_lost(self):
         self.take_over(2, 0, 0, 1)
-        self.take_over(2, 1, 1, 2)
         self.take_over(2, 1, 2, 3, GLEAN_POOL_BUDGET="4MiB")
-        self.take_over(3, 1, 4, 5)
         self.take_over(3, 0, 5, self.END)
         self.take_over(3, 0, 5, self.END, GLEAN_POOL_BUDGET="4MiB")
 
@@ -70,7 +68,7 @@ class LostRaw(PacedTest):
                 self.come_to(job, 3)
                 self.lose(stagers[lost])
                 left = stagers[1 - lost]
-                wait_for(lambda: self.run_stage("status").stdout.count("  running  ") >= 3, "both places")   # and the service
+                wait_for(lambda: self.run_stage("status").stdout.count("  running  ") >= 3, "both places", pause=0.2)   # and the service
                 left.kill()
                 self.held.unlink()
                 again = Service(self, "--job-memory", self.JOB_MEMORY, "--directory", self.data, OMPI_COMM_WORLD_SIZE="2")
@@ -110,7 +108,6 @@ class LostRaw(PacedTest):
 
     def test_recovery_completes_all_from_what_the_nodes_have_kept(self):
         self.recover(1, [0])
-        self.recover(2, [0])
         self.recover(2, [1], GLEAN_POOL_BUDGET="4MiB")
 
 
