@@ -84,7 +84,7 @@ class OfRanks(Job):
 
     def test_another_number_of_ranks_reads_it_back(self):
         self.must("write", "write", 1)
-        for ranks in (1, 2, 4):
+        for ranks in (1, 4):
             self.must("read", 1, RANKS, ranks=ranks)
         self.assertEqual(self.names(), ["restart.sion"])
         self.assert_nothing_left()
@@ -206,10 +206,9 @@ class OfLammps(Job):
         self.glean("container", "extract", "dump.sion", "-C", "bare/..")
         for rank in range(3):
             self.assertEqual((self.there / f"dump.{rank}").read_bytes(), (bare / f"dump.{rank}").read_bytes())
-        for ranks in (3, 2):
-            self.lammps(bare, AGAIN, ranks)
-            self.lammps(self.there, AGAIN, ranks, [GLEAN, "run", "--"])
-            self.assertEqual((self.there / "final").read_bytes(), (bare / "final").read_bytes())
+        self.lammps(bare, AGAIN, 2)
+        self.lammps(self.there, AGAIN, 2, [GLEAN, "run", "--"])
+        self.assertEqual((self.there / "final").read_bytes(), (bare / "final").read_bytes())
         self.assert_nothing_left()
 
 
