@@ -35,33 +35,26 @@ class Installed(unittest.TestCase):
         run("cmake", "--install", BUILD, "--prefix", cls.prefix)
         cls.version = run(cls.prefix / "bin/glean", "--version").split()[1]
 
-    def use_with_cmake(self, languages, *programs):
-        build = self.directory / languages.replace(";", "-")
-        run("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DLANGUAGES={languages}")
+    def use_with_cmake(self, *languages):
+        """Nothing is known from before but the compilers and what they have compiled."""
+        build = self.directory / "build"
+        programs = [build / f"in_{language.lower()}" for language in languages]
+        for old in (build / "CMakeCache.txt", *programs):
+            old.unlink(missing_ok=True)
+        run("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DLANGUAGES={';'.join(languages)}")
         run("cmake", "--build", build)
         for program in programs:
-            self.assertEqual(run(build / program).strip(), self.version)
-
-    def test_a_project_in_both_languages_finds_it(self):
-        self.use_with_cmake("C;CXX", "in_c", "in_cxx")
+            self.assertEqual(run(program).strip(), self.version)
 
     def test_a_project_in_one_language_finds_it(self):
-        self.use_with_cmake("CXX", "in_cxx")
+        self.use_with_cmake("CXX")
 
     @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
     def test_a_project_in_fortran_finds_it(self):
-        self.use_with_cmake("Fortran", "in_fortran")
+        self.use_with_cmake("Fortran")
 
-    @unittest.skipUnless(HAS_FORTRAN, "no Fortran compiler")
     def test_a_project_in_all_languages_finds_it(self):
-        self.use_with_cmake("C;CXX;Fortran", "in_c", "in_cxx", "in_fortran")
-
-    def test_a_project_without_fortran_is_told_that_the_module_needs_it(self):
-        build = self.directory / "without"
-        result = subprocess.run(["cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DLANGUAGES=C",
-                                 "-DCOMPONENTS=Fortran"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        self.assertNotEqual(result.returncode, 0)
-        self.assertIn("Fortran", result.stdout)
+        self.use_with_cmake("C", "CXX", *["Fortran"] * HAS_FORTRAN)
 
     def build_with_pkg_config(self, source, package="glean", compiler=("mpicxx", "-std=c++20")):
         places = {"PKG_CONFIG_PATH": ":".join(map(str, self.prefix.glob("lib/**/pkgconfig")))}
@@ -71,7 +64,7 @@ class Installed(unittest.TestCase):
         return program
 
     def test_pkg_config_finds_it(self):
-        self.assertEqual(run(self.build_with_pkg_config(CONSUMER / "in_cxx.cpp")).strip(), self.version)
+        self.assertEqual(run(self.build_with_pkg_config(CONSUMER / "in_c.c", compiler=("mpicc",))).strip(), self.version)
 
     def test_run_finds_the_library_that_it_preloads(self):
         printed = run(self.prefix / "bin/glean", "run", "--check", "--", "true")
