@@ -44,8 +44,9 @@ void Exchange::ask_stagers(const SharedOutput& output) {
   const pool::OutputSlot& slot = pool_.slot(output.key.slot);
   const pool::AtStagers now = slot.nodes.at_stagers.load(std::memory_order_acquire);
   const bool is_asked_for = now == pool::AtStagers::asked || now == pool::AtStagers::asked_for_new_file;
-  const bool is_again = keeps_ && now == pool::AtStagers::open;
-  if (!(is_asked_for || is_again) || slot.error.load(std::memory_order_acquire) != 0) return;
+  const bool is_again = keeps_ && now == pool::AtStagers::open && slot.error.load(std::memory_order_acquire) == 0;
+  // Also one that has failed by now: its nodes hear from the stagers that all of them have closed it.
+  if (!is_asked_for && !is_again) return;
   const OpeningHead head{.refuses_existing = now == pool::AtStagers::asked_for_new_file ? 1U : 0U, .job_output = output.job_output,
                          .client = static_cast<std::uint32_t>(self_), .is_again = static_cast<std::uint16_t>(is_again ? 1 : 0),
                          .is_done = static_cast<std::uint16_t>(is_raw_and_durable(slot) ? 1 : 0),
