@@ -15,7 +15,6 @@
 namespace glean::mpiio {
 namespace {
 
-constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
 
 // A file that was closed without an error has failed since: the next call that tells errors tells it, once.
 class UntoldFailure {

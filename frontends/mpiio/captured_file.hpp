@@ -28,6 +28,9 @@
 
 namespace glean::mpiio {
 
+// Of the amode of MPI_File_open, those of which a program names one.
+inline constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
+
 using base::Bytes;
 
 // The output behind a file; several handles of a process on one file share it.

@@ -29,7 +29,6 @@ namespace {
 
 using session::ByteOutput;
 
-constexpr int kinds_of_access = MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR;
 
 // As it is without GLEAN, perhaps under another name.
 int open_original(MPI_Comm comm, const std::string& filename, int amode, MPI_Info info, MPI_File* fh) {

@@ -12,6 +12,7 @@ using Bytes = std::uint64_t;
 inline constexpr Bytes KiB = 1024;
 inline constexpr Bytes MiB = 1024 * KiB;
 inline constexpr Bytes GiB = 1024 * MiB;
+inline constexpr Bytes largest_offset = (Bytes{1} << 63) - 1;   // of off_t and MPI_Offset, so no file is larger
 
 // `alignment` need not be a power of two.
 [[nodiscard]] constexpr Bytes align_down(Bytes value, Bytes alignment) { return value - value % alignment; }

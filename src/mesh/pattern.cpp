@@ -9,7 +9,6 @@
 namespace glean::mesh {
 namespace {
 
-constexpr Bytes last_offset = (Bytes{1} << 63) - 1;   // of off_t and MPI_Offset
 
 }  // namespace
 
@@ -25,9 +24,9 @@ Pattern Pattern::from_box(std::span<const std::uint64_t> shape, const Box& box, 
 }
 
 bool Pattern::is_valid() const {
-  if (offset > last_offset) return false;
+  if (offset > base::largest_offset) return false;
   if (block_bytes == 0) return levels.empty();
-  const Bytes room = last_offset - offset;
+  const Bytes room = base::largest_offset - offset;
   Bytes extent = block_bytes;   // of what is inside of the level
   if (extent > room) return false;
   for (std::size_t l = levels.size(); l-- > 0;) {

@@ -12,7 +12,6 @@
 namespace glean::mesh {
 namespace {
 
-constexpr Bytes last_offset = std::numeric_limits<std::int64_t>::max();
 
 // File offsets of all bytes of the stream, one at a time.
 std::vector<Bytes> offsets_one_by_one(const Pattern& pattern) {
@@ -78,8 +77,8 @@ TEST(Pattern, IsValidOnlyIfAscendingAndDisjoint) {
 TEST(Pattern, IsValidOnlyUpToTheLargestFileOffset) {
   const Bytes huge = std::numeric_limits<Bytes>::max();
 
-  EXPECT_TRUE((Pattern{.offset = last_offset - 4, .block_bytes = 4, .levels = {}}).is_valid());
-  EXPECT_FALSE((Pattern{.offset = last_offset - 3, .block_bytes = 4, .levels = {}}).is_valid());
+  EXPECT_TRUE((Pattern{.offset = base::largest_offset - 4, .block_bytes = 4, .levels = {}}).is_valid());
+  EXPECT_FALSE((Pattern{.offset = base::largest_offset - 3, .block_bytes = 4, .levels = {}}).is_valid());
   EXPECT_FALSE((Pattern{.offset = huge, .block_bytes = 1, .levels = {}}).is_valid());
   EXPECT_FALSE((Pattern{.offset = 1, .block_bytes = huge, .levels = {}}).is_valid());
   EXPECT_FALSE((Pattern{.offset = 7, .block_bytes = 8, .levels = {{Bytes{1} << 60, 8}}}).is_valid());
@@ -211,7 +210,7 @@ TEST(PatternPart, AnswersAsItsBytesOneByOne) {
       ASSERT_EQ(part.next_byte(at), next == offsets.end() ? std::nullopt : std::optional(*next)) << round << " at " << at;
     }
     std::vector<Bytes> visited(count, 0);
-    part.for_each_run({0, last_offset}, [&](const Pattern::Run& run) {
+    part.for_each_run({0, base::largest_offset}, [&](const Pattern::Run& run) {
       for (Bytes b = 0; b < run.bytes; ++b) visited[run.source + b] = run.file_offset + b;
     });
     ASSERT_EQ(visited, offsets);

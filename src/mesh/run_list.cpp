@@ -6,9 +6,8 @@
 namespace glean::mesh {
 namespace {
 
-constexpr Bytes last_offset = (Bytes{1} << 63) - 1;   // of off_t and MPI_Offset
 constexpr Bytes farthest = std::numeric_limits<std::uint32_t>::max();   // of a run from the first one
-constexpr Bytes last_begin = last_offset - 2 * farthest;                 // so that the end needs no look
+constexpr Bytes last_begin = base::largest_offset - 2 * farthest;                 // so that the end needs no look
 
 [[noreturn]] void refuse() { throw base::Error(base::Errc::invalid_argument, "runs of file bytes are not in order"); }
 

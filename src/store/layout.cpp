@@ -2,8 +2,8 @@
 #include "store/layout.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "base/bytes.hpp"
 #include "base/encoding.hpp"
 
 namespace glean::store {
@@ -13,7 +13,6 @@ namespace {
 // "GLEANFL" and the version of what follows, all numbers little-endian.
 constexpr std::array<char, 7> magic = {'G', 'L', 'E', 'A', 'N', 'F', 'L'};
 constexpr std::uint8_t version = 3;
-constexpr Bytes file_limit = std::numeric_limits<std::int64_t>::max();
 
 using base::Decoder;
 using base::Encoder;
@@ -33,7 +32,7 @@ void encode_variable(Encoder& out, const VariableLayout& variable) {
 
 // The offset arithmetic of VariableLayout must not overflow, whatever the bytes say.
 void check_sizes(const Decoder& in, const VariableLayout& variable) {
-  constexpr auto limit = file_limit;
+  constexpr auto limit = base::largest_offset;
   std::uint64_t bytes = mesh::size_of(variable.external);
   for (const std::uint64_t extent : variable.shape) {
     if (extent != 0 && bytes > limit / extent) in.reject("variable '" + variable.name + "' is larger than any file");
@@ -86,7 +85,7 @@ FileLayout FileLayout::decode(std::span<const std::byte> bytes) {
   layout.format = in.text();
   layout.range = in.choice<base::RangeRule>(2, "range rule");
   layout.header_bytes = in.number();
-  if (layout.header_bytes > file_limit) in.reject("the header is larger than any file");
+  if (layout.header_bytes > base::largest_offset) in.reject("the header is larger than any file");
   constexpr std::size_t smallest_variable = 8 + 1 + 8 + 8 + 8 + 1 + 8 + 2;
   layout.variables.resize(in.count(smallest_variable, "variables"));
   for (VariableLayout& variable : layout.variables) variable = decode_variable(in);
@@ -101,7 +100,7 @@ FileLayout FileLayout::decode(std::span<const std::byte> bytes) {
 }
 
 bool VariableLayout::has_room_for(std::uint64_t record) const {
-  return !per_step() || record <= (file_limit - begin_bytes - record_bytes()) / record_stride_bytes;
+  return !per_step() || record <= (base::largest_offset - begin_bytes - record_bytes()) / record_stride_bytes;
 }
 
 Bytes whole_size(const FileLayout& layout, std::uint64_t records) {
@@ -109,7 +108,7 @@ Bytes whole_size(const FileLayout& layout, std::uint64_t records) {
   for (const VariableLayout& variable : layout.variables) {
     const std::uint64_t count = variable.per_step() ? records : 1;
     if (count == 0 || variable.record_bytes() == 0) continue;
-    if (!variable.has_room_for(count - 1)) return file_limit;
+    if (!variable.has_room_for(count - 1)) return base::largest_offset;
     end = std::max(end, variable.record_begin_bytes(count - 1) + variable.record_bytes());
   }
   return end;

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "store/container/defects.hpp"
 #include "store/container/ordered_numbers.hpp"
@@ -20,7 +20,6 @@ namespace {
 constexpr std::string_view container_magic = "sion", glean_mark = "GLEANTLF";
 constexpr std::uint32_t format_version = 5;
 constexpr std::size_t fixed_bytes = 1076, prefix_begin = 52, prefix_bytes = fixed_bytes - prefix_begin, mark_begin = fixed_bytes - 16;
-constexpr Bytes largest_offset = std::numeric_limits<std::int64_t>::max();
 
 static_assert(container_prefix_most + 1 == mark_begin - prefix_begin, "a prefix ends with a zero");
 
@@ -34,19 +33,19 @@ void check_places(const ContainerHeader& header, Defects& defects) {
   Bytes sum = 0;
   for (std::size_t task = 0; task < header.tasks(); ++task) {
     const Bytes bytes = header.chunk_bytes[task];
-    if (bytes > largest_offset) {
+    if (bytes > base::largest_offset) {
       defects.add(fmt::format("task {} has chunks of {} bytes", task, static_cast<std::int64_t>(bytes)));
       return;
     }
     sum += bytes;
-    if (sum > largest_offset) {
+    if (sum > base::largest_offset) {
       defects.add("the chunks of all tasks together are larger than any file");
       return;
     }
   }
   if (header.block_bytes == 0) return;
   const Bytes begin = container_data_begin(header.tasks(), header.block_bytes);
-  if (sum > largest_offset - begin || (sum != 0 && header.chunks_most > (largest_offset - begin) / sum)) {
+  if (sum > base::largest_offset - begin || (sum != 0 && header.chunks_most > (base::largest_offset - begin) / sum)) {
     defects.add(fmt::format("{} chunks of each task would be longer than any file", header.chunks_most));
   }
 }
@@ -69,7 +68,7 @@ void check_header(const ContainerHeader& header, Defects& defects) {
   }
   if (header.chunks_most > largest_int) defects.add(fmt::format("it has {} chunks", static_cast<std::int32_t>(header.chunks_most)));
   else check_places(header, defects);
-  if (header.index_begin > largest_offset || (header.is_closed() && header.index_begin < container_header_bytes(header.tasks()))) {
+  if (header.index_begin > base::largest_offset || (header.is_closed() && header.index_begin < container_header_bytes(header.tasks()))) {
     defects.add(fmt::format("its index begins at byte {}", static_cast<std::int64_t>(header.index_begin)));
   }
 }

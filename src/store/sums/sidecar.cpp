@@ -12,10 +12,10 @@
 #include <climits>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 #include <string_view>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "store/posix/file.hpp"
 #include "store/posix/input_file.hpp"
@@ -28,7 +28,6 @@ constexpr std::string_view magic = "GLEANSUM";
 constexpr std::uint64_t sidecar_version = 1;
 constexpr std::size_t sum_bytes = 40;
 constexpr std::uint64_t read_back_flag = std::uint64_t{1} << 32;
-constexpr Bytes file_limit = std::numeric_limits<std::int64_t>::max();
 
 void append(std::vector<std::byte>& bytes, std::uint64_t value) {
   for (int shift = 0; shift < 64; shift += 8) bytes.push_back(static_cast<std::byte>(value >> shift));
@@ -49,7 +48,7 @@ void check(const StridedSum& sum, Bytes file_bytes) {
   const bool strided = sum.runs > 1;
   if (sum.length == 0 || sum.length > file_bytes || sum.begin > file_bytes || sum.runs == 0 ||
       (strided ? sum.stride < sum.length : sum.stride != 0) ||
-      (strided && sum.stride > (file_limit - sum.begin - sum.length) / (sum.runs - 1)) || sum.end() > file_bytes) {
+      (strided && sum.stride > (base::largest_offset - sum.begin - sum.length) / (sum.runs - 1)) || sum.end() > file_bytes) {
     refuse("a checksum is of something outside of the file");
   }
 }
@@ -111,7 +110,7 @@ Sidecar Sidecar::decode(std::span<const std::byte> bytes) {
   bytes = bytes.first(bytes.size() - 8);
   Sidecar sidecar;
   sidecar.file_bytes = number_at(bytes, 16);
-  if (sidecar.file_bytes > file_limit) refuse("no file is that long");
+  if (sidecar.file_bytes > base::largest_offset) refuse("no file is that long");
   const std::uint64_t layout_bytes = number_at(bytes, 24);
   if (layout_bytes > bytes.size() - fixed - 8) refuse("its layout is longer than itself");
   const auto layout = bytes.subspan(fixed, layout_bytes);

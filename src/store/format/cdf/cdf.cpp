@@ -2,10 +2,10 @@
 #include "store/format/cdf/cdf.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "store/format/cdf/name.hpp"
 
@@ -15,7 +15,6 @@ namespace {
 constexpr std::string_view version_names[] = {"cdf1", "cdf2", "cdf5"};
 constexpr std::string_view version_magics[] = {"CDF\1", "CDF\2", "CDF\5"};
 constexpr Bytes records_offset = 4;
-constexpr Bytes largest_file = std::numeric_limits<std::int64_t>::max();
 
 // PnetCDF never pads: not after the last record, not after a variable that was put in part (measured with 1.12.3; ../README.md).
 Bytes cdf_size(const FileLayout& layout, const Written& written) {
@@ -23,7 +22,7 @@ Bytes cdf_size(const FileLayout& layout, const Written& written) {
   for (const VariableLayout& variable : layout.variables) {
     const std::uint64_t filled = !variable.fill ? 0 : variable.per_step() ? written.records : 1;
     if (filled == 0 || variable.record_bytes() == 0) continue;
-    if (!variable.has_room_for(filled - 1)) return largest_file;
+    if (!variable.has_room_for(filled - 1)) return base::largest_offset;
     end = std::max(end, variable.record_begin_bytes(filled - 1) + variable.record_bytes());
   }
   return end;

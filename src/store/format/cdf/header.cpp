@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "store/convert.hpp"
 #include "store/format/cdf/name.hpp"
@@ -16,7 +16,6 @@
 namespace glean::store {
 namespace {
 
-constexpr Bytes largest_offset = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint32_t absent = 0, dimension_tag = 10, variable_tag = 11, attribute_tag = 12;
 constexpr std::size_t defects_shown = 20;
 
@@ -88,7 +87,7 @@ class Parser {
   // NON_NEG of the specification.
   std::uint64_t length(const char* of) {
     const std::uint64_t value = number(is_cdf5() ? 8 : 4);
-    if (value > (is_cdf5() ? largest_offset : Bytes{0x7fffffff})) reject(std::string(of) + " is negative");
+    if (value > (is_cdf5() ? base::largest_offset : Bytes{0x7fffffff})) reject(std::string(of) + " is negative");
     return value;
   }
   // A number of things of which each takes at least so many bytes of the file.
@@ -134,7 +133,7 @@ class Parser {
 
   std::uint64_t count_of_records() {
     const std::uint64_t value = number(is_cdf5() ? 8 : 4);
-    if (value != streaming() && value > largest_offset) reject("the number of records is negative");
+    if (value != streaming() && value > base::largest_offset) reject("the number of records is negative");
     return value;
   }
 
@@ -215,7 +214,7 @@ class Parser {
     Bytes bytes = mesh::size_of(layout.external);
     bool fits = true;
     for (const std::uint64_t extent : layout.shape) fits = fits && !__builtin_mul_overflow(bytes, extent, &bytes);
-    if (!fits || bytes > largest_offset - 8 || begin > largest_offset - 8 - bytes) {
+    if (!fits || bytes > base::largest_offset - 8 || begin > base::largest_offset - 8 - bytes) {
       reject("variable " + in_quotes(variable.name) + " is larger than any file, or lies behind the end of any");
     }
     header_.layout.variables.push_back(std::move(layout));
@@ -228,7 +227,7 @@ class Parser {
     for (std::size_t v = 0; v < header_.layout.variables.size(); ++v) {
       if (!header_.definitions.per_step(static_cast<int>(v))) continue;
       only = header_.layout.variables[v].record_bytes();
-      if (__builtin_add_overflow(stride, base::align_up(only, 4), &stride) || stride > largest_offset) {
+      if (__builtin_add_overflow(stride, base::align_up(only, 4), &stride) || stride > base::largest_offset) {
         reject("its records are larger than any file");
       }
       ++variables;

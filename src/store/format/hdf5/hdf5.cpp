@@ -2,10 +2,10 @@
 #include "store/format/hdf5/hdf5.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "store/format/hdf5/chunk_index.hpp"
 #include "store/format/hdf5/note.hpp"
@@ -13,7 +13,6 @@
 namespace glean::store {
 namespace {
 
-constexpr Bytes largest_hdf5_file = std::numeric_limits<std::int64_t>::max();
 constexpr Bytes hdf5_index_most = base::GiB;   // of all variables: a damaged pool must not make a process ask for more
 
 std::vector<std::byte> hdf5_number(std::uint64_t value) {
@@ -52,7 +51,7 @@ Bytes hdf5_data_end(const FileLayout& layout, const std::vector<Recorded>& varia
   Bytes end = whole_size(layout, 0);
   for (const Recorded& variable : variables) {
     if (records == 0) continue;
-    if (records > (largest_hdf5_file - variable.layout->begin_bytes) / variable.layout->record_stride_bytes) return largest_hdf5_file;
+    if (records > (base::largest_offset - variable.layout->begin_bytes) / variable.layout->record_stride_bytes) return base::largest_offset;
     end = std::max(end, variable.layout->record_begin_bytes(records - 1) + variable.index.record_bytes());
   }
   return end;
@@ -93,7 +92,7 @@ class Hdf5Format final : public Format {
       for (const Recorded& variable : variables) records = std::min(records, variable.index.records_in_header());
     }
     const Bytes end = hdf5_data_end(image.layout, variables, records);   // whatever was put of it
-    if (end >= largest_hdf5_file - 2 * hdf5_index_most) return {{}, largest_hdf5_file};
+    if (end >= base::largest_offset - 2 * hdf5_index_most) return {{}, base::largest_offset};
 
     Finished finished;
     Bytes behind = base::align_up(end, 8);

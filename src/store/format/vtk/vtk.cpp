@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "store/format/vtk/sections.hpp"
 
 namespace glean::store {
 namespace {
 
-constexpr Bytes vtk_file_most = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view vtk_first_line = "# vtk DataFile Version 3.0\n";
 constexpr std::size_t vtk_name_most = 200;   // readers have 256 bytes for a line
 
@@ -76,7 +75,7 @@ VariableLayout layout_of(const mesh::Definitions& definitions, int id) {
 Bytes end_of(const VariableLayout& variable, Bytes begin) {
   Bytes bytes = mesh::size_of(variable.external);
   for (const std::uint64_t length : variable.shape) {
-    if (!__builtin_mul_overflow(bytes, length, &bytes) && bytes <= vtk_file_most / 2 - begin) continue;
+    if (!__builtin_mul_overflow(bytes, length, &bytes) && bytes <= base::largest_offset / 2 - begin) continue;
     throw base::Error(base::Errc::invalid_argument, "variable '" + variable.name + "' is larger than any file");
   }
   return begin + bytes;
