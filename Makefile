@@ -109,13 +109,18 @@ soak: setup
 	@tests/pnetcdf/differential --program build/bin/pnetcdf_random --preload build/lib/libglean_preload.so --seconds 300
 	@build/bin/netcdf_differential_test 1 2000 --gtest_brief=1
 
+# ThreadSanitizer looks at what has threads.
+THREADS := pool capture drain gather staging transport transport_tcp
+
 sanitize: setup
-	@set -e; for preset in asan tsan; do \
-	  echo "--- $$preset"; \
-	  cmake --preset $$preset --log-level=WARNING; \
-	  cmake --build build-$$preset -j $(JOBS); \
-	  ctest --test-dir build-$$preset --output-on-failure --no-tests=error -j 2; \
-	done
+	@echo '--- asan'
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build build-asan -j $(JOBS)
+	@ctest --test-dir build-asan --output-on-failure --no-tests=error -j $(JOBS)
+	@echo '--- tsan'
+	@cmake --preset tsan --log-level=WARNING
+	@cmake --build build-tsan -j $(JOBS) --target $(THREADS:%=glean_%_test)
+	@ctest --test-dir build-tsan --output-on-failure --no-tests=error -j $(JOBS) -R '^($(subst $() ,|,$(THREADS:transport_tcp=transport/tcp)))\.'
 	@tests/fuzz/run 30
 
 install: build

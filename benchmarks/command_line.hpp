@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 
 #include "measure.hpp"
@@ -20,20 +21,11 @@ struct BenchmarkOptions {
 class CommandLine : public CLI::App {
  public:
   // `what` it measures, for --help. `options` must live as long, with the values that hold unless the user gives others.
-  CommandLine(const std::string& what, BenchmarkOptions& options) : CLI::App(what) {
-    add_option("--directory", options.directory, "where the files go, if there are any");
-    add_option("--json", options.json, "write the result here, not to standard output");
-    add_option("--repetitions", options.repetitions)->check(CLI::PositiveNumber);
-    add_flag("--quick", options.quick, "tiny sizes; the figures mean nothing");
-  }
+  CommandLine(const std::string& what, BenchmarkOptions& options);
+  ~CommandLine() override;
 
   // Reads the command line and runs `body(ranks)`, which returns the exit status. Returns that.
-  template <class Body>
-  int run(int argc, char** argv, Body body) {
-    CLI11_PARSE(*this, argc, argv);
-    const Ranks ranks(argc, argv);
-    return run_or_abort([&] { return body(ranks); });
-  }
+  int run(int argc, char** argv, const std::function<int(const Ranks&)>& body);
 };
 
 }  // namespace glean::benchmarks
