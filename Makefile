@@ -10,7 +10,7 @@ export PMIX_MCA_psec ?= ^munge
 # Where libpsm is installed, each rank would wait 0.2 seconds for hardware that only another way to send messages uses.
 export OMPI_MCA_pml ?= ob1
 
-.PHONY: all setup configure build test demo demo-staged demo-live bench figures soak install sanitize clean help
+.PHONY: all setup configure build test demo demo-staged demo-live bench figures soak install asan tsan sanitize clean help
 
 all: build
 
@@ -25,7 +25,7 @@ help:
 	@echo 'make bench       set up, build, run the benchmarks; results in build/bench/'
 	@echo 'make figures     build, compute the published figures anew: docs/figures/'
 	@echo 'make soak        the long form of tests that go on at random: kills, power cuts, schedules, fuzzing, programs; an hour'
-	@echo 'make sanitize    build and test with address, undefined and thread sanitizers; fuzz for 30 s'
+	@echo 'make sanitize    make asan: build and test with address and undefined sanitizers, fuzz for 30 s; make tsan: with the thread sanitizer'
 	@echo 'make install     install below PREFIX=$(PREFIX)'
 	@echo 'make clean       remove build/ and build-*/'
 	@echo 'JOBS=n           compile n files at once (here: $(JOBS))'
@@ -108,20 +108,25 @@ soak: setup
 	@tests/in_own_shared_memory tests/transparent/differential --build build --kills 300 --full 300
 	@tests/pnetcdf/differential --program build/bin/pnetcdf_random --preload build/lib/libglean_preload.so --seconds 300
 	@build/bin/netcdf_differential_test 1 2000 --gtest_brief=1
+	@$(MAKE) --no-print-directory tsan
 
-# ThreadSanitizer looks at what threads and processes share.
-THREADS := pool capture drain gather
-
-sanitize: setup
+asan: setup
 	@echo '--- asan'
 	@cmake --preset asan --log-level=WARNING
 	@cmake --build build-asan -j $(JOBS)
 	@ctest --test-dir build-asan --output-on-failure --no-tests=error -j $(JOBS)
+	@tests/fuzz/run 30
+
+# ThreadSanitizer looks at what threads and processes share.
+THREADS := pool capture drain gather
+
+tsan: setup
 	@echo '--- tsan'
 	@cmake --preset tsan --log-level=WARNING
 	@cmake --build build-tsan -j $(JOBS) --target $(THREADS:%=glean_%_test)
 	@ctest --test-dir build-tsan --output-on-failure --no-tests=error -j $(JOBS) -R '^($(subst $() ,|,$(THREADS)))\.'
-	@tests/fuzz/run 30
+
+sanitize: asan tsan
 
 install: build
 	@cmake --install build --prefix '$(PREFIX)'
