@@ -22,8 +22,7 @@ void FullPoolPolicy::take(RecordedPut put, base::WhenFull full, std::size_t elem
     const Bytes wanted = put.elements * element_bytes;
     // The rest of a chunk is not worth a piece of its own when it is small.
     const Bytes minimum = std::min(wanted, kind.smallest_rest(chunk_bytes));
-    const std::optional<Bytes> file_offset = kind.file_offset(put);
-    auto room = recorder_.try_reserve(wanted, minimum, file_offset);
+    auto room = recorder_.try_reserve(wanted, minimum);
     if (!room && full == base::WhenFull::synchronous) {
       // What another node writes waits, and so does what is not worth a record between that.
       const std::uint64_t own = kind.own_elements(put);
@@ -50,7 +49,7 @@ void FullPoolPolicy::take(RecordedPut put, base::WhenFull full, std::size_t elem
         put.elements = end - put.first_element;
       }
     }
-    if (!room) room = recorder_.reserve(wanted, minimum, file_offset);
+    if (!room) room = recorder_.reserve(wanted, minimum);
     put.elements = room->bytes / element_bytes;
     kind.copy(put, room->data);
     kind.number(put);
@@ -69,7 +68,6 @@ void FullPoolPolicy::put(const Put& put, const Source& source) {
     FullPoolPolicy& policy;
     const Source& source;
     [[nodiscard]] static Bytes smallest_rest(Bytes chunk_bytes) { return chunk_bytes / 32; }
-    [[nodiscard]] static std::optional<Bytes> file_offset(const RecordedPut&) { return std::nullopt; }   // most are converted
     void copy(const RecordedPut& piece, std::byte* target) const {
       copy_elements(source, piece.first_element, piece.elements, target);
     }
@@ -97,12 +95,6 @@ void FullPoolPolicy::write(const Write& write, const CopyOut& copy_out) {
     const CopyOut& source;
     // Small writes stay whole, of large ones others may come between the pieces.
     [[nodiscard]] static Bytes smallest_rest(Bytes chunk_bytes) { return std::min(chunk_bytes, 64 * base::KiB); }
-    // Only where that is worth it, and numbers stay aligned.
-    [[nodiscard]] std::optional<Bytes> file_offset(const RecordedPut& rest) const {
-      const Bytes offset = of.place->file_offset(rest.first_element);
-      const bool is_long = of.place->block_bytes >= base::MiB && rest.elements >= base::MiB;
-      return is_long && offset % sizeof(double) == 0 ? std::optional(offset) : std::nullopt;
-    }
     void copy(const RecordedPut& piece, std::byte* target) const { source(piece.first_element, piece.elements, target); }
     [[nodiscard]] const CopyOut& copy_out() const { return source; }
     void take_number(RecordedPut& piece) const {

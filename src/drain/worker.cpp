@@ -36,16 +36,15 @@ Worker::Worker(const plan::NodePlan& plan, store::SystemCalls& calls, std::uniqu
   }
 }
 
-store::Assembled Worker::assemble_job(const Job& job, std::byte* buffer, const store::MayStay& may_stay) {
-  const auto load = [&](const store::TypedPiece& typed) {
+store::Assembled Worker::assemble_job(const Job& job, std::byte* buffer) {
+  return store::assemble(*job.window, buffer, [&](const store::TypedPiece& typed) {
     const PendingPiece& pending = PendingPiece::of(typed);
     try {
       return spill_->read(*pending.record, pending.journal->rank(), spilled_);
     } catch (const DamagedSpill& error) {
       throw lost_payload(error, pending.variable->name, job.output->about().description.display_path, pending.step);
     }
-  };
-  return store::assemble(*job.window, buffer, load, may_stay);
+  });
 }
 
 namespace {
@@ -56,63 +55,35 @@ std::vector<Extent> behind_header(std::vector<Extent> runs, const store::FileLay
   return runs;
 }
 
-constexpr Bytes least_in_place = base::MiB;   // so that there are hardly more requests than windows
-
-struct Part {
-  std::span<const std::byte> data;
-  Bytes offset;
-};
-
-// Each run, cut where something lies elsewhere than in the buffer.
-std::vector<Part> parts_of(const store::Assembled& assembled, const std::byte* buffer, Bytes window_begin) {
-  std::vector<Part> parts;
-  auto stays = assembled.in_place.begin();
-  for (const Extent& run : assembled.runs) {
-    const auto add_from_buffer = [&](Bytes begin, Bytes end) {
-      if (begin != end) parts.push_back({{buffer + (begin - window_begin), end - begin}, begin});
-    };
-    Bytes done = run.begin;
-    for (; stays != assembled.in_place.end() && stays->extent.begin < run.end; ++stays) {
-      add_from_buffer(done, stays->extent.begin);
-      parts.push_back({{stays->data, stays->extent.size()}, stays->extent.begin});
-      done = stays->extent.end;
-    }
-    add_from_buffer(done, run.end);
-  }
-  return parts;
-}
-
 }  // namespace
 
 void Worker::write(const Job& job) {
   while (free_buffers_.empty()) reap(store::Writer::Reap::block);
   std::byte* buffer = free_buffers_.back();
-  const store::OutputDescription& description = job.output->about().description;
-  const Stream* const stream = job.output->stream();
-  const bool has_sums = description.checksums && stream == nullptr;   // streams are written again and by others: they are read back
-  const bool through_cache = stream != nullptr && stream->is_read_soon();
   store::Assembled assembled;
   try {
-    assembled = assemble_job(job, buffer, {.least_bytes = has_sums ? 0 : least_in_place,
-                                           .block_bytes = job.output->file().get()->block_bytes(), .at_any_address = through_cache});
+    assembled = assemble_job(job, buffer);
   } catch (const base::Error& error) {
     return done_(job, &error);
   }
   if (!inspect_(job, assembled)) return done_(job, nullptr);
 
-  if (has_sums) {
+  const store::OutputDescription& description = job.output->about().description;
+  if (description.checksums && job.output->stream() == nullptr) {   // which are written again and by others: they are read back
     job.window->sums = store::checksums_of(behind_header(assembled.runs, description.layout), buffer, job.window->extent.begin);
   }
   free_buffers_.pop_back();
   const std::uint64_t tag = next_tag_++;
-  const std::vector<Part> parts = parts_of(assembled, buffer, job.window->extent.begin);
-  in_flight_.emplace(tag, InFlight{job, buffer, parts.size()});
-  for (const Part& part : parts) {
+  in_flight_.emplace(tag, InFlight{job, buffer, assembled.runs.size()});
+  const Stream* const stream = job.output->stream();
+  const bool through_cache = stream != nullptr && stream->is_read_soon();
+  for (const Extent& run : assembled.runs) {
     while (in_flight_.contains(tag) && !writer_->has_room()) reap(store::Writer::Reap::block);
     if (!in_flight_.contains(tag)) return;   // the writer broke down
-    ++sizes_[static_cast<std::size_t>(size_class(part.data.size()))];
+    ++sizes_[static_cast<std::size_t>(size_class(run.size()))];
     try {
-      writer_->submit({job.output->file().get(), part.data, part.offset, tag, through_cache});
+      writer_->submit({job.output->file().get(), {buffer + (run.begin - job.window->extent.begin), run.size()}, run.begin, tag,
+                       through_cache});
     } catch (const base::Error& error) {
       return replace_writer(error);
     }

@@ -48,7 +48,7 @@ class Worker {
     Bytes bytes;
     void operator()(std::byte* memory) const;
   };
-  [[nodiscard]] store::Assembled assemble_job(const Job& job, std::byte* buffer, const store::MayStay& may_stay);
+  [[nodiscard]] store::Assembled assemble_job(const Job& job, std::byte* buffer);
   void reap(store::Writer::Reap how);
   void replace_writer(const base::Error& error);
 
