@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What becomes of the files of a program that knows nothing of GLEAN (lost_writer.c) when its nodes cannot talk to each other."""
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -41,8 +42,9 @@ def sockets_of(process, wanted):
     """(own port, the other side's) → descriptor, of the TCP sockets of a process in that state."""
     sockets = {}
     for descriptor in pathlib.Path(f"/proc/{process}/fd").iterdir():
-        if found := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(descriptor)):
-            sockets[found[1]] = int(descriptor.name)
+        with contextlib.suppress(FileNotFoundError):   # closed meanwhile
+            if found := re.fullmatch(r"socket:\[(\d+)\]", os.readlink(descriptor)):
+                sockets[found[1]] = int(descriptor.name)
     found = {}
     for table in ("tcp", "tcp6"):
         for line in pathlib.Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
