@@ -21,30 +21,30 @@ namespace {
 using base::Bytes;
 
 // What a file without checksums has to be like.
-enum class Kind { netcdf, hdf5, other };
+enum class FileKind { netcdf, hdf5, other };
 
-Kind kind_of(const std::string& path) {
+FileKind kind_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string begin(4, '\0');
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (begin.starts_with("CDF") && (begin[3] == 1 || begin[3] == 2 || begin[3] == 5)) return Kind::netcdf;
+  if (begin.starts_with("CDF") && (begin[3] == 1 || begin[3] == 2 || begin[3] == 5)) return FileKind::netcdf;
   store::SystemCalls calls;
-  return store::find_hdf5_superblock(store::InputFile(calls, path)) ? Kind::hdf5 : Kind::other;
+  return store::find_hdf5_superblock(store::InputFile(calls, path)) ? FileKind::hdf5 : FileKind::other;
 }
 
 // Empty: nothing is wrong as far as the header and the length tell.
 std::string wrong_by_header(const std::string& path, Bytes bytes, HeaderReader& headers) {
   if (bytes == 0) return "it is empty";
   switch (kind_of(path)) {
-    case Kind::netcdf: {
+    case FileKind::netcdf: {
       const store::Header header = headers.read(path);
       return store::wrong_length(header.layout, header.records, bytes).value_or("");
     }
-    case Kind::hdf5: {
+    case FileKind::hdf5: {
       store::SystemCalls calls;
       return store::why_incomplete_hdf5(store::InputFile(calls, path), std::nullopt).value_or("");
     }
-    case Kind::other: break;
+    case FileKind::other: break;
   }
   return "it is not a NetCDF file (CDF-1, CDF-2, CDF-5), no HDF5 file, and has no checksums";
 }

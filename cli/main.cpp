@@ -17,6 +17,11 @@ glean::cli::ExitCode glean::cli::say(const std::exception& error) {
   return bad_input;
 }
 
+glean::base::Bytes glean::cli::bytes_of(const std::string& text, const char* option) {
+  if (const auto bytes = base::parse_bytes(text)) return *bytes;
+  throw base::Error(base::Errc::invalid_argument, std::string(option) + " takes a size, not '" + text + "'", "such as 64KiB, 1MiB, 1GB");
+}
+
 namespace {
 
 // Takes what follows `glean run … --` off the command line: it is another command's, whatever it looks like.

@@ -43,11 +43,6 @@ struct PlanOptions {
 
 constexpr std::int64_t ranks_max = 1 << 30;
 
-base::Bytes bytes_of(const std::string& text, const char* option) {
-  if (const auto bytes = base::parse_bytes(text)) return *bytes;
-  throw base::Error(base::Errc::invalid_argument, fmt::format("{} takes a size, not '{}'", option, text), "such as 64KiB, 1MiB, 1GB");
-}
-
 // "8-15=0B", "0=1GiB"
 plan::RankRun exception_of(const std::string& text) {
   const auto wrong = [&](const std::string& why) {

@@ -44,11 +44,6 @@ struct SimulateOptions {
 
 base::Error wrong(const std::string& what, const std::string& hint) { return {base::Errc::invalid_argument, what, hint}; }
 
-base::Bytes bytes_of(const std::string& text, const char* option) {
-  if (const auto bytes = base::parse_bytes(text)) return *bytes;
-  throw wrong(fmt::format("{} takes a size, not '{}'", option, text), "such as 64KiB, 1MiB, 1GB");
-}
-
 std::int64_t number_of(const std::string& text, const char* option, std::int64_t least) {
   std::int64_t value = 0;
   const bool is_number = CLI::detail::lexical_cast(text, value);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
+
 namespace glean::cli {
 
 enum ExitCode : int {
@@ -22,6 +24,9 @@ enum ExitCode : int {
 
 // Says what went wrong on standard error; the exit code that it means.
 [[nodiscard]] ExitCode say(const std::exception& error);
+
+// What an option says, such as 64KiB. Throws invalid_argument.
+[[nodiscard]] base::Bytes bytes_of(const std::string& text, const char* option);
 
 // For CLI11's check(), which would print the largest number that there is.
 struct WholeNumber : CLI::Validator {

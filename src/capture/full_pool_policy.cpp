@@ -11,6 +11,9 @@ namespace glean::capture {
 
 using RecordedPut = pool::Recorder::Put;
 
+// Of what is taken at once: from here on it is worth up to a page for each piece that the drain need not copy it.
+constexpr Bytes least_placed = 256 * base::KiB;
+
 // All elements of `put`, piece by piece. A kind copies them, numbers a piece before it is recorded, and knows how much of one this
 // rank may write itself, and how.
 template <class Kind>
@@ -22,7 +25,8 @@ void FullPoolPolicy::take(RecordedPut put, base::WhenFull full, std::size_t elem
     const Bytes wanted = put.elements * element_bytes;
     // The rest of a chunk is not worth a piece of its own when it is small.
     const Bytes minimum = std::min(wanted, kind.smallest_rest(chunk_bytes));
-    auto room = recorder_.try_reserve(wanted, minimum);
+    const std::optional<Bytes> file_offset = kind.file_offset(put);
+    auto room = recorder_.try_reserve(wanted, minimum, file_offset);
     if (!room && full == base::WhenFull::synchronous) {
       // What another node writes waits, and so does what is not worth a record between that.
       const std::uint64_t own = kind.own_elements(put);
@@ -49,7 +53,7 @@ void FullPoolPolicy::take(RecordedPut put, base::WhenFull full, std::size_t elem
         put.elements = end - put.first_element;
       }
     }
-    if (!room) room = recorder_.reserve(wanted, minimum);
+    if (!room) room = recorder_.reserve(wanted, minimum, file_offset);
     put.elements = room->bytes / element_bytes;
     kind.copy(put, room->data);
     kind.number(put);
@@ -68,6 +72,11 @@ void FullPoolPolicy::put(const Put& put, const Source& source) {
     FullPoolPolicy& policy;
     const Source& source;
     [[nodiscard]] static Bytes smallest_rest(Bytes chunk_bytes) { return chunk_bytes / 32; }
+    const std::optional<Bytes> begin;
+    [[nodiscard]] std::optional<Bytes> file_offset(const RecordedPut& rest) const {
+      if (!begin || rest.elements * source.element_bytes < least_placed) return std::nullopt;
+      return *begin + rest.first_element * source.element_bytes;
+    }
     void copy(const RecordedPut& piece, std::byte* target) const {
       copy_elements(source, piece.first_element, piece.elements, target);
     }
@@ -85,7 +94,7 @@ void FullPoolPolicy::put(const Put& put, const Source& source) {
     }
   };
   take({put.output, put.step, put.variable, put.memory, put.box, 0, put.box->elements()}, put.full, source.element_bytes,
-       Elements{*this, source});
+       Elements{*this, source, put.file_offset});
 }
 
 void FullPoolPolicy::write(const Write& write, const CopyOut& copy_out) {
@@ -95,6 +104,12 @@ void FullPoolPolicy::write(const Write& write, const CopyOut& copy_out) {
     const CopyOut& source;
     // Small writes stay whole, of large ones others may come between the pieces.
     [[nodiscard]] static Bytes smallest_rest(Bytes chunk_bytes) { return std::min(chunk_bytes, 64 * base::KiB); }
+    // Numbers stay aligned.
+    [[nodiscard]] std::optional<Bytes> file_offset(const RecordedPut& rest) const {
+      const Bytes offset = of.place->file_offset(rest.first_element);
+      const bool is_long = std::min<Bytes>(of.place->block_bytes, rest.elements) >= least_placed;
+      return is_long && offset % sizeof(double) == 0 ? std::optional(offset) : std::nullopt;
+    }
     void copy(const RecordedPut& piece, std::byte* target) const { source(piece.first_element, piece.elements, target); }
     [[nodiscard]] const CopyOut& copy_out() const { return source; }
     void take_number(RecordedPut& piece) const {

@@ -35,6 +35,7 @@ class FullPoolPolicy {
     std::uint32_t variable = 0;
     mesh::Type memory = mesh::Type::float64;
     const mesh::Box* box = nullptr;   // not empty
+    std::optional<Bytes> file_offset{};   // of the first element, modulo a page, if the elements go into the file as they are
   };
   // Takes the elements of the box: when it returns the application may change them. One copy and nothing else while there
   // is room. Throws what Recorder::reserve and WriteThrough::write throw.

@@ -108,7 +108,7 @@ void Copier::submit() {
   while (!writer_->has_room()) reap(store::Writer::Reap::block);
   const auto tag = static_cast<std::uint64_t>(window.buffer - memory_.get());
   const std::byte* const data = window.buffer + window.begin % target_.block_bytes();
-  writer_->submit({&target_, {data, window.end - window.begin}, window.begin, tag});
+  writer_->submit({&target_, {{data, window.end - window.begin}}, window.begin, tag});
 }
 
 void Copier::reap(store::Writer::Reap how) {

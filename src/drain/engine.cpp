@@ -163,11 +163,8 @@ void Engine::run(int thread, Worker& worker) {
     lock.lock();
   }
   if (busy) leave_busy();
-  const auto counters = worker.counters();
-  trace_.requests.direct_requests += counters.direct_requests;
-  trace_.requests.direct_bytes += counters.direct_bytes;
-  trace_.requests.buffered_requests += counters.buffered_requests;
-  trace_.requests.buffered_bytes += counters.buffered_bytes;
+  trace_.requests += worker.counters();
+  trace_.from_pool_bytes += worker.from_pool_bytes();
   for (std::size_t i = 0; i < trace_.request_sizes.size(); ++i) trace_.request_sizes[i] += worker.request_sizes()[i];
   trace_.cpu_ns += thread_cpu_ns();
 }

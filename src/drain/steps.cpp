@@ -61,7 +61,8 @@ std::unique_ptr<PendingPiece> Steps::piece_of(const TakenRecord& taken) const {
   if (convert == nullptr) return nullptr;
   const store::Piece piece(variable, record_of(variable, record.step), pool::box_of(record), record.first_element, record.elements);
   const std::byte* const payload = record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr;
-  return std::make_unique<PendingPiece>(PendingPiece{{piece, &variable, convert, payload, mesh::size_of(memory)},
+  const bool is_as_in_file = memory == variable.external && variable.stored.order == store::native_order;
+  return std::make_unique<PendingPiece>(PendingPiece{{piece, &variable, convert, payload, mesh::size_of(memory), is_as_in_file},
                                                      taken, output_.pool.job_rank(record, taken.journal->rank()), record.step});
 }
 

@@ -125,7 +125,7 @@ std::unique_ptr<PendingPiece> Stream::pending_of(const TakenRecord& taken, store
   const pool::Record& record = *taken.record;
   const std::byte* const payload = record.place == pool::PayloadPlace::pool ? output_.pool.at(record.payload_offset) : nullptr;
   return std::make_unique<PendingPiece>(PendingPiece{
-      {std::move(piece), &byte_variable(), store::converter(mesh::Type::uint8, mesh::Type::uint8), payload, 1},
+      {std::move(piece), &byte_variable(), store::converter(mesh::Type::uint8, mesh::Type::uint8), payload, 1, true},
       taken, output_.pool.job_rank(record, taken.journal->rank()), 0});
 }
 

@@ -67,10 +67,8 @@ void DrainTrace::add_node(const DrainTrace& other, Wrote wrote) {
   io_uring = io_uring && other.io_uring;
   take_later(busy_ns, other.busy_ns);
   cpu_ns += other.cpu_ns;
-  requests.direct_requests += other.requests.direct_requests;
-  requests.direct_bytes += other.requests.direct_bytes;
-  requests.buffered_requests += other.requests.buffered_requests;
-  requests.buffered_bytes += other.requests.buffered_bytes;
+  requests += other.requests;
+  from_pool_bytes += other.from_pool_bytes;
   for (std::size_t i = 0; i < request_sizes.size(); ++i) request_sizes[i] += other.request_sizes[i];
   intervals.insert(intervals.end(), other.intervals.begin(), other.intervals.end());
   intervals = merged(std::move(intervals));

@@ -70,6 +70,7 @@ struct DrainTrace {
   std::uint64_t busy_ns = 0;       // of all threads
   std::uint64_t cpu_ns = 0;
   store::WriteCounters requests;
+  std::uint64_t from_pool_bytes = 0;   // of these: written from where they were captured, without a copy
   // Requests of up to 4 KiB, 16 KiB, 64 KiB, …, 16 MiB, and larger.
   static constexpr int size_classes = 8;
   std::array<std::uint64_t, size_classes> request_sizes{};

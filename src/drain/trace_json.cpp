@@ -31,8 +31,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OutputTrace, path, state, note, unclosed_path
                                    first_capture_ns, last_capture_ns, written_ns, durable_ns, copies, analyses)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EndOfJobTrace, end_realtime_ns, boosted_ns, added_threads, warnings, worst)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DrainTrace::Interval, begin_ns, end_ns)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DrainTrace, threads, io_uring, busy_ns, cpu_ns, requests, request_sizes, intervals, outputs,
-                                   end_of_job)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DrainTrace, threads, io_uring, busy_ns, cpu_ns, requests, from_pool_bytes, request_sizes, intervals,
+                                   outputs, end_of_job)
 
 // Not every path is UTF-8.
 std::string trace_to_json(const DrainTrace& trace) {

@@ -15,6 +15,7 @@ DrainTrace example() {
   trace.busy_ns = 4;
   trace.cpu_ns = 5;
   trace.requests = {6, 7, 8, 9};
+  trace.from_pool_bytes = 34;
   trace.request_sizes[7] = 10;
   trace.intervals = {{11, 12}, {13, 14}};
   trace.outputs.push_back({"a.nc", "published", "", "", 15, 31, 32, 16, 30, "recorded", 17, 18, 19, 20, 21});
@@ -36,6 +37,7 @@ TEST(TraceJson, ComesBackWhole) {
   EXPECT_EQ(trace.requests.direct_bytes, 7U);
   EXPECT_EQ(trace.requests.buffered_requests, 8U);
   EXPECT_EQ(trace.requests.buffered_bytes, 9U);
+  EXPECT_EQ(trace.from_pool_bytes, 34U);
   EXPECT_EQ(trace.request_sizes, example().request_sizes);
   ASSERT_EQ(trace.intervals.size(), 2U);
   EXPECT_EQ(trace.intervals[1].begin_ns, 13U);

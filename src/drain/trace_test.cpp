@@ -22,6 +22,7 @@ TEST(DrainTrace, OfAnotherNodeAddsWhatItWroteToOutputsOfThatName) {
   mine.threads = 2;
   other.threads = 1;
   other.requests.direct_bytes = 7;
+  other.from_pool_bytes = 6;
 
   mine.add_node(other);
 
@@ -33,6 +34,7 @@ TEST(DrainTrace, OfAnotherNodeAddsWhatItWroteToOutputsOfThatName) {
   EXPECT_EQ(mine.outputs[2].bytes, 26U);
   EXPECT_EQ(mine.threads, 2);
   EXPECT_EQ(mine.requests.direct_bytes, 7U);
+  EXPECT_EQ(mine.from_pool_bytes, 6U);
 }
 
 TEST(DrainTrace, OfANodeThatWroteOtherFilesAddsThem) {

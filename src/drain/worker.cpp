@@ -36,15 +36,16 @@ Worker::Worker(const plan::NodePlan& plan, store::SystemCalls& calls, std::uniqu
   }
 }
 
-store::Assembled Worker::assemble_job(const Job& job, std::byte* buffer) {
-  return store::assemble(*job.window, buffer, [&](const store::TypedPiece& typed) {
+store::Assembled Worker::assemble_job(const Job& job, std::byte* buffer, const store::MayStay& may_stay) {
+  const auto load = [&](const store::TypedPiece& typed) {
     const PendingPiece& pending = PendingPiece::of(typed);
     try {
       return spill_->read(*pending.record, pending.journal->rank(), spilled_);
     } catch (const DamagedSpill& error) {
       throw lost_payload(error, pending.variable->name, job.output->about().description.display_path, pending.step);
     }
-  });
+  };
+  return store::assemble(*job.window, buffer, load, may_stay);
 }
 
 namespace {
@@ -55,35 +56,65 @@ std::vector<Extent> behind_header(std::vector<Extent> runs, const store::FileLay
   return runs;
 }
 
+// Below, a copy costs less than what the system does for each stretch.
+constexpr Bytes least_in_place = 64 * base::KiB;
+
+// Requests, one for each run: from the buffer, and from where something lies elsewhere.
+std::vector<store::WriteRequest> requests_of(const store::Assembled& assembled, const std::byte* buffer, Bytes window_begin) {
+  std::vector<store::WriteRequest> requests;
+  auto stays = assembled.in_place.begin();
+  for (const Extent& run : assembled.runs) {
+    store::WriteRequest& request = requests.emplace_back();
+    request.offset = run.begin;
+    const auto add_from_buffer = [&](Bytes begin, Bytes end) {
+      if (begin != end) request.segments.emplace_back(buffer + (begin - window_begin), end - begin);
+    };
+    Bytes done = run.begin;
+    for (; stays != assembled.in_place.end() && stays->extent.begin < run.end; ++stays) {
+      add_from_buffer(done, stays->extent.begin);
+      request.segments.emplace_back(stays->data, stays->extent.size());
+      done = stays->extent.end;
+    }
+    add_from_buffer(done, run.end);
+  }
+  return requests;
+}
+
 }  // namespace
 
 void Worker::write(const Job& job) {
   while (free_buffers_.empty()) reap(store::Writer::Reap::block);
   std::byte* buffer = free_buffers_.back();
+  const store::OutputDescription& description = job.output->about().description;
+  const Stream* const stream = job.output->stream();
+  const bool has_sums = description.checksums && stream == nullptr;   // streams are written again and by others: they are read back
+  const bool through_cache = stream != nullptr && stream->is_read_soon();
+  const bool goes_direct = !through_cache && job.output->file().get()->direct_descriptor() >= 0;
+  const store::MayStay may_stay{.least_bytes = has_sums ? 0 : least_in_place,
+                                .block_bytes = goes_direct ? job.output->file().get()->block_bytes() : 1};
   store::Assembled assembled;
   try {
-    assembled = assemble_job(job, buffer);
+    assembled = assemble_job(job, buffer, may_stay);
   } catch (const base::Error& error) {
     return done_(job, &error);
   }
   if (!inspect_(job, assembled)) return done_(job, nullptr);
 
-  const store::OutputDescription& description = job.output->about().description;
-  if (description.checksums && job.output->stream() == nullptr) {   // which are written again and by others: they are read back
+  if (has_sums) {
     job.window->sums = store::checksums_of(behind_header(assembled.runs, description.layout), buffer, job.window->extent.begin);
   }
+  for (const store::InPlace& in_place : assembled.in_place) from_pool_bytes_ += in_place.extent.size();
   free_buffers_.pop_back();
   const std::uint64_t tag = next_tag_++;
-  in_flight_.emplace(tag, InFlight{job, buffer, assembled.runs.size()});
-  const Stream* const stream = job.output->stream();
-  const bool through_cache = stream != nullptr && stream->is_read_soon();
-  for (const Extent& run : assembled.runs) {
+  std::vector<store::WriteRequest> requests = requests_of(assembled, buffer, job.window->extent.begin);
+  in_flight_.emplace(tag, InFlight{job, buffer, requests.size()});
+  for (store::WriteRequest& request : requests) {
     while (in_flight_.contains(tag) && !writer_->has_room()) reap(store::Writer::Reap::block);
     if (!in_flight_.contains(tag)) return;   // the writer broke down
-    ++sizes_[static_cast<std::size_t>(size_class(run.size()))];
+    ++sizes_[static_cast<std::size_t>(size_class(request.size()))];
+    request.file = job.output->file().get(), request.tag = tag, request.through_cache = through_cache;
     try {
-      writer_->submit({job.output->file().get(), {buffer + (run.begin - job.window->extent.begin), run.size()}, run.begin, tag,
-                       through_cache});
+      writer_->submit(request);
     } catch (const base::Error& error) {
       return replace_writer(error);
     }
@@ -103,11 +134,7 @@ void Worker::replace_writer(const base::Error& error) {
 
 store::WriteCounters Worker::counters() const {
   store::WriteCounters sum = earlier_;
-  const store::WriteCounters now = writer_->counters();
-  sum.direct_requests += now.direct_requests;
-  sum.direct_bytes += now.direct_bytes;
-  sum.buffered_requests += now.buffered_requests;
-  sum.buffered_bytes += now.buffered_bytes;
+  sum += writer_->counters();
   return sum;
 }
 

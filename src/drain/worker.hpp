@@ -35,6 +35,7 @@ class Worker {
   void poll();
 
   [[nodiscard]] store::WriteCounters counters() const;
+  [[nodiscard]] std::uint64_t from_pool_bytes() const { return from_pool_bytes_; }
   [[nodiscard]] const std::array<std::uint64_t, DrainTrace::size_classes>& request_sizes() const { return sizes_; }
 
  private:
@@ -48,7 +49,7 @@ class Worker {
     Bytes bytes;
     void operator()(std::byte* memory) const;
   };
-  [[nodiscard]] store::Assembled assemble_job(const Job& job, std::byte* buffer);
+  [[nodiscard]] store::Assembled assemble_job(const Job& job, std::byte* buffer, const store::MayStay& may_stay);
   void reap(store::Writer::Reap how);
   void replace_writer(const base::Error& error);
 
@@ -63,6 +64,7 @@ class Worker {
   std::unordered_map<std::uint64_t, InFlight> in_flight_;
   std::uint64_t next_tag_ = 0;
   store::WriteCounters earlier_;   // of the writer before
+  std::uint64_t from_pool_bytes_ = 0;
   std::array<std::uint64_t, DrainTrace::size_classes> sizes_{};
 };
 

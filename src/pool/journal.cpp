@@ -16,7 +16,7 @@
 namespace glean::pool {
 namespace {
 
-constexpr Bytes payload_alignment = 64;
+constexpr Bytes payload_alignment = 64, page_bytes = 4096;
 constexpr std::uint64_t space_nap_ns = 50'000'000;
 constexpr std::uint64_t nap_between_messages_ns = 200'000;
 
@@ -104,8 +104,14 @@ void Recorder::wait_for_space(Attempt attempt, const char* what, Waits& waits) {
                     "raise pool.budget or pool.deadline, or write less often");
 }
 
-std::optional<Recorder::Room> Recorder::try_reserve(Bytes wanted, Bytes minimum) {
-  if (has_chunk_ && pool_.header().chunk_bytes - chunk_used_ < minimum) leave_chunk();
+std::optional<Recorder::Room> Recorder::try_reserve(Bytes wanted, Bytes minimum, std::optional<Bytes> file_offset) {
+  const Bytes chunk_bytes = pool_.header().chunk_bytes;
+  // A chunk begins at a page.
+  const auto begin_in_chunk = [&] {
+    if (!file_offset) return chunk_used_;
+    return chunk_used_ + (*file_offset + page_bytes - chunk_used_ % page_bytes) % page_bytes;
+  };
+  if (has_chunk_ && begin_in_chunk() + minimum > chunk_bytes) leave_chunk();
   if (!has_chunk_) {
     const bool receives = node_rank_ == static_cast<int>(pool_.header().ranks);
     const auto taken = pool_.take_chunk(receives ? Pool::For::other_nodes : Pool::For::capture);
@@ -115,13 +121,14 @@ std::optional<Recorder::Room> Recorder::try_reserve(Bytes wanted, Bytes minimum)
     chunks_taken_.fetch_add(1, std::memory_order_relaxed);
     chunk_used_ = 0;
   }
-  const Bytes offset = pool_.offset_of_chunk(chunk_) + chunk_used_;
-  return Room{pool_.at(offset), offset, std::min(wanted, pool_.header().chunk_bytes - chunk_used_)};
+  const Bytes begin = begin_in_chunk() + minimum > chunk_bytes ? 0 : begin_in_chunk();   // 0: it would not fit otherwise
+  const Bytes offset = pool_.offset_of_chunk(chunk_) + begin;
+  return Room{pool_.at(offset), offset, std::min(wanted, chunk_bytes - begin)};
 }
 
-Recorder::Room Recorder::reserve(Bytes wanted, Bytes minimum) {
-  auto room = try_reserve(wanted, minimum);
-  if (!room) wait_for_space([&] { return (room = try_reserve(wanted, minimum)).has_value(); }, "the pool", waited_.pool);
+Recorder::Room Recorder::reserve(Bytes wanted, Bytes minimum, std::optional<Bytes> file_offset) {
+  auto room = try_reserve(wanted, minimum, file_offset);
+  if (!room) wait_for_space([&] { return (room = try_reserve(wanted, minimum, file_offset)).has_value(); }, "the pool", waited_.pool);
   return *room;
 }
 

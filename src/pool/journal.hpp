@@ -50,9 +50,10 @@ class Recorder {
     Bytes offset;
     Bytes bytes;
   };
-  [[nodiscard]] Room reserve(Bytes wanted, Bytes minimum);
-  // As reserve(), but nothing when that would mean to wait.
-  [[nodiscard]] std::optional<Room> try_reserve(Bytes wanted, Bytes minimum);
+  [[nodiscard]] Room reserve(Bytes wanted, Bytes minimum, std::optional<Bytes> file_offset = {});
+  // As reserve(), but nothing when that would mean to wait. Where the bytes go in a file: `file_offset`, so that the drain may write whole
+  // blocks from there, the address is equal to it modulo a page.
+  [[nodiscard]] std::optional<Room> try_reserve(Bytes wanted, Bytes minimum, std::optional<Bytes> file_offset = {});
 
   // Publishes what lies in the first `used_bytes` of the reserved room: from now on another process could write it.
   struct Put {

@@ -99,6 +99,7 @@ ordered_json drain_json(const Report& report) {
           {"requests",
            {{{"kind", "direct"}, {"count", drain.requests.direct_requests}, {"bytes", drain.requests.direct_bytes}},
             {{"kind", "buffered"}, {"count", drain.requests.buffered_requests}, {"bytes", drain.requests.buffered_bytes}}}},
+          {"from_pool_bytes", drain.from_pool_bytes},
           {"request_sizes", sizes},
           {"intervals", intervals}};
 }

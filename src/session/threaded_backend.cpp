@@ -23,6 +23,31 @@ pool::OutputKey as_key(std::uint64_t word) {
   return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
 }
 
+// Where puts begin in a file whose long variables begin at pages and are as in memory, modulo a page.
+class PlacesInPages {
+ public:
+  PlacesInPages() = default;   // no such file
+  explicit PlacesInPages(const mesh::Definitions& definitions) {
+    for (std::size_t i = 0; i < definitions.variables.size(); ++i) {
+      variables_.push_back({definitions.variables[i].external, definitions.shape(static_cast<int>(i))});
+    }
+  }
+  [[nodiscard]] std::optional<base::Bytes> of(std::uint32_t variable, mesh::Type memory, const mesh::Box& box) const {
+    if (variables_.empty() || variables_[variable].external != memory) return std::nullopt;
+    const mesh::Shape& shape = variables_[variable].shape;
+    std::uint64_t element = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) element = element * shape[d] + box.start[d];
+    return element * mesh::size_of(memory);
+  }
+
+ private:
+  struct Variable {
+    mesh::Type external;
+    mesh::Shape shape;
+  };
+  std::vector<Variable> variables_;
+};
+
 class ThreadedBackend final : public Backend {
  public:
   ThreadedBackend(std::shared_ptr<Core> core, Opening opening) : core_(std::move(core)), opening_(std::move(opening)) {
@@ -53,6 +78,7 @@ class ThreadedBackend final : public Backend {
     Proposal mine{fingerprint_of(opening_, definitions), Proposal::no_word, earlier, core_->rank()};
     std::uint64_t word = Proposal::no_word;   // of this node's pool
     variables_ = static_cast<std::uint32_t>(definitions.variables.size());
+    if (opening_.format->is_as_in_memory()) places_ = PlacesInPages(definitions);
     in_call.set_busy(core_->is_root());
     if (core_->is_root() && !earlier) {
       mine.error = caught([&] {
@@ -108,7 +134,8 @@ class ThreadedBackend final : public Backend {
                         "in step " + std::to_string(step), "put it in the first step, which is always kept, or choose another \"full\"");
     }
     if (!keeps_step_) return;
-    core_->full_pool_policy().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box}, source);
+    core_->full_pool_policy().put({output_->key, opening_.settings.full, steps_kept_, variable, memory, &box,
+                                   places_.of(variable, memory, box)}, source);
     core_->figures().captured_bytes += box.elements() * source.element_bytes;
   }
 
@@ -331,6 +358,7 @@ class ThreadedBackend final : public Backend {
   store::SystemCalls calls_;
   bool is_striped_ = false;            // this rank has made the file
   std::uint32_t variables_ = 0;        // of the file
+  PlacesInPages places_;
   // For an output that may drop.
   base::Bytes step_bytes_ = 0;      // about
   std::vector<bool> is_record_;     // of each variable

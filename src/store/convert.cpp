@@ -36,7 +36,6 @@ template <> struct Unsigned<8> { using Type = std::uint64_t; };
 template <class T>
 using BitsOf = typename Unsigned<sizeof(T)>::Type;
 
-constexpr ByteOrder native_order = std::endian::native == std::endian::big ? ByteOrder::big : ByteOrder::little;
 
 template <ByteOrder order, class Bits>
 [[gnu::always_inline]] inline Bits in_order(Bits bits) {

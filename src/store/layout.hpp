@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +23,7 @@ namespace glean::store {
 using base::Bytes;
 
 enum class ByteOrder : std::uint8_t { big, little };
+inline constexpr ByteOrder native_order = std::endian::native == std::endian::big ? ByteOrder::big : ByteOrder::little;
 
 // How a file holds the elements of a variable.
 struct Stored {

@@ -77,8 +77,20 @@ int MemoryStorage::open(const char* path, int flags, mode_t) {
   return descriptor < 0 ? -errno : descriptor;
 }
 
+namespace {
+
+bool is_inside(off_t offset, std::size_t size) {
+  return offset >= 0 && offset <= file_max && size <= static_cast<std::size_t>(file_max - offset);
+}
+
+}  // namespace
+
+ssize_t MemoryStorage::pwritev(int descriptor, std::span<const iovec> segments, off_t offset) {
+  return is_inside(offset, store::bytes_of(segments)) ? SystemCalls::pwritev(descriptor, segments, offset) : -EFBIG;
+}
+
 ssize_t MemoryStorage::pwrite(int descriptor, const void* data, std::size_t size, off_t offset) {
-  if (offset < 0 || offset > file_max || size > static_cast<std::size_t>(file_max - offset)) return -EFBIG;
+  if (!is_inside(offset, size)) return -EFBIG;
   return SystemCalls::pwrite(descriptor, data, size, offset);
 }
 

@@ -35,6 +35,7 @@ class MemoryStorage : public store::SystemCalls {
 
   int open(const char* path, int flags, mode_t mode) override;
   ssize_t pwrite(int descriptor, const void* data, std::size_t size, off_t offset) override;
+  ssize_t pwritev(int descriptor, std::span<const iovec> segments, off_t offset) override;
   int fsync(int descriptor) override;
   int ftruncate(int descriptor, off_t size) override;
   int allocate(int descriptor, off_t offset, off_t size) override;

@@ -6,18 +6,22 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <fstream>
+#include <limits>
 #include <mutex>
 #include <random>
 #include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "capture/full_pool_policy.hpp"
 #include "drain/engine.hpp"
 #include "raw_output.hpp"
 #include "virtual_ranks.hpp"
 #include "pool/futex.hpp"
 #include "pool/test_pool.hpp"
+#include "pool/wait.hpp"
 #include "store/posix/fault_plan.hpp"
 #include "store/posix/temporary_directory.hpp"
 #include "store/sums/verify.hpp"
@@ -189,6 +193,49 @@ TEST_F(OutputOfBytes, GoThroughThePageCacheForWhoReadsThem) {
   };
   if (direct_bytes("not read", false) == 0) GTEST_SKIP() << "no direct I/O here";
   EXPECT_EQ(direct_bytes("read", true), 0U);
+}
+
+// The drain writes whole blocks of long ones from where they lie in the pool, directly or through the page cache.
+TEST(OutputOfLongWrites, IsWhatTheWritesMakeOfItInTheirOrder) {
+  plan::NodePlan plan = pool::roomy_plan(96 * base::MiB);
+  plan.chunk_bytes = base::MiB;
+  plan.request_bytes = 4 * base::MiB;
+  plan.drain_threads = 2;
+  store::SystemCalls calls;
+  std::mt19937 random(11);
+  const auto upto = [&](Bytes n) { return std::uniform_int_distribution<Bytes>(0, n)(random); };
+  for (const bool is_read : {false, true}) {
+    const TemporaryDirectory directory;
+    pool::TestPool made(3, plan);
+    const auto key = open_raw_output(made, raw_output(directory / ".a.working", directory / "a"));
+    pool::OutputSlot& slot = made.pool.slot(key.slot);
+    if (is_read) slot.writes.read_up_to = std::numeric_limits<std::uint64_t>::max();
+    drain::Engine engine(made.pool, plan, calls);
+    std::vector<std::byte> model, values(6 * base::MiB);
+    for (std::byte& value : values) value = static_cast<std::byte>(random());
+    for (int i = 0; i < 24; ++i) {
+      const int rank = i % 3;
+      pool::Recorder recorder(made.pool, rank, 30, [] { return "a rank"; });
+      capture::FullPoolPolicy policy(made.pool, recorder, rank, calls);
+      const Bytes step = i % 5 == 0 ? 1 : 8, bytes = base::MiB + upto(4 * base::MiB), shift = upto(base::MiB);
+      const mesh::Pattern place{.offset = upto(24 * base::MiB / step) * step, .block_bytes = bytes, .levels = {}};
+      const mesh::Box box = box_of(place);
+      policy.write({key, base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
+                   [&](std::uint64_t first, std::uint64_t elements, std::byte* target) {
+                     std::memcpy(target, values.data() + shift + first, elements);
+                   });
+      if (model.size() < place.end()) model.resize(place.end());
+      std::memcpy(model.data() + place.offset, values.data() + shift, bytes);
+    }
+    for (int rank = 0; rank < 3; ++rank) made.pool.rank_progress(key.slot, rank) = 1 | pool::rank_closed;
+    pool::futex_signal(made.pool.header().work);
+    pool::Wait wait(made.pool.header().progress, 60, 1'000'000);
+    ASSERT_TRUE(wait.until([&] { return slot.state == pool::OutputState::free; }));
+    engine.stop();
+    EXPECT_TRUE(*bytes_of_file(directory / "a") == model) << is_read;
+    EXPECT_GT(engine.trace().from_pool_bytes, 8 * base::MiB) << is_read;
+    EXPECT_TRUE(made.journals_are_empty());
+  }
 }
 
 // One thread drains, and the storage has all the time in the world for the file before.

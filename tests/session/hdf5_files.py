@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks a file of hdf5_test.cpp: `hdf5_files.py same|steps FILE STEPS RANKS` says "good", or what is wrong.
+"""Checks a file of hdf5_test.cpp: `hdf5_files.py same|steps|long FILE STEPS RANKS` says "good", or what is wrong.
 
-steps: only the datasets, of a file that goes on. same: also everything else, by h5diff with a file that h5py writes.
+steps: only the datasets, of a file that goes on. same: also everything else, by h5diff with a file that h5py writes. long: a dataset `v`,
+of which each rank has written as much.
 """
 
 import os
@@ -13,6 +14,7 @@ import h5py
 import numpy as np
 
 COLUMNS = 5
+LONG = 100003   # elements of a rank
 FILL = np.float32(9.9692099683868690e36)   # NetCDF's
 
 
@@ -78,7 +80,7 @@ def run(*command):
 
 def main():
     what, path, steps, ranks = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    values = expected(steps, ranks)
+    values = {"v": np.repeat(0.5 + np.arange(ranks), LONG)} if what == "long" else expected(steps, ranks)
     check_values(path, values)
     if what == "same":
         check_places(path, steps)

@@ -3,6 +3,7 @@
 // Outputs of format HDF5, read and compared by h5py and h5diff (hdf5_files.py). COMMAND: `glean`, which verifies the checksums.
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "ranks.hpp"
 
@@ -91,6 +92,32 @@ struct Flow {
   bool has_rows = true;
   std::uint64_t steps = 0;
 };
+
+// Elements are in the file as in memory, and long variables begin at pages.
+TEST_F(Hdf5, IsWrittenFromWhereItWasCaptured) {
+  constexpr std::uint64_t per_rank = 100'003;
+  {
+    Session session(MPI_COMM_WORLD, with({{"report.file", path("report.json")}}));
+    Output out = session.open(path("long.h5"), Format::hdf5);
+    const Dimension x = out.define_dimension("x", per_rank * static_cast<std::uint64_t>(size_));
+    const Box mine{{per_rank * static_cast<std::uint64_t>(rank_)}, {per_rank}};
+    const Variable v = out.define_variable("v", Type::float64, std::span(&x, 1), std::span(&mine, 1));
+    out.end_definitions();
+    out.begin_step();
+    out.put(v, std::vector<double>(per_rank, 0.5 + rank_));
+    out.end_step();
+    out.close();
+    session.close();
+  }
+  EXPECT_EQ(checked("long", "long.h5", 1), "good\n");
+  if (rank_ != 0) return;
+
+  const auto report = nlohmann::json::parse(content("report.json"));
+
+  const std::uint64_t bytes = per_rank * 8 * static_cast<std::uint64_t>(size_);
+  if (report["nodes"] != 1) return;   // they send it to each other
+  EXPECT_GT(report["drain"]["from_pool_bytes"], bytes / 2);
+}
 
 TEST_F(Hdf5, IsWhatAProgramWithTheLibraryWrites) {
   Session session(MPI_COMM_WORLD, with({{"checksums", "true"}, {"drain.request", "4KiB"}}));

@@ -51,6 +51,8 @@ class Format {
   [[nodiscard]] virtual std::string_view name() const = 0;
   // What is wrong with the name of a dimension, variable or attribute, such as "it is empty"; nothing if it may be used.
   [[nodiscard]] virtual std::string flaw_of_name(std::string_view name) const = 0;
+  // Elements are stored as in memory, and long variables begin at pages: the drain may write them from where they are captured.
+  [[nodiscard]] virtual bool is_as_in_memory() const { return false; }
   // Throws what the format cannot hold, naming the dimension, variable or attribute; unsupported where this process has not got the
   // library that makes the metadata. May block.
   [[nodiscard]] virtual FileImage image(const mesh::Definitions& definitions, base::RangeRule range) const = 0;

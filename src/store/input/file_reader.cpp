@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -16,7 +15,6 @@
 namespace glean::store {
 namespace {
 
-constexpr ByteOrder native = std::endian::native == std::endian::big ? ByteOrder::big : ByteOrder::little;
 
 // Bytes between rows: from the page cache it takes no longer to copy a page too much than to call once more.
 constexpr Bytes copied_gap_most = 4 * base::KiB;
@@ -125,7 +123,8 @@ class BoxRead {
 }  // namespace
 
 Arrival::Arrival(mesh::Type external, Stored stored, mesh::Type memory, const std::string& what)
-    : external_(external), memory_(memory), swaps_(stored.order != native && mesh::size_of(external) > 1), copies_(external == memory) {
+    : external_(external), memory_(memory), swaps_(stored.order != native_order && mesh::size_of(external) > 1),
+      copies_(external == memory) {
   if ((external == mesh::Type::text) != (memory == mesh::Type::text)) {
     throw base::Error(base::Errc::invalid_argument,
                       fmt::format("{} of type {} as {}", what, mesh::name_of(external), mesh::name_of(memory)));
@@ -145,7 +144,7 @@ void Arrival::convert(std::byte* stored_bytes, std::byte* values, std::size_t co
     return;
   }
   if (swaps_) converter(external_, external_)(stored_bytes, stored_bytes, count, no_fill.data());
-  out_of_range_ += converter(external_, memory_, Stored{native, false})(stored_bytes, values, count, no_fill.data()).count;
+  out_of_range_ += converter(external_, memory_, Stored{native_order, false})(stored_bytes, values, count, no_fill.data()).count;
 }
 
 FileReader::FileReader(SystemCalls& calls, const std::string& path, const Inspect& inspect, Bytes window_bytes) try
@@ -243,7 +242,7 @@ std::size_t FileReader::attribute_elements(int variable, const std::string& name
 void FileReader::read_attribute(int variable, const std::string& name, mesh::Type memory, void* values) const {
   const mesh::Attribute& one = attribute(variable, name);
   const std::string what = "cannot read attribute '" + name + "' of '" + path_ + "'";
-  Arrival arrival(one.type, Stored{native, false}, memory, what);
+  Arrival arrival(one.type, Stored{native_order, false}, memory, what);
   std::vector<std::byte> bytes = one.values;
   arrival.convert(bytes.data(), static_cast<std::byte*>(values), one.count());
   if (arrival.out_of_range() != 0) {

@@ -133,6 +133,17 @@ class FaultyCalls : public SystemCalls {
   ssize_t pwrite(int descriptor, const void* data, std::size_t size, off_t offset) override {
     return transfer("pwrite", size, offset, [&](std::size_t part) { return SystemCalls::pwrite(descriptor, data, part, offset); });
   }
+  ssize_t pwritev(int descriptor, std::span<const iovec> segments, off_t offset) override {
+    return transfer("pwrite", bytes_of(segments), offset, [&](std::size_t part) {
+      std::vector<iovec> whole;
+      for (const iovec& segment : segments) {
+        if (part == 0) break;
+        whole.push_back({segment.iov_base, std::min(part, segment.iov_len)});
+        part -= whole.back().iov_len;
+      }
+      return SystemCalls::pwritev(descriptor, whole, offset);
+    });
+  }
   ssize_t pread(int descriptor, void* data, std::size_t size, off_t offset) override {
     bool flips = false;
     const ssize_t result = transfer("pread", size, offset,

@@ -145,11 +145,11 @@ void File::resize(Bytes size_bytes) {
 void File::write(std::span<const std::byte> data, Bytes offset) {
   check_usable();
   if (data.empty()) return;
-  WritePart part(*this, WritePart::Kind::buffered, data, offset);
+  WritePart part(*this, WritePart::Kind::buffered, {&data, 1}, offset);
   WriteCounters not_counted;
   for (;;) {
     const ssize_t result =
-        calls_.pwrite(part.descriptor(), part.data(), part.size(), static_cast<off_t>(part.offset()));
+        calls_.pwritev(part.descriptor(), part.segments(), static_cast<off_t>(part.offset()));
     const WritePart::Next next = part.advance(result, not_counted);
     if (next == WritePart::Next::done) return;
     if (next == WritePart::Next::failed) throw base::system_error(part.error(), message("write", names_));

@@ -18,12 +18,23 @@ Result or_errno(Result result) {
 
 }  // namespace
 
+std::size_t bytes_of(std::span<const iovec> segments) {
+  std::size_t bytes = 0;
+  for (const iovec& segment : segments) bytes += segment.iov_len;
+  return bytes;
+}
+
 int SystemCalls::open(const char* path, int flags, mode_t mode) { return or_errno(::open(path, flags, mode)); }
 
 int SystemCalls::close(int descriptor) { return or_errno(::close(descriptor)); }
 
 ssize_t SystemCalls::pwrite(int descriptor, const void* data, std::size_t size, off_t offset) {
   return result_of_write(descriptor, size, offset, or_errno(::pwrite(descriptor, data, size, offset)));
+}
+
+ssize_t SystemCalls::pwritev(int descriptor, std::span<const iovec> segments, off_t offset) {
+  const ssize_t result = ::pwritev(descriptor, segments.data(), static_cast<int>(segments.size()), offset);
+  return result_of_write(descriptor, bytes_of(segments), offset, or_errno(result));
 }
 
 ssize_t SystemCalls::pread(int descriptor, void* data, std::size_t size, off_t offset) {

@@ -7,8 +7,11 @@
 #include <sys/uio.h>
 
 #include <cstddef>
+#include <span>
 
 namespace glean::store {
+
+[[nodiscard]] std::size_t bytes_of(std::span<const iovec> segments);
 
 // Each returns what the system call returns, or -errno.
 class SystemCalls {
@@ -17,6 +20,8 @@ class SystemCalls {
   virtual int open(const char* path, int flags, mode_t mode);
   virtual int close(int descriptor);
   virtual ssize_t pwrite(int descriptor, const void* data, std::size_t size, off_t offset);
+  // Of less than 2 GiB.
+  virtual ssize_t pwritev(int descriptor, std::span<const iovec> segments, off_t offset);
   virtual ssize_t pread(int descriptor, void* data, std::size_t size, off_t offset);
   // posix_fadvise(), POSIX_FADV_WILLNEED.
   virtual int will_need(int descriptor, off_t offset, off_t size);

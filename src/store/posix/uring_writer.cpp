@@ -81,7 +81,8 @@ class UringWriter final : public Writer {
     const WritePart& part = slot.parts.part[part_index];
     io_uring_sqe* entry = io_uring_get_sqe(&ring_);
     assert(entry != nullptr);   // every part has at most one write queued
-    io_uring_prep_write(entry, part.descriptor(), part.data(), static_cast<unsigned>(part.size()), part.offset());
+    const auto segments = part.segments();   // the slot keeps them until the completion
+    io_uring_prep_writev(entry, part.descriptor(), segments.data(), static_cast<unsigned>(segments.size()), part.offset());
     const auto slot_index = static_cast<std::uint64_t>(&slot - slots_.data());
     io_uring_sqe_set_data64(entry, slot_index * 4 + static_cast<std::uint64_t>(part_index));
   }

@@ -4,9 +4,12 @@
 // Shared by the writers; they differ only in how a write reaches the kernel.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <array>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "store/posix/writer.hpp"
 
@@ -18,14 +21,13 @@ class WritePart {
   enum class Next { write, done, failed };
 
   WritePart() = default;
-  WritePart(File& file, Kind kind, std::span<const std::byte> data, Bytes offset)
-      : file_(&file), kind_(kind), data_(data), offset_(offset) {}
+  WritePart(File& file, Kind kind, std::span<const std::span<const std::byte>> segments, Bytes offset);
 
   // The write to do next.
   [[nodiscard]] int descriptor() const {
     return kind_ == Kind::direct ? file_->direct_descriptor() : file_->buffered_descriptor();
   }
-  [[nodiscard]] const std::byte* data() const { return data_.data(); }
+  [[nodiscard]] std::span<const iovec> segments() const;
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] Bytes offset() const { return offset_; }
 
@@ -41,7 +43,8 @@ class WritePart {
 
   File* file_ = nullptr;
   Kind kind_ = Kind::buffered;
-  std::span<const std::byte> data_;   // what is left
+  std::vector<iovec> segments_;
+  std::size_t first_ = 0;             // of what is left
   Bytes offset_ = 0;
   int attempts_ = 0;                  // since the last progress
   int error_ = 0;

@@ -36,7 +36,7 @@ class PwriteWriter final : public Writer {
   int write(WritePart& part) {
     for (;;) {
       const ssize_t result =
-          calls_.pwrite(part.descriptor(), part.data(), part.size(), static_cast<off_t>(part.offset()));
+          calls_.pwritev(part.descriptor(), part.segments(), static_cast<off_t>(part.offset()));
       switch (part.advance(result, counters_)) {
         case WritePart::Next::write: continue;
         case WritePart::Next::done: return 0;
@@ -51,6 +51,20 @@ class PwriteWriter final : public Writer {
 };
 
 }  // namespace
+
+Bytes WriteRequest::size() const {
+  Bytes bytes = 0;
+  for (const auto& segment : segments) bytes += segment.size();
+  return bytes;
+}
+
+WriteCounters& WriteCounters::operator+=(const WriteCounters& other) {
+  direct_requests += other.direct_requests;
+  direct_bytes += other.direct_bytes;
+  buffered_requests += other.buffered_requests;
+  buffered_bytes += other.buffered_bytes;
+  return *this;
+}
 
 std::unique_ptr<Writer> make_pwrite_writer(SystemCalls& calls) { return std::make_unique<PwriteWriter>(calls); }
 

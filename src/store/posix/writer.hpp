@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "store/posix/file.hpp"
 
@@ -14,11 +15,14 @@ namespace glean::store {
 
 struct WriteRequest {
   File* file = nullptr;
-  // Address and file offset are equal modulo file->block_bytes(), so that the whole blocks inside can go direct.
-  std::span<const std::byte> data;   // valid until the request completes
+  // The bytes of one range of the file, in its order; what they point to is valid until the request completes. The whole blocks inside go
+  // direct if each segment's address is equal to its file offset modulo file->block_bytes(), and segments meet between blocks.
+  std::vector<std::span<const std::byte>> segments;
   Bytes offset = 0;
   std::uint64_t tag = 0;             // given back on completion
   bool through_cache = false;        // all of it: it will be read soon
+
+  [[nodiscard]] Bytes size() const;
 };
 
 struct WriteCompletion {
@@ -30,6 +34,7 @@ struct WriteCompletion {
 struct WriteCounters {
   std::uint64_t direct_requests = 0, direct_bytes = 0;
   std::uint64_t buffered_requests = 0, buffered_bytes = 0;   // partial blocks, and files without direct I/O
+  WriteCounters& operator+=(const WriteCounters& other);
 };
 
 // Writes whole blocks with O_DIRECT and the partial blocks at either end through the page cache. Short writes
@@ -49,7 +54,7 @@ class Writer {
 
 // io_uring with up to `depth` requests in flight; nullptr where the kernel or the build does not have it.
 [[nodiscard]] std::unique_ptr<Writer> make_uring_writer(SystemCalls& calls, int depth);
-// pwrite in submit(); always there.
+// pwritev in submit(); always there.
 [[nodiscard]] std::unique_ptr<Writer> make_pwrite_writer(SystemCalls& calls);
 
 }  // namespace glean::store

@@ -59,7 +59,7 @@ class WriterContract : public testing::TestWithParam<Maker> {
   // Bytes [begin, end) of the file's image, which lies in memory aligned like the file.
   void submit(Bytes begin, Bytes end, std::uint64_t tag = 0) {
     while (!writer_->has_room()) reap();
-    writer_->submit({.file = file_.get(), .data = {image_.data() + begin, end - begin}, .offset = begin, .tag = tag});
+    writer_->submit({.file = file_.get(), .segments = {{image_.data() + begin, end - begin}}, .offset = begin, .tag = tag});
   }
   void reap(Writer::Reap how = Writer::Reap::block) {
     writer_->reap(how, [&](const WriteCompletion& completion) {
@@ -160,7 +160,7 @@ TEST_P(WriterContract, LetsTheNextRequestBeSubmittedFromACompletion) {
   std::uint64_t next = 0;
   const auto submit_next = [&] {
     const Bytes begin = next * 10000;
-    writer_->submit({.file = file_.get(), .data = {image_.data() + begin, 10000}, .offset = begin, .tag = next});
+    writer_->submit({.file = file_.get(), .segments = {{image_.data() + begin, 10000}}, .offset = begin, .tag = next});
     ++next;
   };
   submit_next();
@@ -296,11 +296,56 @@ TEST_P(WriterContract, WritesThroughThePageCacheWhatTheFileSystemRefusesDirect) 
 TEST_P(WriterContract, WritesMemoryOfAnyAlignment) {
   const std::vector<std::byte> data(3 * file_->block_bytes() + 1, std::byte{'x'});
 
-  writer_->submit({.file = file_.get(), .data = std::span(data).subspan(1), .offset = 0, .tag = 4});
+  writer_->submit({.file = file_.get(), .segments = {std::span(data).subspan(1)}, .offset = 0, .tag = 4});
   reap_all();
 
   EXPECT_EQ(errors_.at(4), 0);
   EXPECT_EQ(read_text(path_).substr(0, data.size() - 1), std::string(data.size() - 1, 'x'));
+}
+
+TEST_P(WriterContract, WritesARangeFromWhereItsSegmentsLie) {
+  const Bytes block = file_->block_bytes(), begin = block - 100, end = 60 * block + 7;
+  const AlignedMemory copy(file_bytes);
+  std::memcpy(copy.data(), image_.data(), file_bytes);
+  for (const Bytes unit : {block, Bytes{1}}) {   // where segments meet
+    std::mt19937 random(3);
+    std::vector<std::span<const std::byte>> segments;
+    for (Bytes at = begin; at < end;) {
+      const Bytes next = std::min(end, base::align_up(at + 1 + random() % (6 * block), unit));
+      segments.emplace_back((segments.size() % 2 == 0 ? image_ : copy).data() + at, next - at);
+      at = next;
+    }
+    ASSERT_GT(segments.size(), 5U);
+    const Bytes direct_before = writer_->counters().direct_bytes;
+    for (std::size_t k = 0;; ++k) {   // which write falls short
+      write_text(path_, std::string(file_bytes, '\0'));
+      errors_.clear();
+      calls_.follow({on("write").number(k).gives(
+          [&](std::size_t, std::size_t size, ssize_t result) { return std::min(result, static_cast<ssize_t>(size * 2 / 3)); })});
+      writer_->submit({.file = file_.get(), .segments = segments, .offset = begin, .tag = 5});
+      reap_all();
+
+      EXPECT_EQ(errors_, (std::map<std::uint64_t, int>{{5, 0}})) << "write " << k;
+      expect_image(begin, end);
+      expect_zeros(0, begin);
+      expect_zeros(end, file_bytes);
+      if (calls_.count("write") <= k) break;
+    }
+    const bool goes_direct = file_->direct_descriptor() >= 0 && unit == block;
+    EXPECT_EQ(writer_->counters().direct_bytes != direct_before, goes_direct);
+  }
+}
+
+TEST_P(WriterContract, WritesMoreSegmentsThanTheSystemTakesAtOnce) {
+  std::vector<std::span<const std::byte>> segments;
+  for (Bytes at = 0; at < 3000; ++at) segments.emplace_back(image_.data() + at, 1);
+
+  writer_->submit({.file = file_.get(), .segments = segments, .offset = 0, .tag = 1});
+  reap_all();
+
+  EXPECT_EQ(errors_.at(1), 0);
+  expect_image(0, 3000);
+  expect_zeros(3000, file_bytes);
 }
 
 TEST_P(WriterContract, EndsOnlyWhenTheKernelHasLetGoOfTheBuffers) {
@@ -312,7 +357,7 @@ TEST_P(WriterContract, EndsOnlyWhenTheKernelHasLetGoOfTheBuffers) {
 TEST_P(WriterContract, ReportsAFullDevice) {
   File full(calls_, {"/dev/full", "/dev/full"}, base::DirectIo::automatic);
 
-  writer_->submit({.file = &full, .data = {image_.data(), 10 * KiB}, .offset = 0, .tag = 1});
+  writer_->submit({.file = &full, .segments = {{image_.data(), 10 * KiB}}, .offset = 0, .tag = 1});
   reap_all();
 
   EXPECT_EQ(errors_.at(1), ENOSPC);
@@ -324,7 +369,7 @@ TEST_P(WriterContract, WritesToSeveralFilesAtOnce) {
 
   submit(0, 10 * KiB, 1);
   while (!writer_->has_room()) reap();
-  writer_->submit({.file = &other, .data = {image_.data(), 10 * KiB}, .offset = 0, .tag = 2});
+  writer_->submit({.file = &other, .segments = {{image_.data(), 10 * KiB}}, .offset = 0, .tag = 2});
   reap_all();
 
   EXPECT_EQ(errors_, (std::map<std::uint64_t, int>{{1, 0}, {2, 0}}));

@@ -10,7 +10,8 @@ namespace {
 
 class Assembly {
  public:
-  Assembly(const Window& window, std::byte* buffer) : window_(window), buffer_(buffer) {}
+  Assembly(const Window& window, std::byte* buffer, const MayStay& may_stay)
+      : window_(window), buffer_(buffer), may_stay_(may_stay), may_any_stay_(may_stay.least_bytes != 0 && is_each_byte_put_once()) {}
 
   void add(const TypedPiece& typed, const Load& load) {
     payload_ = typed.payload != nullptr ? typed.payload : load(typed);
@@ -32,6 +33,8 @@ class Assembly {
   }
 
   Assembled finish() {
+    std::sort(assembled_.in_place.begin(), assembled_.in_place.end(),
+              [](const InPlace& a, const InPlace& b) { return a.extent.begin < b.extent.begin; });
     // Without overlaps, as many bytes as the span is long mean that it has no holes.
     if (total_ == last_ - first_ && !window_.may_overlap) {
       assembled_.runs.assign(1, {first_, last_});
@@ -80,7 +83,42 @@ class Assembly {
       add_cut_element(typed, {run.source + run.elements, 1, run.file_offset + run.elements * size});
     }
     if (run.elements == 0) return;
+    if (may_any_stay_ && typed.is_as_in_file && typed.payload != nullptr && stays(typed, run)) return;
     convert(typed, run, buffer_ + (run.file_offset - window_.extent.begin));
+  }
+
+  // What is looked at only where it costs little: few parts, without holes.
+  [[nodiscard]] bool is_each_byte_put_once() const {
+    constexpr std::size_t few = 256;
+    if (!window_.may_overlap) return true;
+    if (window_.parts.size() > few) return false;
+    std::vector<Extent> extents;
+    for (const auto& part : window_.parts) {
+      const Piece& piece = part.typed->piece;
+      const auto begin = piece.next_byte(window_.extent.begin);
+      if (!begin || piece.bytes_before(*begin + part.bytes) - piece.bytes_before(*begin) != part.bytes) return false;
+      extents.push_back({*begin, *begin + part.bytes});
+    }
+    std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+    const auto meet = [](const Extent& a, const Extent& b) { return b.begin < a.end; };
+    return window_.fills.empty() && std::adjacent_find(extents.begin(), extents.end(), meet) == extents.end();
+  }
+
+  // Whole blocks of a run; what is before and behind them goes into the buffer. False: nothing of it stays.
+  bool stays(const TypedPiece& typed, const Piece::Run& run) {
+    const std::byte* source = payload_ + run.source * typed.memory_bytes;
+    const Extent all{run.file_offset, run.file_offset + run.elements * typed.memory_bytes};
+    const Extent blocks{base::align_up(all.begin, may_stay_.block_bytes), base::align_down(all.end, may_stay_.block_bytes)};
+    if (blocks.empty() || blocks.size() < may_stay_.least_bytes) return false;
+    const auto address = static_cast<Bytes>(reinterpret_cast<std::uintptr_t>(source));
+    if (address % may_stay_.block_bytes != all.begin % may_stay_.block_bytes) return false;
+    const auto copy = [&](Bytes begin, Bytes end) {
+      std::memcpy(buffer_ + (begin - window_.extent.begin), source + (begin - all.begin), end - begin);
+    };
+    copy(all.begin, blocks.begin);
+    copy(blocks.end, all.end);
+    assembled_.in_place.push_back({blocks, source + (blocks.begin - all.begin)});
+    return true;
   }
 
   // An element that the window's edge cuts: its other part belongs to the neighbour.
@@ -125,6 +163,8 @@ class Assembly {
 
   const Window& window_;
   std::byte* buffer_;
+  const MayStay& may_stay_;
+  const bool may_any_stay_;
   const std::byte* payload_ = nullptr;   // of the piece that is added
   Assembled assembled_;
   std::vector<std::size_t> descents_;   // which runs begin before the one that was added before them
@@ -133,8 +173,8 @@ class Assembly {
 
 }  // namespace
 
-Assembled assemble(const Window& window, std::byte* buffer, const Load& load) {
-  Assembly assembly(window, buffer);
+Assembled assemble(const Window& window, std::byte* buffer, const Load& load, const MayStay& may_stay) {
+  Assembly assembly(window, buffer, may_stay);
   for (const auto& fill : window.fills) assembly.add_fill(fill);
   for (const auto& part : window.parts) assembly.add(*part.typed, load);
   return assembly.finish();

@@ -109,6 +109,56 @@ TEST(Assemble, PutsEveryByteWhereItBelongsAndSaysWhichOnesItHasPut) {
   }
 }
 
+TEST(Assemble, LeavesWholeBlocksWhereTheyLieOnlyIfNothingElseIsPutThere) {
+  VariableLayout bytes;
+  bytes.external = mesh::Type::uint8;
+  std::mt19937 random(7);
+  Bytes stayed = 0, met = 0;
+  for (int round = 0; round < 300; ++round) {
+    const Extent extent{random() % 64, 900};
+    std::vector<std::byte> expected(1000), put(1000);
+    std::vector<std::vector<std::byte>> payloads;
+    std::vector<TypedPiece> pieces;
+    payloads.reserve(6), pieces.reserve(6);
+    Window window{.extent = extent, .parts = {}, .fills = {}, .bytes = 0, .may_overlap = true};
+    for (Bytes begin = 0; begin < 1000 && pieces.size() < 6; begin = std::min<Bytes>(1000, begin + random() % 400)) {
+      const Bytes size = 1 + random() % (1000 - begin);
+      auto& payload = payloads.emplace_back(size);
+      for (Bytes i = 0; i < size; ++i) {
+        payload[i] = static_cast<std::byte>(random());
+        if (put[begin + i] != std::byte{0}) ++met;
+        expected[begin + i] = payload[i];
+        put[begin + i] = std::byte{1};
+      }
+      const mesh::PatternPart part({.offset = begin, .block_bytes = size, .levels = {}}, 0, size);
+      pieces.push_back({Piece(part), &bytes, portable_converter(mesh::Type::uint8, mesh::Type::uint8), payload.data(), 1, true});
+      const Bytes inside = pieces.back().piece.bytes_before(extent.end) - pieces.back().piece.bytes_before(extent.begin);
+      if (inside != 0) window.parts.push_back({&pieces.back(), inside});
+      if (random() % 2 == 0) begin += size;
+    }
+    const MayStay may_stay{.least_bytes = 32, .block_bytes = random() % 2 == 0 ? 16U : 1U};
+    std::vector<std::byte> found(1000);
+
+    Assembled assembled = assemble(window, found.data() + extent.begin, nullptr, may_stay);
+    for (const InPlace& in_place : assembled.in_place) {
+      EXPECT_EQ(in_place.extent.begin % may_stay.block_bytes, 0u);
+      EXPECT_EQ(in_place.extent.end % may_stay.block_bytes, 0u);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(in_place.data) % may_stay.block_bytes, 0u);
+      std::memcpy(found.data() + in_place.extent.begin, in_place.data, in_place.extent.size());
+      stayed += in_place.extent.size();
+    }
+
+    std::vector<std::byte> runs(1000);
+    for (const Extent& run : assembled.runs) std::fill_n(runs.begin() + static_cast<std::ptrdiff_t>(run.begin), run.size(), std::byte{1});
+    for (Bytes at = extent.begin; at < extent.end; ++at) {
+      ASSERT_EQ(found[at], expected[at]) << "round " << round << " at " << at;
+      ASSERT_EQ(runs[at], put[at]) << "round " << round << " at " << at;
+    }
+  }
+  EXPECT_GT(stayed, 10'000u);
+  EXPECT_GT(met, 10'000u);
+}
+
 TEST(Assemble, CountsAnElementThatTwoWindowsShareOnceWhenItIsOutOfRange) {
   VariableLayout variable;
   variable.external = mesh::Type::int32;

@@ -76,6 +76,8 @@ class Hdf5Format final : public Format {
     return {};
   }
 
+  [[nodiscard]] bool is_as_in_memory() const override { return native_order == ByteOrder::little; }
+
   [[nodiscard]] FileImage image(const mesh::Definitions& definitions, base::RangeRule range) const override {
     if (!make_) throw base::Error(base::Errc::unsupported, "this process cannot make the metadata of HDF5 files: it is without HDF5");
     return make_(definitions, range);
