@@ -100,8 +100,8 @@ TEST_F(Hdf5, IsWrittenFromWhereItWasCaptured) {
     Session session(MPI_COMM_WORLD, with({{"report.file", path("report.json")}}));
     Output out = session.open(path("long.h5"), Format::hdf5);
     const Dimension x = out.define_dimension("x", per_rank * static_cast<std::uint64_t>(size_));
-    const Box mine{{per_rank * static_cast<std::uint64_t>(rank_)}, {per_rank}};
-    const Variable v = out.define_variable("v", Type::float64, std::span(&x, 1), std::span(&mine, 1));
+    const std::vector<Box> mine{{{per_rank * static_cast<std::uint64_t>(rank_)}, {per_rank}}};
+    const Variable v = out.define_variable("v", Type::float64, std::span(&x, 1), mine);
     out.end_definitions();
     out.begin_step();
     out.put(v, std::vector<double>(per_rank, 0.5 + rank_));
