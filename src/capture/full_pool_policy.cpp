@@ -19,13 +19,14 @@ constexpr Bytes least_placed = 256 * base::KiB;
 template <class Kind>
 void FullPoolPolicy::take(RecordedPut put, base::WhenFull full, std::size_t element_bytes, Kind kind) {
   const Bytes chunk_bytes = pool_.header().chunk_bytes;
+  const bool may_be_placed = chunk_bytes >= least_placed;
   bool has_written = false;
   for (const std::uint64_t end = put.elements; put.first_element < end; put.first_element += put.elements) {
     put.elements = end - put.first_element;
     const Bytes wanted = put.elements * element_bytes;
     // The rest of a chunk is not worth a piece of its own when it is small.
     const Bytes minimum = std::min(wanted, kind.smallest_rest(chunk_bytes));
-    const std::optional<Bytes> file_offset = kind.file_offset(put);
+    const std::optional<Bytes> file_offset = may_be_placed ? kind.file_offset(put) : std::nullopt;
     auto room = recorder_.try_reserve(wanted, minimum, file_offset);
     if (!room && full == base::WhenFull::synchronous) {
       // What another node writes waits, and so does what is not worth a record between that.

@@ -30,9 +30,10 @@ constexpr Bytes kept_share = 4;   // of the chunks, for what has left journals t
 
 }  // namespace
 
-Engine::Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks)
+Engine::Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks, Process process)
     : pool_(pool), plan_(plan), calls_(calls), spill_(pool, calls), consumers_(pool),
-      analyst_(consumers_, pool, [this](pool::OutputKey key) { analysed(key); }), ranks_(ranks), damages_(pool.header().journals),
+      analyst_(consumers_, pool, [this](pool::OutputKey key) { analysed(key); }), ranks_(ranks), process_(process),
+      damages_(pool.header().journals),
       copier_([this](const Job& job, std::vector<CopyTrace> made) { have_copies(job, std::move(made)); },
               [&pool] {
                 pool.header().written_bytes.fetch_add(1, std::memory_order_relaxed);   // ranks that wait see that something moves
@@ -64,7 +65,8 @@ std::unique_ptr<Worker> Engine::make_worker() {
         job.output->range_error(assembled);
         return !job.output->life().has_failed();
       },
-      [this](const Job& job, const base::Error* error) { finish_job(job, error); }, &spill_);
+      [this](const Job& job, const base::Error* error) { finish_job(job, error); }, &spill_,
+      process_ == Process::of_a_rank ? Worker::From::pool : Worker::From::buffers);
 }
 
 // With the lock, or before there are others.

@@ -28,13 +28,18 @@
 
 namespace glean::drain {
 
+// Of which the drain is. Its `own` may be killed and followed by another while ranks go on: what the system still writes for it then must
+// not lie in the pool, where the other gives it back.
+enum class Process { of_a_rank, own };
+
 class Engine {
  public:
   // Starts plan.drain_threads threads, which take up what is in the pool, as many that wait for the storage, and one that watches the
   // clock where the pool says when the job ends. `pool` and `calls` must outlive the engine. Throws when the buffers or threads cannot
   // be had. With Ranks::gone no rank captures any more: outputs are completed with the steps that all ranks have ended, and what
   // the storage refuses stays as it is for another try.
-  Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks = Ranks::working);
+  Engine(pool::Pool& pool, const plan::NodePlan& plan, store::SystemCalls& calls, Ranks ranks = Ranks::working,
+         Process process = Process::of_a_rank);
   // stop(Unfinished::discard).
   ~Engine();
   Engine(const Engine&) = delete;
@@ -149,6 +154,7 @@ class Engine {
   Consumers consumers_;
   Analyst analyst_;
   Ranks ranks_;
+  Process process_;
 
   mutable std::mutex mutex_;   // everything below, and the outputs
   std::vector<pool::JournalReader> journals_;

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -27,8 +28,8 @@ std::byte* map_memory(Bytes bytes) {
 void Worker::Unmap::operator()(std::byte* memory) const { munmap(memory, bytes); }
 
 Worker::Worker(const plan::NodePlan& plan, store::SystemCalls& calls, std::unique_ptr<store::Writer> writer,
-               Inspect inspect, Done done, SpillFiles* spill)
-    : calls_(calls), inspect_(std::move(inspect)), done_(std::move(done)), spill_(spill), writer_(std::move(writer)) {
+               Inspect inspect, Done done, SpillFiles* spill, From from)
+    : calls_(calls), inspect_(std::move(inspect)), done_(std::move(done)), spill_(spill), from_(from), writer_(std::move(writer)) {
   const Bytes bytes = static_cast<Bytes>(plan.depth) * plan.request_bytes;
   memory_ = {map_memory(bytes), Unmap{bytes}};
   for (int i = 0; i < plan.depth; ++i) {
@@ -71,9 +72,11 @@ std::vector<store::WriteRequest> requests_of(const store::Assembled& assembled, 
     };
     Bytes done = run.begin;
     for (; stays != assembled.in_place.end() && stays->extent.begin < run.end; ++stays) {
-      add_from_buffer(done, stays->extent.begin);
-      request.segments.emplace_back(stays->data, stays->extent.size());
-      done = stays->extent.end;
+      const Bytes begin = std::max(done, stays->extent.begin), end = stays->extent.end;   // in a damaged pool they may meet
+      if (begin >= end) continue;
+      add_from_buffer(done, begin);
+      request.segments.emplace_back(stays->data + (begin - stays->extent.begin), end - begin);
+      done = end;
     }
     add_from_buffer(done, run.end);
   }
@@ -89,8 +92,9 @@ void Worker::write(const Job& job) {
   const Stream* const stream = job.output->stream();
   const bool has_sums = description.checksums && stream == nullptr;   // streams are written again and by others: they are read back
   const bool through_cache = stream != nullptr && stream->is_read_soon();
+  const bool may_stay_in_pool = from_ == From::pool && !has_sums;
   const bool goes_direct = !through_cache && job.output->file().get()->direct_descriptor() >= 0;
-  const store::MayStay may_stay{.least_bytes = has_sums ? 0 : least_in_place,
+  const store::MayStay may_stay{.least_bytes = may_stay_in_pool ? least_in_place : 0,
                                 .block_bytes = goes_direct ? job.output->file().get()->block_bytes() : 1};
   store::Assembled assembled;
   try {
@@ -103,11 +107,12 @@ void Worker::write(const Job& job) {
   if (has_sums) {
     job.window->sums = store::checksums_of(behind_header(assembled.runs, description.layout), buffer, job.window->extent.begin);
   }
-  for (const store::InPlace& in_place : assembled.in_place) from_pool_bytes_ += in_place.extent.size();
   free_buffers_.pop_back();
   const std::uint64_t tag = next_tag_++;
   std::vector<store::WriteRequest> requests = requests_of(assembled, buffer, job.window->extent.begin);
-  in_flight_.emplace(tag, InFlight{job, buffer, requests.size()});
+  Bytes from_pool = 0;
+  for (const store::InPlace& in_place : assembled.in_place) from_pool += in_place.extent.size();
+  in_flight_.emplace(tag, InFlight{job, buffer, requests.size(), from_pool});
   for (store::WriteRequest& request : requests) {
     while (in_flight_.contains(tag) && !writer_->has_room()) reap(store::Writer::Reap::block);
     if (!in_flight_.contains(tag)) return;   // the writer broke down
@@ -158,6 +163,7 @@ void Worker::reap(store::Writer::Reap how) {
   for (const InFlight& write : ended) {
     free_buffers_.push_back(write.buffer);
     if (write.error == 0) {
+      from_pool_bytes_ += write.from_pool;
       done_(write.job, nullptr);
     } else {
       const base::Error error =

@@ -23,8 +23,10 @@ class Worker {
   // Sees what was assembled before it is written; false: do not write it.
   using Inspect = std::function<bool(const Job&, const store::Assembled&)>;
 
+  // Where the system reads what it writes: `pool`, of long stretches that are there as in the file.
+  enum class From { buffers, pool };
   Worker(const plan::NodePlan& plan, store::SystemCalls& calls, std::unique_ptr<store::Writer> writer, Inspect inspect,
-         Done done, SpillFiles* spill = nullptr);
+         Done done, SpillFiles* spill = nullptr, From from = From::buffers);
 
   // Assembles a window and hands its requests to the system. Blocks while all buffers are in use.
   void write(const Job& job);
@@ -43,6 +45,7 @@ class Worker {
     Job job;
     std::byte* buffer;
     std::size_t unfinished;   // requests
+    Bytes from_pool;
     int error = 0;
   };
   struct Unmap {
@@ -57,6 +60,7 @@ class Worker {
   Inspect inspect_;
   Done done_;
   SpillFiles* spill_;
+  From from_;
   std::vector<std::byte> spilled_;   // the last that was read
   std::unique_ptr<std::byte, Unmap> memory_;
   std::vector<std::byte*> free_buffers_;

@@ -62,7 +62,7 @@ int serve_with_others(std::unique_ptr<pool::Pool> pool, const std::function<void
   store::SystemCalls calls;
   bool is_left = false, is_moving = false;
   {
-    drain::Engine engine(*pool, pool->plan(), calls);
+    drain::Engine engine(*pool, pool->plan(), calls, drain::Ranks::working, drain::Process::own);
     pool::futex_signal(pool->header().progress);
     if (started) started();
     std::shared_ptr<void> aside = made_beside(beside, engine, *pool);
@@ -108,7 +108,7 @@ int serve_alone(pool::Pool& pool, const std::function<void()>& started, const Me
   store::SystemCalls calls;
   bool closed = false;
   {
-    drain::Engine engine(pool, pool.plan(), calls);
+    drain::Engine engine(pool, pool.plan(), calls, drain::Ranks::working, drain::Process::own);
     pool::futex_signal(pool.header().progress);   // the process that has started this one waits for it
     if (started) started();
     std::shared_ptr<void> aside = made_beside(beside, engine, pool);

@@ -63,7 +63,7 @@ StagedJob::StagedJob(pool::Pool left, const std::vector<std::string>& directorie
 
 void StagedJob::begin(const plan::NodePlan& plan, const std::vector<std::string>& directories, bool runs_programs,
                       std::unique_ptr<transport::Messages> messages) {
-  engine_ = std::make_unique<drain::Engine>(pool_, plan, calls_);
+  engine_ = std::make_unique<drain::Engine>(pool_, plan, calls_, drain::Ranks::working, drain::Process::own);
   outputs_ = std::make_unique<StagedOutputs>(pool_, *engine_, directories, nullptr,
                                             runs_programs ? StagedOutputs::Programs::any : StagedOutputs::Programs::none);
   node_ = std::make_unique<Node>(pool_, *engine_, std::move(messages));

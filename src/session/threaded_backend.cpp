@@ -35,9 +35,13 @@ class PlacesInPages {
   [[nodiscard]] std::optional<base::Bytes> of(std::uint32_t variable, mesh::Type memory, const mesh::Box& box) const {
     if (variables_.empty() || variables_[variable].external != memory) return std::nullopt;
     const mesh::Shape& shape = variables_[variable].shape;
-    std::uint64_t element = 0;
-    for (std::size_t d = 0; d < shape.size(); ++d) element = element * shape[d] + box.start[d];
-    return element * mesh::size_of(memory);
+    std::uint64_t element = 0, row = 1;   // elements side by side
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      element = element * shape[d] + box.start[d];
+      row = box.count[d] == shape[d] ? row * shape[d] : box.count[d];
+    }
+    const bool is_long = row * mesh::size_of(memory) >= 64 * base::KiB;
+    return is_long ? std::optional(element * mesh::size_of(memory)) : std::nullopt;
   }
 
  private:
