@@ -133,7 +133,7 @@ def check_one(calls, rename, contents, alone, findings):
     if contents is not None:
         content = contents[os.path.basename(final)]
         findings.bytes_written += len(content)
-        writes = [placed(call) for call in changes if call.name == "pwrite64" and (call.result or 0) > 0]
+        writes = [placed(call) for call in changes if call.name in ("pwrite64", "pwritev") and (call.result or 0) > 0]
         for begin, end in gaps(writes, len(content)):
             findings.bytes_written -= end - begin
             if content[begin:end].strip(b"\0"):

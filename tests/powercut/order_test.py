@@ -15,6 +15,7 @@ import rig
 RANKS = 3
 # What every good trace of the pretended runs holds, one call per line.
 WRITE = '1 pwrite64(9</d/.f.part>, "x", 1, 0) = 1'
+SEGMENTS = '1 pwritev(9</d/.f.part>, [{iov_base="x", iov_len=1}], 1, 0) = 1'
 FSYNC = '1 fsync(9</d/.f.part>) = 0'
 RENAME = '1 rename("/d/.f.part", "/d/f") = 0'
 DIRECTORY = '1 fsync(8</d>) = 0'
@@ -33,7 +34,8 @@ class PretendedRuns(unittest.TestCase):
         self.assertTrue(any(text in problem for problem in found), found)
 
     def test_accepts_write_fsync_rename_and_fsync_of_the_directory(self):
-        self.assertEqual(problems(WRITE, FSYNC, RENAME, DIRECTORY, DURABLE, contents={"f": b"x\0\0"}), [])
+        for write in (WRITE, SEGMENTS):
+            self.assertEqual(problems(write, FSYNC, RENAME, DIRECTORY, DURABLE, contents={"f": b"x\0\0"}), [])
 
     def test_rejects_a_rename_without_an_fsync(self):
         self.rejects("without an fsync", WRITE, RENAME, DIRECTORY)

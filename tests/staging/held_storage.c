@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { header_bytes_max = 32768, looks_per_second = 100 };
@@ -36,6 +37,19 @@ __attribute__((visibility("default"))) ssize_t pwrite64(int file, const void* da
 
 __attribute__((visibility("default"))) ssize_t pwrite(int file, const void* data, size_t bytes, off_t offset) {
   return pwrite64(file, data, bytes, offset);
+}
+
+__attribute__((visibility("default"))) ssize_t pwritev64(int file, const struct iovec* segments, int count, off64_t offset) {
+  static ssize_t (*next)(int, const struct iovec*, int, off64_t) = NULL;
+  if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "pwritev64");
+  size_t bytes = 0;
+  for (int i = 0; i < count; ++i) bytes += segments[i].iov_len;
+  if (bytes > header_bytes_max && is_below(file)) wait_while_held(1);
+  return next(file, segments, count, offset);
+}
+
+__attribute__((visibility("default"))) ssize_t pwritev(int file, const struct iovec* segments, int count, off_t offset) {
+  return pwritev64(file, segments, count, offset);
 }
 
 __attribute__((visibility("default"))) int fsync(int file) {
