@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "base/settings.hpp"
 #include "capture/spill_writer.hpp"
