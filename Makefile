@@ -108,7 +108,6 @@ soak: setup
 	@tests/in_own_shared_memory tests/transparent/differential --build build --kills 300 --full 300
 	@tests/pnetcdf/differential --program build/bin/pnetcdf_random --preload build/lib/libglean_preload.so --seconds 300
 	@build/bin/netcdf_differential_test 1 2000 --gtest_brief=1
-	@$(MAKE) --no-print-directory tsan
 
 asan: setup
 	@echo '--- asan'

@@ -116,9 +116,9 @@ def stagers_started_again(name="kill_writer"):
             try:
                 eventually("the stagers have done all", lambda: not job.pools())
             except TimeoutError:
-                if "is over" not in job.stagers.log:
+                if "goes on here" not in job.stagers.log.partition(" is over: ")[2]:
                     raise
-                trial.tell("a stager was killed when others had left: its files are recovery's (docs/staging.md)")
+                trial.tell("a stager has taken the job up again when another had left it: the rest is recovery's (docs/staging.md)")
                 return _end(trial, job, job.program.bounds_of_whole())
         codes = job.stagers.end()
         if status != 0 or any(code not in (0, -signal.SIGTERM) for code in codes):   # one may just have been started
