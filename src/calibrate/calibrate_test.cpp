@@ -97,7 +97,8 @@ TEST(Measuring, FindsRatesAndTimesAndLeavesNoFile) {
   Alone team;
   {
     Scratch scratch(directory.path() + "/scratch");
-    const Writing writing{.request_bytes = 1 << 20, .bytes_max = 4 << 20, .seconds = 0.05, .samples = 2, .threads = 2};
+    // The bytes end each sample: 120 s a sample are there for a store that is slow to sync.
+    const Writing writing{.request_bytes = 1 << 20, .bytes_max = 4 << 20, .seconds = 120, .samples = 2, .threads = 2};
 
     const Figure rate = write_rate(team, scratch, true, writing);
     const Figure request = write_seconds(scratch, 4096, 0.05);
@@ -111,6 +112,16 @@ TEST(Measuring, FindsRatesAndTimesAndLeavesNoFile) {
     EXPECT_FALSE(fs::exists(scratch.directory() + "/written.0.0"));
   }
   EXPECT_TRUE(fs::is_empty(directory.path()));
+}
+
+TEST(Measuring, TakesFewerSamplesWhereTheyTakeTwiceAsLongAsTheyShould) {
+  const Directory directory;
+  Alone team;
+  Scratch scratch(directory.path() + "/scratch");
+
+  const Figure rate = write_rate(team, scratch, true, {.request_bytes = 1 << 20, .bytes_max = 1 << 20, .seconds = 1e-9, .samples = 5});
+
+  EXPECT_EQ(rate.samples.size(), 1U);
 }
 
 TEST(Measuring, FindsWhatMemoryAndTheLoopbackInterfaceDo) {
