@@ -38,6 +38,8 @@ class Calibrate(CommandTest):
 
     def interrupted(self, *launcher):
         """What is left after an interruption while files are written."""
+        # A shell that starts this in the background ignores it, and so would what is started here.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with subprocess.Popen([*launcher, COMMAND, "calibrate", ".", "--duration", "20s"], cwd=self.directory,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             written = "glean-calibrate.*/written.*"
