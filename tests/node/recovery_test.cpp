@@ -243,6 +243,23 @@ TEST_F(Left, WithASpillFileStaysForRecovery) {
   EXPECT_TRUE(service::remove_if_finished(name_));
 }
 
+// Killed when it had told its job that all is done, and before it had removed its pool.
+TEST_F(Left, OfAStagerWithNothingUnfinishedIsRemovedWithItsSpillFile) {
+  made_ = std::make_unique<pool::TestPool>(0, pool::roomy_plan(), pool::NodeShare{"/job", 2, 1, 1});
+  pool::PoolHeader& header = made_->pool.header();
+  std::string(directory_ / "").copy(header.spill_directory.data(), header.spill_directory.size() - 1);
+  header.spill_budget_bytes = base::MiB;
+  const std::string spilled = pool::spill_path(made_->pool, 0);
+  store::write_text(spilled, "a block");
+  header.place.port = 1;
+  EXPECT_FALSE(service::remove_if_finished(leave())) << "another process may take its place";
+
+  pool::Pool::attach(name_).header().place.port = 0;
+  EXPECT_TRUE(service::remove_if_finished(name_));
+  EXPECT_FALSE(pool::exists(name_));
+  EXPECT_FALSE(std::filesystem::exists(spilled));
+}
+
 TEST_F(Left, OnSeveralNodesWithNothingUnfinishedIsJustRemoved) {
   made_ = std::make_unique<pool::TestPool>(left_ranks, pool::roomy_plan(), pool::NodeShare{"/job", 2, 0});
   EXPECT_TRUE(service::remove_if_finished(leave()));
