@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +12,9 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "calibrate/connection.hpp"
 #include "calibrate/machine_file.hpp"
 #include "calibrate/memory.hpp"
 #include "calibrate/scratch.hpp"
@@ -122,6 +126,23 @@ TEST(Measuring, TakesFewerSamplesWhereTheyTakeTwiceAsLongAsTheyShould) {
   const Figure rate = write_rate(team, scratch, true, {.request_bytes = 1 << 20, .bytes_max = 1 << 20, .seconds = 1e-9, .samples = 5});
 
   EXPECT_EQ(rate.samples.size(), 1U);
+}
+
+// A receiver that has no processor when a measurement ends leaves a sender that waits for room.
+TEST(AConnection, ThatIsClosedTellsASenderThatWaitsForRoom) {
+  Connection connection = connect_to_self();
+  const std::vector<char> data(1 << 20);
+  const pollfd room{.fd = connection.far.descriptor(), .events = POLLOUT, .revents = 0};
+  for (pollfd asked = room; poll(&asked, 1, 200) == 1; asked = room) {
+    static_cast<void>(send(connection.far.descriptor(), data.data(), data.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+  }
+  std::thread sender([&] {
+    while (send(connection.far.descriptor(), data.data(), data.size(), MSG_NOSIGNAL) > 0) {}
+  });
+
+  connection.near.close();
+
+  sender.join();
 }
 
 TEST(Measuring, FindsWhatMemoryAndTheLoopbackInterfaceDo) {

@@ -1,64 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "calibrate/memory.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <thread>
-#include <utility>
+#include <vector>
 
 #include "base/bytes.hpp"
-#include "base/error.hpp"
+#include "calibrate/connection.hpp"
 #include "calibrate/seconds_now.hpp"
 
 namespace glean::calibrate {
 namespace {
-
-class Socket {
- public:
-  explicit Socket(int descriptor) : descriptor_(descriptor) {
-    if (descriptor < 0) throw base::system_error(errno, "cannot make a connection within this node");
-  }
-  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Socket& operator=(Socket&&) = delete;
-  ~Socket() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-  void end() { shutdown(descriptor_, SHUT_RDWR); }
-
- private:
-  int descriptor_;
-};
-
-struct Connection {
-  Socket near, far;
-};
-
-Connection connect_to_self() {
-  Socket listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  Socket near(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (bind(listener.descriptor(), generic, length) != 0 || listen(listener.descriptor(), 1) != 0 ||
-      getsockname(listener.descriptor(), generic, &length) != 0 || connect(near.descriptor(), generic, length) != 0) {
-    throw base::system_error(errno, "cannot make a connection within this node");
-  }
-  Socket far(accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC));
-  const int yes = 1;
-  for (const Socket* each : {&near, &far}) setsockopt(each->descriptor(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  return {std::move(near), std::move(far)};
-}
 
 // So many connections, a thread at the far end of each that sends until it is ended; samples of what this thread takes in.
 Figure rate_of(int senders, double seconds) {
@@ -93,7 +49,7 @@ Figure rate_of(int senders, double seconds) {
     figure.samples.push_back(bytes / (seconds_now() - begin));
   }
   ends = true;
-  for (Connection& each : connections) each.near.end();
+  for (Connection& each : connections) each.near.close();
   for (std::thread& each : threads) each.join();
   return figure;
 }
@@ -116,7 +72,7 @@ Figure message_time(double seconds) {
     }
     if (is_up) figure.samples.push_back((seconds_now() - begin) / (2 * rounds));
   }
-  connection.near.end();
+  connection.near.close();
   echo.join();
   return figure;
 }
