@@ -397,8 +397,8 @@ std::string PoolOutputs::wait_to_read(PoolOutput& output, const InputOptions& op
   const auto& durable = pool_.is_shared() ? slot.nodes.job_steps_synchronized : slot.steps.synchronized;   // by all nodes
   if (through && is_current(output)) ask_for_durable_steps(output);
   const auto late = wait_until(output, wait, [&] {
-    return is_published(output) || is_renamed(output) || output.all_dropped ||
-           (through && durable.load(std::memory_order_acquire) >= output.steps_ended);
+    return is_published(output) || output.all_dropped ||
+           (through && (durable.load(std::memory_order_acquire) >= output.steps_ended || is_renamed(output)));
   });
   if (late) throw base::Error(*late);
   if (failed(output) != 0) throw error_in_slot(output);

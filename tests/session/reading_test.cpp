@@ -1,15 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What was put is what is read, wherever it is on its way.
+#include <dlfcn.h>
 #include <pnetcdf.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <thread>
 
 #include "program.hpp"
 #include "ranks.hpp"
+
+// The storage of this process does not make names durable meanwhile.
+static std::atomic<bool> holds_names{false};
+struct NamesHeld {
+  NamesHeld() { holds_names = true; }
+  ~NamesHeld() { holds_names = false; }
+};
+
+extern "C" __attribute__((visibility("default"))) int fsync(int file) {
+  static auto* const next = reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, "fsync"));
+  struct stat status {};
+  const bool is_directory = fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
+  while (is_directory && holds_names) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return next(file);
+}
 
 namespace glean::test {
 
@@ -154,6 +176,23 @@ TEST_F(Reads, StepsOfAnOutputThatIsOpen) {
   expect_record(*earlier, 3, 3.5);   // opened under the working name
   session.close();
   expect_record(*earlier, 2, 2.5);
+}
+
+TEST_F(Reads, AFileThatIsPublishedWhenItsNameIsDurable) {
+  if (const char* place = std::getenv("GLEAN_DRAIN_PLACE"); place != nullptr) GTEST_SKIP() << "another process drains";
+  Session session(MPI_COMM_WORLD, with({}));
+  Simple file(session, path("a.nc"));
+  file.whole_step(1.5);
+  std::optional<NamesHeld> held(std::in_place);
+  file.out.close();
+
+  expect_record(session.open_input(path("a.nc"), through), 0, 1.5);
+  EXPECT_ERROR((void)session.open_input(path("a.nc"), {.seconds = 0.5}), Errc::timeout, "a.nc");
+  barrier();
+  held.reset();
+  expect_record(session.open_input(path("a.nc")), 0, 1.5);
+  EXPECT_EQ(session.outputs().back().state, OutputState::published);
+  session.close();
 }
 
 TEST_F(Reads, NeverTheFileThatIsReplaced) {
