@@ -213,12 +213,16 @@ TEST(OutputOfLongWrites, IsWhatTheWritesMakeOfItInTheirOrder) {
     drain::Engine engine(made.pool, plan, calls);
     std::vector<std::byte> model, values(6 * base::MiB);
     for (std::byte& value : values) value = static_cast<std::byte>(random());
-    for (int i = 0; i < 24; ++i) {
+    constexpr int writes = 25;
+    for (int i = 0; i < writes; ++i) {
       const int rank = i % 3;
       pool::Recorder recorder(made.pool, rank, 30, [] { return "a rank"; });
       capture::FullPoolPolicy policy(made.pool, recorder, rank, calls);
-      const Bytes step = i % 5 == 0 ? 1 : 8, bytes = base::MiB + upto(4 * base::MiB), shift = upto(base::MiB);
-      const mesh::Pattern place{.offset = upto(24 * base::MiB / step) * step, .block_bytes = bytes, .levels = {}};
+      const bool meets_none = i == writes - 1;   // however much the drain finds at once
+      const Bytes step = i % 5 == 0 ? 1 : 8, shift = upto(base::MiB);
+      const Bytes bytes = meets_none ? 3 * base::MiB : base::MiB + upto(4 * base::MiB);
+      const Bytes offset = meets_none ? 32 * base::MiB : upto(24 * base::MiB / step) * step;
+      const mesh::Pattern place{.offset = offset, .block_bytes = bytes, .levels = {}};
       const mesh::Box box = box_of(place);
       policy.write({key, base::WhenFull::block, 0, &place, &box, [](const pool::WriteStamp&) {}},
                    [&](std::uint64_t first, std::uint64_t elements, std::byte* target) {
