@@ -19,6 +19,7 @@ class Broken : public Ranks {
  protected:
   void SetUp() override {
     Ranks::SetUp();
+    move_to_memory();
     if (size_ < 3) GTEST_SKIP() << "needs three ranks";
   }
   [[nodiscard]] int odd_rank() const { return size_ - 2; }

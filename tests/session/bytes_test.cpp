@@ -217,15 +217,10 @@ TEST_F(BytesOfRanks, WhoLooksDoesNotWaitForRanksForEver) {
   core->close();
 }
 
-// No storage is slower than a short deadline.
-class BytesInMemory : public BytesOfRanks {
- protected:
-  void SetUp() override { make_directory("/dev/shm"); }
-};
-
 // A rank does not come to the collective calls that the others have made: those who must wait for it do so for the deadline.
-TEST_F(BytesInMemory, ARankThatDoesNotComeIsWaitedForAsLongAsTheDeadline) {
+TEST_F(BytesOfRanks, ARankThatDoesNotComeIsWaitedForAsLongAsTheDeadline) {
   if (size_ < 2) return;
+  move_to_memory();
   auto core = make_core({{"pool.deadline", "1s"}, {"log.level", "off"}});
   auto output = ByteOutput::open(core, MPI_COMM_WORLD, path("late"), ByteOutput::Existing::replace);
   const bool is_late = rank_ == 1;

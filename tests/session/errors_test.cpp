@@ -243,6 +243,7 @@ TEST_F(Errors, OfTheConfigurationReachAllRanks) {
 
 TEST_F(Errors, NameTheRankThatHasNotEndedItsStep) {
   if (size_ < 2) GTEST_SKIP() << "needs two ranks";
+  move_to_memory();
   Session session(MPI_COMM_WORLD, with({{"pool.deadline", "1s"}}));
   Simple file(session, path("a.nc"));
   file.step(1);
@@ -260,6 +261,7 @@ TEST_F(Errors, NameTheRankThatHasNotEndedItsStep) {
 
 TEST_F(Errors, NameTheRankThatHasNotClosed) {
   if (size_ < 2) GTEST_SKIP() << "needs two ranks";
+  move_to_memory();
   Session session(MPI_COMM_WORLD, with({{"pool.deadline", "500ms"}}));
   Simple file(session, path("a.nc"));
   file.whole_step(1);
@@ -358,6 +360,7 @@ TEST_F(Errors, NameValuesThatCannotBe) {
 }
 
 TEST_F(Errors, OfAStepThatOneRankLeavesOpenReachAllAtWait) {
+  move_to_memory();
   Session session(MPI_COMM_WORLD, with({{"pool.deadline", "500ms"}}));
   Simple file(session, path("a.nc"));
   file.step(1);

@@ -45,6 +45,7 @@ TEST_F(Nodes, PublishNothingWhenARankOfAnotherEndsFewerSteps) {
 }
 
 TEST_F(Nodes, NameARankOfAnotherThatIsMissing) {
+  move_to_memory();
   Session session(MPI_COMM_WORLD, with({{"pool.deadline", "2s"}}));
   Simple file(session, path("a.nc"));
   file.step(1);
