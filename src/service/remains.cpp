@@ -245,7 +245,7 @@ bool remove_if_finished(const std::string& name) {
     if (was_never_finished(name)) return shm_unlink(name.c_str()) == 0;
     pool::Pool pool = claim_remains(name);
     if (pool.header().place.port != 0) return false;   // its job may wait for another process in the place of the stager
-    if (!pool.is_stager() && !pool::spill_files(pool).empty()) return false;   // that of a stager is of no use without its outputs
+    if (!pool.is_stager() && !pool::spill_files(pool).empty()) return false;   // a stager's is of no use without outputs
     std::vector<RemainingOutput> never_closed;
     for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
       if (!is_open_or_damaged(pool.slot(index).state.load(std::memory_order_acquire))) continue;

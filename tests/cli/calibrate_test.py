@@ -38,7 +38,7 @@ class Calibrate(CommandTest):
 
     def interrupted(self, *launcher):
         """What is left after an interruption while files are written."""
-        # A shell that starts this in the background ignores it, and so would what is started here.
+        # A shell that starts this test in the background has SIGINT ignored, and what the test starts would inherit that.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         with subprocess.Popen([*launcher, COMMAND, "calibrate", ".", "--duration", "20s"], cwd=self.directory,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:

@@ -48,7 +48,7 @@ class Ranks : public testing::Test {
     directory_ = name;
   }
 
-  // Where a deadline is shorter than what a storage may take.
+  // For a test with a deadline that is shorter than what the storage may take. Collective.
   void move_to_memory() {
     if (rank_ == 0) std::filesystem::remove_all(directory_);
     make_directory("/dev/shm");

@@ -18,7 +18,7 @@
 #include "program.hpp"
 #include "ranks.hpp"
 
-// The storage of this process does not make names durable meanwhile.
+// While it is true, an fsync of a directory waits: no name becomes durable.
 static std::atomic<bool> holds_names{false};
 struct NamesHeld {
   NamesHeld() { holds_names = true; }

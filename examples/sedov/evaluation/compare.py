@@ -24,8 +24,6 @@ def check_tools():
 def complaint(command):
     """None if the command is content, otherwise what it said."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode < 0:   # MPI crashes now and then where many programs start and end; one that crashes of the file does so again
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return None
     said = (done.stdout + done.stderr).strip().splitlines()
