@@ -35,7 +35,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds just_started{5};
+// As long as nodes wait by default (staging.restart): the process before may not be gone for good yet, or another one may have its port.
+constexpr std::chrono::seconds just_started{30};
 
 // What is said while it runs goes to a file or a journal as often as to a terminal: every line at once. Problems go to standard error.
 void say_line(const std::string& line, StagingService::Tone tone = StagingService::Tone::plain) {
@@ -208,7 +209,7 @@ int stage(const StageOptions& options) {
   using Clock = std::chrono::steady_clock;
   const auto started = Clock::now();
   for (;;) {
-    const bool has_just_started = Clock::now() < started + just_started;   // the process before it may not be gone for good yet
+    const bool has_just_started = Clock::now() < started + just_started;
     if (has_just_started) service.go_on_with_left_jobs();
     const auto look_again = std::chrono::milliseconds(has_just_started ? 100 : options.once ? 200 : 60'000);
     if (signals.comes_within(look_again) || (options.once && service.jobs_over() != 0)) break;

@@ -370,13 +370,7 @@ bool Exchange::tell_progress() {
     const bool open = slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
     const bool known = output.told_of_failure == SharedOutput::Failure::failed || output.told_of_end;
     output.over = known && (!open || pool::postponed(slot) == pool::Postponed::yes);
-    if (!output.over) continue;
-    has_ended(output.job_output, open ? nullptr : &slot);
-    if (open) continue;   // postponed: the process that tries again has to know which it is
-    slot.nodes.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
-    const bool is_nobodys = slot.is_bytes.load(std::memory_order_acquire) != 0 || openings_ != nullptr;   // no rank comes to see its end
-    if (is_nobodys) slot.state.store(pool::OutputState::free, std::memory_order_release);
-    pool::futex_signal(pool_.header().progress);
+    if (output.over) end(output);
   }
   std::erase_if(outputs_, [](const SharedOutput& output) { return output.over; });
   return moved;

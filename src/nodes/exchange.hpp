@@ -172,6 +172,8 @@ class Exchange {
   void send_again_to(int peer);
   void tell_again(SharedOutput& output, int peer);
   void ask_again();
+  void end_what_has_ended();
+  void end(const SharedOutput& output);
   void has_ended(std::uint64_t job_output, const pool::OutputSlot* slot);
   void tell_end(int peer, const ProgressHead& said);
   // -- exchange_taken_over.cpp

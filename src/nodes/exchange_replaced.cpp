@@ -46,6 +46,7 @@ void Exchange::on_replaced(int peer) {
 void Exchange::go_on() {
   const std::lock_guard lock(mutex_);
   take_up_outputs();
+  end_what_has_ended();
   for (SharedOutput& output : outputs_) {
     for (const int child : children_) {
       if (tree_.is_stager(child)) tell_again(output, child);
@@ -132,6 +133,33 @@ void Exchange::ask_again() {
 }
 
 // --- outputs that are over here
+
+// The drain was quicker than this exchange, which has not taken them up: the other nodes do not know of it.
+void Exchange::end_what_has_ended() {
+  for (std::uint32_t index = 0; index < pool::output_slots; ++index) {
+    const pool::OutputSlot& slot = pool_.slot(index);
+    const pool::OutputState state = slot.state.load(std::memory_order_acquire);
+    if (state == pool::OutputState::free || state == pool::OutputState::opening || state == pool::OutputState::open) continue;
+    SharedOutput output;
+    output.job_output = slot.nodes.job_output.load(std::memory_order_acquire);
+    output.key = {index, slot.generation.load(std::memory_order_acquire)};
+    if (output.job_output == 0 || !is_to_come(output.job_output)) continue;
+    if (const auto failure = failure_of(slot); failure != SharedOutput::Failure::none) tell_of_failure(output, failure, -1);
+    end(output);
+  }
+}
+
+// No node needs anything more of it here.
+void Exchange::end(const SharedOutput& output) {
+  pool::OutputSlot& slot = pool_.slot(output.key.slot);
+  const bool open = slot.state.load(std::memory_order_acquire) == pool::OutputState::open;
+  has_ended(output.job_output, open ? nullptr : &slot);
+  if (open) return;   // postponed: the process that tries again has to know which it is
+  slot.nodes.job_output.store(0, std::memory_order_release);   // the slot may be another output's from now on
+  const bool is_nobodys = slot.is_bytes.load(std::memory_order_acquire) != 0 || openings_ != nullptr;   // no rank comes to see its end
+  if (is_nobodys) slot.state.store(pool::OutputState::free, std::memory_order_release);
+  pool::futex_signal(pool_.header().progress);
+}
 
 // `slot`: none where this node has not opened it, or still has it.
 void Exchange::has_ended(std::uint64_t job_output, const pool::OutputSlot* slot) {

@@ -177,7 +177,6 @@ bool Exchange::open(const OpeningHead& head, const std::vector<std::byte>& descr
       return true;
     }
     if (!key) return false;
-    pool_.slot(key->slot).nodes.job_output.store(head.job_output, std::memory_order_release);
     take_up(head.job_output, *key);
   } catch (const base::Error& error) {
     if (parent_) throw;   // the root has it open

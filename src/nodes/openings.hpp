@@ -25,8 +25,9 @@ class Openings {
     bool is_done = false;                 // and all that this stager writes of it is durable
     bool is_published = false;            // said by open(): it need not be opened, the file has its name already
   };
-  // Opens the output on this stager: describes it in its pool, and has the drain open the file; a slot with an error says that it could
-  // not. Nothing: there is no room for it now. Throws base::Error when it cannot be opened. Blocks for the storage.
+  // Opens the output on this stager: describes it in its pool, as that one of the job, and has the drain open the file; a slot with an
+  // error says that it could not. Nothing: there is no room for it now. Throws base::Error when it cannot be opened. Blocks for the
+  // storage.
   [[nodiscard]] virtual std::optional<pool::OutputKey> open(Asked& asked, pool::Recorder& recorder) = 0;
 };
 

@@ -163,7 +163,6 @@ void open_for_clients(Part& part, const LeftOutputs& all) {
   pool::Pool& pool = *part.pool;
   part.openings = std::make_unique<StagedOutputs>(pool, *part.engine, std::vector<std::string>{"/"},
                                                   [&pool, &all](std::uint32_t index, std::uint64_t job_output) {
-    pool.slot(index).nodes.job_output = job_output;
     prepare(pool, index, all.at(job_output));
   });
   part.node->exchange().serve(*part.openings);

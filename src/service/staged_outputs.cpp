@@ -92,15 +92,17 @@ std::optional<pool::OutputKey> StagedOutputs::open(Asked& asked, pool::Recorder&
     recorder.describe(*key, layout, pool::Recorder::More::none);
   } catch (const base::Error& error) {
     pool::forget_description(pool_, *key);
-    pool_.slot(key->slot).state.store(pool::OutputState::free, std::memory_order_release);
+    slot.state.store(pool::OutputState::free, std::memory_order_release);
     if (error.code() == base::Errc::timeout) return std::nullopt;
     throw;
   }
   asked.description = names;
   asked.description.insert(asked.description.end(), layout.begin(), layout.end());
-  if (refused) pool::fail(pool_.slot(key->slot), static_cast<std::uint32_t>(refused->code()), refused->what(), refused->hint());
+  if (refused) pool::fail(slot, static_cast<std::uint32_t>(refused->code()), refused->what(), refused->hint());
+  // Before it is open: a process that takes the place of this one must know which output it is (take_place).
+  slot.nodes.job_output.store(asked.job_output, std::memory_order_release);
   if (prepare_) prepare_(key->slot, asked.job_output);
-  pool_.slot(key->slot).state.store(pool::OutputState::open, std::memory_order_release);
+  slot.state.store(pool::OutputState::open, std::memory_order_release);
   engine_.adopt_now();
   return key;
 }

@@ -68,10 +68,11 @@ void take_place(pool::Pool& pool) {
     if (state == pool::OutputState::open) {
       // Writes of a raw output come again, from the beginning: what is written is not so until they have.
       if (pool.header().is_made_anew != 0) slot.writes.job_sent_tick = slot.writes.written_tick = 0;
-      if (job_output == 0) pool::fail(slot, static_cast<std::uint32_t>(base::Errc::io), "its stager was killed while it opened it", "");
+      slot.nodes.job_parts_durable = 0;   // the nodes say it again: it is not published before they can be told of that
       continue;
     }
-    if (job_output != 0) nodes::Exchange::note_end(pool, job_output, slot);
+    // One that it was just opening has no file yet, and is asked for again.
+    if (state != pool::OutputState::opening && job_output != 0) nodes::Exchange::note_end(pool, job_output, slot);
     slot.nodes.job_output = 0;
     slot.state = pool::OutputState::free;
   }

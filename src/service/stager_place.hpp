@@ -35,8 +35,8 @@ void give_up_place(pool::Pool& pool);
 // before had taken besides, of stagers that were lost. `mark_of`: none for what is not to be looked for. Local.
 using MarkOf = std::function<std::optional<StagerPlace::KeyMark>(const std::string& session, const pool::Pool& left)>;
 [[nodiscard]] std::vector<pool::Pool> claim_left_stagers(const MarkOf& mark_of);
-// After that, before a drain begins: what the process before was just at is undone or forgotten. Outputs that were just being opened fail;
-// their clients ask for them again. Local.
+// After that, before a drain begins: what the process before was just at is undone or forgotten. Of an output that it was just opening
+// there is nothing: its client asks for it again. Local.
 void take_place(pool::Pool& pool);
 // Some output of it is not complete. Local.
 [[nodiscard]] bool holds_any(const pool::Pool& pool);

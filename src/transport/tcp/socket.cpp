@@ -135,7 +135,7 @@ Socket listen_anywhere(std::uint16_t port) {
     }
     error = errno;
   }
-  throw base::system_error(error, "cannot listen for other nodes");
+  throw base::system_error(error, "cannot listen for other nodes" + (port == 0 ? "" : " at port " + std::to_string(port)));
 }
 
 std::string addresses_of(const Socket& listening, std::size_t most_bytes) {
