@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "service/process_life.hpp"
 #include "staging/control_client.hpp"
 #include "staging/endpoint.hpp"
 
@@ -56,8 +57,11 @@ std::vector<Stager> stagers_in(const std::string& path) {
   }
 }
 
-// One that does not answer in time may be too busy, or on a node that is gone: it counts as there.
-bool is_there(const Stager& stager, const wire::Key& key) {
+// One that was killed may need a while, in which the kernel still takes connections for it. One that does not answer in time for another
+// reason may be too busy, or on a node that is gone: it counts as there.
+bool is_there(const Stager& stager, const std::string& own_host, const wire::Key& key) {
+  const bool is_of_this_host = stager.host == own_host;
+  if (is_of_this_host && service::life_of(static_cast<int>(stager.pid)) == service::ProcessLife::ending) return false;
   try {
     const staging::ControlClient client(stager.addresses, key, probe_seconds);
     return true;
@@ -74,7 +78,7 @@ ServiceEntry::ServiceEntry(std::string path, Stager stager, const wire::Key& key
   std::vector<Stager> stagers = stagers_in(path_);
   const auto is_gone = [&](const Stager& each) {
     const bool just_started = others == Others::of_this_service && stager.started - each.started < start_seconds;
-    return !just_started && !is_there(each, key);
+    return !just_started && !is_there(each, stager.host, key);
   };
   stagers.erase(std::remove_if(stagers.begin(), stagers.end(), is_gone), stagers.end());
   if (others == Others::of_another && !stagers.empty()) {
