@@ -185,6 +185,7 @@ nlohmann::json StagingService::begin(const staging::BeginRequest& request) {
   }
   job.neighbours = neighbours_of(job, request.doors);
   job.places = request.places;
+  make_pool(job);
   start(job);
   return nlohmann::json::object();
 }
@@ -204,6 +205,20 @@ std::map<int, std::string> StagingService::neighbours_of(const Job& job, const s
   return neighbours;
 }
 
+service::StagerPlace StagingService::place_of(const Job& job) const {
+  service::StagerPlace place{.port = job.door->port(), .restart_seconds = job.asked.restart_seconds,
+                             .key_mark = mark_of(job.asked.session), .doors = job.neighbours};
+  std::erase_if(place.doors, [&](const auto& each) { return each.first < job.self(); });
+  return place;
+}
+
+// With the answer the job may begin.
+void StagingService::make_pool(Job& job) const {
+  const service::StagedJob::Options options{job.asked.label, job.plan, place_of(job), job.asked.keeps, !job.taken_door.empty(),
+                                            options_.spill_directory, options_.spill_budget_bytes};
+  job.own_pool.emplace(service::StagedJob::make_pool(options, {job.asked.session, job.tree().nodes(), job.self(), job.asked.stagers}));
+}
+
 void StagingService::start(Job& job) {
   const base::SignalsBlocked blocked;
   job.state = State::connecting;
@@ -218,7 +233,9 @@ void StagingService::run(Job& job) {
     run_connected(job, ended);
   } catch (const std::exception& error) {
     ended.problem = error.what();
-    if (job.left) give_back(job, ended);
+    if (job.own_pool && job.is_left) give_back(job, ended);
+    else if (job.own_pool) job.own_pool->remove();   // the other nodes have not come
+    job.own_pool.reset();
   }
   if (ended.problem.empty()) try_what_is_kept();   // of jobs before it: the storage takes files
   has_ended(job, std::move(ended));
@@ -226,25 +243,18 @@ void StagingService::run(Job& job) {
 
 void StagingService::run_connected(Job& job, Ended& ended) {
   const std::string& session = job.asked.session;
-  service::StagerPlace place{.port = job.door->port(), .restart_seconds = job.asked.restart_seconds,
-                             .key_mark = mark_of(session), .doors = job.neighbours};
-  std::erase_if(place.doors, [&](const auto& each) { return each.first < job.self(); });
   const double wait_for_place = staging::seconds_to_take_a_place(job.asked.restart_seconds);
   auto messages = transport::make_tcp_messages(std::move(*job.door), job.self(), job.tree(), job.neighbours,
                                                staging::key_of_job(options_.key, session),
-                                               job.left ? job.asked.restart_seconds : options_.connect_seconds,
+                                               job.is_left ? job.asked.restart_seconds : options_.connect_seconds,
                                                {.replaced_seconds = job.asked.restart_seconds,
                                                 .taken_over_seconds = job.asked.keeps ? wait_for_place : 0,
                                                 .not_waited_for = job.gone});
-  auto left = std::exchange(job.left, std::nullopt);
-  if (left) ended.left_pool = left->name();   // if it cannot go on
-  auto staged = left ? std::make_unique<service::StagedJob>(std::move(*left), options_.directories, options_.runs_programs,
-                                                                   std::move(messages))
-                     : std::make_unique<service::StagedJob>(
-                           service::StagedJob::Options{session, job.asked.label, job.plan, options_.directories, place, job.asked.keeps,
-                                                       !job.taken_door.empty(), options_.runs_programs, options_.spill_directory,
-                                                       options_.spill_budget_bytes},
-                           std::move(messages));
+  pool::Pool own = std::move(*std::exchange(job.own_pool, std::nullopt));
+  if (job.is_left) ended.left_pool = own.name();   // if it cannot go on
+  using Begins = service::StagedJob::Begins;
+  auto staged = std::make_unique<service::StagedJob>(std::move(own), job.is_left ? Begins::as_killed_one : Begins::as_first_one,
+                                                     options_.directories, options_.runs_programs, std::move(messages));
   service::StagedJob& running = *staged;
   if (options_.beside) {
     running.go_on_beside([&](drain::Engine& engine, pool::Pool& pool) { return options_.beside(job.name(), engine, pool); });

@@ -91,7 +91,8 @@ class StagingService {
     Clock::time_point since = Clock::now();   // of the join; of the begin from then on
     std::optional<staging::JobPlaces> places;   // of a job that keeps: how another process takes a place
     std::string taken_door;           // of a place that this process has taken of a stager that is lost; empty: it has its own
-    std::optional<pool::Pool> left;           // by a process that was killed, in whose place this one is; until it runs
+    std::optional<pool::Pool> own_pool;       // from when it begins until it runs
+    bool is_left = false;                     // by a process that was killed, in whose place this one is
     std::unique_ptr<service::StagedJob> staged;
     std::thread thread;
     [[nodiscard]] int self() const { return asked.clients + asked.index; }
@@ -134,6 +135,8 @@ class StagingService {
   [[nodiscard]] static int index_of(const pool::Pool& pool);   // of a stager, in its job
   void leave(const std::string& pool, const std::string& why);
   [[nodiscard]] static std::map<int, std::string> neighbours_of(const Job& job, const std::map<int, std::string>& doors);
+  [[nodiscard]] service::StagerPlace place_of(const Job& job) const;
+  void make_pool(Job& job) const;
   void start(Job& job);
   void run(Job& job);
   void run_connected(Job& job, Ended& ended);

@@ -43,7 +43,7 @@ void StagingService::go_on_with_left_jobs() {
     }
   }
   for (auto& job : claimed) {
-    const std::string name = job->left->name();
+    const std::string name = job->own_pool->name();
     try {
       options_.tell(fmt::format("{} goes on here as stager {} of {}: the process before was killed", job->name(), job->asked.index + 1,
                                 job->asked.stagers), Tone::plain);
@@ -90,20 +90,20 @@ std::unique_ptr<StagingService::Job> StagingService::job_of(pool::Pool left) con
   }
   job->door.emplace(place.port);
   if (header.is_made_anew != 0) job->taken_door = job->door->addresses();
-  job->left.emplace(std::move(left));
+  job->own_pool.emplace(std::move(left));
+  job->is_left = true;
   return job;
 }
 
 // No node has looked for this one: the job has ended, or does without staging.
 void StagingService::give_back(Job& job, Ended& ended) {
-  if (service::holds_any(*job.left)) {
-    service::give_up_place(*job.left);
-    ended.left_pool = job.left->name();
+  if (service::holds_any(*job.own_pool) || !service::have_clients_left(*job.own_pool)) {
+    service::give_up_place(*job.own_pool);
+    ended.left_pool = job.own_pool->name();
   } else {
-    job.left->remove();
+    job.own_pool->remove();
     ended.problem.clear();
   }
-  job.left.reset();
 }
 
 }  // namespace glean::cli

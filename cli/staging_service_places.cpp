@@ -34,6 +34,7 @@ nlohmann::json StagingService::take(const staging::TakeRequest& request) {
     std::map<int, std::string> doors;
     for (const std::string& door : request.job.doors) doors[job->asked.clients + static_cast<int>(doors.size())] = door;
     job->neighbours = neighbours_of(*job, doors);
+    make_pool(*job);
   } catch (const base::Error&) {
     refused_places_.insert(key);
     throw;

@@ -69,7 +69,7 @@ class Exchange {
   void do_without(const std::set<int>& clients);
   // All clients have left this stager and the others, and nothing is to be done any more. Local.
   [[nodiscard]] bool is_over() const;
-  // Those below this stager have. Local.
+  // Those of this stager have, or, where it has none, all. Local.
   [[nodiscard]] bool have_clients_left() const;
   // This stager has the place of one that was killed: the stagers below it may not have heard all that it had to say. After serve().
   void go_on();
@@ -78,7 +78,7 @@ class Exchange {
   void find_places_with(Places places);
   // This stager has such a place, and nothing of what the process before had: it gets all of it again. After serve().
   void begin_anew();
-  // Which clients had said to that one that they leave. Local.
+  // Which clients had left, as that one had heard. Local.
   [[nodiscard]] static std::set<int> clients_that_have_left(const pool::Pool& pool);
   // And what has become of an output that it had finished, and perhaps not told of. Local.
   static void note_end(pool::Pool& pool, std::uint64_t job_output, const pool::OutputSlot& slot);
@@ -209,7 +209,9 @@ class Exchange {
   void tell_stagers_below(const OpeningHead& head, std::vector<std::byte> bytes);
   void pass_on_failure(int from, std::uint64_t job_output, std::span<const std::byte> message);
   void refuse_opening(std::uint64_t job_output, const base::Error& error);
+  [[nodiscard]] bool is_needed_by_no_client() const;
   void on_farewell(int peer, MessageKind kind);
+  void note_left(int client);
   bool tell_farewell();
   [[nodiscard]] SharedOutput* find(std::uint64_t job_output);
   [[nodiscard]] bool is_to_come(std::uint64_t job_output);

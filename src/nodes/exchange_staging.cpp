@@ -105,7 +105,14 @@ bool Exchange::is_over() const {
 
 bool Exchange::have_clients_left() const {
   const std::lock_guard lock(mutex_);
-  return std::all_of(children_.begin(), children_.end(), [&](int child) { return tree_.is_stager(child) || gone_.contains(child); });
+  return is_needed_by_no_client();
+}
+
+// One without clients of its own hears from the stager above that all have left.
+bool Exchange::is_needed_by_no_client() const {
+  const auto is_client = [&](int child) { return !tree_.is_stager(child); };
+  if (std::none_of(children_.begin(), children_.end(), is_client)) return ends_;
+  return std::all_of(children_.begin(), children_.end(), [&](int child) { return !is_client(child) || gone_.contains(child); });
 }
 
 void Exchange::send_opening(int peer, OpeningHead head, const Description& description) {
@@ -255,14 +262,20 @@ void Exchange::on_farewell(int peer, MessageKind kind) {
       outputs_.clear();
     } else {
       ends_ = true;
+      for (int client = 0; client < tree_.clients(); ++client) note_left(client);
     }
     return pool::futex_signal(pool_.header().progress);
   }
   gone_.insert(peer);
+  if (tree_.is_stager(peer)) return;
+  note_left(peer);
+  all_.messages.send(peer, bytes_of(FarewellHead{.kind = MessageKind::end}));
+}
+
+void Exchange::note_left(int client) {
   auto& left = pool_.header().place.left_clients;
-  const auto number = static_cast<std::size_t>(peer);
-  if (!tree_.is_stager(peer) && number < 64 * left.size()) left[number / 64].fetch_or(std::uint64_t{1} << number % 64);
-  if (!tree_.is_stager(peer)) all_.messages.send(peer, bytes_of(FarewellHead{.kind = MessageKind::end}));
+  const auto number = static_cast<std::size_t>(client);
+  if (number < 64 * left.size()) left[number / 64].fetch_or(std::uint64_t{1} << number % 64);
 }
 
 // True: something was said.

@@ -37,10 +37,7 @@ void Exchange::on_lost(int peer) {
   }
   if (!tree_.is_stager(self_)) hold(peer);
   const bool is_neighbour = parent_ == peer || std::find(children_.begin(), children_.end(), peer) != children_.end();
-  const auto is_client = [&](int child) { return !tree_.is_stager(child); };
-  const auto is_there = [&](int child) { return is_client(child) && !gone_.contains(child); };
-  const bool has_clients = std::any_of(children_.begin(), children_.end(), is_client);   // else it does not know when they have left
-  const bool is_needed = !outputs_.empty() || (has_clients ? std::any_of(children_.begin(), children_.end(), is_there) : !ends_);
+  const bool is_needed = !outputs_.empty() || !is_needed_by_no_client();
   // Each part of the tree hears of it from the neighbour through which it hears of the new process afterwards, so never in the other order.
   if (is_neighbour && tree_.is_stager(self_)) tell_neighbours(bytes_of(LostHead{.node = static_cast<std::uint32_t>(peer)}), peer);
   if (places_ && is_neighbour && self_ < peer && (is_needed || !tree_.is_stager(self_))) places_->seek(peer);

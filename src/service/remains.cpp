@@ -35,6 +35,7 @@
 #include "pool/ranks_of_output.hpp"
 #include "pool/spill.hpp"
 #include "service/process_life.hpp"
+#include "service/stager_place.hpp"
 #include "store/parts/part_index.hpp"
 #include "store/sums/sidecar.hpp"
 
@@ -245,6 +246,7 @@ bool remove_if_finished(const std::string& name) {
     if (was_never_finished(name)) return shm_unlink(name.c_str()) == 0;
     pool::Pool pool = claim_remains(name);
     if (pool.header().place.port != 0) return false;   // its job may wait for another process in the place of the stager
+    if (pool.is_stager() && !have_clients_left(pool)) return false;
     if (!pool.is_stager() && !pool::spill_files(pool).empty()) return false;   // a stager's is of no use without outputs
     std::vector<RemainingOutput> never_closed;
     for (std::uint32_t index = 0; index < pool::output_slots; ++index) {

@@ -69,8 +69,8 @@ struct Remains {
 // A pool whose making was cut off holds nothing. As long as its maker lives it may be about to claim it. Local.
 [[nodiscard]] bool was_never_finished(const std::string& pool);
 // Removes the pool of a job that is over, if there is nothing to do in it: no output is unfinished, but on one node for files in place
-// that were left open and have all that was captured, and nothing is spilled. False: it stays, because it holds something, is in use, or
-// cannot be read. Local.
+// that were left open and have all that was captured, and nothing is spilled; that of a stager, if its clients have left. False: it stays,
+// because it holds something, recovery of its job needs it, it is in use, or cannot be read. Local.
 [[nodiscard]] bool remove_if_finished(const std::string& pool);
 // Removes working files and pool; what it held is lost. Throws invalid_state when the pool is in use.
 void discard(const std::string& pool, store::SystemCalls& calls);

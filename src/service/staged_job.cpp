@@ -23,40 +23,39 @@ std::string new_pool_name() {
 
 }  // namespace
 
-StagedJob::StagedJob(const Options& options, std::unique_ptr<transport::Messages> messages)
-    : pool_(pool::Pool::create(new_pool_name(), options.plan, 0,
-                               {options.session, messages->peers(), messages->self(), messages->tree().stagers()})),
-      spill_(pool_, calls_) {
-  note(pool_, options.place);
-  pool_.header().keeps_until_durable = options.keeps ? 1 : 0;
-  pool_.header().is_made_anew = options.is_anew ? 1 : 0;
-  options.label.copy(pool_.header().job.data(), pool_.header().job.size() - 1);
+pool::Pool StagedJob::make_pool(const Options& options, const pool::NodeShare& share) {
+  pool::Pool pool = pool::Pool::create(new_pool_name(), options.plan, 0, share);
   try {
-    if (!options.spill_directory.empty()) spill_to(pool_, options.spill_directory, options.spill_budget_bytes);
-    pool_.fault_in(0, 1);   // other jobs are in this process: memory that is not there is an error of this one, not a signal
-    if (!pool_.claim_drain()) {
+    if (!pool.claim_drain()) {
       throw base::Error(base::Errc::io, "cannot lock the pool's shared memory", "record locks have to work in /dev/shm");
     }
-    begin(options.plan, options.directories, options.runs_programs, std::move(messages));
-    if (options.is_anew) node_->exchange().begin_anew();
+    pool::PoolHeader& header = pool.header();
+    header.keeps_until_durable = options.keeps ? 1 : 0;
+    header.is_made_anew = options.is_anew ? 1 : 0;
+    options.label.copy(header.job.data(), header.job.size() - 1);
+    if (!options.spill_directory.empty()) spill_to(pool, options.spill_directory, options.spill_budget_bytes);
+    note(pool, options.place);
   } catch (...) {
-    pool_.remove();
+    pool.remove();
     throw;
   }
+  return pool;
 }
 
-StagedJob::StagedJob(pool::Pool left, const std::vector<std::string>& directories, bool runs_programs,
+StagedJob::StagedJob(pool::Pool pool, Begins begins, const std::vector<std::string>& directories, bool runs_programs,
                      std::unique_ptr<transport::Messages> messages)
-    : pool_(std::move(left)), spill_(pool_, calls_) {
+    : pool_(std::move(pool)), spill_(pool_, calls_) {
   try {
-    pool_.fault_in(0, 1);
-    take_place(pool_);
+    pool_.fault_in(0, 1);   // other jobs are in this process: memory that is not there is an error of this one, not a signal
+    if (begins == Begins::as_killed_one) take_place(pool_);
     const std::set<int> left_clients = nodes::Exchange::clients_that_have_left(pool_);
     begin(pool_.plan(), directories, runs_programs, std::move(messages));
     node_->exchange().do_without(left_clients);
-    node_->exchange().go_on();
+    if (begins == Begins::as_killed_one) node_->exchange().go_on();
+    else if (pool_.header().is_made_anew != 0) node_->exchange().begin_anew();
   } catch (...) {
-    give_up_place(pool_);
+    if (begins == Begins::as_killed_one) give_up_place(pool_);
+    else pool_.remove();
     throw;
   }
 }

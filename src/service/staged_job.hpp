@@ -27,21 +27,22 @@ using base::Bytes;
 class StagedJob {
  public:
   struct Options {
-    std::string session;                    // the same on all nodes of the job
-    std::string label;                      // of the job, for people
+    std::string label;                // of the job, for people
     plan::NodePlan plan;
-    std::vector<std::string> directories;   // where it may write
-    StagerPlace place;
-    bool keeps = false;                     // the nodes of the job: what is not on the storage
-    bool is_anew = false;                   // in the place of a stager that is lost, with its pool
-    bool runs_programs = false;             // analyses and triggers of the job
-    std::string spill_directory{};          // absolute; empty: nothing is spilled
+    StagerPlace place{};
+    bool keeps = false;               // the nodes of the job: what is not on the storage
+    bool is_anew = false;             // in the place of a stager that is lost, with its pool
+    std::string spill_directory{};    // absolute; empty: nothing is spilled
     Bytes spill_budget_bytes = 0;
   };
-  // Makes the pool. The messages are connected: their tree has the stagers, and this one's place in it. Throws base::Error.
-  StagedJob(const Options& options, std::unique_ptr<transport::Messages> messages);
-  // Goes on where a process has ended that had this pool (service/stager_place.hpp).
-  StagedJob(pool::Pool left, const std::vector<std::string>& directories, bool runs_programs,
+  // The pool of a job that begins here, which this process uses. It is there before the job begins anywhere: recovery of a job needs the
+  // pools of all of its stagers. Throws base::Error. Local.
+  [[nodiscard]] static pool::Pool make_pool(const Options& options, const pool::NodeShare& share);
+  // As the first process with that pool, or where one has ended that had it (service/stager_place.hpp).
+  enum class Begins { as_first_one, as_killed_one };
+  // It may write in `directories`, and starts the programs of the job, analyses and triggers, if `runs_programs`. The messages are
+  // connected: their tree has the stagers, and this one's place in it. Throws base::Error; then a pool that was just made is gone.
+  StagedJob(pool::Pool pool, Begins begins, const std::vector<std::string>& directories, bool runs_programs,
             std::unique_ptr<transport::Messages> messages);
   ~StagedJob();
   StagedJob(const StagedJob&) = delete;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <set>
 #include <sstream>
 
@@ -11,6 +12,7 @@
 #include "nodes/exchange.hpp"
 #include "pool/leaked_chunks.hpp"
 #include "service/remains.hpp"
+#include "transport/tree.hpp"
 
 namespace glean::service {
 
@@ -78,6 +80,19 @@ void take_place(pool::Pool& pool) {
   }
   pool::forget_killed_processes(pool);
   pool.header().lost_nodes = 0;
+}
+
+// As nodes::Exchange::have_clients_left() says.
+bool have_clients_left(const pool::Pool& pool) {
+  const transport::Tree tree(static_cast<int>(pool.header().nodes), static_cast<int>(pool.header().stagers));
+  std::vector<int> clients = tree.children_of(static_cast<int>(pool.header().node));
+  std::erase_if(clients, [&](int child) { return tree.is_stager(child); });
+  if (clients.empty()) {
+    clients.resize(static_cast<std::size_t>(tree.clients()));
+    std::iota(clients.begin(), clients.end(), 0);
+  }
+  const std::set<int> left = nodes::Exchange::clients_that_have_left(pool);
+  return std::all_of(clients.begin(), clients.end(), [&](int client) { return left.contains(client); });
 }
 
 bool holds_any(const pool::Pool& pool) {

@@ -40,5 +40,8 @@ using MarkOf = std::function<std::optional<StagerPlace::KeyMark>(const std::stri
 void take_place(pool::Pool& pool);
 // Some output of it is not complete. Local.
 [[nodiscard]] bool holds_any(const pool::Pool& pool);
+// The job has ended well for all that this stager knows: its clients have left. Until then recovery needs the pool, also an empty one, to
+// tell it from one that is lost. Local.
+[[nodiscard]] bool have_clients_left(const pool::Pool& pool);
 
 }  // namespace glean::service

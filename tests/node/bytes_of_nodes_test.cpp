@@ -40,8 +40,11 @@ class BytesOfNodes : public testing::TestWithParam<std::tuple<unsigned, int>> {
     int first = 0;
     const auto clients = static_cast<int>(ranks_.size());
     for (int stager = 0; stager < stagers_; ++stager) {
-      const service::StagedJob::Options options{"bytes", "a test", pool::small_plan(), {std::filesystem::canonical(directory_ / ".")}, {}};
-      jobs_.push_back(std::make_unique<service::StagedJob>(options, network_.messages(clients + stager)));
+      const int self = clients + stager;
+      jobs_.push_back(std::make_unique<service::StagedJob>(
+          service::StagedJob::make_pool({"a test", pool::small_plan()}, {"bytes", clients + stagers_, self, stagers_}),
+          service::StagedJob::Begins::as_first_one, std::vector{std::filesystem::canonical(directory_ / ".").string()}, false,
+          network_.messages(self)));
       over_.push_back(std::async(std::launch::async, [job = jobs_.back().get()] { return job->run(); }));
     }
     for (std::size_t n = 0; n < ranks_.size(); ++n) {

@@ -255,6 +255,9 @@ TEST_F(Left, OfAStagerWithNothingUnfinishedIsRemovedWithItsSpillFile) {
   EXPECT_FALSE(service::remove_if_finished(leave())) << "another process may take its place";
 
   pool::Pool::attach(name_).header().place.port = 0;
+  EXPECT_FALSE(service::remove_if_finished(name_)) << "recovery of the job needs it";
+
+  pool::Pool::attach(name_).header().place.left_clients[0] = 1;
   EXPECT_TRUE(service::remove_if_finished(name_));
   EXPECT_FALSE(pool::exists(name_));
   EXPECT_FALSE(std::filesystem::exists(spilled));

@@ -23,6 +23,10 @@ namespace {
 constexpr int clients = 1;
 constexpr std::uint64_t job_output = std::uint64_t{1} << 32 | 3;
 
+struct NoMore final : nodes::Openings {
+  std::optional<pool::OutputKey> open(Asked&, pool::Recorder&) override { return std::nullopt; }
+};
+
 class KilledStager : public testing::Test {
  protected:
   [[nodiscard]] pool::OutputSlot& slot(pool::OutputKey key) { return made_.pool.slot(key.slot); }
@@ -71,14 +75,33 @@ TEST_F(KilledStager, ForgetsTheOutputThatItWasJustOpening) {
   EXPECT_EQ(noted_end(), 0U);   // it is to come yet
 }
 
+// It has no clients of its own, and never hears from those of the other stager.
+TEST(StagerWithoutClients, IsNeededUntilItIsToldThatAllHaveLeft) {
+  NoMore no_more;
+  constexpr int above = clients, self = above + 1;
+  pool::TestPool made(0, pool::roomy_plan(), pool::NodeShare{"two stagers", clients + 2, self, 2});
+  transport::LocalNetwork network(clients + 2, 0, 2);
+  const auto other = network.messages(above), own = network.messages(self);
+  store::SystemCalls calls;
+  drain::Engine engine(made.pool, pool::roomy_plan(), calls);
+  nodes::Exchange exchange(made.pool, engine, *own);
+  exchange.serve(no_more);
+  while (exchange.progress()) continue;
+  EXPECT_FALSE(exchange.have_clients_left());
+  EXPECT_FALSE(service::have_clients_left(made.pool));
+
+  other->send(self, nodes::bytes_of(nodes::FarewellHead{.kind = nodes::MessageKind::end}));
+  while (exchange.progress()) continue;
+  EXPECT_TRUE(exchange.have_clients_left());
+  EXPECT_TRUE(service::have_clients_left(made.pool));
+}
+
 // The drain begins before the exchange with other nodes does.
 class QuickDrain : public KilledStager {
  protected:
   // What a client hears that says how far it is.
   [[nodiscard]] std::vector<std::byte> answer_after(const std::function<void(pool::OutputSlot&)>& drain) {
-    struct NoMore final : nodes::Openings {
-      std::optional<pool::OutputKey> open(Asked&, pool::Recorder&) override { return std::nullopt; }
-    } no_more;
+    NoMore no_more;
     transport::LocalNetwork network(clients + 1, 0, 1);
     const auto client = network.messages(0), own = network.messages(clients);
     store::SystemCalls calls;

@@ -45,8 +45,10 @@ class Staging : public testing::Test {
     share_ = {.machine = plan::plain_machine(stagers), .nodes = stagers, .first = clients_, .window_bytes = 4 * base::KiB,
               .request_bytes = 4 * base::KiB, .publisher = clients_};
     for (int stager = 0; stager < stagers; ++stager) {
-      const service::StagedJob::Options options{"staged", "a test", pool::roomy_plan(), {directory()}, {}};
-      jobs_.push_back(std::make_unique<service::StagedJob>(options, network_->messages(clients_ + stager)));
+      const int self = clients_ + stager;
+      jobs_.push_back(std::make_unique<service::StagedJob>(
+          service::StagedJob::make_pool({"a test", pool::roomy_plan()}, {"staged", nodes, self, stagers}),
+          service::StagedJob::Begins::as_first_one, std::vector{directory()}, false, network_->messages(self)));
       over_.push_back(std::async(std::launch::async, [job = jobs_.back().get()] { return job->run(); }));
     }
     int first = 0;
