@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "drain/current_names.hpp"
 #include "pool/description.hpp"
+#include "pool/lamport_clock.hpp"
 #include "pool/name_log.hpp"
 #include "pool/postponed.hpp"
 #include "pool/published.hpp"
@@ -59,7 +60,7 @@ struct Head {
   std::uint64_t inode = 0, synchronized_writes = 0, kept_from_step = 0, steps_durable = 0, ticks_durable = 0;
   std::uint32_t error_bytes = 0, path_bytes = 0, working_path_bytes = 0, nodes = 0;
   bool has_publisher = false, is_in_place = false, is_raw = false, is_renamed = false, is_removed = false, is_at_stagers = false;
-  bool has_stager = false, is_to_be_opened = false, is_made_by_ranks = false;
+  bool has_stager = false, is_to_be_opened = false, is_made_by_ranks = false, was_opened = false;
 };
 
 // A stager speaks for its clients: those that have left have no pool any more. Those of a raw output leave when it is published.
@@ -77,6 +78,12 @@ void add_staging(const pool::Pool& pool, const pool::OutputSlot& slot, LeftOutpu
   for (int client = 0; client < all - stagers; ++client) left.nodes.insert(client);
 }
 
+// No rank goes on with an output, and no node hears of the others, before all have opened it.
+bool have_all_opened(const pool::Pool& pool, const pool::OutputSlot& slot, const nodes::NodeProgress& progress) {
+  if (slot.nodes.job_last_rank != nodes::NodeProgress::no_rank) return true;
+  return pool.header().ranks != 0 && (progress.steps_begun != 0 || progress.closed != 0 || pool::writes_begun(slot) != 0);
+}
+
 LeftOutput left_of(const pool::Pool& pool, std::uint32_t index) {
   const pool::OutputSlot& slot = pool.slot(index);
   const pool::OutputKey key{index, slot.generation};
@@ -91,6 +98,7 @@ LeftOutput left_of(const pool::Pool& pool, std::uint32_t index) {
   left.steps_durable = slot.nodes.job_steps_synchronized;
   left.ticks_durable = slot.writes.job_durable_tick;
   left.is_made_by_ranks = pool::is_made_by_ranks(slot);
+  left.was_opened = have_all_opened(pool, slot, left.progress);
   left.is_in_place = is_in_place(description.names);
   left.is_raw = slot.is_bytes != 0;
   left.is_renamed = find_renamed(description.names, slot).has_value();
@@ -121,6 +129,7 @@ void LeftOutput::join(const LeftOutput& other) {
   steps_durable = std::max(steps_durable, other.steps_durable);
   ticks_durable = std::max(ticks_durable, other.ticks_durable);
   is_made_by_ranks = is_made_by_ranks || other.is_made_by_ranks;
+  was_opened = was_opened || other.was_opened;
   has_publisher = has_publisher || other.has_publisher;
   is_in_place = is_in_place || other.is_in_place;
   is_raw = is_raw || other.is_raw;
@@ -142,7 +151,7 @@ bool LeftOutput::is_published() const {
 }
 
 bool LeftOutput::needs(const std::vector<int>& missing) const {
-  if (!error.empty() || (is_removed && new_path.empty()) || is_published()) return false;
+  if (!was_opened || !error.empty() || (is_removed && new_path.empty()) || is_published()) return false;
   return std::any_of(missing.begin(), missing.end(), [&](int node) { return !nodes.contains(node); });
 }
 
@@ -183,6 +192,7 @@ std::string encode(const LeftOutputs& outputs) {
     head.is_at_stagers = left.is_at_stagers;
     head.has_stager = left.has_stager;
     head.is_to_be_opened = left.is_to_be_opened;
+    head.was_opened = left.was_opened;
     bytes.append(reinterpret_cast<const char*>(&head), sizeof head);
     bytes += left.error + left.new_path + left.new_working_path;
     for (const int node : left.nodes) bytes.append(reinterpret_cast<const char*>(&node), sizeof node);
@@ -205,8 +215,8 @@ LeftOutputs decode(std::string_view bytes) {
                     .kept_from_step = head.kept_from_step, .steps_durable = head.steps_durable, .ticks_durable = head.ticks_durable,
                     .has_publisher = head.has_publisher, .is_in_place = head.is_in_place, .is_raw = head.is_raw,
                     .is_renamed = head.is_renamed, .is_removed = head.is_removed, .is_at_stagers = head.is_at_stagers,
-                    .has_stager = head.has_stager, .is_made_by_ranks = head.is_made_by_ranks, .is_to_be_opened = head.is_to_be_opened,
-                    .error = std::string(take(head.error_bytes)),
+                    .has_stager = head.has_stager, .is_made_by_ranks = head.is_made_by_ranks, .was_opened = head.was_opened,
+                    .is_to_be_opened = head.is_to_be_opened, .error = std::string(take(head.error_bytes)),
                     .new_path = std::string(take(head.path_bytes)), .new_working_path = std::string(take(head.working_path_bytes))};
     for (std::uint32_t i = 0; i < head.nodes; ++i) {
       int node = 0;

@@ -30,6 +30,7 @@ struct LeftOutput {
   bool is_at_stagers = false;              // all of it, and closed
   bool has_stager = false;                 // among the nodes that have it open
   bool is_made_by_ranks = false;           // a raw output
+  bool was_opened = false;                 // by all nodes, as one of these has seen: until then it has nothing
   bool is_sent_again = false;              // a raw output with which all stagers begin anew: the other nodes send what they have kept
   bool is_to_be_opened = false;            // by stagers, some of which may have it open; none has written what they do not all have
   std::string error, new_path, new_working_path;
@@ -39,8 +40,8 @@ struct LeftOutput {
   // their parts durable, which it would keep. The program may have removed it since. What stagers had all of and have open no more
   // is theirs: they have published it, or have said why not.
   [[nodiscard]] bool is_published() const;
-  // What has failed, what the program has removed, and what the publisher has published and forgotten, each node ends by itself. Clients
-  // of stagers that have all of it are not needed either.
+  // What has failed, what was just being opened, what the program has removed, and what the publisher has published and forgotten, each
+  // node ends by itself. Clients of stagers that have all of it are not needed either.
   [[nodiscard]] bool needs(const std::vector<int>& missing) const;
 };
 // By what all nodes call it; 0: it was just being opened.

@@ -301,6 +301,28 @@ TEST_F(LeftOnNodes, DoesNotNeedANodeThatHasNothingUnfinished) {
   expect_published(recovered[0], output);
 }
 
+// Its process was killed before it had opened the output; then it has nothing unfinished, and its pool may be gone.
+TEST_F(LeftOnNodes, DoesNotNeedANodeForWhatWasJustBeingOpened) {
+  const auto output = put("opening.nc");
+  for (int rank = 0; rank < ranks_of_node; ++rank) made_[0]->pool.rank_progress(0, rank) = 0;
+  made_[1]->pool.slot(0).state = pool::OutputState::free;
+  first_slot_of(0).nodes.job_last_rank = 0;
+  leave();
+  EXPECT_TRUE(service::remove_if_finished(names_[1]));
+
+  const auto heard = recover_alone({names_[0]});
+  ASSERT_EQ(heard.size(), 1U);
+  EXPECT_NE(heard[0].problem, "") << "node 1 had it open";
+
+  pool::Pool::attach(names_[0]).slot(0).nodes.job_last_rank = nodes::NodeProgress::no_rank;
+  const auto recovered = recover_alone({names_[0]});
+  ASSERT_EQ(recovered.size(), 1U);
+  EXPECT_EQ(recovered[0].problem, "");
+  EXPECT_TRUE(recovered[0].recovered.pool_removed);
+  EXPECT_EQ(recovered[0].recovered.outputs.at(0).state, "failed");
+  EXPECT_FALSE(std::filesystem::exists(output.description.names.working_path));
+}
+
 TEST_F(LeftOnNodes, DoesNotNeedThePoolOfNode0OnceTheFileIsRenamed) {
   const auto output = put_and_write("renamed.nc");
   const std::vector<std::string> only_node_1{names_[1]};
