@@ -159,6 +159,11 @@ void Exchange::end(const SharedOutput& output) {
   const bool is_nobodys = slot.is_bytes.load(std::memory_order_acquire) != 0 || openings_ != nullptr;   // no rank comes to see its end
   if (is_nobodys) slot.state.store(pool::OutputState::free, std::memory_order_release);
   pool::futex_signal(pool_.header().progress);
+  const bool is_known_below = !output.was_published || (output.heard && output.heard->published != 0);
+  if (is_known_below) return;
+  for (const auto& [child, said] : output.children) {   // of the process before they may not have heard it; the others will ask
+    if (said) tell_end(child, {.job_output = output.job_output, .progress = *said});
+  }
 }
 
 // `slot`: none where this node has not opened it, or still has it.

@@ -96,6 +96,34 @@ TEST(StagerWithoutClients, IsNeededUntilItIsToldThatAllHaveLeft) {
   EXPECT_TRUE(service::have_clients_left(made.pool));
 }
 
+// The process before had heard of it, and was killed before it passed that on.
+TEST(StagerBelowAnother, TellsItsClientsThatAnOutputIsPublished) {
+  NoMore no_more;
+  constexpr int client = 1, above = 2, self = 3;   // the other client hangs on the other stager
+  pool::TestPool made(0, pool::roomy_plan(), pool::NodeShare{"below", 4, self, 2});
+  transport::LocalNetwork network(4, 0, 2);
+  const auto below = network.messages(client), root = network.messages(above), own = network.messages(self);
+  const pool::OutputKey key = made.claim_slot();
+  pool::OutputSlot& slot = made.pool.slot(key.slot);
+  slot.nodes.job_output = job_output;
+  slot.nodes.job_published = 1;
+  store::SystemCalls calls;
+  drain::Engine engine(made.pool, pool::roomy_plan(), calls);
+  nodes::Exchange exchange(made.pool, engine, *own);
+  exchange.serve(no_more);
+  exchange.go_on();
+  const nodes::ProgressHead said{.job_output = job_output, .progress = {.closed = 1, .part_durable = 1}};
+  below->send(self, nodes::bytes_of(said));
+  while (exchange.progress()) continue;
+
+  slot.state = pool::OutputState::published;   // its drain has heard of it, too
+  while (exchange.progress()) continue;
+  const auto answer = below->arrival();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(nodes::head_of<nodes::ProgressHead>(answer->head).kind, nodes::MessageKind::job_progress);
+  EXPECT_NE(nodes::head_of<nodes::ProgressHead>(answer->head).progress.published, 0U);
+}
+
 // The drain begins before the exchange with other nodes does.
 class QuickDrain : public KilledStager {
  protected:
