@@ -97,7 +97,7 @@ std::unique_ptr<StagingService::Job> StagingService::job_of(pool::Pool left) con
 
 // No node has looked for this one: the job has ended, or does without staging.
 void StagingService::give_back(Job& job, Ended& ended) {
-  if (service::holds_any(*job.own_pool) || !service::have_clients_left(*job.own_pool)) {
+  if (service::holds_any(*job.own_pool)) {
     service::give_up_place(*job.own_pool);
     ended.left_pool = job.own_pool->name();
   } else {
